@@ -93,6 +93,7 @@ LONG_EXAMPLES = (
 )  # fmt: skip
 
 
+@pytest.mark.few(55)
 @pytest.mark.parametrize(
     ("page", "number"),
     [

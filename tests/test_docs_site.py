@@ -84,6 +84,7 @@ def site(address: str, browsers: Starter) -> Iterator[Page]:
     assert troubles == []
 
 
+@pytest.mark.campaign
 def test_pages_are_drawn_whole(site: Page, address: str) -> None:
     for page in ("gallery.html", "kinematics-and-energies.html", "start.html"):
         site.goto(f"{address}/{page}")
@@ -113,6 +114,7 @@ def test_the_menu_and_the_links_of_every_page_lead_to_a_page_and_a_place(
     assert {f"{address}/start.ipynb", f"{address}/how-to/mission.ipynb"} <= inside
 
 
+@pytest.mark.campaign
 def test_a_link_inside_a_page_scrolls_to_its_heading(site: Page, address: str) -> None:
     site.goto(f"{address}/shapes.html")
     site.locator(".md-nav--secondary a").last.click()
@@ -143,11 +145,13 @@ def test_a_word_is_found_and_its_page_opens(site: Page, address: str, beginning:
     assert "Campbell" in site.inner_text("article")
 
 
+@pytest.mark.campaign
 def test_what_is_nowhere_is_not_found(site: Page) -> None:
     search(site, "zzyzx")
     site.wait_for_selector("text=No matching documents")
 
 
+@pytest.mark.campaign
 def test_a_page_is_dark_for_those_who_like_it(site: Page) -> None:
     assert site.context.browser is not None
     page = site.context.browser.new_page(color_scheme="dark")
@@ -156,6 +160,7 @@ def test_a_page_is_dark_for_those_who_like_it(site: Page) -> None:
     page.close()
 
 
+@pytest.mark.campaign
 def test_every_public_name_is_in_the_reference(site: Page, address: str) -> None:
     site.goto(f"{address}/api.html")
     named = {place.rpartition(".")[2] for place in site.evaluate(NAMES)}

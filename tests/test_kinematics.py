@@ -523,6 +523,7 @@ def tilt(stiffening: bool, d: Array, x: float) -> float:
     return float(np.linalg.norm(np.cross(normal, tangent / np.linalg.norm(tangent))))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("stiffening", "twist", "order"), [(True, 0.0, 7), (True, 0.3, 2), (False, 0.0, 3)]
 )

@@ -105,6 +105,7 @@ def test_sample_has_no_notice_but_those_it_is_known_for(name: str) -> None:
     assert codes(report_of(name)) == EXPECTED.get(name, set())
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", distinct_samples())
 def test_sample_report_adds_up(name: str) -> None:
     report = report_of(name)

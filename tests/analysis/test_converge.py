@@ -112,6 +112,7 @@ def test_shapes_within_the_wish_are_found_without_being_asked_again(shapes: str)
     assert any(f"Take '{found.answer.basis}'" in line for line in found.advice)
 
 
+@pytest.mark.campaign
 def test_search_ends_at_its_bound_of_work_and_says_what_it_came_to() -> None:
     said: list[str] = []
     arm = ARMS["turned with a payload, 1 shape"]()

@@ -41,6 +41,7 @@ def test_the_arm_of_de_luca_and_siciliano_has_its_frequencies(
     assert found == pytest.approx(expected, rel=1e-7)
 
 
+@pytest.mark.campaign
 def test_the_arm_of_usoro_has_its_frequencies() -> None:
     many = "{kind: loaded, root: held, bending_y: 8, static: true}"
     model = build(two_links(many), stiffening=False)
@@ -72,6 +73,7 @@ def test_single_links_have_published_frequencies() -> None:
     assert chen == pytest.approx((3.242543, 20.32067, 56.89847), rel=1e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("extension", "expected"),
     [(0.3, (175.6187, 1720.119)), (0.65, (49.04398, 385.0750)), (1.0, (23.38656, 168.5833))],

@@ -217,6 +217,7 @@ CASES = [
 ]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(
     ("code", "place", "odd", "even"), CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)]
 )

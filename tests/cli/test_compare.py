@@ -102,6 +102,7 @@ def test_a_start_without_accelerations_is_told(
     assert rows["lagrange"]["singular"] is None
 
 
+@pytest.mark.campaign
 def test_states_without_accelerations_have_no_error_of_them(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

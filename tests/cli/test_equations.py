@@ -164,6 +164,7 @@ def test_printed_python_returns_the_values_of_composite(
     assert worst(executed(text), model, Composite(model)) < 1e-12
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "arm",
     [
@@ -218,6 +219,7 @@ def test_products_of_sines_and_cosines_of_exact_planar_links_are_joined() -> Non
     assert r"\text{(angle along y of link 1 at its tip)} \\" in latex
 
 
+@pytest.mark.campaign
 def test_equations_of_a_link_that_bends_in_two_planes_have_their_values_and_named_tangents() -> (
     None
 ):

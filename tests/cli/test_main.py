@@ -159,6 +159,7 @@ def test_an_output_that_is_full_is_one_line_and_a_status(command: str) -> None:
     assert (result.returncode, result.stderr) == (1, said)
 
 
+@pytest.mark.campaign
 def test_an_output_that_is_full_does_not_hide_what_was_wrong() -> None:
     with Path("/dev/full").open("w") as full:
         result = subprocess.run(

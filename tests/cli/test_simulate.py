@@ -203,6 +203,7 @@ def test_a_full_disk_does_not_swallow_the_summary(
     assert [path.name for path in folder.iterdir() if path.name.startswith("run")] == ["run.csv"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("option", "name"), [("--out", "kept.nc"), ("--csv", "kept.csv"), ("--plot", "kept.png")]
 )

@@ -49,6 +49,7 @@ def test_view_compares_runs_by_the_names_of_their_files(run: Path) -> None:
         assert f'"label":"{name}"' in page
 
 
+@pytest.mark.campaign
 def test_view_writes_a_film(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

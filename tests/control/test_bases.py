@@ -167,6 +167,7 @@ def test_in_orbit_momentum_is_not_taken_for_kept() -> None:
         reaction_free_move(flexarm.build(arm), {"joint1": 1.0}, TIMING)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seen", [False, True])
 def test_decoupled_joints_follow_on_a_free_base_whatever_the_links_do(seen: bool) -> None:
     arm = flexible()

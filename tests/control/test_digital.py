@@ -95,6 +95,7 @@ def test_a_computer_keeps_to_the_limits_of_the_model_file() -> None:
     assert not any("effort" in text for text in run.validity.warnings)
 
 
+@pytest.mark.campaign
 def test_joints_and_strains_read_by_a_computer_are_enough() -> None:
     arm = two_links(damping=0.02)
     model = flexarm.build(arm)

@@ -96,6 +96,7 @@ def test_exported_equations_are_those_that_run_here_without_fused_operations(
             np.testing.assert_array_equal(theirs, mine)  # to the last bit
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fmi", ["2.0", "3.0"])
 def test_a_unit_of_fmi_runs_as_simulate_does(
     made: Plant, closely: Run, tmp_path: Path, fmi: str

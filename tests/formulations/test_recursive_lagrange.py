@@ -104,6 +104,7 @@ def test_of_one_link_without_payload_only_the_elastic_force_differs() -> None:
     assert max(large["mass matrix"], large["coriolis"], large["gravity"]) < 1e-12
 
 
+@pytest.mark.campaign
 def test_relative_rates_alone_never_excite_the_torsion_of_the_last_link() -> None:
     paper, exact = paper_and_exact("chen-two-link")
     model = exact.equation.model

@@ -278,6 +278,7 @@ def test_what_comes_at_once_does_not_depend_on_the_list() -> None:
         assert runs[0].q[-1] == runs[1].q[-1]
 
 
+@pytest.mark.campaign
 def test_a_run_with_events_goes_through_its_file(tmp_path: Path) -> None:
     arm = flexible_arm(
         base=FREE, brake={"closed": False, "effort": 1.0}, start={"speed": 0.4}, bodies=[SATELLITE],

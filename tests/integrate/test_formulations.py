@@ -113,6 +113,7 @@ def test_a_locked_joint_is_held_by_any_formulation() -> None:
     assert 1e-7 < apart(printed, other) < 0.1
 
 
+@pytest.mark.campaign
 def test_a_file_keeps_by_which_equations_a_run_was_computed(tmp_path: Path) -> None:
     given = flexarm.change_arm(flexarm.sample(ARM), {"stiffening": True})
     ways: list[dict[str, Any]] = [

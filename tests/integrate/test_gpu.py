@@ -40,6 +40,7 @@ def require_alike(one: Run, other: Run, share: float) -> None:
         assert np.abs(here - there).max() <= share * max(np.abs(there).max(), 1e-3), name
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("method", ON_GPU)
 def test_runs_are_those_of_the_processor(method: str) -> None:
@@ -85,6 +86,7 @@ links:
 """
 
 
+@pytest.mark.campaign
 @pytest.mark.usefixtures("emulated_gpu")
 def test_attitudes_are_measured_anew_and_limits_end_runs_as_on_the_processor() -> None:
     starts = [{"base.ry.rate": 3.0}, {"base.ry.rate": 3.0, "joint1.rate": 8.0}]

@@ -166,6 +166,7 @@ def test_a_snapshot_that_fails_does_not_end_the_run(
     assert "there is no folder" in live.failure
 
 
+@pytest.mark.campaign
 def test_the_file_holds_the_snapshot_then_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

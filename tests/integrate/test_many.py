@@ -49,6 +49,7 @@ def test_equations_that_differ_in_numbers_share_machine_code() -> None:
     assert structures.traces == 1
 
 
+@pytest.mark.campaign
 def test_given_quadratic_shapes_carry_a_force_along_the_link_in_every_run() -> None:
     arm = loads("""
 flexarm: 1
@@ -70,6 +71,7 @@ links:
         assert abs(run.q[-1, 2]) > 1e-4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["recursive-lagrange", "gibbs-appell"])
 def test_parameters_of_a_papers_equations(name: str) -> None:
     """Equations with a paper's approximations take other numbers too."""
@@ -385,6 +387,7 @@ SERVED = ONE.format(
 )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "varied",
     [

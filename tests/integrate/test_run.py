@@ -316,6 +316,7 @@ def test_slope_is_the_derivative_of_the_deflection(spatial: Run, link: int) -> N
     assert slope[1] == pytest.approx((moved[2] - moved[0]) / (2 * h * length), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("stiffening", [pytest.param(False, marks=pytest.mark.campaign), True])
 def test_section_forces_hold_the_elastic_energy(spatial: Run, stiffening: bool) -> None:
     q = 0.03 * spatial.q[0]

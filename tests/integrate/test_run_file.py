@@ -413,6 +413,7 @@ def test_a_piece_of_an_arm_that_is_not_valid_is_refused_by_what_it_is_put_into()
         flexarm.Arm(flexarm=1, name="shorter than nothing", links=(link,))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", [{"gravity": (0.0,)}, {"name": "a\x00b"}])
 def test_a_run_that_could_not_be_read_back_is_not_saved(
     run: Run, tmp_path: Path, change: dict[str, object]

@@ -38,6 +38,7 @@ def stays(arm: Arm, *, start: Equilibrium | None = None) -> Run:
     return run
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "joint",
     [

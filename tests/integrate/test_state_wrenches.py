@@ -55,6 +55,7 @@ def test_a_function_of_time_is_the_wrench_of_the_file(frame: Any) -> None:
     assert found.model.arm.links[0].wrenches[0].factor is not None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["dop853", "rodas4", "etd4"])
 def test_a_spring_of_the_state_is_the_joints_own(method: str) -> None:
     arm = flexarm.change_arm(loads(ARM), {"links.2.joint.start": {"position": 0.1}})

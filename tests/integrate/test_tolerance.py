@@ -251,6 +251,7 @@ def held(stiffness: float, damping: float) -> tuple[Arm, ca.Function]:
     return arm, ca.Function("law", [t, q, v], [ca.vertcat(*u)])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["law", "sampled law", "dry friction", "strong damper"])
 def test_auto_takes_little_more_evaluations_than_the_best(kind: str) -> None:
     """Where stiffness may sit outside the links; a step of rodas4 is dear: it takes a tangent."""
@@ -344,6 +345,7 @@ def test_rk4_compares_attitudes_of_a_base_whose_angles_begin_anew() -> None:
     assert run.statistics.steps < 20_000
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "values",
     [drive(1e4), pytest.param(drive(100.0), marks=pytest.mark.campaign), HOLDING],
@@ -400,6 +402,7 @@ def test_the_largest_step_of_rk4_is_stable_at_any_damping(ratio: float) -> None:
     assert abs(1 + z + z**2 / 2 + z**3 / 6 + z**4 / 24) <= 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "damping", "rtol"),
     [

@@ -81,6 +81,7 @@ def test_mass_and_stiffness_in_numbers_are_those_of_the_equations(name: str) -> 
     assert np.abs(stiffness_matrix(model, q) - stiff).max() < 1e-12 * np.abs(stiff).max()
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     "name",
     [

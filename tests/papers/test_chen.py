@@ -21,6 +21,7 @@ def test_the_unstiffened_link_is_unstable_above_its_first_frequency() -> None:
     assert "20.3735 and 20.3735" in check(compute("critical-speed"), "critical speed is").because
 
 
+@pytest.mark.campaign
 def test_the_papers_equations_stiffen_a_link_alone_and_not_one_with_another_beyond() -> None:
     one, two = statement(compute("critical-speed"), "stiffening effects are included").tried
     assert one.holds

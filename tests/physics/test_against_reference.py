@@ -512,7 +512,7 @@ accelerations = pytest.mark.parametrize(("name", "case"), pairs(CASES, LIGHT, CO
 DEFAULT = next(iter(FORMULATIONS))
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(8)
 @masses
 def test_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case: str, name: str) -> None:
     for number in range(3):
@@ -523,7 +523,7 @@ def test_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case: str, n
         assert_close(got / np.outer(size, size), expected / np.outer(size, size))
 
 
-@pytest.mark.few(35)
+@pytest.mark.few(20)
 @forces
 def test_inverse_dynamics_is_inertia_and_bias_less_the_wrenches(case: str, name: str) -> None:
     reference = prepared(case)[1]
@@ -538,7 +538,7 @@ def test_inverse_dynamics_is_inertia_and_bias_less_the_wrenches(case: str, name:
         assert_close(got.ravel() / size, expected / size)
 
 
-@pytest.mark.few(60)
+@pytest.mark.few(32)
 @accelerations
 def test_forward_dynamics_balances_every_coordinate(case: str, name: str) -> None:
     model, reference = prepared(case)
@@ -572,6 +572,7 @@ def test_parts_of_the_bias_follow_from_the_energies_and_the_work_of_the_forces(c
 
 
 # M and the parts of the bias are their derivatives.
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     "case",
     [
@@ -587,7 +588,7 @@ def test_energies_are_sums_over_the_material(case: str) -> None:
     assert_close([float(energy[0, 0]) for energy in got], expected)
 
 
-@pytest.mark.few(30)
+@pytest.mark.few(15)
 @every_case
 def test_tip_is_where_the_frames_lead(case: str) -> None:
     q, _ = state(case, 0)

@@ -128,6 +128,7 @@ def test_equations_come_to_the_continuum_with_nodes(name: str) -> None:
         assert getattr(many, part) < 1e-9
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ARMS)
 def test_modal_mass_and_stiffness_at_rest_are_those_of_the_linear_theory(name: str) -> None:
     two = made(name)

@@ -64,6 +64,7 @@ def test_elastica_has_the_deflections_of_mattiasson(
     assert elastica(load) == pytest.approx((across, along), abs=6e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("load", "count", "within"), [(1, 8, 1e-12), (5, 10, 1e-9), (10, 12, 1e-10)]
 )

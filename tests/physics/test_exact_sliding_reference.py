@@ -287,6 +287,7 @@ def test_energy_is_kept_while_a_soft_beam_slides(kind: str) -> None:
     assert energy(end) - energy(start) == pytest.approx(0, abs=1e-9 * scale)
 
 
+@pytest.mark.campaign
 def test_more_points_of_quadrature_change_nothing() -> None:
     part, shapes = sliding(placed("following")[1].model)
     q, _ = bent(placed("following")[1].model, 2.5)

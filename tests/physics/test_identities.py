@@ -89,7 +89,7 @@ def check(identity: str, name: str, equations: Equations) -> None:
     assert verdict.good, str(verdict)
 
 
-@pytest.mark.few(400)
+@pytest.mark.few(220)
 @pytest.mark.parametrize(
     ("identity", "name", "arm"), checks(SAMPLES, LIGHT, DISTINCT, agree=AGREEING)
 )
@@ -97,7 +97,7 @@ def test_sample_obeys(identity: str, name: str, arm: str) -> None:
     check(identity, name, traced_sample(arm))
 
 
-@pytest.mark.few(400)
+@pytest.mark.few(220)
 @pytest.mark.parametrize(
     ("identity", "name", "arm"), checks(RANDOM, LIGHT_RANDOM, RANDOM, agree=AGREEING_RANDOM)
 )

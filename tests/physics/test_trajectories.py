@@ -283,6 +283,7 @@ def spun_up(shapes: ShapeChoice, times: list[float], *, stiffening: bool) -> tup
     return steps, np.array(tips)
 
 
+@pytest.mark.campaign
 def test_spun_up_beam_swings_back_like_the_exact_beam() -> None:
     shapes = Loaded(bending_y=4, stretch=1)
     steps, tips = spun_up(shapes, [0.0, 5.0, 10.0, 15.0, 16.0], stiffening=True)

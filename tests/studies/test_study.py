@@ -313,6 +313,7 @@ def test_a_study_of_an_arm_with_events_runs_one_by_one(tmp_path: Path) -> None:
     assert np.isfinite(rows["f"]).all()
 
 
+@pytest.mark.campaign
 def test_figures_show_numbers_and_words(tmp_path: Path) -> None:
     given = of_functions("random", 30, parameters={"x": [0, 1], "word": CUBE["word"]},
                          quantities={"f": {"function": wordy, "takes": "design"}})  # fmt: skip

@@ -222,6 +222,7 @@ def test_panels_and_curves_are_chosen(page: Page) -> None:
     assert chip.get_attribute("aria-pressed") == "false"
 
 
+@pytest.mark.campaign
 def test_every_curve_has_a_swatch_of_its_own(open_page: Opener) -> None:
     run = random_run(flexarm.sample("chain-30"), 3, stiffening=False)
     page = open_page(run_page([run]), width=390)
@@ -235,6 +236,7 @@ def test_every_curve_has_a_swatch_of_its_own(open_page: Opener) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.campaign
 def test_light_and_dark_follow_the_system_and_the_button(open_page: Opener) -> None:
     colour = "getComputedStyle(document.body).backgroundColor"
     page = open_page(run_page([smooth_run(5)]))
@@ -319,6 +321,7 @@ def test_the_mode_picker_shows_frequency_name_and_shape(open_page: Opener) -> No
     assert caption.locator("b").inner_text() == "Mode 2: 20.0 Hz"
 
 
+@pytest.mark.campaign
 def test_the_page_of_modes_opens_at_the_first_vibration(open_page: Opener) -> None:
     listed = replace(bar_modes(), frequencies=np.array([0.0, 20.0]))
     page = open_page(mode_page(listed))
@@ -326,6 +329,7 @@ def test_the_page_of_modes_opens_at_the_first_vibration(open_page: Opener) -> No
     assert page.locator("#caption b").text_content() == "Mode 2: 20.0 Hz"
 
 
+@pytest.mark.campaign
 def test_on_a_phone_the_legend_lies_in_the_margin_under_the_arm(open_page: Opener) -> None:
     page = open_page(mode_page(bar_modes()), width=390, height=844)
     stage, legend = (page.locator(each).bounding_box() for each in ("#stage", "#legend"))
@@ -341,6 +345,7 @@ def swinging(open_shared: Opener) -> Page:
     return open_shared(mode_page(bar_modes()))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("mode", "phase"), [(0, 0.0), (1, 0.0), (1, 0.75)])
 def test_a_mode_swings_along_its_vector(mode: int, phase: float, swinging: Page) -> None:
     modes, page = bar_modes(), swinging
@@ -360,6 +365,7 @@ def test_a_mode_swings_along_its_vector(mode: int, phase: float, swinging: Page)
     assert np.abs(shown - lines[2]).max() > 1e-3
 
 
+@pytest.mark.campaign
 def test_ten_seconds_of_six_links_are_small_and_quick(
     open_page: Opener, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -139,6 +139,7 @@ def test_every_section_and_the_tip_are_where_the_run_has_them(
     require_drawn(open_page(run_page(runs)), runs)
 
 
+@pytest.mark.campaign
 def test_two_runs_are_drawn_over_each_other_each_where_it_is(open_page: Opener) -> None:
     """Of arms with twist and stretch, elastic joints, stiffening, a sliding link, a payload."""
     runs = [random_run(flexarm.sample(name), 3) for name in ("chen-two-link", "theodore-rrp")]
@@ -177,6 +178,7 @@ def test_two_moments_look_different_and_one_moment_always_the_same(run: Run, pag
     assert (np.abs(first - other).max(axis=2) > 30).sum() > 1000
 
 
+@pytest.mark.campaign
 def test_between_samples_the_arm_is_between(run: Run, page: Page) -> None:
     page.evaluate("flexarm.seek(0.125)")
     middle = run_of(run.model, run.q[:2].mean(axis=0)[None], run.anchors[:1])
@@ -220,6 +222,7 @@ def scaled(open_shared: Opener) -> tuple[Page, Run, Run]:
     return open_shared(run_page(runs)), linear, exact
 
 
+@pytest.mark.campaign
 def test_deflections_by_linear_theory_are_drawn_to_scale_and_rigid_at_0(
     scaled: tuple[Page, Run, Run],
 ) -> None:
@@ -234,6 +237,7 @@ def test_deflections_by_linear_theory_are_drawn_to_scale_and_rigid_at_0(
     assert np.abs(drawn[first] - rigid[first] - 3 * (true[first] - rigid[first])).max() < 1e-5
 
 
+@pytest.mark.campaign
 def test_exact_links_are_drawn_with_larger_amplitudes(scaled: tuple[Page, Run, Run]) -> None:
     page, _, run = scaled
     at_sample(page, run, 2, 2)
@@ -243,6 +247,7 @@ def test_exact_links_are_drawn_with_larger_amplitudes(scaled: tuple[Page, Run, R
         assert np.abs(drawn - with_amplitudes(run, factor)).max() < 1e-5
 
 
+@pytest.mark.campaign
 def test_links_are_coloured_by_deflection_curvature_moment_and_strain(run: Run, page: Page) -> None:
     stations = np.linspace(0, 1, STATIONS)
     for k, part in enumerate(flexible_links(run.model)):
@@ -287,6 +292,7 @@ def tapered(sides: list[tuple[float, float]], names: tuple[str, ...]) -> str:
     )
 
 
+@pytest.mark.campaign
 def test_a_tapered_link_is_drawn_as_thick_as_it_is_everywhere(
     scaled: tuple[Page, Run, Run],
 ) -> None:

@@ -122,6 +122,7 @@ def plucked(page: Page) -> list[float]:
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("key", "value", "kind"),
     [("gravity", 0.0, 2), ("payload", 2.0, 2), ("stiffness", 3.0, 1), ("damping", 0.2, 0)],

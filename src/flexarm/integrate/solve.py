@@ -174,7 +174,7 @@ def _drive(
         m.budget = int(min(max(m.budget * LONGEST / max(spent, 1e-6), 20), 10**7))
         progress(m.t)
         ending = after_march(m, beginning, anchors, log, code)
-        if ending is None:
+        if ending is None and (code == FINISHED or m.t < m.t_end):  # no input is due
             between()
     return ending
 
