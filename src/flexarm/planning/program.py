@@ -24,7 +24,9 @@ SETTLED = 2e-3  # relative change of the cost that ends the search
 HIT, NEAR_HIT = 1e-4, 1e-3  # of the ranges of coordinates and rates: no miss, and one to be judged
 # Of squared misses beside the cost: at the begin, by iteration, until it settles, at the end.
 FIRST_WEIGHT, STRICTER, LONG_WEIGHT, LAST_WEIGHT = 10.0, 10.0, 1e3, 1e5
-SOLVERS = ("daqp", "proxqp")  # the second where the first gives up
+QUIET = {"print_header": False, "print_info": False, "print_iter": False}
+# The next where one gives up: near a goal, weights of misses are far above all else.
+SOLVERS: dict[str, dict[str, bool]] = {"daqp": {}, "proxqp": {}, "ipqp": QUIET}
 STALLED = 0.9  # of a miss: what an iteration leaves that is not worth another one
 LEAST_RANGE = 0.03  # of the largest one of its kind: what a coordinate's miss is compared with
 NEAR = 1e-6  # weight of the change of inputs
@@ -268,8 +270,8 @@ def _solve_quadratic(
         "lba": np.append(r, least), "uba": np.append(r, top),
         "lbx": np.append(bounds[0], -loose), "ubx": np.append(bounds[1], loose),
     }  # fmt: skip
-    for name in SOLVERS:
-        solver = ca.conic("program", name, shape, {"error_on_fail": False})
+    for name, options in SOLVERS.items():
+        solver = ca.conic("program", name, shape, {"error_on_fail": False, **options})
         found = solver(**given)
         if solver.stats()["success"]:
             return np.array(found["x"]).ravel()[:n]
