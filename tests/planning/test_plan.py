@@ -184,6 +184,12 @@ def test_least_time_of_a_link_is_that_of_bang_bang() -> None:
     assert found.u[:-1][full].min() > 0.99 * torque
 
 
+def test_start_that_moves_is_refused() -> None:
+    moving = flexarm.change_arm(ARM, {"links.1.joint.start": {"speed": 0.3}})
+    with pytest.raises(flexarm.FlexarmError, match="'joint1' starts with a rate of"):
+        flexarm.plan(moving, TO, duration=2.0)
+
+
 def test_too_little_effort_is_refused_at_once_with_a_duration() -> None:
     with pytest.raises(flexarm.FlexarmError, match=r"the rigid arm takes .* such as") as told:
         flexarm.plan(LINK, {"joint1": 0.5}, duration=1.0, limits=Limits(effort=0.1))

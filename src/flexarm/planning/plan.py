@@ -29,7 +29,8 @@ from flexarm.io.model_file import validated
 from flexarm.io.overrides import GONE, change_arm
 from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
-from flexarm.model import build
+from flexarm.model import Model, build
+from flexarm.model.state import start_state
 from flexarm.planning.inputs import FINE, Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
 from flexarm.planning.problem import METHOD, Problem, require_clear
@@ -49,6 +50,7 @@ POINTS = 41  # along a motion whose efforts are estimated
 EASY = 0.6  # of the inputs that holding leaves: what a first motion may take
 HOPELESS = 5.0  # times the largest input: what no motion needs that is a little longer
 LEAST_SPREAD = 0.05  # of the inputs' largest changes: the least of one of them
+STANDING = 1e-9  # [rad/s], [m/s]: rates of a start that are none
 STILL = 1e-6  # of the arm's reach: what no tip's vibration need be less than
 LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
 SHORTER, SHORTEST = 0.8, 0.003  # steps to shorter durations, and where they end
@@ -212,6 +214,17 @@ def plan(
     )  # fmt: skip
 
 
+def _require_rest(model: Model) -> None:
+    """Refuse a start that moves: it would be left out without a word."""
+    rates = start_state(model)[1]
+    k = int(np.argmax(np.abs(rates)))
+    if abs(rates[k]) > STANDING:
+        raise FlexarmError(
+            f"start: a plan goes from rest to rest, and '{model.names[k]}' starts with a rate of "
+            f"{rates[k]:.3g}: take that rate out of the model file"
+        )
+
+
 def _pose(
     arm: Arm, to: Mapping[str, WithUnit], aim: Aim, duration: WithUnit | None,
     start: Mapping[str, WithUnit] | None, limits: Limits, intervals: int, joining: Joining,
@@ -227,7 +240,9 @@ def _pose(
     require_count("intervals", intervals, 8, most=1000)
     if duration is not None:
         duration = require_positive("duration", duration, unit="s")
-    what, units = "positions of driven joints by name", build(arm).axis_units
+    model = build(arm)
+    _require_rest(model)
+    what, units = "positions of driven joints by name", model.axis_units
     to, places = (
         require_numbers(k, x, what, units=units) for k, x in (("to", to), ("start", start))
     )
