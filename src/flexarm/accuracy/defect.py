@@ -38,76 +38,46 @@ AT_ONCE = 2_000_000  # numbers: long motions are gone through in blocks of sampl
 
 @dataclass(frozen=True)
 class Motion:
-    """A motion of a model at T times.
+    """A motion of a model at T times."""
 
-    Attributes
-    ----------
-    t
-        Times [s], (T,).
-    q, v, u
-        Coordinates, rates and inputs, (T, n), (T, n), (T, inputs).
-    anchors
-        Attitudes that angles of a free base and of spherical joints are relative to, (T, 3 k, 3).
-    push
-        Generalised forces of drive trains beside those of inputs, (T, n), or None.
-    held
-        From which sample on which coordinates are prescribed or held, and how speeds jump there,
-        (n,), empty if they do not; as the model says if empty.
-    feedback
-        Stiffness and damping of a control law, (n, n) each; None if servos are as the model says.
-    """
-
-    t: Array
+    t: Array  # times [s], (T,)
+    # q, v, u: coordinates, rates and inputs, (T, n), (T, n), (T, inputs).
     q: Array
     v: Array
     u: Array
+    # Attitudes that angles of a free base and of spherical joints are relative to, (T, 3 k, 3).
     anchors: Array
+    # Generalised forces of drive trains beside those of inputs, (T, n), or None.
     push: Array | None = None
+    # From which sample on which coordinates are prescribed or held, and how speeds jump there,
+    # (n,), empty if they do not; as the model says if empty.
     held: tuple[tuple[int, tuple[int, ...], tuple[float, ...]], ...] = ()
+    # Stiffness and damping of a control law, (n, n) each; None if servos are as the model says.
     feedback: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True)
 class Leg:
-    """Samples of a motion in which the same coordinates of a richer arm are held.
+    """Samples of a motion in which the same coordinates of a richer arm are held."""
 
-    Attributes
-    ----------
-    first, last
-        The samples; the last one is the first of the next leg, or the end.
-    old, free
-        Coordinates of the model that are neither prescribed nor held; all that are not.
-    jump
-        Of speeds where it begins, (n,), or empty.
-    """
-
+    # first, last: the samples; the last one is the first of the next leg, or the end.
     first: int
     last: int
+    # old, free: coordinates of the model that are neither prescribed nor held; all that are not.
     old: list[int]
     free: list[int]
-    jump: tuple[float, ...]
+    jump: tuple[float, ...]  # of speeds where it begins, (n,), or empty
 
 
 @dataclass(frozen=True)
 class Deviations:
-    """How far a link's tip would move more in a richer model, at T times [m], (T, 3) each.
+    """How far a link's tip would move more in a richer model, at T times [m], (T, 3) each."""
 
-    Attributes
-    ----------
-    shapes
-        With more shapes in the directions that have some.
-    stiffness
-        With shapes in the directions that have none, though the section has a stiffness there.
-    section
-        With shear, and with rotary inertia where it was left out.
-    nodes
-        With nodes enough that the axis of exact links draws in as it should.
-    """
-
-    shapes: Array
+    shapes: Array  # with more shapes in the directions that have some
+    # With shapes in the directions that have none, though the section has a stiffness there.
     stiffness: Array
-    section: Array
-    nodes: Array
+    section: Array  # with shear, and with rotary inertia where it was left out
+    nodes: Array  # with nodes enough that the axis of exact links draws in as it should
 
 
 class RicherArm:

@@ -13,29 +13,17 @@ SLOW = 1e-3  # of a radian per step: slower modes count as free
 
 @dataclass(frozen=True)
 class Stretch:
-    """Samples from ``first`` to ``last`` of a motion, and what holds between them.
+    """Samples from ``first`` to ``last`` of a motion, and what holds between them."""
 
-    Attributes
-    ----------
-    first, last
-        The samples.
-    free
-        Coordinates that move, (m,); the others are held where they came to.
-    mass
-        Rows of the mass matrix of its middle that move, (m, n).
-    stiffness, damping
-        Matrices of its middle, (m, m).
-    kick
-        Impulses on all coordinates where it begins, (n, L), or None.
-    """
-
+    # first, last: the samples.
     first: int
     last: int
-    free: list[int]
-    mass: Array
+    free: list[int]  # coordinates that move, (m,); the others are held where they came to
+    mass: Array  # rows of the mass matrix of its middle that move, (m, n)
+    # stiffness, damping: matrices of its middle, (m, m).
     stiffness: Array
     damping: Array
-    kick: Array | None = None
+    kick: Array | None = None  # impulses on all coordinates where it begins, (n, L), or None
 
     def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
         """Add stiffness and damping of all coordinates, (n, n) each."""

@@ -25,26 +25,14 @@ DEPENDENT = 1e-7
 
 @dataclass(frozen=True)
 class Richer:
-    """An arm by linear theory with more shapes.
+    """An arm by linear theory with more shapes."""
 
-    Attributes
-    ----------
-    model
-        The arm.
-    kept
-        Where the coordinates of the arm as given stand among its own, (n,).
-    more
-        Where the added shapes of directions that have some stand.
-    left_out
-        Where the shapes of directions that had none, though the section gives a stiffness, stand.
-    probes
-        Where each link has the uniform stretch that its axial load is read off; it stays at rest.
-    """
-
-    model: Model
-    kept: tuple[int, ...]
-    more: tuple[int, ...]
+    model: Model  # the arm
+    kept: tuple[int, ...]  # where the coordinates of the arm as given stand among its own, (n,)
+    more: tuple[int, ...]  # where the added shapes of directions that have some stand
+    # Where the shapes of directions that had none, though the section gives a stiffness, stand.
     left_out: tuple[int, ...]
+    # Where each link has the uniform stretch that its axial load is read off; it stays at rest.
     probes: dict[str, int]
 
 

@@ -34,41 +34,22 @@ class Estimate:
 
 @dataclass(frozen=True)
 class FitData:
-    """A model fitted to measured runs.
+    """A model fitted to measured runs."""
 
-    Attributes
-    ----------
-    arm
-        With the fitted numbers; its notes say where they come from.
-    estimates
-        Numbers of the model file, offsets of inputs, gains, offsets and delays of sensors.
-    covariance
-        Of all of them, (k, k).
-    correlated
-        Whether residuals are correlated in time, which the intervals then count.
-    combinations
-        What the data know of combinations of the numbers, worst first.
-    residuals
-        Tests of what is left, by run and sensor.
-    noise
-        Standard deviation of each sensor, in SI units.
-    converged, message, evaluations
-        How the search ended.
-    problem
-        What was fitted.
-    """
-
-    arm: Arm
+    arm: Arm  # with the fitted numbers; its notes say where they come from
+    # Numbers of the model file, offsets of inputs, gains, offsets and delays of sensors.
     estimates: tuple[Estimate, ...]
-    covariance: Array
-    correlated: bool
+    covariance: Array  # of all of them, (k, k)
+    correlated: bool  # whether residuals are correlated in time, which the intervals then count
+    # What the data know of combinations of the numbers, worst first.
     combinations: tuple[Combination, ...]
-    residuals: tuple[ResidualTest, ...]
-    noise: dict[str, float]
+    residuals: tuple[ResidualTest, ...]  # tests of what is left, by run and sensor
+    noise: dict[str, float]  # standard deviation of each sensor, in SI units
+    # converged, message, evaluations: how the search ended.
     converged: bool
     message: str
     evaluations: int
-    problem: Problem
+    problem: Problem  # what was fitted
 
     @property
     def values(self) -> dict[str, float]:

@@ -16,22 +16,15 @@ LONGEST = 2000  # samples of a trial
 
 @dataclass(frozen=True)
 class Excitation:
-    """A sine on one joint, and what it would add to what the data know.
+    """A sine on one joint, and what it would add to what the data know."""
 
-    Attributes
-    ----------
-    joint, frequency, amplitude
-        Where, [Hz], and in the unit of its input.
-    gain
-        By how much it would narrow the interval of the worst known combination of numbers.
-    errors
-        Standard errors of all that is fitted, with one more run of this kind.
-    """
-
+    # joint, frequency, amplitude: where, [Hz], and in the unit of its input.
     joint: str
     frequency: float
     amplitude: float
+    # By how much it would narrow the interval of the worst known combination of numbers.
     gain: float
+    # Standard errors of all that is fitted, with one more run of this kind.
     errors: dict[str, float]
 
     def words(self) -> str:

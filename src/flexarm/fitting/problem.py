@@ -23,55 +23,30 @@ from flexarm.runs.contents import input_units
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A recording, and how the arm is run beside it.
+    """A recording, and how the arm is run beside it."""
 
-    Attributes
-    ----------
-    recording
-        What was measured.
-    runs
-        Runs of the arm at its samples.
-    inputs, outputs
-        Measured inputs (T, inputs) and readings (T, sensors), in SI units; of a frequency response
-        `stacked` values, and no inputs.
-    counts
-        1 where a reading is believed, else 0, (T, sensors); of a response the weights of errors.
-    start, rates
-        Where and how fast it begins; as the model file says, or at rest, if None.
-    columns
-        Of the measured inputs, by joint.
-    """
-
-    recording: Recording
-    runs: Differentiable
+    recording: Recording  # what was measured
+    runs: Differentiable  # runs of the arm at its samples
+    # inputs, outputs: measured inputs (T, inputs) and readings (T, sensors), in SI units; of a
+    # frequency response `stacked` values, and no inputs.
     inputs: Array
     outputs: Array
+    # 1 where a reading is believed, else 0, (T, sensors); of a response the weights of errors.
     counts: Array
+    # start, rates: where and how fast it begins; as the model file says, or at rest, if None.
     start: Array | None = None
     rates: Array | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)  # of the measured inputs, by joint
 
 
 @dataclass
 class Problem:
-    """Sensors of an arm in measured runs as a function of what is fitted.
+    """Sensors of an arm in measured runs as a function of what is fitted."""
 
-    Attributes
-    ----------
-    runs
-        The measured runs.
-    keys
-        Numbers of the model file that are fitted.
-    sensors
-        By column of the recordings.
-    input_offsets
-        Joints whose measured input has an offset that is fitted.
-    """
-
-    runs: Sequence[MeasuredRun]
-    keys: tuple[str, ...]
-    sensors: Mapping[str, Sensor]
-    input_offsets: tuple[str, ...] = ()
+    runs: Sequence[MeasuredRun]  # the measured runs
+    keys: tuple[str, ...]  # numbers of the model file that are fitted
+    sensors: Mapping[str, Sensor]  # by column of the recordings
+    input_offsets: tuple[str, ...] = ()  # joints whose measured input has an offset that is fitted
     _last: dict[bytes, "tuple[Driven | Responding, ...]"] = field(default_factory=dict, repr=False)
 
     @cached_property

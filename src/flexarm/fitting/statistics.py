@@ -17,27 +17,17 @@ TAKES_PART = 0.3  # share of a number in a combination
 
 @dataclass(frozen=True)
 class ResidualTest:
-    """What is left of one sensor in one run.
+    """What is left of one sensor in one run."""
 
-    Attributes
-    ----------
-    run, sensor
-        Names.
-    error
-        rms error over the standard deviation of the measurement; a constant would have 1.
-    rms
-        rms error, in SI units.
-    whiteness
-        Probability of so much correlation in time if there were none (Ljung & Box, 20 lags).
-    from_inputs
-        Largest correlation with a measured input, over what chance gives in 95 of 100 cases.
-    """
-
+    # run, sensor: names.
     run: str
     sensor: str
+    # rms error over the standard deviation of the measurement; a constant would have 1.
     error: float
-    rms: float
+    rms: float  # rms error, in SI units
+    # Probability of so much correlation in time if there were none (Ljung & Box, 20 lags).
     whiteness: float
+    # Largest correlation with a measured input, over what chance gives in 95 of 100 cases.
     from_inputs: float
 
     @property

@@ -22,36 +22,18 @@ from flexarm.loops.language import Array, Ints, run_equations
 
 @dataclass(kw_only=True)
 class Adjoint(Steps):
-    """The adjoint of a motion: how a function of its samples changes with all that it depends on.
+    """The adjoint of a motion: how a function of its samples changes with what it depends on."""
 
-    Attributes
-    ----------
-    numbers, matrix_numbers
-        How many there are, of the rates and of the matrices.
-    equations, table, turned, turned_table
-        The pulled rates and matrices.
-    weight, by_state, by_input, by_number, matrix_weight, matrix_by_state, matrix_by_number
-        Their inputs and outputs.
-    seeds
-        Derivatives of the function by the states at the samples, (T, size).
-    adjoint
-        By the state now, and at the end by the start.
-    x_back, g_back, p_back, basis_back, share
-        By x, g and p, by the basis, and by the state at a stage.
-    bases, modals, more
-        Bases of a segment; modal states of a step, (stages + 1, 2n); room for one.
-    nodes, interval
-        Times of the samples, and the interval between them that each step lies in.
-    by_numbers, by_matrix_numbers, by_inputs
-        What was found: by numbers, and by the inputs at the samples, (T, inputs), lines between.
-    """
-
+    # numbers, matrix_numbers: how many there are, of the rates and of the matrices.
     numbers: int
     matrix_numbers: int
+    # equations, table, turned, turned_table: the pulled rates and matrices.
     equations: int
     table: Ints
     turned: int
     turned_table: Ints
+    # weight, by_state, by_input, by_number, matrix_weight, matrix_by_state, matrix_by_number: their
+    # inputs and outputs.
     weight: Array
     by_state: Array
     by_input: Array
@@ -59,18 +41,25 @@ class Adjoint(Steps):
     matrix_weight: Array
     matrix_by_state: Array
     matrix_by_number: Array
-    seeds: Array
-    adjoint: Array
+    seeds: Array  # derivatives of the function by the states at the samples, (T, size)
+    adjoint: Array  # by the state now, and at the end by the start
+    # x_back, g_back, p_back, basis_back, share: by x, g and p, by the basis, and by the state at a
+    # stage.
     x_back: Array
     g_back: Array
     p_back: Array
     basis_back: Array
     share: Array
+    # bases, modals, more: bases of a segment; modal states of a step, (stages + 1, 2n); room for
+    # one.
     bases: Array
     modals: Array
     more: Array
+    # nodes, interval: times of the samples, and the interval between them that each step lies in.
     nodes: Array
     interval: Ints
+    # by_numbers, by_matrix_numbers, by_inputs: what was found: by numbers, and by the inputs at the
+    # samples, (T, inputs), lines between.
     by_numbers: Array
     by_matrix_numbers: Array
     by_inputs: Array

@@ -22,18 +22,12 @@ WEIGHT, TANGENT, PULSE, DIRECTION = "weight", "tangent", "pulse", "direction"
 
 @dataclass(frozen=True)
 class RateFunctions:
-    """Compiled rates of a motion: by themselves, pulled back and pushed forward.
+    """Compiled rates of a motion: by themselves, pulled back and pushed forward."""
 
-    Attributes
-    ----------
-    structures
-        What was traced, for all arms that differ in their numbers alone; ``others`` below gives
-        arms that a new trace must hold for too.
-    law
-        A function (t, q, v) to u that takes the place of inputs and servos, or None.
-    """
-
+    # What was traced, for all arms that differ in their numbers alone; ``others`` below gives arms
+    # that a new trace must hold for too.
     structures: Structures
+    # A function (t, q, v) to u that takes the place of inputs and servos, or None.
     law: ca.Function | None = None
 
     def member(self, name: str, formulation: Formulation, others: Others) -> Member:

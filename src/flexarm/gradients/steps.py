@@ -22,56 +22,31 @@ NAN = float("nan")
 
 @dataclass(kw_only=True)
 class Steps(Record):
-    """A motion in given steps.
+    """A motion in given steps."""
 
-    Attributes
-    ----------
-    system
-        Rates of the state and what drives it.
-    size, stages
-        Of the state; stages of the method.
-    a, squared, slopes, c
-        The method's table and its square, (stages + 1, stages) each with the new state as the last
-        row; of an exponential method value, slope and bend of what a stage's acceleration is
-        taken to be in between, (stages + 1, stages, 3); and times of the stages.
-    count, times, lengths
-        Number of steps, their ends [s], (count + 1,), and lengths [s], those of one length alike.
-    in_modes, renewed, basis
-        Whether steps are taken in modes; whether they are taken anew at a step's begin, (count,);
-        those in force, as in `flexarm.gradients.modes`.
-    matrices, matrix_table, matrix_q, matrix_v, matrix, room, square
-        Compiled mass, stiffness and damping, what they read and write (3, n, n), and room.
-    table_h, parts, swing, into
-        Step for which weights are tabulated, and whether with their derivatives by squared
-        frequencies and damping rates (3) or without (1): what becomes of the rate at the begin,
-        (3, stages + 1, 2, n), and of accelerations at the stages, (3, stages + 1, stages, 2, n).
-    ends_at
-        Which sample is at each of these times, -1 if none.
-    samples
-        States at the samples, (T, size).
-    segments, starts, saved
-        Number of segments between checkpoints, the steps they begin with, (segments + 1,), and the
-        states there.
-    y, k, trial, places
-        State, its rates, a trial, and states and rates at the stages of the steps of a segment.
-    x, g, p, modal, answers
-        In modes: rates at a step's begin, accelerations at its stages beside the oscillators' own;
-        rates of further states there; a modal state; room for responses.
-    """
-
-    system: System
+    system: System  # rates of the state and what drives it
+    # size, stages: of the state; stages of the method.
     size: int
     stages: int
+    # a, squared, slopes, c: the method's table and its square, (stages + 1, stages) each with the
+    # new state as the last row; of an exponential method value, slope and bend of what a stage's
+    # acceleration is taken to be in between, (stages + 1, stages, 3); and times of the stages.
     a: Array
     squared: Array
     slopes: Array
     c: Array
+    # count, times, lengths: number of steps, their ends [s], (count + 1,), and lengths [s], those
+    # of one length alike.
     count: int
     times: Array
     lengths: Array
+    # in_modes, renewed, basis: whether steps are taken in modes; whether they are taken anew at a
+    # step's begin, (count,); those in force, as in `flexarm.gradients.modes`.
     in_modes: int
     renewed: Ints
     basis: Array
+    # matrices, matrix_table, matrix_q, matrix_v, matrix, room, square: compiled mass, stiffness and
+    # damping, what they read and write (3, n, n), and room.
     matrices: int
     matrix_table: Ints
     matrix_q: Array
@@ -79,19 +54,29 @@ class Steps(Record):
     matrix: Array
     room: Array
     square: Array
+    # table_h, parts, swing, into: step for which weights are tabulated, and whether with their
+    # derivatives by squared frequencies and damping rates (3) or without (1): what becomes of the
+    # rate at the begin, (3, stages + 1, 2, n), and of accelerations at the stages, (3, stages + 1,
+    # stages, 2, n).
     table_h: float = 0.0
     parts: int = 0
     swing: Array
     into: Array
-    ends_at: Ints
-    samples: Array
+    ends_at: Ints  # which sample is at each of these times, -1 if none
+    samples: Array  # states at the samples, (T, size)
+    # segments, starts, saved: number of segments between checkpoints, the steps they begin with,
+    # (segments + 1,), and the states there.
     segments: int
     starts: Ints
     saved: Array
+    # y, k, trial, places: state, its rates, a trial, and states and rates at the stages of the
+    # steps of a segment.
     y: Array
     k: Array
     trial: Array
     places: Array
+    # x, g, p, modal, answers: in modes: rates at a step's begin, accelerations at its stages beside
+    # the oscillators' own; rates of further states there; a modal state; room for responses.
     x: Array
     g: Array
     p: Array

@@ -26,49 +26,41 @@ from flexarm.loops.sums import weigh, weigh_both
 
 @dataclass(kw_only=True)
 class Tangents(Steps):
-    """Tangents of a motion along given directions of numbers and starts.
+    """Tangents of a motion along given directions of numbers and starts."""
 
-    Attributes
-    ----------
-    columns, numbers, matrix_numbers
-        How many directions, and of how many numbers of the rates and of the matrices.
-    equations, table, turned, turned_table
-        The pushed rates and matrices.
-    tangent, pulse, direction, change, matrix_direction, matrix_change
-        Their inputs and outputs.
-    directions, matrix_directions, pulses, tangents, tangent_samples
-        By column: of the numbers; of the inputs, the same at all times; of the state now; of the
-        state at the samples, (T, columns, size).
-    x_along, g_along, p_along, modal_along, basis_along
-        Tangents of x, g and p, (columns, ...) each, of one modal state, and of the basis by column.
-    more
-        Room for a state.
-    """
-
+    # columns, numbers, matrix_numbers: how many directions, and of how many numbers of the rates
+    # and of the matrices.
     columns: int
     numbers: int
     matrix_numbers: int
+    # equations, table, turned, turned_table: the pushed rates and matrices.
     equations: int
     table: Ints
     turned: int
     turned_table: Ints
+    # tangent, pulse, direction, change, matrix_direction, matrix_change: their inputs and outputs.
     tangent: Array
     pulse: Array
     direction: Array
     change: Array
     matrix_direction: Array
     matrix_change: Array
+    # directions, matrix_directions, pulses, tangents, tangent_samples: by column: of the numbers;
+    # of the inputs, the same at all times; of the state now; of the state at the samples, (T,
+    # columns, size).
     directions: Array
     matrix_directions: Array
     pulses: Array
     tangents: Array
     tangent_samples: Array
+    # x_along, g_along, p_along, modal_along, basis_along: tangents of x, g and p, (columns, ...)
+    # each, of one modal state, and of the basis by column.
     x_along: Array
     g_along: Array
     p_along: Array
     modal_along: Array
     basis_along: Array
-    more: Array
+    more: Array  # room for a state
 
 
 @kernel

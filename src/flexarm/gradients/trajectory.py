@@ -27,22 +27,13 @@ from flexarm.model import Model, start_state
 
 @dataclass(frozen=True)
 class RunGradient:
-    """Derivatives of a function of a run's samples.
+    """Derivatives of a function of a run's samples."""
 
-    Attributes
-    ----------
-    parameters
-        By the numbers of the arm, (k,).
-    q, v
-        By the start, (n,) each.
-    inputs
-        By the inputs at the samples, (T, inputs), with straight lines between them.
-    """
-
-    parameters: Array
+    parameters: Array  # by the numbers of the arm, (k,)
+    # q, v: by the start, (n,) each.
     q: Array
     v: Array
-    inputs: Array
+    inputs: Array  # by the inputs at the samples, (T, inputs), with straight lines between them
 
 
 @dataclass(frozen=True)

@@ -41,36 +41,17 @@ STATE_FLOOR = 1e-2  # [rad], [m]: an integral that moves a joint by less needs n
 
 @dataclass(frozen=True)
 class Servoed:
-    """A servo at work.
+    """A servo at work."""
 
-    Attributes
-    ----------
-    name
-        Of the joint's coordinate.
-    column
-        Of its input in u.
-    row
-        What gives the position that it sees from q, (n,).
-    servo
-        As the model file has it.
-    gain
-        Effort at the joint per input.
-    limit
-        Largest input either way; infinite if there is none.
-    state
-        Place of its integral among the states, or None.
-    in_place
-        Whether it acts on what it sees, as a spring and a damper would.
-    """
-
-    name: str
-    column: int
-    row: Array
+    name: str  # of the joint's coordinate
+    column: int  # of its input in u
+    row: Array  # what gives the position that it sees from q, (n,)
+    # As the model file has it.
     servo: Servo[float, float, float, float, float, AnyProfile, AnyProfile]
-    gain: float
-    limit: float
-    state: int | None
-    in_place: bool
+    gain: float  # effort at the joint per input
+    limit: float  # largest input either way; infinite if there is none
+    state: int | None  # place of its integral among the states, or None
+    in_place: bool  # whether it acts on what it sees, as a spring and a damper would
 
     @property
     def key(self) -> str:
@@ -147,28 +128,19 @@ def servos(model: Model) -> tuple[Servoed, ...]:
 
 @dataclass(frozen=True)
 class Actuators:
-    """What becomes part of an arm's equations of motion.
+    """What becomes part of an arm's equations of motion."""
 
-    Attributes
-    ----------
-    servos, slipping, bristles, windings, ties
-        What drives joints beside their inputs, rubs with a state of its own, or holds the tip.
-    wrenches
-        Those that follow time and state.
-    accounts
-        What energy is lost in, by name, as far as it is told apart.
-    lookouts
-        Quantities that are computed along, for what happens when one crosses a value.
-    """
-
+    # servos, slipping, bristles, windings, ties: what drives joints beside their inputs, rubs with
+    # a state of its own, or holds the tip.
     servos: tuple[Servoed, ...] = ()
     slipping: tuple[Slipping, ...] = ()
     bristles: tuple[Bristle, ...] = ()
     windings: tuple[Winding, ...] = ()
     ties: tuple[Tied, ...] = ()
-    accounts: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()  # what energy is lost in, by name, as far as it is told apart
+    # Quantities that are computed along, for what happens when one crosses a value.
     lookouts: tuple[Lookout, ...] = ()
-    wrenches: tuple[Acting, ...] = ()
+    wrenches: tuple[Acting, ...] = ()  # those that follow time and state
 
     @property
     def state_names(self) -> tuple[str, ...]:

@@ -33,28 +33,17 @@ LITTLE_CURRENT = 1e-3  # of that which stalls at a volt, or of the limit
 
 @dataclass
 class Share:
-    """What drive trains add to an arm's equations.
+    """What drive trains add to an arm's equations."""
 
-    Attributes
-    ----------
-    push
-        Generalised force, (n,).
-    fed, moved
-        Power [W] that inputs put in beside that of their effort, and that of what moves ties.
-    taken
-        What is dissipated beside what the arm's own equations say [W], by account.
-    rates
-        Of the states.
-    stored
-        Energy in states [J].
-    """
-
-    push: Expr
+    push: Expr  # generalised force, (n,)
+    # fed, moved: power [W] that inputs put in beside that of their effort, and that of what moves
+    # ties.
     fed: Expr = 0.0
     moved: Expr = 0.0
+    # What is dissipated beside what the arm's own equations say [W], by account.
     taken: dict[str, Expr] = field(default_factory=dict)
-    rates: list[Expr] = field(default_factory=list)
-    stored: Expr = 0.0
+    rates: list[Expr] = field(default_factory=list)  # of the states
+    stored: Expr = 0.0  # energy in states [J]
 
     def take(self, account: str, power: Expr) -> None:
         """Take power [W] into an account."""
@@ -183,24 +172,14 @@ class Tied:
 
 @dataclass(frozen=True)
 class Holder:
-    """What may hold a coordinate up to an effort: dry friction, a brake, or both.
+    """What may hold a coordinate up to an effort: dry friction, a brake, or both."""
 
-    Attributes
-    ----------
-    name
-        Of the coordinate.
-    axis, index
-        The axis that it is of, and its place in q.
-    frictions
-        By account.
-    brake
-        Effort of the axis's brake, infinite if it never slips; None if it has none here.
-    """
-
-    name: str
+    name: str  # of the coordinate
+    # axis, index: the axis that it is of, and its place in q.
     axis: Axis
     index: int
-    frictions: dict[str, AnyFriction]
+    frictions: dict[str, AnyFriction]  # by account
+    # Effort of the axis's brake, infinite if it never slips; None if it has none here.
     brake: float | None
 
     def capacity(self, *, braked: bool) -> float:

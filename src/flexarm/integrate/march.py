@@ -16,144 +16,119 @@ DIGITS = 2e-15  # of a number: what a step makes of its rounding, of double prec
 
 @dataclass(kw_only=True)
 class March(Record):
-    """A run under way; methods append their own fields.
-
-    Attributes
-    ----------
-    obstacles
-        What the arm may touch.
-    step, sample
-        Addresses of the method's kernels: one trial step, and the state within the last step.
-    size
-        Length of the state.
-    t, h, t_end
-        Time reached, next trial step, end [s].
-    t_old, h_done
-        Begin and size of the last accepted step; 0 if a jump has come after it.
-    largest, smallest, uneven
-        Bounds of the step [s]; whether every other step has a smaller one: steps of one length do
-        not see a vibration that is in the same phase after each.
-    adaptive, order, fixed_steps
-        Whether the error steers the step, and its order; else the steps left to the next sample.
-    y, f, y_new, f_new, y_old
-        State and rates at t, the trial, and the state at t_old.
-    error, last_error
-        Of the trial and of the last accepted step, over the tolerance.
-    tolerance
-        Per step, of the ranges below.
-    functionals, rows, rate_rows, groups, group_of
-        Number of quantities that errors are measured in, their matrices (functionals, n) by
-        coordinates and by modes, the groups that share a range, the group of each.
-    to_modes, lanes, modes_per_lane, modal_places, modal_rates, frequencies
-        What takes coordinates to those of modes, (lanes, modes_per_lane, modes_per_lane), these,
-        their rates and frequencies [rad/s].
-    rounded
-        By how much rounding moves each mode in a step.
-    low, high, top, floor, top_floor, pace
-        Least, greatest value and greatest rate of each functional so far; least scales by group;
-        a group's range times its pace is a rate that matters no less.
-    scale, top_scale
-        Scales by group of values and rates.
-    least, most, energy, state_floor
-        Least and greatest value of each work and servo's state so far; the energy [J] that errors
-        of works are measured in, by lane: the greatest kinetic energy about, or change of a work;
-        least ranges of servos' states.
-    watches, watch_rows, watch_low, watch_high, watched
-        Quantities of (q, v) that must stay in their bounds, (watches, 2n); the one that did not.
-    lookouts, seen, seen_rate, seen_low, seen_high
-        Quantities that the equations compute along: what they and their rates were at the last
-        evaluation, and the bounds within which nothing happens.
-    seen_here, rate_here
-        What they were at t.
-    peak
-        Time [s] within the last step at which one may have been beyond its bounds.
-    peeks, peeked, aside
-        Whether quantities are looked at within steps too, what they were there, (5, lookouts), with
-        their rates at the end, and room for rates.
-    times, samples, kept, wanted
-        Times to keep, their states, how many are kept, how many are wanted.
-    breaks, break_count, next_break
-        Times at which a channel jumps.
-    steps, rejections, budget
-        Accepted and rejected steps; trials left before the kernel returns.
-    sample_time, sample_ready
-        Time asked of `sample`; whether the method has prepared for this step.
-    """
+    """A run under way; methods append their own fields."""
 
     system: System
-    obstacles: Obstacles
+    obstacles: Obstacles  # what the arm may touch
+    # step, sample: addresses of the method's kernels: one trial step, and the state within the last
+    # step.
     step: int
     sample: int
-    size: int
+    size: int  # length of the state
+    # t, h, t_end: time reached, next trial step, end [s].
     t: float
     h: float
     t_end: float
+    # t_old, h_done: begin and size of the last accepted step; 0 if a jump has come after it.
     t_old: float
     h_done: float = 0.0
+    # largest, smallest, uneven: bounds of the step [s]; whether every other step has a smaller one:
+    # steps of one length do not see a vibration that is in the same phase after each.
     largest: float
     smallest: float
     uneven: int
+    # adaptive, order: whether the error steers the step, and its order; else `fixed_steps` are left
+    # to the next sample.
     adaptive: int
     order: int
+    # y, f, y_new, f_new, y_old: state and rates at t, the trial, and the state at t_old.
     y: Array
     f: Array
     y_new: Array
     f_new: Array
     y_old: Array
     f_old: Array
+    # error, last_error: of the trial and of the last accepted step, over the tolerance.
     error: float = 0.0
     last_error: float = 1e-2
-    tolerance: float
+    tolerance: float  # per step, of the ranges below
+    # functionals, rows, rate_rows, groups, group_of: number of quantities that errors are measured
+    # in, their matrices (functionals, n) by coordinates and by modes, the groups that share a
+    # range, the group of each.
     functionals: int
     rows: Array
     rate_rows: Array
+    # to_modes, lanes, modes_per_lane, modal_places, modal_rates, frequencies: what takes
+    # coordinates to those of modes, (lanes, modes_per_lane, modes_per_lane), these, their rates and
+    # frequencies [rad/s].
     to_modes: Array
     lanes: int
     modes_per_lane: int
     modal_places: Array
     modal_rates: Array
     frequencies: Array
-    rounded: Array
+    rounded: Array  # by how much rounding moves each mode in a step
     groups: int
     group_of: Ints
+    # low, high, top, floor, top_floor, pace: least, greatest value and greatest rate of each
+    # functional so far; least scales by group; a group's range times its pace is a rate that
+    # matters no less.
     low: Array
     high: Array
     top: Array
     floor: Array
     top_floor: Array
     pace: Array
+    # scale, top_scale: scales by group of values and rates.
     scale: Array
     top_scale: Array
+    # least, most, energy, state_floor: least and greatest value of each work and servo's state so
+    # far; the energy [J] that errors of works are measured in, by lane: the greatest kinetic energy
+    # about, or change of a work; least ranges of servos' states.
     least: Array
     most: Array
     energy: Array
     state_floor: Array
+    # watches, watch_rows, watch_low, watch_high, watched: quantities of (q, v) that must stay in
+    # their bounds, (watches, 2n); the one that did not.
     watches: int
     watch_rows: Array
     watch_low: Array
     watch_high: Array
     watched: int = -1
+    # lookouts, seen, seen_rate, seen_low, seen_high: quantities that the equations compute along:
+    # what they and their rates were at the last evaluation, and the bounds within which nothing
+    # happens.
     lookouts: int
     seen: Array
     seen_rate: Array
+    # seen_here, rate_here: what they were at t.
     seen_here: Array
     rate_here: Array
-    peak: float = 0.0
+    peak: float = 0.0  # time [s] within the last step at which one may have been beyond its bounds
+    # peeks, peeked, aside: whether quantities are looked at within steps too, what they were there,
+    # (5, lookouts), with their rates at the end, and room for rates.
     peeks: int
     peeked: Array
     aside: Array
     seen_low: Array
     seen_high: Array
+    # times, samples, kept, wanted: times to keep, their states, how many are kept, how many are
+    # wanted.
     times: Array
     samples: Array
     kept: int = 0
     wanted: int
+    # breaks, break_count, next_break: times at which a channel jumps.
     breaks: Array
     break_count: int
     next_break: int
+    # steps, rejections, budget: accepted and rejected steps; trials left before the kernel returns.
     steps: int = 0
     rejections: int = 0
     budget: int = 0
+    # sample_time, sample_ready: time asked of `sample`; whether the method has prepared for this
+    # step.
     sample_time: float
     sample_ready: int = 0
     sampled: Array

@@ -20,30 +20,23 @@ STILL = 1e-30  # [m/s]
 
 @dataclass
 class Obstacles(Record):
-    """Contacts along a step.
+    """Contacts along a step."""
 
-    Attributes
-    ----------
-    count, n
-        Number of contacts, none if there is nothing to look at, and of coordinates.
-    equations, table
-        Address of the compiled distances and the table of the pointers that they take.
-    q, v, distance, closing, speed
-        Their inputs and outputs: how far each contact is from touching [m], how fast that falls
-        and how fast its point moves [m/s].
-    stiffness, exponent
-        Of each contact.
-    """
-
+    # count, n: number of contacts, none if there is nothing to look at, and of coordinates.
     count: int
     n: int
+    # equations, table: address of the compiled distances and the table of the pointers that they
+    # take.
     equations: int
     table: Ints
+    # q, v, distance, closing, speed: their inputs and outputs: how far each contact is from
+    # touching [m], how fast that falls and how fast its point moves [m/s].
     q: Array
     v: Array
     distance: Array
     closing: Array
     speed: Array
+    # stiffness, exponent: of each contact.
     stiffness: Array
     exponent: Array
 

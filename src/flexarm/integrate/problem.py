@@ -64,62 +64,37 @@ class Channel:
 
 @dataclass(frozen=True)
 class Measures:
-    """Quantities in which errors are measured: linear in the coordinates, in groups.
+    """Quantities in which errors are measured: linear in the coordinates, in groups."""
 
-    Attributes
-    ----------
-    rows, rate_rows
-        One per quantity, (R, n), for coordinates and for modes.
-    to_modes
-        What takes rates to those of modes, (lanes, n, n), one per arm if there are several.
-    frequencies
-        Of the modes [rad/s], (lanes, n).
-    group
-        Group of each.
-    floor, rate_floor, pace
-        Least range and rate of each group; the frequency at which deflections vibrate [rad/s].
-    deflects
-        Whether a group is a deflection; the others are joints and base.
-    energy_floor
-        Least energy [J] that errors of works are measured in, (lanes,).
-    state_floor
-        Least ranges of the states of servos and drives.
-    """
-
+    # rows, rate_rows: one per quantity, (R, n), for coordinates and for modes.
     rows: Array
     rate_rows: Array
+    # What takes rates to those of modes, (lanes, n, n), one per arm if there are several.
     to_modes: Array
-    frequencies: Array
-    group: Ints
+    frequencies: Array  # of the modes [rad/s], (lanes, n)
+    group: Ints  # group of each
+    # floor, rate_floor, pace: least range and rate of each group; the frequency at which
+    # deflections vibrate [rad/s].
     floor: Array
     rate_floor: Array
     pace: Array
-    deflects: tuple[bool, ...]
-    energy_floor: Array
+    deflects: tuple[bool, ...]  # whether a group is a deflection; the others are joints and base
+    energy_floor: Array  # least energy [J] that errors of works are measured in, (lanes,)
+    # Least ranges of the states of servos and drives.
     state_floor: Array = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
 class Watch:
-    """A quantity of (q, v) that ends a run when it leaves its bounds.
+    """A quantity of (q, v) that ends a run when it leaves its bounds."""
 
-    Attributes
-    ----------
-    row
-        Its coefficients, (2n,).
-    low, high
-        The bounds.
-    what
-        What is at its bound, for the message; empty for the angle that only asks for a new anchor.
-    remedy
-        What to try.
-    """
-
-    row: Array
+    row: Array  # its coefficients, (2n,)
+    # low, high: the bounds.
     low: float
     high: float
+    # What is at its bound, for the message; empty for the angle that only asks for a new anchor.
     what: str
-    remedy: str
+    remedy: str  # what to try
 
 
 def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, list[Array]]:

@@ -40,58 +40,37 @@ PRESCRIBED = 2  # of the works: what prescribed coordinates have put in
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended.
+    """How a run ended."""
 
-    Attributes
-    ----------
-    status
-        ``finished``, ``stopped`` or ``interrupted``; ``running`` if it has not.
-    reason
-        When, what, and what to try; empty if it finished.
-    """
-
+    # ``finished``, ``stopped`` or ``interrupted``; ``running`` if it has not.
     status: str = "finished"
-    reason: str = ""
+    reason: str = ""  # when, what, and what to try; empty if it finished
 
 
 @dataclass
 class Solution:
-    """States at the times that were reached.
+    """States at the times that were reached."""
 
-    Attributes
-    ----------
-    times, states
-        The kept times (T,) and states (T, size).
-    anchors
-        Attitude that a free base's angles are relative to, (T, 3, 3).
-    ending
-        How it ended.
-    steps, rejections, evaluations, renewals, seconds
-        Statistics; seconds of CPU.
-    held, servoed
-        Inputs of a sampled law at the kept times, and of sampled servos, or None.
-    memory
-        What sampled servos know at the end.
-    seen, value
-        Which quantities that were looked out for ended it, and the value of the first.
-    ranges
-        Of what errors are measured in, as far as the motion has come.
-    """
-
+    # times, states: the kept times (T,) and states (T, size).
     times: Array
     states: Array
-    anchors: Array
-    ending: Ending = field(default_factory=Ending)
+    anchors: Array  # attitude that a free base's angles are relative to, (T, 3, 3)
+    ending: Ending = field(default_factory=Ending)  # how it ended
+    # steps, rejections, evaluations, renewals, seconds: statistics; seconds of CPU.
     steps: int = 0
     rejections: int = 0
     evaluations: int = 0
     renewals: int = 0
     seconds: float = 0.0
+    # held, servoed: inputs of a sampled law at the kept times, and of sampled servos, or None.
     held: Array | None = None
     servoed: Array | None = None
+    # What sampled servos know at the end.
     memory: Mapping[str, Memory] = field(default_factory=dict)
+    # seen, value: which quantities that were looked out for ended it, and the value of the first.
     seen: tuple[int, ...] = ()
     value: float = 0.0
+    # Of what errors are measured in, as far as the motion has come.
     ranges: Mapping[str, Array] = field(default_factory=dict)
 
 

@@ -18,37 +18,26 @@ ROUNDING, SOON = 1e-12, 1e-9
 
 @dataclass
 class System(Record):
-    """An arm's rates of change, and the functions of time that drive it.
+    """An arm's rates of change, and the functions of time that drive it."""
 
-    Attributes
-    ----------
-    n, channels
-        Number of coordinates and of functions of time: inputs, wrench factors, prescribed motions,
-        targets of servos.
-    inputs, wrenches, known, targets, works, states
-        How many channels of each kind, how many works, and states of servos.
-    equations, table
-        Address of the compiled equations and the table of the pointers that they take.
-    time, q, v, u, w, given, r, x, a, power, dx
-        Their inputs and outputs; r holds the targets and after them their rates.
-    coordinates
-        Indices of the prescribed coordinates.
-    pieces, first, current
-        Rows of all channels, the first of each channel (and the end), the one in force.
-    evaluations
-        Calls of the equations so far.
-    """
-
+    # n, channels: number of coordinates and of functions of time: inputs, wrench factors,
+    # prescribed motions, targets of servos.
     n: int
     channels: int
+    # inputs, wrenches, known, targets, works, states: how many channels of each kind, how many
+    # works, and states of servos.
     inputs: int
     wrenches: int
     known: int
     targets: int
     works: int
     states: int
+    # equations, table: address of the compiled equations and the table of the pointers that they
+    # take.
     equations: int
     table: Ints
+    # time, q, v, u, w, given, r, x, a, power, dx: their inputs and outputs; r holds the targets and
+    # after them their rates.
     time: Array
     q: Array
     v: Array
@@ -60,11 +49,13 @@ class System(Record):
     a: Array
     power: Array
     dx: Array
-    coordinates: Ints
+    coordinates: Ints  # indices of the prescribed coordinates
+    # pieces, first, current: rows of all channels, the first of each channel (and the end), the one
+    # in force.
     pieces: Array
     first: Ints
     current: Ints
-    evaluations: int
+    evaluations: int  # calls of the equations so far
 
 
 @kernel

@@ -133,48 +133,30 @@ def _matrices(equation: Equation, q: Array, v: Array) -> tuple[Array, ...]:
 
 @dataclass(frozen=True)
 class Task:
-    """A motion to be computed.
+    """A motion to be computed."""
 
-    Attributes
-    ----------
-    equation, motion
-        The formulation and its compiled rates.
-    groups
-        Channels: inputs, wrench factors, prescribed motions, targets of servos.
-    times
-        Times to keep.
-    q, v, works, states
-        The initial state, works and accounts before it, states of servos and drives; 0 if left out.
-    efforts
-        Of brakes and dry friction that can slip.
-    bounds
-        Of the quantities that are looked out for, low and high.
-    memory
-        What sampled servos know and what they hold, by joint.
-    ranges
-        Of what errors are measured in, in the legs before.
-    brought
-        Energy [J] of bodies captured before, less that of bodies let go.
-    vibration
-        How the arm vibrates about it.
-    wanted
-        The tolerance.
-    """
-
+    # equation, motion: the formulation and its compiled rates.
     equation: Equation
     motion: Motion
+    # Channels: inputs, wrench factors, prescribed motions, targets of servos.
     groups: tuple[list[Channel], ...]
-    times: Array
+    times: Array  # times to keep
+    # q, v, works, states: the initial state, works and accounts before it, states of servos and
+    # drives; 0 if left out.
     q: Array
     v: Array
-    vibration: Vibration
-    wanted: float = 1e-3
+    vibration: Vibration  # how the arm vibrates about it
+    wanted: float = 1e-3  # the tolerance
     works: Array = field(default_factory=lambda: np.zeros(0))
     states: Array = field(default_factory=lambda: np.zeros(0))
+    # Of brakes and dry friction that can slip.
     efforts: Array = field(default_factory=lambda: np.zeros(0))
+    # Of the quantities that are looked out for, low and high.
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+    # What sampled servos know and what they hold, by joint.
     memory: Mapping[str, Memory] = field(default_factory=dict)
-    brought: float = 0.0
+    brought: float = 0.0  # energy [J] of bodies captured before, less that of bodies let go
+    # Of what errors are measured in, in the legs before.
     ranges: Mapping[str, Array] = field(default_factory=dict)
 
     @property

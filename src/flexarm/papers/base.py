@@ -76,29 +76,14 @@ class Tried:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a paper, decided by what came out for each reading.
+    """A statement of a paper, decided by what came out for each reading."""
 
-    Attributes
-    ----------
-    says
-        The statement: the paper's words, or what they come to.
-    tried
-        What came out, by reading; empty if nothing can be decided.
-    of
-        What the numbers are.
-    limit
-        Where they have to be; None for a statement without a number.
-    printed
-        The number that the paper prints, "" if there is none.
-    because
-        What decides a statement without a number; of one that is not decided, what is missing.
-    """
-
-    says: str
-    tried: tuple[Tried, ...] = ()
-    of: str = ""
-    limit: Limit | None = None
-    printed: str = ""
+    says: str  # the statement: the paper's words, or what they come to
+    tried: tuple[Tried, ...] = ()  # what came out, by reading; empty if nothing can be decided
+    of: str = ""  # what the numbers are
+    limit: Limit | None = None  # where they have to be; None for a statement without a number
+    printed: str = ""  # the number that the paper prints, "" if there is none
+    # What decides a statement without a number; of one that is not decided, what is missing.
     because: str = ""
 
     @property
@@ -280,48 +265,28 @@ class Figure:
 
 @dataclass(frozen=True)
 class Found:
-    """What the computation of an item gives.
+    """What the computation of an item gives."""
 
-    Attributes
-    ----------
-    statements
-        What the paper says, decided.
-    checks
-        What we looked at besides, which the paper does not say: no verdict rests on it.
-    tables, figures
-        Ours, beside the paper's where it has numbers.
-    because
-        What explains it.
-    """
-
-    statements: tuple[Statement, ...]
+    statements: tuple[Statement, ...]  # what the paper says, decided
+    # tables, figures: ours, beside the paper's where it has numbers.
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
-    because: str = ""
+    because: str = ""  # what explains it
+    # What we looked at besides, which the paper does not say: no verdict rests on it.
     checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)
 class Item:
-    """A table, figure or claim of a paper, and how it is computed.
+    """A table, figure or claim of a paper, and how it is computed."""
 
-    Attributes
-    ----------
-    paper, name
-        What it is called on the command line.
-    title
-        What it is.
-    compute
-        Computes ours, for the readings of a scope where something is open.
-    grid
-        What is open.
-    """
-
+    # paper, name: what it is called on the command line.
     paper: str
     name: str
-    title: str
+    title: str  # what it is
+    # Computes ours, for the readings of a scope where something is open.
     compute: Callable[[Scope], Found]
-    grid: Grid = field(default=NOTHING_OPEN)
+    grid: Grid = field(default=NOTHING_OPEN)  # what is open
 
 
 def closed(compute: Callable[[], Found]) -> Callable[[Scope], Found]:

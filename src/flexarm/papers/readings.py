@@ -8,18 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Choice:
-    """Something that a paper leaves open.
+    """Something that a paper leaves open."""
 
-    Attributes
-    ----------
-    name
-        What it is.
-    ways
-        By the name of each way to read it, the values of the model file that it changes; none
-        where it is about what is plotted or how it is measured.  The first is the sample's.
-    """
-
-    name: str
+    name: str  # what it is
+    # By the name of each way to read it, the values of the model file that it changes; none where
+    # it is about what is plotted or how it is measured.  The first is the sample's.
     ways: Mapping[str, Mapping[str, Any]]
 
 
@@ -62,21 +55,13 @@ class Scope:
 
 @dataclass(frozen=True)
 class Grid:
-    """All that a paper leaves open for some statements.
+    """All that a paper leaves open for some statements."""
 
-    Attributes
-    ----------
-    choices
-        What is open.
-    together
-        Names of choices that are varied together in the sample of readings too; all others are
-        varied there one at a time.
-    left
-        Names of choices that take long, which the sample leaves as they are first.
-    """
-
-    choices: tuple[Choice, ...]
+    choices: tuple[Choice, ...]  # what is open
+    # Names of choices that are varied together in the sample of readings too; all others are varied
+    # there one at a time.
     together: tuple[tuple[str, ...], ...] = ()
+    # Names of choices that take long, which the sample leaves as they are first.
     left: tuple[str, ...] = ()
 
     def readings(self, scope: Scope) -> list[Reading]:

@@ -19,22 +19,13 @@ ENDS = 3  # values of a B-spline at each end that hold the arm
 
 @dataclass(frozen=True)
 class Inputs:
-    """Inputs over a share of time from 0 to 1, linear in some values, which they do not exceed.
+    """Inputs over a share of time from 0 to 1, linear in some values, which they do not exceed."""
 
-    Attributes
-    ----------
-    joining
-        ``cubic``: B-splines, C2 everywhere since the first and last three values are those that
-        hold the arm before and after; ``hold``: each value for an interval.
-    intervals
-        Number of them, of equal length.
-    parts
-        Into how many equal parts each is cut where sensitivities are put together.
-    """
-
+    # ``cubic``: B-splines, C2 everywhere since the first and last three values are those that hold
+    # the arm before and after; ``hold``: each value for an interval.
     joining: Joining
-    intervals: int
-    parts: int
+    intervals: int  # number of them, of equal length
+    parts: int  # into how many equal parts each is cut where sensitivities are put together
 
     @property
     def count(self) -> int:

@@ -49,24 +49,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Limit:
-    """A quantity that stays within a number either way.
+    """A quantity that stays within a number either way."""
 
-    Attributes
-    ----------
-    name, unit
-        What it is.
-    allowed
-        Its largest size.
-    measure
-        Gives it, (T, r), from coordinates, rates and inputs.
-    share
-        Of what is allowed that a program may use: less than 1 where samples miss peaks.
-    """
-
+    # name, unit: what it is.
     name: str
     unit: str
-    allowed: float
-    measure: Measure
+    allowed: float  # its largest size
+    measure: Measure  # gives it, (T, r), from coordinates, rates and inputs
+    # Of what is allowed that a program may use: less than 1 where samples miss peaks.
     share: float = SHARE
 
     def peak(self, q: Array, v: Array, u: Array) -> float:

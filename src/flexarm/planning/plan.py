@@ -338,31 +338,17 @@ def _require_effort(problem: Problem, values: Array, most: Array, length: float)
 
 @dataclass(frozen=True)
 class _Judged:
-    """A motion and its simulation at the tolerance that it is judged by.
+    """A motion and its simulation at the tolerance that it is judged by."""
 
-    Attributes
-    ----------
-    found, run
-        The motion, and its simulation with many samples, for some time after its end.
-    after
-        That time [s].
-    miss
-        Distance from rest at the goal over the ranges of coordinates and rates.
-    used
-        Largest values of what is limited beside inputs over what is allowed, in their order.
-    margins
-        The same by name, inputs first.
-    count
-        Iterations that led to it.
-    """
-
+    # found, run: the motion, and its simulation with many samples, for some time after its end.
     found: Iterate
     run: Run
-    after: float
-    miss: float
+    after: float  # that time [s]
+    miss: float  # distance from rest at the goal over the ranges of coordinates and rates
+    # Largest values of what is limited beside inputs over what is allowed, in their order.
     used: tuple[float, ...]
-    margins: dict[str, float]
-    count: int
+    margins: dict[str, float]  # the same by name, inputs first
+    count: int  # iterations that led to it
 
 
 def _judge(program: Program, found: Iterate, after: float, count: int) -> _Judged:

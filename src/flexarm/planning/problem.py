@@ -62,23 +62,15 @@ def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
 
 @dataclass(frozen=True)
 class Problem:
-    """A rest-to-rest motion of an arm.
+    """A rest-to-rest motion of an arm."""
 
-    Attributes
-    ----------
-    arm, model
-        The arm at rest at the start, nothing but inputs driving it.
-    start, goal
-        Coordinates at rest at both ends, (n,); a free base's at the goal mean nothing.
-    holds
-        Inputs that hold it there, (2, k).
-    """
-
+    # arm, model: the arm at rest at the start, nothing but inputs driving it.
     arm: Arm
     model: Model
+    # start, goal: coordinates at rest at both ends, (n,); a free base's at the goal mean nothing.
     start: Array
     goal: Array
-    holds: Array
+    holds: Array  # inputs that hold it there, (2, k)
 
     @classmethod
     def of(

@@ -57,26 +57,15 @@ class Iterate:
 
 @dataclass(frozen=True)
 class Program:
-    """What is optimised.
+    """What is optimised."""
 
-    Attributes
-    ----------
-    problem, inputs, limits
-        The motion, how its inputs are made, and what it must not exceed.
-    most
-        Largest inputs, infinite where there are none, (k,).
-    scale
-        Size of each input, (k,).
-    spread
-        Size of its changes over that, (k,).
-    """
-
+    # problem, inputs, limits: the motion, how its inputs are made, and what it must not exceed.
     problem: Problem
     inputs: Inputs
     limits: tuple[Limit, ...]
-    most: Array
-    scale: Array
-    spread: Array
+    most: Array  # largest inputs, infinite where there are none, (k,)
+    scale: Array  # size of each input, (k,)
+    spread: Array  # size of its changes over that, (k,)
 
     def simulate(self, values: Array, duration: float) -> Iterate:
         """Simulate a motion, and see how far it is from its goal."""

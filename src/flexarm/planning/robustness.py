@@ -17,18 +17,10 @@ STIFF = ("EIy", "EIz", "GJ", "EA", "E", "G")
 
 @dataclass(frozen=True)
 class Variation:
-    """An arm that is other than thought.
+    """An arm that is other than thought."""
 
-    Attributes
-    ----------
-    name
-        What is different.
-    residual
-        How far the tip still moves after the motion's end [m].
-    """
-
-    name: str
-    residual: float
+    name: str  # what is different
+    residual: float  # how far the tip still moves after the motion's end [m]
 
 
 def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:

@@ -19,19 +19,12 @@ RINGS = 0.5  # damping ratio from which on a motion is no vibration to be shaped
 
 @dataclass(frozen=True)
 class Vibrations:
-    """Vibrations of an arm whose joints are held by servos, or are where they are told.
+    """Vibrations of an arm whose joints are held by servos, or are where they are told."""
 
-    Attributes
-    ----------
-    frequency, damping
-        Natural frequencies [rad/s], slowest first, and damping ratios, (k,) each.
-    tip
-        How far the tip moves with each, for equal energies, over the largest, (k,).
-    """
-
+    # frequency, damping: natural frequencies [rad/s], slowest first, and damping ratios, (k,) each.
     frequency: Array
     damping: Array
-    tip: Array
+    tip: Array  # how far the tip moves with each, for equal energies, over the largest, (k,)
 
     def first(self, count: int) -> list[tuple[float, float]]:
         """List the slowest ones, each a frequency [rad/s] and a damping ratio.

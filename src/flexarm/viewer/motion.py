@@ -37,23 +37,14 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves that share an axis.
+    """Curves that share an axis."""
 
-    Attributes
-    ----------
-    key, title, unit
-        What it is.
-    shown
-        Whether it is there from the start.
-    curves
-        Its lines.
-    """
-
+    # key, title, unit: what it is.
     key: str
     title: str
     unit: str
-    shown: bool
-    curves: Sequence[Curve]
+    shown: bool  # whether it is there from the start
+    curves: Sequence[Curve]  # its lines
 
 
 def shown(run: RunData) -> tuple[RunData, str]:

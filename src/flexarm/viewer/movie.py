@@ -84,32 +84,15 @@ def require_movie(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class Film:
-    """What is drawn, projected into the picture.
+    """What is drawn, projected into the picture."""
 
-    Attributes
-    ----------
-    seen
-        From where it is looked at, and at which scale of deformation.
-    times
-        Of the pictures [s], (F,).
-    speed
-        Of the film, over that of the run.
-    runs
-        The runs at the pictures.
-    labels
-        What they are called.
-    lines
-        By run: all sections in the picture [m], (F, P, 2).
-    bodies
-        By run: centres of its free bodies in the picture [m], each (F, 2).
-    """
-
-    seen: Outlook
-    times: Array
-    speed: float
-    runs: Sequence[RunData]
-    labels: Sequence[str]
-    lines: Sequence[Array]
+    seen: Outlook  # from where it is looked at, and at which scale of deformation
+    times: Array  # of the pictures [s], (F,)
+    speed: float  # of the film, over that of the run
+    runs: Sequence[RunData]  # the runs at the pictures
+    labels: Sequence[str]  # what they are called
+    lines: Sequence[Array]  # by run: all sections in the picture [m], (F, P, 2)
+    # By run: centres of its free bodies in the picture [m], each (F, 2).
     bodies: Sequence[Sequence[Array]]
 
     @classmethod

@@ -26,21 +26,11 @@ SIDE, ABOVE = 0.42, 0.36  # of the view from the front, where motion is spatial
 
 @dataclass(frozen=True)
 class Outlook:
-    """How runs are looked at.
+    """How runs are looked at."""
 
-    Attributes
-    ----------
-    towards
-        Unit vector from what moves to the eye, in the world.
-    up
-        Unit vector: against gravity, or z.
-    scale
-        How many times as large as it is deformation is drawn.
-    """
-
-    towards: Array
-    up: Array
-    scale: float
+    towards: Array  # unit vector from what moves to the eye, in the world
+    up: Array  # unit vector: against gravity, or z
+    scale: float  # how many times as large as it is deformation is drawn
 
     @property
     def axes(self) -> Array:

@@ -28,32 +28,16 @@ STEP = 1e-6  # of coordinates, by which a mode's motion is found
 
 @dataclass(frozen=True)
 class ModeShapes:
-    """How an arm vibrates about a state.
+    """How an arm vibrates about a state."""
 
-    Attributes
-    ----------
-    model
-        The arm.
-    q
-        The state that it vibrates about, (n,).
-    names
-        What each of the k modes is.
-    frequencies
-        Frequencies [Hz], (k,).
-    damping
-        Damping ratios, (k,).
-    vectors
-        How much of each coordinate there is in each mode, real or complex, of any size, (n, k).
-    anchor
-        Attitude that a free base's angles are relative to, (3, 3); that of the model file if None.
-    """
-
-    model: Model
-    q: Array
-    names: Sequence[str]
-    frequencies: Array
-    damping: Array
+    model: Model  # the arm
+    q: Array  # the state that it vibrates about, (n,)
+    names: Sequence[str]  # what each of the k modes is
+    frequencies: Array  # frequencies [Hz], (k,)
+    damping: Array  # damping ratios, (k,)
+    # How much of each coordinate there is in each mode, real or complex, of any size, (n, k).
     vectors: npt.NDArray[np.float64] | npt.NDArray[np.complex128]
+    # Attitude that a free base's angles are relative to, (3, 3); that of the model file if None.
     anchor: Array | None = field(default=None)
 
 

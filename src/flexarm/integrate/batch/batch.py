@@ -107,20 +107,14 @@ def _task(model: Model, structures: Structures) -> Task:
 
 @dataclass(frozen=True)
 class InPlace:
-    """Arrays of a batch where they lie, for ``from_dlpack`` of other packages.
+    """Arrays of a batch where they lie, for ``from_dlpack`` of other packages."""
 
-    Attributes
-    ----------
-    t, q, v, u
-        Times [s], (count, 1), coordinates and rates, (count, n), inputs, (count, inputs).
-    rows
-        What t, q and v are the first columns of: for JAX, which takes no part of an array.
-    """
-
+    # t, q, v, u: times [s], (count, 1), coordinates and rates, (count, n), inputs, (count, inputs).
     t: Array | DeviceArray
     q: Array | DeviceArray
     v: Array | DeviceArray
     u: Array | DeviceArray
+    # What t, q and v are the first columns of: for JAX, which takes no part of an array.
     rows: Array | DeviceArray
 
 

@@ -31,26 +31,15 @@ class NotInArrays(Exception):
 
 @dataclass(frozen=True)
 class DesignMotions:
-    """Motions of designs from the start of the first.
+    """Motions of designs from the start of the first."""
 
-    Attributes
-    ----------
-    designs, first, method
-        The designs, the motion of the first, and what solves them.
-    sound
-        Which of them can be computed so, (N,).
-    matrices
-        Mass, stiffness and damping at the start, (N, n, n) each.
-    fields
-        What the method takes of each, by its place in the record of a run, (N, ...).
-    """
-
+    # designs, first, method: the designs, the motion of the first, and what solves them.
     designs: ModelDesigns
     first: Task
     method: Method
-    sound: NDArray[np.bool_]
-    matrices: tuple[Array, ...]
-    fields: Fields
+    sound: NDArray[np.bool_]  # which of them can be computed so, (N,)
+    matrices: tuple[Array, ...]  # mass, stiffness and damping at the start, (N, n, n) each
+    fields: Fields  # what the method takes of each, by its place in the record of a run, (N, ...)
 
     def of(self, which: NDArray[np.int64]) -> Fields:
         """Give what the method takes of some designs."""

@@ -156,25 +156,17 @@ def _solve(flights: Sequence["Flight"], progress: Callable[[int], None]) -> list
 
 @dataclass(eq=False)
 class Flight:
-    """A run on a GPU.
+    """A run on a GPU."""
 
-    Attributes
-    ----------
-    task, method, step
-        What is solved, by what, and its equal steps [s].
-    m, anchors
-        The record of the run, made when it is needed on the processor; attitudes that a free
-        base's angles are relative to, from which sample on.
-    solution
-        When it has ended.
-    """
-
+    # task, method, step: what is solved, by what, and its equal steps [s].
     task: Task
     method: Method
     step: float | None = None
+    # m, anchors: the record of the run, made when it is needed on the processor; attitudes that a
+    # free base's angles are relative to, from which sample on.
     m: March | None = None
     anchors: list[tuple[int, Array]] = field(default_factory=list)
-    solution: Solution | None = None
+    solution: Solution | None = None  # when it has ended
 
     @property
     def equations(self) -> dict[str, tuple[Member, str]]:

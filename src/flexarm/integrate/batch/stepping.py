@@ -11,60 +11,40 @@ VALUE = 2  # place of a constant in its piece
 
 @dataclass
 class Stepper(Record):
-    """Steps of one arm.
+    """Steps of one arm."""
 
-    Attributes
-    ----------
-    system
-        Its rates; its inputs are constants, which come from outside.
-    size, inputs, turned
-        Length of the state y, number of inputs, and of the numbers of its anchors.
-    h, steps
-        Step [s], and how many are taken at a time.
-    y, f, total, trial
-        State, rates, a sum of rates, a trial state.
-    row, held
-        On a GPU the arm's time, state and anchors, and the inputs that are held.
-    anchor
-        Attitudes that angles of a free base and of balls are relative to.
-    """
-
-    system: System
+    system: System  # its rates; its inputs are constants, which come from outside
+    # size, inputs, turned: length of the state y, number of inputs, and of the numbers of its
+    # anchors.
     size: int
     inputs: int
     turned: int
+    # h, steps: step [s], and how many are taken at a time.
     h: float
     steps: int
+    # y, f, total, trial: state, rates, a sum of rates, a trial state.
     y: Array
     f: Array
     total: Array
     trial: Array
+    # row, held: on a GPU the arm's time, state and anchors, and the inputs that are held.
     row: Array
     held: Array
-    anchor: Array
+    anchor: Array  # attitudes that angles of a free base and of balls are relative to
 
 
 @dataclass
 class Rank(Record):
-    """Arms one after the other.
+    """Arms one after the other."""
 
-    Attributes
-    ----------
-    stepper
-        Takes the steps.
-    count
-        Number of arms.
-    rows, held
-        Time, state and anchors of each, (count, 1 + size + turned), and inputs, (count, inputs).
-    entry, first, stride
-        The entry of the equations' table that points to an arm's numbers, where those of the first
-        are, and from one arm to the next [bytes]; entry -1 if all have the same.
-    """
-
-    stepper: Stepper
-    count: int
+    stepper: Stepper  # takes the steps
+    count: int  # number of arms
+    # rows, held: time, state and anchors of each, (count, 1 + size + turned), and inputs, (count,
+    # inputs).
     rows: Array
     held: Array
+    # entry, first, stride: the entry of the equations' table that points to an arm's numbers, where
+    # those of the first are, and from one arm to the next [bytes]; entry -1 if all have the same.
     entry: int
     first: int
     stride: int

@@ -32,21 +32,11 @@ PROBED, PROBE, SURE = 0.02, 0.3, 3.0
 
 @dataclass(frozen=True)
 class Effort:
-    """What a simulation will take, about.
+    """What a simulation will take, about."""
 
-    Attributes
-    ----------
-    seconds
-        CPU time [s].
-    memory
-        What it keeps [bytes].
-    cause
-        What makes it so much, and what to change.
-    """
-
-    seconds: float
-    memory: float
-    cause: str
+    seconds: float  # CPU time [s]
+    memory: float  # what it keeps [bytes]
+    cause: str  # what makes it so much, and what to change
 
 
 def consider(

@@ -52,35 +52,25 @@ class Modes:
 
 @dataclass(frozen=True)
 class Vibration:
-    """How an arm vibrates about a state; of designs of it, all has a first axis more.
+    """How an arm vibrates about a state; of designs of it, all has a first axis more."""
 
-    Attributes
-    ----------
-    slowest, fastest
-        Least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
-    largest, steepest
-        Greatest size of an eigenvalue, vibration or decay [rad/s]; all damping counts.  The same
-        where dry friction has come to rest.
-    basis, to_modes
-        Undamped modes of unit mass by columns, and what takes rates to theirs, (n, n).
-    modes
-        Its modes with their damping.  Dry friction does not count: it damps nothing while it slips,
-        and holds while it sticks.
-    rates
-        Frequencies of the undamped modes [rad/s], (n,), 0 for motion without elastic energy.
-    inertia
-        Half the sum of what all coordinates move, at unit rates [J].
-    """
-
+    # slowest, fastest: least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
     slowest: float
     fastest: float
+    # largest, steepest: greatest size of an eigenvalue, vibration or decay [rad/s]; all damping
+    # counts.  The same where dry friction has come to rest.
     largest: float
     steepest: float
+    # basis, to_modes: undamped modes of unit mass by columns, and what takes rates to theirs, (n,
+    # n).
     basis: Array
     to_modes: Array
+    # Its modes with their damping.  Dry friction does not count: it damps nothing while it slips,
+    # and holds while it sticks.
     modes: Modes
+    # Frequencies of the undamped modes [rad/s], (n,), 0 for motion without elastic energy.
     rates: Array
-    inertia: float
+    inertia: float  # half the sum of what all coordinates move, at unit rates [J]
 
 
 def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Array) -> Vibration:

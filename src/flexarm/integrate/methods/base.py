@@ -114,18 +114,10 @@ class Method:
 
 @dataclass(frozen=True)
 class Operations:
-    """What the pieces of a step cost.
+    """What the pieces of a step cost."""
 
-    Attributes
-    ----------
-    n
-        Number of coordinates.
-    motion
-        The equations and their derivatives.
-    """
-
-    n: int
-    motion: "Motion"
+    n: int  # number of coordinates
+    motion: "Motion"  # the equations and their derivatives
 
     @property
     def equations(self) -> int:
@@ -145,54 +137,33 @@ class Operations:
 
 @dataclass(frozen=True)
 class Beginning:
-    """Where a run begins: the arm's equations, what is measured and watched, the first state.
+    """Where a run begins: the arm's equations, what is measured and watched, the first state."""
 
-    Attributes
-    ----------
-    equation, motion
-        The formulation, and its function ``motion`` (with a control law in it, if there is one).
-    system, buffers
-        The equations joined to their channels, and the arrays that they read and write, by name.
-    measures, watched
-        What errors are measured in, and what ends a run.
-    times, breaks
-        Times to keep states at, the first being the begin; times at which channels jump.
-    y
-        The state: coordinates, rates, works and accounts, states of servos and drives.
-    method
-        The integrator.
-    tolerance
-        Per step.
-    h
-        First trial step, or the step [s].
-    largest
-        Bound of the step [s].
-    bounds
-        Of the quantities that are looked out for, low and high; corners come after them.
-    peeks
-        Whether they are looked at within steps too.
-    memory
-        What sampled servos know, by joint.
-    ranges
-        Of what errors are measured in, in the legs before.
-    """
-
+    # equation, motion: the formulation, and its function ``motion`` (with a control law in it, if
+    # there is one).
     equation: Equation
     motion: "Motion"
+    # system, buffers: the equations joined to their channels, and the arrays that they read and
+    # write, by name.
     system: System
     buffers: dict[str, Array]
+    # measures, watched: what errors are measured in, and what ends a run.
     measures: Measures
     watched: tuple[Watch, ...]
+    # times, breaks: times to keep states at, the first being the begin; times at which channels
+    # jump.
     times: Array
     breaks: Array
-    y: Array
-    method: Method
-    tolerance: float
-    h: float
-    largest: float = math.inf
+    y: Array  # the state: coordinates, rates, works and accounts, states of servos and drives
+    method: Method  # the integrator
+    tolerance: float  # per step
+    h: float  # first trial step, or the step [s]
+    largest: float = math.inf  # bound of the step [s]
+    # Of the quantities that are looked out for, low and high; corners come after them.
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
-    peeks: bool = False
-    memory: Mapping[str, Any] = field(default_factory=dict)
+    peeks: bool = False  # whether they are looked at within steps too
+    memory: Mapping[str, Any] = field(default_factory=dict)  # what sampled servos know, by joint
+    # Of what errors are measured in, in the legs before.
     ranges: Mapping[str, Array] = field(default_factory=dict)
 
     @property
@@ -280,21 +251,12 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Motion:
-    """The function that gives accelerations and powers, and its compiled derivatives.
+    """The function that gives accelerations and powers, and its compiled derivatives."""
 
-    Attributes
-    ----------
-    equation
-        The formulation.
-    law
-        A function (t, q, v) to u that is part of the equations, or None.
-    actuators
-        Servos, brakes and lookouts that are part of them.
-    """
-
-    equation: Equation
+    equation: Equation  # the formulation
+    # A function (t, q, v) to u that is part of the equations, or None.
     law: ca.Function | None = None
-    actuators: Actuators = NO_ACTUATORS
+    actuators: Actuators = NO_ACTUATORS  # servos, brakes and lookouts that are part of them
     # Machine code lives as long as its object: a run has only its address.
     kept: dict[tuple[str, Level], Compiled] = field(default_factory=dict, repr=False)
 

@@ -24,38 +24,25 @@ def table_of_rows(rows: Sequence[Mapping[int, float]], width: int) -> Array:
 
 @dataclass(kw_only=True)
 class ExplicitMarch(March):
-    """A run by an explicit Runge-Kutta method.
+    """A run by an explicit Runge-Kutta method."""
 
-    Attributes
-    ----------
-    stages, extra
-        Number of stages, the rate at the new state not counted, and of those that dense output
-        adds.
-    a, b, c, e, e3
-        The method's table: ``a`` and ``c`` include the row of the new state and the extra stages;
-        two error estimates.
-    k
-        Rates at the stages, (stages + 1 + extra, size).
-    terms, d
-        Degree of the dense output, and its table (terms - 3, stages + 1 + extra).
-    polynomial
-        Dense output of the last step, (terms, size).
-    trial
-        A state.
-    """
-
+    # stages, extra: number of stages, the rate at the new state not counted, and of those that
+    # dense output adds.
     stages: int
     extra: int
+    # a, b, c, e, e3: the method's table: ``a`` and ``c`` include the row of the new state and the
+    # extra stages; two error estimates.
     a: Array
     b: Array
     c: Array
     e: Array
     e3: Array
-    k: Array
+    k: Array  # rates at the stages, (stages + 1 + extra, size)
+    # terms, d: degree of the dense output, and its table (terms - 3, stages + 1 + extra).
     terms: int
     d: Array
-    polynomial: Array
-    trial: Array
+    polynomial: Array  # dense output of the last step, (terms, size)
+    trial: Array  # a state
 
 
 @kernel

@@ -34,56 +34,46 @@ UNRESOLVED = 1.0 / 16.0
 
 @dataclass(kw_only=True)
 class ExponentialMarch(March):
-    """A run by an exponential Runge-Kutta method.
+    """A run by an exponential Runge-Kutta method."""
 
-    Attributes
-    ----------
-    matrices, matrix_table, mass, stiffness, damping
-        Compiled mass, elastic and damping matrices, and where they write them, (n, n).
-    matrix_q, matrix_v
-        Where they read the state.
-    renewal, age
-        Tries of steps for which a basis is kept, and how many it has served.
-    modes, inverse, squares, losses
-        The basis and its inverse by rows (n, n), squared frequencies and damping rates.
-    table_h, half, whole, part
-        Step for which the oscillators' responses are tabulated, at half and whole step, (n, 5)
-        each; room for one more.
-    x, g, p
-        Modal state at the step's begin (2n), its first half 0; g at its begin, two midpoints, end
-        and new state (5, n); rates of works and servos' states likewise.
-    modal, trial, k, e, room
-        A modal state, a state, its rates, an error, and room for the eigenproblem.
-    renewals
-        Number of bases so far.
-    """
-
+    # matrices, matrix_table, mass, stiffness, damping: compiled mass, elastic and damping matrices,
+    # and where they write them, (n, n).
     matrices: int
     matrix_table: Ints
+    # matrix_q, matrix_v: where they read the state.
     matrix_q: Array
     matrix_v: Array
     mass: Array
     stiffness: Array
     damping: Array
+    # renewal, age: tries of steps for which a basis is kept, and how many it has served.
     renewal: int
     age: int
+    # modes, inverse, squares, losses: the basis and its inverse by rows (n, n), squared frequencies
+    # and damping rates.
     modes: Array
     inverse: Array
     squares: Array
     losses: Array
+    # table_h, half, whole, part: step for which the oscillators' responses are tabulated, at half
+    # and whole step, (n, 5) each; room for one more.
     table_h: float
     half: Array
     whole: Array
     part: Array
+    # x, g, p: modal state at the step's begin (2n), its first half 0; g at its begin, two
+    # midpoints, end and new state (5, n); rates of works and servos' states likewise.
     x: Array
     g: Array
     p: Array
+    # modal, trial, k, e, room: a modal state, a state, its rates, an error, and room for the
+    # eigenproblem.
     modal: Array
     trial: Array
     k: Array
     e: Array
     room: Array
-    renewals: int
+    renewals: int  # number of bases so far
 
 
 @kernel

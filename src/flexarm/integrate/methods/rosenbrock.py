@@ -12,46 +12,34 @@ STAGES = 6
 
 @dataclass(kw_only=True)
 class RosenbrockMarch(March):
-    """A run by a Rosenbrock method.
+    """A run by a Rosenbrock method."""
 
-    Attributes
-    ----------
-    tangent, tangent_table
-        Compiled derivatives of the equations and the table of the pointers that they take.
-    acceleration
-        At the present state, (n,).
-    mass, by_q, by_v, power_by_q, power_by_v, power_by_a
-        Derivatives of the force that accelerations take (n, n) and of powers (works, n).
-    timely
-        Whether a law of time is part of the equations.
-    gamma, alpha, d, a, c
-        The method's table; (6, 6) the last two.
-    dense
-        Table of the dense output, (2, 5).
-    matrix, pivots
-        The factorised matrix of the stages.
-    stages, right, trial, drift, polynomial
-        Stage vectors (6, size), a right side, a state, the rates' derivative by time, dense output.
-    """
-
+    # tangent, tangent_table: compiled derivatives of the equations and the table of the pointers
+    # that they take.
     tangent: int
     tangent_table: Ints
-    acceleration: Array
+    acceleration: Array  # at the present state, (n,)
+    # mass, by_q, by_v, power_by_q, power_by_v, power_by_a: derivatives of the force that
+    # accelerations take (n, n) and of powers (works, n).
     mass: Array
     by_q: Array
     by_v: Array
     power_by_q: Array
     power_by_v: Array
     power_by_a: Array
-    timely: int
+    timely: int  # whether a law of time is part of the equations
+    # gamma, alpha, d, a, c: the method's table; (6, 6) the last two.
     gamma: float
     alpha: Array
     d: Array
     a: Array
     c: Array
-    dense: Array
+    dense: Array  # table of the dense output, (2, 5)
+    # matrix, pivots: the factorised matrix of the stages.
     matrix: Array
     pivots: Ints
+    # stages, right, trial, drift, polynomial: stage vectors (6, size), a right side, a state, the
+    # rates' derivative by time, dense output.
     stages: Array
     right: Array
     trial: Array

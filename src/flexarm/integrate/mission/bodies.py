@@ -21,30 +21,16 @@ CLOSE = 1e-12  # tolerance of a free body's spin
 
 @dataclass(frozen=True)
 class Drift:
-    """A rigid body under gravity alone: that of the arm's world, or of its orbit.
+    """A rigid body under gravity alone: that of the arm's world, or of its orbit."""
 
-    Attributes
-    ----------
-    inertia
-        About its fixture's frame.
-    begin
-        Time [s] of what follows.
-    pose
-        Of the fixture in the world.
-    velocity, spin
-        Of its centre of mass [m/s] and its own [rad/s], in world axes.
-    gravity
-        [m/s^2].
-    orbit
-        Mean motion [rad/s] of the orbit whose Hill frame is the world, 0 if there is none.
-    """
-
-    inertia: Inertia
-    begin: float
-    pose: Pose
+    inertia: Inertia  # about its fixture's frame
+    begin: float  # time [s] of what follows
+    pose: Pose  # of the fixture in the world
+    # velocity, spin: of its centre of mass [m/s] and its own [rad/s], in world axes.
     velocity: Array
     spin: Array
-    gravity: Array
+    gravity: Array  # [m/s^2]
+    # Mean motion [rad/s] of the orbit whose Hill frame is the world, 0 if there is none.
     orbit: float = 0.0
 
     @classmethod

@@ -12,27 +12,14 @@ from flexarm.links.base import Array
 
 @dataclass(frozen=True)
 class Memory:
-    """What a sampled servo knows from one tick to the next.
+    """What a sampled servo knows from one tick to the next."""
 
-    Attributes
-    ----------
-    ticks
-        Ticks so far, or passed while its joint was locked.
-    before
-        Position that it measured last.
-    integral
-        Of its effort over time, as an input.
-    waiting
-        Times [s] and inputs that are still to come after its delay.
-    held
-        The input that it holds.
-    """
-
-    ticks: int = 0
-    before: float | None = None
-    integral: float = 0.0
+    ticks: int = 0  # ticks so far, or passed while its joint was locked
+    before: float | None = None  # position that it measured last
+    integral: float = 0.0  # of its effort over time, as an input
+    # Times [s] and inputs that are still to come after its delay.
     waiting: tuple[tuple[float, float], ...] = ()
-    held: float = 0.0
+    held: float = 0.0  # the input that it holds
 
 
 def integral_of(joint: str) -> str:

@@ -29,31 +29,18 @@ class Seen:
 
 @dataclass(frozen=True)
 class Lookout:
-    """A quantity that is looked out for.
+    """A quantity that is looked out for."""
 
-    Attributes
-    ----------
-    kind
-        ``place`` or ``speed`` of a coordinate, ``effort`` that holds one which stands still,
-        ``tip`` along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture,
-        normal force of a ``contact``, ``wind-up`` of a transmission, a ``state`` of servos and
-        drive trains.
-    index
-        Of the coordinate, the axis, or the contact.
-    body
-        Name of a body, or of a state.
-    path
-        Of a body's fixture, as `Drift.path` gives it.
-    corner
-        Value at which the equations have a corner, so that steps end there; nothing else happens.
-    """
-
+    # ``place`` or ``speed`` of a coordinate, ``effort`` that holds one which stands still, ``tip``
+    # along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture, normal force of a
+    # ``contact``, ``wind-up`` of a transmission, a ``state`` of servos and drive trains.
     kind: Literal[
         "place", "speed", "effort", "tip", "tip speed", "distance", "contact", "wind-up", "state",
     ]  # fmt: skip
-    index: int = 0
-    body: str = ""
-    path: tuple[tuple[float, ...], ...] = ()
+    index: int = 0  # of the coordinate, the axis, or the contact
+    body: str = ""  # name of a body, or of a state
+    path: tuple[tuple[float, ...], ...] = ()  # of a body's fixture, as `Drift.path` gives it
+    # Value at which the equations have a corner, so that steps end there; nothing else happens.
     corner: float | None = field(default=None, repr=False)  # no part of expressions
 
     @classmethod

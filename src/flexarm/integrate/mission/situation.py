@@ -17,72 +17,43 @@ from flexarm.spatial import Inertia
 
 @dataclass(frozen=True)
 class State:
-    """Where a run is.
+    """Where a run is."""
 
-    Attributes
-    ----------
-    t
-        Time [s].
-    q, v
-        Coordinates and rates, (n,).
-    works, brought
-        Works and accounts so far [J], and the energy of bodies captured less that of bodies let go.
-    x, memory
-        States of servos and drives by name, and what sampled servos know.
-    anchor
-        Attitudes that angles are relative to.
-    ranges
-        Of what errors are measured in, so far.
-    """
-
-    t: float
+    t: float  # time [s]
+    # q, v: coordinates and rates, (n,).
     q: Array
     v: Array
-    anchor: Array
+    anchor: Array  # attitudes that angles are relative to
+    # works, brought: works and accounts so far [J], and the energy of bodies captured less that of
+    # bodies let go.
     works: Array
     brought: float = 0.0
+    # x, memory: states of servos and drives by name, and what sampled servos know.
     x: Mapping[str, float] = field(default_factory=dict)
     memory: Mapping[str, Any] = field(default_factory=dict)
+    # Of what errors are measured in, so far.
     ranges: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What holds, drives and loads an arm during a leg.
+    """What holds, drives and loads an arm during a leg."""
 
-    Attributes
-    ----------
-    locked
-        Joints that are locked.
-    braked
-        Joints whose brakes are closed.
-    closed
-        Coordinates that brakes or dry friction act on, with the direction in which each slips: 0
-        if it is held.
-    servos
-        By joint: a servo in place of the model file's, the time [s] its target counts from, and
-        what events have changed of the model file's.
-    ties
-        What the tip is attached to: ties, the places where they were made and the times [s].
-    held
-        Bodies that the tip holds, in its frame.
-    drifting
-        Bodies that are free.
-    done
-        Indices of events that have happened.
-    over
-        Whether an event has ended the run.
-    """
-
-    locked: tuple[str, ...] = ()
-    braked: frozenset[str] = frozenset()
+    locked: tuple[str, ...] = ()  # joints that are locked
+    braked: frozenset[str] = frozenset()  # joints whose brakes are closed
+    # Coordinates that brakes or dry friction act on, with the direction in which each slips: 0 if
+    # it is held.
     closed: Mapping[str, int] = field(default_factory=dict)
+    # By joint: a servo in place of the model file's, the time [s] its target counts from, and what
+    # events have changed of the model file's.
     servos: Mapping[str, tuple[Any, float, dict[str, Any]]] = field(default_factory=dict)
+    # Bodies that the tip holds, in its frame.
     held: Mapping[str, Inertia] = field(default_factory=dict)
+    # What the tip is attached to: ties, the places where they were made and the times [s].
     ties: Mapping[str, tuple[Tie, Array, float]] = field(default_factory=dict)
-    drifting: Mapping[str, Drift] = field(default_factory=dict)
-    done: frozenset[int] = frozenset()
-    over: bool = False
+    drifting: Mapping[str, Drift] = field(default_factory=dict)  # bodies that are free
+    done: frozenset[int] = frozenset()  # indices of events that have happened
+    over: bool = False  # whether an event has ended the run
 
     @classmethod
     def at_start(cls, model: Model, locked: tuple[str, ...]) -> "Situation":

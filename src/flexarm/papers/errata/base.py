@@ -14,31 +14,22 @@ STATES = 5  # random ones
 
 @dataclass(frozen=True)
 class Erratum:
-    """A place where a paper is misprinted or wrong, approximates, or needs a word.
+    """A place where a paper is misprinted or wrong, approximates, or needs a word."""
 
-    Attributes
-    ----------
-    paper, where
-        The paper, and the equation, table or step.
-    printed, right
-        Both, in words and symbols.
-    effect
-        Runs the misprint and says what it does; or words, where there is nothing to run.  In the
-        table it is the name of a function behind =, and what that takes behind colons.
-    code
-        File under ``flexarm`` whose lines have the right form, marked ``erratum``; "" if none.
-    kind
-        An error, which may be the print's; an approximation that the paper itself states; a
-        transcription that is damaged, where the paper has it right elsewhere; or a remark on what
-        is not defined, or can be read otherwise.
-    """
-
+    # paper, where: the paper, and the equation, table or step.
     paper: str
     where: str
+    # printed, right: both, in words and symbols.
     printed: str
     right: str
+    # Runs the misprint and says what it does; or words, where there is nothing to run.  In the
+    # table it is the name of a function behind =, and what that takes behind colons.
     effect: Callable[[], str] | str
+    # File under ``flexarm`` whose lines have the right form, marked ``erratum``; "" if none.
     code: str = ""
+    # An error, which may be the print's; an approximation that the paper itself states; a
+    # transcription that is damaged, where the paper has it right elsewhere; or a remark on what is
+    # not defined, or can be read otherwise.
     kind: Literal["error", "approximation", "transcription", "remark"] = "error"
 
     @property

@@ -54,21 +54,11 @@ OPEN = Grid((*CONVERGENCE.choices, EVIDENCE.choices[-1]))
 
 @dataclass(frozen=True)
 class Rates:
-    """Frequencies in one plane or both at P postures, each column one mode.
+    """Frequencies in one plane or both at P postures, each column one mode."""
 
-    Attributes
-    ----------
-    rates
-        [rad/s], (P, k).
-    second
-        Link 2's share of the elastic energy, (P, k).
-    shapes
-        In the fine description, (P, f, k), of unit modal mass there.
-    """
-
-    rates: Array
-    second: Array
-    shapes: Array
+    rates: Array  # [rad/s], (P, k)
+    second: Array  # link 2's share of the elastic energy, (P, k)
+    shapes: Array  # in the fine description, (P, f, k), of unit modal mass there
 
     def of(self, link: int, mode: int, axis: str = "") -> int:
         """Find a link's mode where the motion begins, where links and planes share hardly any."""

@@ -21,37 +21,22 @@ TURNS = {
 
 @dataclass(frozen=True)
 class Way:
-    """A reading of the paper's arm and of how its entries are written.
+    """A reading of the paper's arm and of how its entries are written."""
 
-    Attributes
-    ----------
-    arm
-        What the paper shows in no figure: whether a sliding link goes across the link before in
-        its plane of turning ("") or parallel to its joint's "axis" (by eqs. 1 and 6 never along
-        it); whether joint axes of RRR are as in the samples (""), "parallel", or "crossed" twice.
-    hub, material
-        Whether the beam's part in the hub counts, and whether points move along the shapes.
-    identities
-        Whether squares of sines are rewritten.
-    joined
-        Like terms are joined within an "entry", or within a "body" (a link, hub part, payload) or
-        an "element" only, whose matrices are then added.
-    order
-        Highest power of amplitudes that is kept.
-    nested
-        Whether entries are factored, most frequent factor first, instead of multiplied out.
-    named
-        Whether the angle of a tip is worked out once.
-    planes
-        Planes in which links bend.
-    """
-
+    # What the paper shows in no figure: whether a sliding link goes across the link before in its
+    # plane of turning ("") or parallel to its joint's "axis" (by eqs. 1 and 6 never along it);
+    # whether joint axes of RRR are as in the samples (""), "parallel", or "crossed" twice.
     arm: str = ""
+    # hub, material: whether the beam's part in the hub counts, and whether points move along the
+    # shapes.
     hub: bool = True
     material: bool = True
-    identities: bool = True
+    identities: bool = True  # whether squares of sines are rewritten
+    # Like terms are joined within an "entry", or within a "body" (a link, hub part, payload) or an
+    # "element" only, whose matrices are then added.
     joined: str = "entry"
-    order: int = 9
+    order: int = 9  # highest power of amplitudes that is kept
+    # Whether entries are factored, most frequent factor first, instead of multiplied out.
     nested: bool = False
-    named: bool = True
-    planes: int = 1
+    named: bool = True  # whether the angle of a tip is worked out once
+    planes: int = 1  # planes in which links bend

@@ -17,24 +17,17 @@ TERMS, COVERED = 9, 0.8  # of a series; [rad] of the fastest motion that it has 
 
 @dataclass(frozen=True)
 class Goal:
-    """Where a horizon looks to, and what being away from it costs.
+    """Where a horizon looks to, and what being away from it costs."""
 
-    Attributes
-    ----------
-    x, u
-        States and inputs, (J, 2n) and (J, k): at every sample from time 0 on, the last for ever.
-    stage, last
-        Roots of the weights of (x, u) over an interval, (2n + k, 2n + k), and of x after the
-        horizon: what the best regulator without limits would still spend, (2n, 2n).
-    fastest
-        Size of the largest eigenvalue there [rad/s].
-    """
-
+    # x, u: states and inputs, (J, 2n) and (J, k): at every sample from time 0 on, the last for
+    # ever.
     x: Array
     u: Array
+    # stage, last: roots of the weights of (x, u) over an interval, (2n + k, 2n + k), and of x after
+    # the horizon: what the best regulator without limits would still spend, (2n, 2n).
     stage: Array
     last: Array
-    fastest: float
+    fastest: float  # size of the largest eigenvalue there [rad/s]
 
     @cached_property
     def stage_weight(self) -> Array:

@@ -48,18 +48,10 @@ ALONG = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a bending link: where it can be held
 
 @dataclass(frozen=True)
 class LiveArm:
-    """An arm whose settings can be changed while it moves.
+    """An arm whose settings can be changed while it moves."""
 
-    Attributes
-    ----------
-    model
-        The arm as its file has it.
-    plays
-        Whether servos of the file are played.
-    """
-
-    model: Model
-    plays: bool = True
+    model: Model  # the arm as its file has it
+    plays: bool = True  # whether servos of the file are played
 
     @cached_property
     def direction(self) -> Array:

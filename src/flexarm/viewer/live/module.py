@@ -37,32 +37,20 @@ def advance(m: ExplicitMarch, until: float, budget: int) -> int:
 
 @dataclass(frozen=True)
 class LiveModule:
-    """What a page needs to run an arm.
+    """What a page needs to run an arm."""
 
-    Attributes
-    ----------
-    program
-        The module.  Its kernel ``advance`` takes the record's place, a time [s] and a number of
-        steps, and returns why it stopped, as `flexarm.integrate.loop.march` does.
-    memory
-        As it begins.
-    arrays, sizes
-        Places [bytes] and sizes of arrays by name; ``y`` is the state: q, v and works.
-    calls
-        Of each of the equations, the places that it takes.
-    record, slots
-        Place of the integrator's record, and of its numbers by name.
-    ends, lasts
-        When a table of the file ends [s], and when the last of what it plays changes.
-    """
-
+    # The module.  Its kernel ``advance`` takes the record's place, a time [s] and a number of
+    # steps, and returns why it stopped, as `flexarm.integrate.loop.march` does.
     program: Program
-    memory: Memory
+    memory: Memory  # as it begins
+    # arrays, sizes: places [bytes] and sizes of arrays by name; ``y`` is the state: q, v and works.
     arrays: dict[str, int]
     sizes: dict[str, int]
-    calls: dict[str, list[int]]
+    calls: dict[str, list[int]]  # of each of the equations, the places that it takes
+    # record, slots: place of the integrator's record, and of its numbers by name.
     record: int
     slots: dict[str, int]
+    # ends, lasts: when a table of the file ends [s], and when the last of what it plays changes.
     ends: float
     lasts: float
 

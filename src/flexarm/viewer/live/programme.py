@@ -32,19 +32,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Programme:
-    """What the file lets joints do.
+    """What the file lets joints do."""
 
-    Attributes
-    ----------
-    servos, targets
-        Those that are played, and what they follow.
-    left_out
-        What is not played, in words; empty if nothing.
-    """
-
+    # servos, targets: those that are played, and what they follow.
     servos: tuple[Servoed, ...]
     targets: tuple[Target, ...]
-    left_out: str
+    left_out: str  # what is not played, in words; empty if nothing
 
     @property
     def states(self) -> int:

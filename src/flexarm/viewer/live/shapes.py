@@ -23,20 +23,13 @@ COUNTS = {"y": "bending_y", "z": "bending_z", "twist": "torsion", "stretch": "st
 
 @dataclass(frozen=True)
 class Prepared:
-    """An arm that a page can run.
+    """An arm that a page can run."""
 
-    Attributes
-    ----------
-    arm, task, tuned
-        The arm, its start, and what was chosen for it.
-    left_out
-        What was left out of it, in words; empty if nothing.
-    """
-
+    # arm, task, tuned: the arm, its start, and what was chosen for it.
     arm: LiveArm
     task: Task
     tuned: Tuning
-    left_out: str = ""
+    left_out: str = ""  # what was left out of it, in words; empty if nothing
 
 
 def prepare_live(model: Model, *, all_shapes: bool) -> Prepared:

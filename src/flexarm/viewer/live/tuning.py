@@ -28,25 +28,15 @@ LONGEST = 1 / 240  # [s] of a step
 
 @dataclass(frozen=True)
 class Tuning:
-    """Numbers for the page.
+    """Numbers for the page."""
 
-    Attributes
-    ----------
-    servo
-        Per input: target, stiffness, damping, (inputs, 3).
-    integral
-        Per input: how fast its servo makes up for what it misses, per that and second, (inputs,).
-    grip
-        Stiffness [N/m] and damping [N s/m] of a pull.
-    square, decay, critical
-        Bounds of the squared frequencies [1/s^2] and of the damping [1/s] of all modes, with servos
-        and a pull; and of the damping [1/s] that a setting of 1 adds.  The first goes with the
-        stiffness.
-    """
-
-    servo: Array
+    servo: Array  # per input: target, stiffness, damping, (inputs, 3)
+    # Per input: how fast its servo makes up for what it misses, per that and second, (inputs,).
     integral: Array
-    grip: tuple[float, float]
+    grip: tuple[float, float]  # stiffness [N/m] and damping [N s/m] of a pull
+    # square, decay, critical: bounds of the squared frequencies [1/s^2] and of the damping [1/s] of
+    # all modes, with servos and a pull; and of the damping [1/s] that a setting of 1 adds.  The
+    # first goes with the stiffness.
     square: float
     decay: float
     critical: float
