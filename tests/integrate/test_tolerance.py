@@ -178,7 +178,7 @@ CASES = [
     for k, number in enumerate(SAMPLE)
     if number != ALL_WAYS
 ] + [(ALL_WAYS, method, rtol) for method in (*METHODS, "auto") for rtol in RTOLS]
-# Steps that follow a fast mode which hardly counts; a damped link that touches a wall; rates of a fast mode.
+# Steps follow a fast mode that hardly counts; a damped link on a wall; rates of a fast mode.
 CASES += [(814, "dop853", 1e-6), (690, "etd4", 1e-6), (324, "etd4", 1e-2)]
 
 
