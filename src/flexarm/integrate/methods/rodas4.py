@@ -80,7 +80,7 @@ def _proven(m: RosenbrockMarch, beginning: Beginning) -> None:
 
 
 def _per_step(wanted: float, damped: bool) -> float:
-    return (0.01 if damped else 0.004) * wanted
+    return (0.01 if damped else 0.0025) * wanted
 
 
 RODAS4 = Method(
