@@ -12,9 +12,11 @@ from scipy.optimize import fsolve
 import flexarm
 from flexarm.cli import main
 from flexarm.control.statics import Statics
+from flexarm.io.model_file import loads
 from flexarm.io.overrides import GONE
 from flexarm.links.base import Array
 from flexarm.planning import Limits, Plan
+from flexarm.planning.problem import undriven
 from flexarm.planning.program import Iterate, Program
 from flexarm.runs.run import Run
 
@@ -23,6 +25,16 @@ ARM = flexarm.sample("deluca-siciliano")
 LINK = flexarm.change_arm(flexarm.sample("driven-link"), {
     "links.1.shapes": {"kind": "loaded", "root": "free", "bending_y": 1},
 })  # fmt: skip
+
+
+UNIVERSAL = """
+flexarm: 1
+name: on two axes
+links:
+  - joint: {kind: universal}
+    length: 1
+    section: {mass_per_length: 1, EIy: 100, EIz: 100}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +200,19 @@ def test_start_that_moves_is_refused() -> None:
     moving = flexarm.change_arm(ARM, {"links.1.joint.start": {"speed": 0.3}})
     with pytest.raises(flexarm.FlexarmError, match="'joint1' starts with a rate of"):
         flexarm.plan(moving, TO, duration=2.0)
+    bent = flexarm.change_arm(LINK, {"links.1.start": {"y1": 0.05}})
+    with pytest.raises(flexarm.FlexarmError, match="where it does not stay"):
+        flexarm.plan(bent, {"joint1": 0.5}, duration=1.0)
+
+
+def test_servos_and_brakes_of_universal_joints_are_left_out() -> None:
+    servo = {"stiffness": 50.0, "damping": 5.0}
+    axes = {"first": {"servo": servo}, "second": {"brake": {"effort": 5.0}}}
+    arm = loads(UNIVERSAL)
+    with_them = flexarm.change_arm(arm, {f"links.1.joint.{k}": v for k, v in axes.items()})
+    left = undriven(with_them).links[0].joint.model_dump(exclude_defaults=True)
+    assert "servo" not in str(left)
+    assert "brake" not in str(left)
 
 
 def test_too_little_effort_is_refused_at_once_with_a_duration() -> None:

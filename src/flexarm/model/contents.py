@@ -1,6 +1,6 @@
 """What a model holds, down to its arrays: make it read-only, and write it down for a digest."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, NoneType
 from typing import Any
@@ -16,17 +16,27 @@ _BY_TEXT = (np.generic, slice, ca.SX, ca.MX, ca.DM)
 
 def freeze(value: Any) -> None:
     """Make all arrays of a dataclass read-only, those of the dataclasses it holds included."""
+    for array in _arrays(value):
+        array.flags.writeable = False
+
+
+def is_frozen(value: Any) -> bool:
+    """Whether no array of a dataclass can be written to."""
+    return not any(array.flags.writeable for array in _arrays(value))
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
     if isinstance(value, np.ndarray):
-        value.flags.writeable = False
+        yield value
     elif isinstance(value, tuple | list):
         for each in value:
-            freeze(each)
+            yield from _arrays(each)
     elif isinstance(value, dict | MappingProxyType):
         for each in value.values():
-            freeze(each)
+            yield from _arrays(each)
     elif is_dataclass(value):
         for field in fields(value):
-            freeze(getattr(value, field.name))
+            yield from _arrays(getattr(value, field.name))
 
 
 def write(value: Any, put: Put) -> None:

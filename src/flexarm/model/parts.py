@@ -239,6 +239,10 @@ class Model:
     # Whether what the tip's body weighs is an input of equations, so that others share them.
     load_given: bool = False
 
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out the digest that is kept with it: arrays of a copy can be written to."""
+        return {key: value for key, value in vars(self).items() if key != "fingerprint"}
+
     def __repr__(self) -> str:
         """Say in a line what it is."""
         names = ", ".join(self.names[:SAID]) + (", ..." if len(self.names) > SAID else "")

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.arm import FreeBase, MovedBase
 from flexarm.links.base import Array
-from flexarm.model.contents import freeze, write
+from flexarm.model.contents import is_frozen, write
 from flexarm.model.curve import start_curve
 from flexarm.model.parts import BASE_COORDINATES, Model
 from flexarm.model.profiles import AnyProfile, evaluate, trace
@@ -88,15 +88,13 @@ def trace_prescribed(model: Model, t: Expr) -> tuple[Expr, Expr, Expr]:
 def fingerprint(model: Model) -> str:
     """Digest everything that a model's equations depend on: all the numbers that it holds.
 
-    It is kept with the model, whose arrays are made read-only, those of one that was put together
-    by hand too.
+    It is kept with a model whose arrays are all read-only, as `build` makes them.
     Of the arm its name, notes and what happens to it do not count.  No file is read: what `build`
     took from one is in the model.
     """
     known = vars(model).get("fingerprint")
     if known is not None:
         return str(known)
-    freeze(model)
     digest, given = hashlib.sha256(), model
     model = model.loaded(NO_INERTIA) if model.load_given else model
     for field in fields(model):
@@ -105,4 +103,7 @@ def fingerprint(model: Model) -> str:
             digest.update(model.arm.model_dump_json(exclude=NOT_IN_EQUATIONS).encode())
         else:
             write(getattr(model, field.name), digest.update)
-    return str(vars(given).setdefault("fingerprint", digest.hexdigest()))
+    found = digest.hexdigest()
+    if is_frozen(given):
+        vars(given)["fingerprint"] = found
+    return found

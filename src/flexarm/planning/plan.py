@@ -50,6 +50,7 @@ POINTS = 41  # along a motion whose efforts are estimated
 EASY = 0.6  # of the inputs that holding leaves: what a first motion may take
 HOPELESS = 5.0  # times the largest input: what no motion needs that is a little longer
 LEAST_SPREAD = 0.05  # of the inputs' largest changes: the least of one of them
+BENT = 1e-3  # of an amplitude: how far from rest it may start
 STANDING = 1e-9  # [rad/s], [m/s]: rates of a start that are none
 STILL = 1e-6  # of the arm's reach: what no tip's vibration need be less than
 LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
@@ -214,15 +215,22 @@ def plan(
     )  # fmt: skip
 
 
-def _require_rest(model: Model) -> None:
-    """Refuse a start that moves: it would be left out without a word."""
-    rates = start_state(model)[1]
+def _require_rest(model: Model, rest: Array) -> None:
+    """Refuse a start that moves, or a bent one that would not stay: neither would be kept."""
+    q, rates = start_state(model)
     k = int(np.argmax(np.abs(rates)))
     if abs(rates[k]) > STANDING:
         raise FlexarmError(
             f"start: a plan goes from rest to rest, and '{model.names[k]}' starts with a rate of "
             f"{rates[k]:.3g}: take that rate out of the model file"
         )
+    bent = [i for part in model.links for i in range(*part.modes.indices(model.size))]
+    for i in bent:
+        if q[i] != 0 and abs(q[i] - rest[i]) > BENT * abs(q[i]):
+            raise FlexarmError(
+                f"start: a plan goes from rest to rest, and '{model.names[i]}' starts at "
+                f"{q[i]:.3g}, where it does not stay: take it out of the model file"
+            )
 
 
 def _pose(
@@ -241,12 +249,12 @@ def _pose(
     if duration is not None:
         duration = require_positive("duration", duration, unit="s")
     model = build(arm)
-    _require_rest(model)
     what, units = "positions of driven joints by name", model.axis_units
     to, places = (
         require_numbers(k, x, what, units=units) for k, x in (("to", to), ("start", start))
     )
     problem = Problem.of(validated(arm), to, places)
+    _require_rest(model, problem.start)
     most = largest_inputs(problem.model, limits, problem.names)
     if duration is None and (aim == "energy" or not np.all(np.isfinite(most))):
         raise FlexarmError(

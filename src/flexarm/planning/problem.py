@@ -40,7 +40,7 @@ def undriven(arm: Arm) -> Arm:
         data.pop(key, None)
     for link in data["links"]:
         joint = link["joint"]
-        for acts in (joint, joint.get("about_y"), joint.get("about_z")):
+        for acts in (joint, joint.get("first"), joint.get("second")):
             for key in ("servo", "brake", "input") if acts else ():
                 acts.pop(key, None)
     return Arm.model_validate(data, context={"files": files_of(arm)})

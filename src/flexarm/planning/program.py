@@ -5,6 +5,7 @@ proposes the next one.  See `sensitivity` for why its intervals may be longer th
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -25,8 +26,11 @@ HIT, NEAR_HIT = 1e-4, 1e-3  # of the ranges of coordinates and rates: no miss, a
 # Of squared misses beside the cost: at the begin, by iteration, until it settles, at the end.
 FIRST_WEIGHT, STRICTER, LONG_WEIGHT, LAST_WEIGHT = 10.0, 10.0, 1e3, 1e5
 QUIET = {"print_header": False, "print_info": False, "print_iter": False}
-# The next where one gives up: near a goal, weights of misses are far above all else.
-SOLVERS: dict[str, dict[str, bool]] = {"daqp": {}, "proxqp": {}, "ipqp": QUIET}
+# The next where one gives up; the last near a goal alone: it is slow, but does not mind weights of
+# misses that are far above all else.
+SOLVERS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("daqp", {}), ("proxqp", {}), ("ipqp", {**QUIET, "linear_solver": "qr", "max_iter": 50}),
+)  # fmt: skip
 STALLED = 0.9  # of a miss: what an iteration leaves that is not worth another one
 LEAST_RANGE = 0.03  # of the largest one of its kind: what a coordinate's miss is compared with
 NEAR = 1e-6  # weight of the change of inputs
@@ -191,6 +195,7 @@ class Program:
         found = _solve_quadratic(
             H / heavy, g / heavy, (rows * size, off), weight / heavy if weight else ALONE,
             (limits[0] * size, *limits[1:]), (low / size, high / size),
+            near=now.miss <= NEAR_HIT,
         )  # fmt: skip
         return (found * size).reshape(now.values.shape) * self.scale
 
@@ -236,6 +241,8 @@ def _solve_quadratic(
     weight: float,
     limits: tuple[Array, Array, Array],
     bounds: tuple[Array, Array],
+    *,
+    near: bool,
 ) -> Array:
     """Minimise ``x^T H x / 2 + g^T x + weight |R x - r|^2`` with bounds on x and on A x.
 
@@ -259,7 +266,7 @@ def _solve_quadratic(
         "lba": np.append(r, least), "uba": np.append(r, top),
         "lbx": np.append(bounds[0], -loose), "ubx": np.append(bounds[1], loose),
     }  # fmt: skip
-    for name, options in SOLVERS.items():
+    for name, options in SOLVERS if near else SOLVERS[:-1]:
         solver = ca.conic("program", name, shape, {"error_on_fail": False, **options})
         found = solver(**given)
         if solver.stats()["success"]:

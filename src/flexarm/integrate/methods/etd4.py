@@ -47,7 +47,7 @@ def _restart(m: ExponentialMarch) -> None:
 def _per_step(wanted: float, damped: bool) -> float:
     # Long steps see too little of fast modes that hardly matter in deflections, but in rates.
     lasting = min(wanted, math.sqrt(1e-3 * wanted))
-    return 0.12 * lasting if damped else 1.2e-5 * (wanted / 1e-3) ** 1.2
+    return 0.08 * lasting if damped else 1.2e-5 * (wanted / 1e-3) ** 1.2
 
 
 ETD4 = Method(
