@@ -12,6 +12,7 @@ from flexarm.cli.arguments import (
     read_arm,
     require_outputs,
 )
+from flexarm.errors import FlexarmError
 
 SUMMARY = "write the equation of motion of a small arm out"
 
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--numbers", action="store_true", help="with --latex, list the values of its symbols"
     )
     parser.add_argument(
-        "--letters", choices=("korayem", "theodore"), default="korayem",
+        "--letters", choices=("korayem", "theodore"),
         help="with --latex, whose: delta and phi (default), or xi and psi",
     )  # fmt: skip
     add_options(parser, "--stiffening", "--tip-rotation", "--nodes")
@@ -57,13 +58,16 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.studies.equations import closed_form
 
     require_outputs(args, args.out, args.latex)
+    if args.latex is None and (args.numbers or args.letters is not None):
+        given = "--numbers" if args.numbers else "--letters"
+        raise FlexarmError(f"{given}: is for documents: give '--latex FILE' too")
     stiffening = STIFFENING[args.stiffening]
     model = build(
         read_arm(args), stiffening=stiffening, tip_rotation=args.tip_rotation, nodes=args.nodes
     )
     if args.latex is not None:
         named = closed_form(model, named=True)
-        document = as_latex_document(named, numbers=args.numbers, letters=args.letters)
+        document = as_latex_document(named, numbers=args.numbers, letters=args.letters or "korayem")
         write_whole(args.latex, document.encode(), force=args.force)
         print(f"{named.terms} terms written to {args.latex}", file=sys.stderr)
         if args.out is None and not args.json:

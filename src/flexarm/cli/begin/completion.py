@@ -46,7 +46,9 @@ def _bash(commands: dict[str, argparse.ArgumentParser]) -> str:
     values, options = [], []
     for name, parser in commands.items():
         words = [flag for flags, _ in _options(parser) for flag in flags]
-        reply = f'COMPREPLY=($(compgen -W {quote(" ".join([*words, *_fixed(parser)]))} -- "$word"))'
+        listed = f'compgen -W {quote(" ".join([*words, *_fixed(parser)]))} -- "$word"'
+        files = '; compgen -f -- "$word"' if _fixed(parser) else ""  # of the user's own
+        reply = f"COMPREPLY=($({listed}{files}))"
         options.append(f"    {name}) {reply} ;;")
         for flags, action in _options(parser):
             if _words(action):
