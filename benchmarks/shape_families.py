@@ -287,7 +287,7 @@ TRADED = """\
 One shape per link and direction makes a choice: errors of the first and of the second frequency [%]
 with the default, and with the families that have the first and the second one best."""
 LEFT_OUT = """\
-The tables below leave out arms on which operations are counted (`count-`, `tg-`); `--out` has all."""
+The tables below leave out arms for counting operations (`count-`, `tg-`); `--out` has all."""
 HELD = """\
 The same shapes where a position controller holds the joints that the file calls driven. One or two
 arm modes are of the arm as it is, with such joints free; from three on there is room for both."""
