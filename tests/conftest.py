@@ -49,7 +49,8 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
 
     The tests of a module that names a parameter in `TOGETHER` run value by value of it: what
     several of them trace of an arm is then kept for as long as they need it, and a worker that
-    takes over some of them does not trace it again.
+    takes over some of them does not trace it again.  Those in a browser come first, so that one
+    worker has them: several browsers that draw in software at once hinder each other.
     """
     tests: defaultdict[object, list[pytest.Function]] = defaultdict(list)
     for item in items:
@@ -62,6 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
         for _, group in groupby(items, key=lambda item: item.module)
         for item in _together(list(group))
     ]
+    items.sort(key=lambda item: "browsers" not in item.fixturenames)
 
 
 def _leave_to_campaigns(cases: list[pytest.Function]) -> None:

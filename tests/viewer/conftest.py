@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page
 from tests.conftest import Starter
 
 SOFTWARE = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
-PATIENCE = 60_000  # [ms]: drawing in software on a busy machine takes its time
+PATIENCE = 180_000  # [ms]: drawing in software on a busy machine takes its time
 
 DOTS = 0.5  # per pixel of a page, where nobody looks at the picture: drawing takes most of the time
 
