@@ -195,7 +195,7 @@ class Program:
         found = _solve_quadratic(
             H / heavy, g / heavy, (rows * size, off), weight / heavy if weight else ALONE,
             (limits[0] * size, *limits[1:]), (low / size, high / size),
-            near=now.miss <= NEAR_HIT,
+            near=now.miss <= 10 * NEAR_HIT,
         )  # fmt: skip
         return (found * size).reshape(now.values.shape) * self.scale
 
