@@ -29,11 +29,10 @@ from flexarm.io.model_file import validated
 from flexarm.io.overrides import GONE, change_arm
 from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
-from flexarm.model import Model, build
-from flexarm.model.state import start_state
+from flexarm.model import build
 from flexarm.planning.inputs import FINE, Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
-from flexarm.planning.problem import METHOD, Problem, require_clear
+from flexarm.planning.problem import METHOD, Problem, require_clear, require_rest
 from flexarm.planning.program import HIT, NEAR_HIT, Iterate, Program
 from flexarm.planning.residual import residual_vibration
 from flexarm.planning.robustness import Variation, variations
@@ -50,8 +49,6 @@ POINTS = 41  # along a motion whose efforts are estimated
 EASY = 0.6  # of the inputs that holding leaves: what a first motion may take
 HOPELESS = 5.0  # times the largest input: what no motion needs that is a little longer
 LEAST_SPREAD = 0.05  # of the inputs' largest changes: the least of one of them
-BENT = 1e-3  # of an amplitude: how far from rest it may start
-STANDING = 1e-9  # [rad/s], [m/s]: rates of a start that are none
 STILL = 1e-6  # of the arm's reach: what no tip's vibration need be less than
 LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
 SHORTER, SHORTEST = 0.8, 0.003  # steps to shorter durations, and where they end
@@ -215,24 +212,6 @@ def plan(
     )  # fmt: skip
 
 
-def _require_rest(model: Model, rest: Array) -> None:
-    """Refuse a start that moves, or a bent one that would not stay: neither would be kept."""
-    q, rates = start_state(model)
-    k = int(np.argmax(np.abs(rates)))
-    if abs(rates[k]) > STANDING:
-        raise FlexarmError(
-            f"start: a plan goes from rest to rest, and '{model.names[k]}' starts with a rate of "
-            f"{rates[k]:.3g}: take that rate out of the model file"
-        )
-    bent = [i for part in model.links for i in range(*part.modes.indices(model.size))]
-    for i in bent:
-        if q[i] != 0 and abs(q[i] - rest[i]) > BENT * abs(q[i]):
-            raise FlexarmError(
-                f"start: a plan goes from rest to rest, and '{model.names[i]}' starts at "
-                f"{q[i]:.3g}, where it does not stay: take it out of the model file"
-            )
-
-
 def _pose(
     arm: Arm, to: Mapping[str, WithUnit], aim: Aim, duration: WithUnit | None,
     start: Mapping[str, WithUnit] | None, limits: Limits, intervals: int, joining: Joining,
@@ -254,7 +233,7 @@ def _pose(
         require_numbers(k, x, what, units=units) for k, x in (("to", to), ("start", start))
     )
     problem = Problem.of(validated(arm), to, places)
-    _require_rest(model, problem.start)
+    require_rest(model, problem.start)
     most = largest_inputs(problem.model, limits, problem.names)
     if duration is None and (aim == "energy" or not np.all(np.isfinite(most))):
         raise FlexarmError(

@@ -18,7 +18,7 @@ from flexarm.integrate.simulate import simulate
 from flexarm.io.overrides import GONE, change_arm
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
-from flexarm.model import Model, build
+from flexarm.model import Model, build, start_state
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.runs.motions import contact_variables
@@ -26,6 +26,8 @@ from flexarm.runs.run import Run
 
 METHOD = "dop853"  # the one for tight tolerances
 TURNS = 3000.0  # [rad] of the fastest vibration from which on simulations are less tight
+BENT = 1e-3  # of an amplitude: how far from rest it may start
+STANDING = 1e-9  # [rad/s], [m/s]: rates of a start that are none
 LESS_TIGHT, ROUNDS = 100.0, 1e-5  # times; the tolerance below which rounding shortens steps
 
 
@@ -57,6 +59,24 @@ def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
             raise FlexarmError(
                 "the motion that was found is refused: on its way the arm touches what its contact "
                 f"'{arm.contacts[int(np.argmax(depth))].name}' is with: go another way"
+            )
+
+
+def require_rest(model: Model, rest: Array) -> None:
+    """Refuse a start that moves, or a bent one that would not stay: neither would be kept."""
+    q, rates = start_state(model)
+    k = int(np.argmax(np.abs(rates)))
+    if abs(rates[k]) > STANDING:
+        raise FlexarmError(
+            f"start: a plan goes from rest to rest, and '{model.names[k]}' starts with a rate of "
+            f"{rates[k]:.3g}: take that rate out of the model file"
+        )
+    bent = [i for part in model.links for i in range(*part.modes.indices(model.size))]
+    for i in bent:
+        if q[i] != 0 and abs(q[i] - rest[i]) > BENT * abs(q[i]):
+            raise FlexarmError(
+                f"start: a plan goes from rest to rest, and '{model.names[i]}' starts at "
+                f"{q[i]:.3g}, where it does not stay: take it out of the model file"
             )
 
 
