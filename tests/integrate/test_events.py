@@ -1,6 +1,5 @@
 """Brakes, events, bodies captured and let go: closed forms, conserved quantities, refusals."""
 
-import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -33,81 +32,6 @@ SATELLITE = {
     "spin": [0.2, 0.1, -0.3],
     "reach": 5.0,
 }
-
-
-def test_a_brake_that_slips_stops_a_joint_after_its_speed_over_its_effort() -> None:
-    for method, rtol in [
-        *itertools.product(("auto", "etd4", "rodas4", "rk4"), (1e-3, 1e-9)), ("auto", 1e-6)
-    ]:  # fmt: skip
-        arm = one_joint(
-            start={"speed": 2.0}, brake={"effort": 0.5, "closed": False},
-            events=[{"at": 1.0, "brake": ["hinge"]}],
-        )  # fmt: skip
-        run = flexarm.simulate(arm, t_end=8.0, rtol=rtol, method=method)
-        assert run.happenings[-1].t == pytest.approx(5.0, abs=1e-9)
-        assert run.q[-1, 0] == pytest.approx(6.0, abs=1e-9)
-        assert run.v[-1, 0] == 0.0
-        assert run.works[-1] == pytest.approx([0, 0, 0, 2.0, 0], abs=1e-9)
-
-
-@pytest.mark.parametrize("rtol", TIGHT)
-def test_a_brake_holds_until_its_effort_is_reached(rtol: float) -> None:
-    """Under a ramp of torque it breaks away at its effort: v = (t - 2)^2/2 from then on."""
-    ramp = {"kind": "table", "times": [0.0, 10.0], "values": [0.0, 10.0]}
-    run = flexarm.simulate(one_joint(input=ramp, brake={"effort": 2.0}), t_end=4.0, rtol=rtol)
-    assert run.happenings[0].t == pytest.approx(2.0, abs=1e-12)
-    after = np.maximum(run.t - 2.0, 0.0)
-    assert np.abs(run.q[:, 0] - after**3 / 6).max() <= 1e-9
-    assert run.works[-1, 3] == pytest.approx(2.0 * run.q[-1, 0], rel=1e-9)
-
-
-def test_stick_and_slip_of_a_mass_pulled_by_a_spring() -> None:
-    """A servo that moves on at v0 pulls a joint against dry friction: it creeps without a jump.
-
-    With equal static and sliding friction the joint moves as I q'' = k (v0 t - q) - f from the
-    instant at which the spring holds the friction, and never stops again.
-    """
-    k, f, v0 = 40.0, 2.0, 0.1
-    target = {"kind": "table", "times": [0.0, 10.0], "values": [0.0, 1.0]}
-    arm = one_joint(servo={"stiffness": k, "target": target}, brake={"effort": f})
-    run = flexarm.simulate(arm, t_end=4.0, rtol=1e-8)
-    begin, w = f / (k * v0), np.sqrt(k)
-    after = np.maximum(run.t - begin, 0.0)
-    assert run.happenings[0].t == pytest.approx(begin, abs=1e-10)
-    assert np.abs(run.q[:, 0] - v0 * (after - np.sin(w * after) / w)).max() <= 1e-8
-
-
-def test_an_ideal_brake_stops_at_once_and_says_what_it_takes() -> None:
-    arm = one_joint(
-        start={"speed": 2.0}, brake={"closed": False},
-        events=[{"name": "stop", "at": 1.0, "brake": ["hinge"]}, {"at": 2.0, "release": ["hinge"]}],
-    )  # fmt: skip
-    run = flexarm.simulate(arm, t_end=3.0)
-    assert [each.what for each in run.happenings] == ["stop", "release hinge"]
-    assert run.happenings[0].lost == pytest.approx(2.0)
-    assert run.q[-1, 0] == pytest.approx(2.0)
-
-
-@pytest.mark.parametrize("base", [None, pytest.param(FREE, marks=pytest.mark.campaign)])
-def test_the_brake_of_an_elastic_joint_holds_its_motor(base: Any) -> None:
-    arm = flexible_arm(base=base, brake={}, start={"speed": 0.3, "motor_speed": 0.0})
-    run = flexarm.simulate(arm, t_end=2.0, rtol=1e-8)
-    motor, hub = (run.model.names.index(name) for name in ("hinge.motor", "hinge"))
-    assert np.all(run.q[:, motor] == 0.0)
-    assert np.ptp(run.q[:, hub]) > 1e-3
-    assert run.energy_balance < 1e-7
-    a = flexarm.formulation("composite", run.legs[0].model(run.model)).anchored(run.anchors)
-    held = a.forward_dynamics(run.q, run.v, run.u, run.t)
-    assert np.abs(held[:, motor]).max() == 0.0
-    moved = run.tip_motion().velocity.values
-    assert np.abs(np.gradient(run.tip, run.t, axis=0)[1:-1] - moved[1:-1]).max() < 2e-2
-
-
-def test_modes_hold_what_a_closed_brake_holds() -> None:
-    braked = flexarm.modes(flexarm.build(flexible_arm(brake={})))
-    locked = flexarm.modes(flexarm.build(flexible_arm()), joints="locked")
-    found, wanted = ([mode.eigenvalue for mode in each.modes] for each in (braked, locked))
-    assert found == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("rtol", TIGHT)
