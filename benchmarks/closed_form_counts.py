@@ -21,7 +21,7 @@ from flexarm.papers.theodore.counts import PRINTED_2
 from flexarm.papers.theodore.robot import inertia_count
 from flexarm.papers.theodore.ways import TURNS, Way
 from flexarm.papers.theodore.written import written_out
-from flexarm.studies.equations import closed_form
+from flexarm.studies.closed_forms.equations import closed_form
 from flexarm.studies.operations import operation_counts
 from report import table, write
 from sliding_terms import DROPPED, count_without

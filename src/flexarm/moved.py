@@ -1,4 +1,4 @@
-"""Modules under the names that they had in version 0.1: what users wrote keeps working."""
+"""Modules under the names that they once had: what users wrote keeps working."""
 
 import sys
 import warnings
@@ -14,8 +14,8 @@ MOVED = {
     "analysis.check": ("check.check",),
     "analysis.compare": ("studies.compare",),
     "analysis.converge": ("studies.converge", "studies.convergence"),
-    "analysis.equation_text": ("studies.equation_text",),
-    "analysis.equations": ("studies.equations",),
+    "analysis.equation_text": ("studies.closed_forms.text",),
+    "analysis.equations": ("studies.closed_forms.equations",),
     "analysis.equilibrium": ("linear.equilibrium",),
     "analysis.linearise": ("linear.state_space",),
     "analysis.modes": ("linear.modes",),
@@ -36,7 +36,10 @@ MOVED = {
     "integrate.run_file": ("runs.read", "runs.write"),
     "kinematics": ("mechanics.kinematics",),
     "links.tabulated": ("links.families.tabulated",),
+    "mechanics.validity": ("accuracy.validity", "mechanics.drives"),
     "profiles": ("model.profiles",),
+    "studies.equation_text": ("studies.closed_forms.text",),
+    "studies.equations": ("studies.closed_forms.equations",),
 }
 
 

@@ -18,8 +18,8 @@ from flexarm.formulations.lagrange import Lagrange
 from flexarm.formulations.quantities import trace
 from flexarm.io.model_file import loads
 from flexarm.model import Model, build
-from flexarm.studies.equation_text import as_document, as_latex, as_python, as_text
-from flexarm.studies.equations import closed_form
+from flexarm.studies.closed_forms.equations import closed_form
+from flexarm.studies.closed_forms.text import as_document, as_latex, as_python, as_text
 from tests.physics.states import random_state
 
 Array = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from flexarm.papers.theodore.response import lag
 from flexarm.papers.theodore.roots import frequency_equation
 from flexarm.papers.theodore.theory import equation_of, overestimates
 from flexarm.papers.theodore.written import nested, written_out
-from flexarm.studies.polynomials import Polynomial
+from flexarm.studies.closed_forms.polynomials import Polynomial
 from tests.papers.computed import compute, statement
 
 

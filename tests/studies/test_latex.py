@@ -14,8 +14,8 @@ import flexarm
 from flexarm.cli import main
 from flexarm.formulations import formulation
 from flexarm.model import Model, build
-from flexarm.studies.equation_text import as_latex, as_latex_document
-from flexarm.studies.equations import Equations, closed_form
+from flexarm.studies.closed_forms.equations import Equations, closed_form
+from flexarm.studies.closed_forms.text import as_latex, as_latex_document
 
 Array = npt.NDArray[np.float64]
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.richer import can_grow, whats_fixed
+from flexarm.accuracy.validity import LinkValidity, Validity
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
-from flexarm.mechanics.validity import LinkValidity, Validity
 from flexarm.model import LinkModel, Model
 
 LARGE = 0.01

@@ -30,8 +30,8 @@ from flexarm.integrate.options import refuse_options
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from flexarm.accuracy.validity import Validity
     from flexarm.integrate.methods.base import Method
-    from flexarm.mechanics.validity import Validity
     from flexarm.runs.run import Run
     from flexarm.runs.write import LiveFile
 

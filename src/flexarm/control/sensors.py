@@ -13,7 +13,7 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sensors, refuse_misfit, require_sensors_fit
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import length_factor
-from flexarm.mechanics.validity import input_limits
+from flexarm.mechanics.drives import input_limits
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 

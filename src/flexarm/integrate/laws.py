@@ -26,8 +26,8 @@ from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.options import MOST_SAMPLES, is_positive
 from flexarm.integrate.system import PIECE, rates, rounding
 from flexarm.links.base import Array
+from flexarm.mechanics.drives import input_limits
 from flexarm.mechanics.loads import input_names
-from flexarm.mechanics.validity import input_limits
 from flexarm.model import Model
 
 LONGEST_DELAY = 100_000  # periods

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexarm.accuracy.validity import validity
 from flexarm.arguments import WithUnit, require_flag, require_names, require_number, require_numbers
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
@@ -13,7 +14,6 @@ from flexarm.linear.at_start import moves
 from flexarm.linear.balance import Push, Pushed, balance
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
-from flexarm.mechanics.validity import validity
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
 
 UNHELD = 1e-9  # of the largest force, straight or deflected: what needs no holding

@@ -1,1 +1,1 @@
-"""What every formulation rests on: kinematics, loads, geometry of bent links, validity."""
+"""What every formulation rests on: kinematics, loads, geometry of bent links."""

@@ -49,6 +49,17 @@ def input_limit(axis: Axis) -> float:
     return min((each for each in (most, amperes) if each != math.inf), default=math.inf)
 
 
+def input_limits(model: Model) -> Array:
+    """List the largest inputs that the model file allows, infinite where it says none, (k,)."""
+    found = []
+    for axis in model.axes:
+        if axis.driven:
+            limits = axis.acts.limits
+            effort = None if limits is None else limits.effort
+            found.append(math.inf if effort is None else float(effort) / abs(gear_gain(axis)))
+    return np.array(found)
+
+
 def hub_row(model: Model, axis: Axis) -> Array:
     """Row that gives the hub's coordinate, joint plus root slope, from q, (n,)."""
     row: Array = np.eye(model.size)[axis.index]

@@ -10,7 +10,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import flexible_links, section_forces, tip_rows
-from flexarm.mechanics.validity import input_limits
+from flexarm.mechanics.drives import input_limits
 from flexarm.model import Axis, Model
 from flexarm.planning.problem import Problem
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from flexarm.accuracy.defect import Motion
 from flexarm.accuracy.stated import RunErrors, run_errors
+from flexarm.accuracy.validity import Validity, validity
 from flexarm.arm.summary import Summary
 from flexarm.formulations import DEFAULT
 from flexarm.links.base import Array
-from flexarm.mechanics.validity import Validity, validity
 from flexarm.model import Model
 from flexarm.runs.curves import unseen, what_is_missed
 from flexarm.spatial import Inertia

@@ -11,7 +11,14 @@ from flexarm.links.base import Array
 from flexarm.links.beams.classical import CLAMPED_FREE, BeamShape, beam_roots, beam_shape
 from flexarm.papers.theodore.ways import TURNS, Way
 from flexarm.papers.theodore.written import Count, nested, written_out
-from flexarm.studies.polynomials import Generator, Monomial, Polynomial, Ring, cleaned, total
+from flexarm.studies.closed_forms.polynomials import (
+    Generator,
+    Monomial,
+    Polynomial,
+    Ring,
+    cleaned,
+    total,
+)
 
 Vector = list[Polynomial]
 Function = Callable[[Array], tuple[Array, Array]]

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
-from flexarm.studies.equations import Equations, Matrix, Vector, rounded
-from flexarm.studies.polynomials import Generator, Monomial, Polynomial
+from flexarm.studies.closed_forms.equations import Equations, Matrix, Vector, rounded
+from flexarm.studies.closed_forms.polynomials import Generator, Monomial, Polynomial
 
 WIDTH = 100
 _HALF_WAY = 1e-12

@@ -10,7 +10,7 @@ from flexarm.links.base import Array, Direction
 from flexarm.links.integrals import shortening
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import blocks, deformed, fibre_strain, flexible_links
-from flexarm.mechanics.drives import gear_gain
+from flexarm.mechanics.drives import input_limits
 from flexarm.mechanics.loads import input_names
 from flexarm.model import LinkModel, Model
 
@@ -115,17 +115,6 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
             *(_overdriven(model, t, u) if u is not None else ()),
         ),
     )
-
-
-def input_limits(model: Model) -> Array:
-    """List the largest inputs that the model file allows, infinite where it says none, (k,)."""
-    found = []
-    for axis in model.axes:
-        if axis.driven:
-            limits = axis.acts.limits
-            effort = None if limits is None else limits.effort
-            found.append(math.inf if effort is None else float(effort) / abs(gear_gain(axis)))
-    return np.array(found)
 
 
 def _overdriven(model: Model, t: Array, u: Array) -> list[str]:

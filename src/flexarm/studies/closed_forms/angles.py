@@ -16,7 +16,7 @@ from flexarm.links.growing.fields import SlidingMotion
 from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel
 from flexarm.spatial import Expr, constant
-from flexarm.studies.polynomials import (
+from flexarm.studies.closed_forms.polynomials import (
     ONE,
     Generator,
     Monomial,

@@ -22,10 +22,17 @@ from flexarm.mechanics.loads import elastic_force
 from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
-from flexarm.studies.angles import joined_angles, name_angles
-from flexarm.studies.bent_sections import BentSections
-from flexarm.studies.integrals import Integrals
-from flexarm.studies.polynomials import Generator, Polynomial, Ring, cleaned, evaluated, largest
+from flexarm.studies.closed_forms.angles import joined_angles, name_angles
+from flexarm.studies.closed_forms.bent_sections import BentSections
+from flexarm.studies.closed_forms.integrals import Integrals
+from flexarm.studies.closed_forms.polynomials import (
+    Generator,
+    Polynomial,
+    Ring,
+    cleaned,
+    evaluated,
+    largest,
+)
 
 Vector = tuple[Polynomial, ...]
 Matrix = tuple[Vector, ...]

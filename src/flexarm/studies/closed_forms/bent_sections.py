@@ -20,8 +20,8 @@ from flexarm.mechanics.bodies.exact.strain import strain_effort, strains
 from flexarm.mechanics.bodies.exact.tangents import Entire, Tangents
 from flexarm.model import Model
 from flexarm.spatial import Expr, constant
-from flexarm.studies.angles import Places
-from flexarm.studies.polynomials import Generator, Polynomial, Ring, evaluated
+from flexarm.studies.closed_forms.angles import Places
+from flexarm.studies.closed_forms.polynomials import Generator, Polynomial, Ring, evaluated
 
 FUNCTIONS = 7  # c_0 to c_6 are what second derivatives of a rotation hold
 ANGLES = {"y": "alpha", "z": "beta"}
