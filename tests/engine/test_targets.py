@@ -23,11 +23,13 @@ from flexarm.engine.wasm import WasmModule, module_of, wasm_module
 from flexarm.errors import FlexarmError
 from flexarm.formulations.equation import Equation
 from tests.engine.in_node import kept_in_node
+from tests.physics.cases import SIBLINGS, campaign_if
 
 TOGETHER = "name"
 FAST = ("korayem-two-link",)  # with all of LLVM's effort; the others in campaigns
-CASES = [(name, "quick") for name in flexarm.sample_names()] + [
-    (name, "fast") if name in FAST else pytest.param(name, "fast", marks=pytest.mark.campaign)
+CASES = [
+    pytest.param(name, level, marks=campaign_if(name in left))
+    for level, left in (("quick", SIBLINGS), ("fast", {*flexarm.sample_names()} - {*FAST}))
     for name in flexarm.sample_names()
 ]
 Call = Callable[[dict[str, Any]], Any]
