@@ -84,7 +84,6 @@ def site(address: str, browsers: Starter) -> Iterator[Page]:
     assert troubles == []
 
 
-@pytest.mark.campaign
 def test_pages_are_drawn_whole(site: Page, address: str) -> None:
     for page in ("gallery.html", "kinematics-and-energies.html", "start.html"):
         site.goto(f"{address}/{page}")

@@ -110,7 +110,7 @@ def test_the_document_has_values_where_they_are_asked_for(tmp_path: Path) -> Non
         assert plain.count(one) == plain.count(other)
 
 
-@pytest.mark.campaign
+@pytest.mark.few(1)
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
 @pytest.mark.parametrize("name", ["korayem-two-link", "deluca-siciliano", "tg-rrp", "puma-560"])
 def test_the_document_compiles(name: str, tmp_path: Path) -> None:

@@ -236,7 +236,6 @@ def test_every_curve_has_a_swatch_of_its_own(open_page: Opener) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.campaign
 def test_light_and_dark_follow_the_system_and_the_button(open_page: Opener) -> None:
     colour = "getComputedStyle(document.body).backgroundColor"
     page = open_page(run_page([smooth_run(5)]))
@@ -329,7 +328,6 @@ def test_the_page_of_modes_opens_at_the_first_vibration(open_page: Opener) -> No
     assert page.locator("#caption b").text_content() == "Mode 2: 20.0 Hz"
 
 
-@pytest.mark.campaign
 def test_on_a_phone_the_legend_lies_in_the_margin_under_the_arm(open_page: Opener) -> None:
     page = open_page(mode_page(bar_modes()), width=390, height=844)
     stage, legend = (page.locator(each).bounding_box() for each in ("#stage", "#legend"))
