@@ -212,13 +212,14 @@ def _energy_law(name: str) -> Row:
 
 def trajectories() -> Iterator[Row]:
     """Compare the double pendulum, a fall, a driven link and the Puma."""
-    yield from _pendulum()
+    yield from pendulum()
     yield from _fall()
     yield from _driven()
-    yield from _puma()
+    yield from puma()
 
 
-def _pendulum() -> Iterator[Row]:
+def pendulum() -> Iterator[Row]:
+    """Compare the double pendulum."""
     rod = "  - {joint: {kind: revolute}, length: 1, section: {mass_per_length: 1}, rigid: true}\n"
     arm = loads(f"flexarm: 1\nname: pendulum\ngravity: [0, -9.81, 0]\nlinks:\n{2 * rod}")
     run = simulate(arm, t_end=1, dt=0.5, method="dop853", rtol=1e-12)
@@ -289,7 +290,8 @@ def _driven_run(name: str, shapes: dict[str, Any], *, stiffening: bool = True) -
     return simulate(arm, t_end=1, dt=0.25, method="dop853", rtol=1e-9)
 
 
-def _puma() -> Iterator[Row]:
+def puma() -> Iterator[Row]:
+    """Compare the Puma."""
     model = build(sample("puma-560"))
     equation = formulation("composite", model)
     q = np.radians([0, 45, 180, 0, 45, 0])
