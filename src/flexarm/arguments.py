@@ -173,11 +173,11 @@ def require_numbers(
     }
 
 
-def require_names(name: str, value: object, what: str, error: Kind = FlexarmError) -> list[str]:
+def require_names(name: str, value: object, what: str) -> list[str]:
     """Refuse what is no list of texts."""
     found = listed(value)
     if found is None or not all(isinstance(each, str) for each in found):
-        raise refused(name, value, f"a list of {what}", error)
+        raise refused(name, value, f"a list of {what}")
     return found
 
 
@@ -233,12 +233,10 @@ def require_kind(
         raise refused(name, value, what, error)
 
 
-def require_shaped(
-    name: str, value: object, shape: tuple[int, ...], error: Kind = FlexarmError
-) -> "Array":
+def require_shaped(name: str, value: object, shape: tuple[int, ...]) -> "Array":
     """Refuse what is no array of finite numbers of a shape, and give it as one."""
-    found = require_array(name, value, error)
+    found = require_array(name, value)
     if found.shape != shape:
         size = " x ".join(str(each) for each in shape)
-        raise error(f"{name}: must be {size} finite numbers, got shape {found.shape}")
+        raise FlexarmError(f"{name}: must be {size} finite numbers, got shape {found.shape}")
     return found

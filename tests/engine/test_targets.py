@@ -23,13 +23,16 @@ from flexarm.engine.wasm import WasmModule, module_of, wasm_module
 from flexarm.errors import FlexarmError
 from flexarm.formulations.equation import Equation
 from tests.engine.in_node import kept_in_node
-from tests.physics.cases import SIBLINGS, campaign_if
+from tests.physics.cases import LONG, SIBLINGS, campaign_if
 
 TOGETHER = "name"
 FAST = ("korayem-two-link",)  # with all of LLVM's effort; the others in campaigns
 CASES = [
     pytest.param(name, level, marks=campaign_if(name in left))
-    for level, left in (("quick", SIBLINGS), ("fast", {*flexarm.sample_names()} - {*FAST}))
+    for level, left in (
+        ("quick", {*SIBLINGS, *LONG}),
+        ("fast", {*flexarm.sample_names()} - {*FAST}),
+    )
     for name in flexarm.sample_names()
 ]
 Call = Callable[[dict[str, Any]], Any]
