@@ -7,7 +7,7 @@ the bending energy) is kept as values at quadrature points.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,6 +41,30 @@ class Points:
     def draws(self) -> bool:
         """Whether any displacement is quadratic."""
         return bool(np.any(self.quadratic))
+
+    @cached_property
+    def condensed(self) -> "Points":
+        """Points of mass 1 with the same integrals of products of displacements, if those are fewer.
+
+        R of a QR decomposition has the products of the functions along the span that it is of, and
+        as many rows as there are functions.  What bends stays where it is.
+        """
+        m, pairs = self.shape.shape[2], Pairs.of_form(np.any(self.quadratic != 0, axis=(0, 1)))
+        parts = (pairs.of(self.quadratic), self.shape, self.x)
+        columns = np.concatenate([each.reshape(len(self.x), -1) for each in parts], axis=1)
+        rows = np.linalg.qr(columns * np.sqrt(self.mass)[:, None], mode="r")
+        rows[np.abs(rows) <= _DUST * np.linalg.norm(rows, axis=0)] = 0.0
+        rows = rows[np.any(rows != 0, axis=1)]
+        if len(rows) >= len(self.x):
+            return self
+        quadratic = np.zeros((len(rows), 3, m, m))
+        forms = rows[:, : 3 * pairs.count].reshape(len(rows), 3, -1)
+        quadratic[:, :, pairs.rows, pairs.columns] = forms
+        quadratic[:, :, pairs.columns, pairs.rows] = forms
+        shape = rows[:, 3 * pairs.count : -1].reshape(len(rows), 3, m)
+        return replace(
+            self, x=rows[:, -1], mass=np.ones(len(rows)), shape=shape, quadratic=quadratic
+        )
 
     @cached_property
     def used(self) -> "Used":
