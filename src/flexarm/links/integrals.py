@@ -44,17 +44,24 @@ class Points:
 
     @cached_property
     def condensed(self) -> "Points":
-        """Points of mass 1 with the same integrals of products of displacements, if those are fewer.
+        """Points of mass 1 with the same integrals of products of displacements, if fewer do.
 
-        R of a QR decomposition has the products of the functions along the span that it is of, and
-        as many rows as there are functions.  What bends stays where it is.
+        What functions along the span are of an orthonormal basis of them has their products; made
+        in their order (Gram and Schmidt) it changes with them.  What bends stays where it is.
         """
         m, pairs = self.shape.shape[2], Pairs.of_form(np.any(self.quadratic != 0, axis=(0, 1)))
         parts = (pairs.of(self.quadratic), self.shape, self.x)
         columns = np.concatenate([each.reshape(len(self.x), -1) for each in parts], axis=1)
-        rows = np.linalg.qr(columns * np.sqrt(self.mass)[:, None], mode="r")
-        rows[np.abs(rows) <= _DUST * np.linalg.norm(rows, axis=0)] = 0.0
-        rows = rows[np.any(rows != 0, axis=1)]
+        columns *= np.sqrt(self.mass)[:, None]
+        sizes, basis = np.linalg.norm(columns, axis=0), np.zeros((0, len(self.x)))
+        for column, size in zip(columns.T, sizes, strict=True):
+            rest = column
+            for _ in range(2):  # the second time takes what rounding has left
+                rest = rest - (basis @ rest) @ basis
+            if np.linalg.norm(rest) > _DUST * size:
+                basis = np.vstack([basis, rest / np.linalg.norm(rest)])
+        rows = basis @ columns
+        rows[np.abs(rows) <= _DUST * sizes] = 0.0
         if len(rows) >= len(self.x):
             return self
         quadratic = np.zeros((len(rows), 3, m, m))
