@@ -21,7 +21,7 @@ def one_joint(*, base: dict[str, Any] | None = None, events: Any = (), bodies: A
         "gravity": [0, 0, 0],
         "links": [
             {
-                "joint": {"kind": "revolute", "name": "hinge", **joint},
+                "joint": {"kind": "revolute", "name": "hinge"} | joint,
                 "length": 1.0,
                 "body": {"mass": 3.0, "com": [0.5, 0, 0], "inertia": [0.1, 0.25, 0.25]},
             }

@@ -408,6 +408,10 @@ def test_every_formulation_and_a_file_keep_it_all(tmp_path: Any) -> None:
     [
         ({"friction": {"kind": "dry"}}, "dry friction needs coulomb"),
         ({"friction": {"coulomb": 1, "static": 2}}, "kind: dry or lugre"),
+        (
+            {"friction": {"static": 2, "bristle_stiffness": 1, "bristle_damping": 1}},
+            "bristle_damping: is of friction of 'kind: lugre'",
+        ),
         ({"friction": {"kind": "dry", "coulomb": 2, "static": 1}}, "must be >= coulomb"),
         ({"friction": {"kind": "lugre", "coulomb": 2}}, "needs a bristle_stiffness"),
         ({"drive": {"backlash": 0.1}}, "of an elastic transmission"),

@@ -142,6 +142,10 @@ def test_a_servo_that_is_none_is_refused(servo: dict[str, object], said: str) ->
 def test_a_servo_needs_a_driven_joint() -> None:
     with pytest.raises(ModelError, match="actuation: torque"):
         one_joint(servo={"stiffness": 1.0}, actuation="free")
+    with pytest.raises(ModelError, match="it belongs in 'first' or 'second'"):
+        one_joint(servo={"stiffness": 1.0}, kind="universal")
+    with pytest.raises(ModelError, match=r"joint\.servo: .* use a universal one .* and a revolute"):
+        one_joint(servo={"stiffness": 1.0}, kind="spherical")
 
 
 def step(value: float) -> dict[str, object]:

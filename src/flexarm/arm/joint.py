@@ -339,6 +339,18 @@ class Spherical(Crossed):
     damping: Annotated[TorqueDamping, Field(ge=0)] = 0.0
     start: Attitude = Attitude()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _is_free(cls, given: Any) -> Any:
+        for name in given if isinstance(given, dict) else ():
+            if name in Turn.model_fields and name not in cls.model_fields:
+                raise fault(
+                    "nothing acts on a spherical joint: use a universal one on a link without "
+                    "length, and a revolute one about x",
+                    name,
+                )
+        return given
+
     @property
     def axes(self) -> dict[str, "AnyActuated"]:
         """Nothing acts along any of its three angles."""

@@ -247,11 +247,14 @@ class _Explainer:
         close = difflib.get_close_matches(key, absent, n=1)
         if close:
             return f"unknown key; did you mean '{close[0]}'?", close[0]
+        homes = []
         for name, field in fields.items():
             inner = self._bare(field)
             choices = inner["choices"] if inner["type"] == "union" else [inner]
             if any(key in self._fields(self._bare(choice)) for choice in choices):
-                return f"unknown key; it belongs in '{name}'", ""
+                homes.append(repr(name))
+        if homes:
+            return f"unknown key; it belongs in {' or '.join(homes)}", ""
         return f"unknown key; the keys here are {shorten(', '.join(fields), 200)}", ""
 
     def _leaf(self, node: Node, path: Path, fault: _Fault) -> Problem:

@@ -321,7 +321,9 @@ class Course:
 
     def _capture(self, name: str, state: State) -> tuple[State, float]:
         if name in self.situation.held:
-            raise SimulationError(f"{name} cannot be captured: the tip holds it already")
+            raise SimulationError(
+                f"{name} cannot be captured: the tip holds it already: let it go before"
+            )
         described = next(body for body in self.model.arm.bodies if body.name == name)
         body = self.situation.drifting[name].at(state.t)
         before = self.equation(state.anchor, self.situation.loosened(self.model))
@@ -369,7 +371,9 @@ class Course:
     def _detach(self, name: str, state: State, lost: float) -> tuple[State, float]:
         """Take a tie away, and with it the energy that it stores."""
         if name not in self.situation.ties:
-            raise SimulationError(f"{name} cannot be detached: it is not attached at this time")
+            raise SimulationError(
+                f"{name} cannot be detached: it is not attached at this time: attach it before"
+            )
         stored = self._stored(name, state)
         ties = {key: each for key, each in self.situation.ties.items() if key != name}
         self.situation = replace(self.situation, ties=ties)
@@ -386,7 +390,9 @@ class Course:
     def _let_go(self, name: str, state: State) -> State:
         if name not in self.situation.held:
             names = ", ".join(self.situation.held) or "nothing"
-            raise SimulationError(f"{name} cannot be let go: the tip holds {names}")
+            raise SimulationError(
+                f"{name} cannot be let go: the tip holds {names}: capture it before, or let go that"
+            )
         inertia = self.situation.held[name]
         body = at_tip(self.equation(state.anchor), state.q, state.v, inertia, state.t)
         held = {key: each for key, each in self.situation.held.items() if key != name}

@@ -1,7 +1,8 @@
 """What displacements quadratic in the amplitudes add to a flexible span's inertia and energy.
 
 Two ways to the same sums: constant tensors over products of amplitudes, which is cheap for few
-amplitudes and axial shortening alone, and a loop over quadrature points, for everything else.
+amplitudes and axial shortening alone, and a loop over points for everything else: of few amplitudes
+those that stand for all quadrature points.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
+from flexarm.links.integrals import Points
 from flexarm.links.pairs import Pairs
 from flexarm.model import Flexible
 from flexarm.spatial import Expr, constant
@@ -39,9 +41,10 @@ class Quadratic:
 
 def quadratic_terms(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
     """Sum what the quadratic displacements of a span add."""
-    if _bending(e) <= FEW and not np.any(e.points.quadratic[:, 1:]):
+    few = _bending(e) <= FEW
+    if few and not np.any(e.points.quadratic[:, 1:]):
         return _by_tensors(e, d, rates)
-    return _by_points(e, d, rates)
+    return _by_points(e, e.points.condensed if few else e.points, d, rates)
 
 
 def quartic_energy(e: Flexible, d: Expr) -> Expr:
@@ -128,8 +131,8 @@ def _by_tensors(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
     )
 
 
-def _by_points(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
-    p, k, new = e.points, d.shape[0], type(d)
+def _by_points(e: Flexible, p: Points, d: Expr, rates: Expr) -> Quadratic:
+    k, new = d.shape[0], type(d)
     moments, flow = ([new(3, 3) for _ in range(k)] for _ in range(2))
     second, modal = new(3, 3), new(k, k)
     torque, effort = new(3, 1), new(k, 1)
