@@ -11,7 +11,8 @@ from flexarm.integrate.system import System
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record
 
-DIGITS = 2e-15  # of a number: what a step makes of its rounding, of double precision
+DIGITS = 1e-15  # of a number: what a step makes of its rounding, of double precision
+NOTED = 1e-3  # of what is allowed: less rounding is none
 
 
 @dataclass(kw_only=True)
@@ -163,9 +164,13 @@ def find_rounding(m: March) -> None:
 
 
 @kernel
-def beyond_rounding(x: float, rounding: float) -> float:
-    """Give what of an error is more than rounding."""
-    return max(x - rounding, 0.0) + min(x + rounding, 0.0)
+def counting(allowed: float, rounding: float) -> float:
+    """Give what part of an error counts, so that the tolerance and rounding are allowed together.
+
+    Taken off instead, rounding would leave nothing of an error, and much of one a little larger:
+    steps would grow until they are rejected, again and again.
+    """
+    return 1.0 if rounding < NOTED * allowed else allowed / (allowed + rounding)
 
 
 @kernel
@@ -207,26 +212,27 @@ def measure(m: March, e: Array) -> float:
     """Measure an error of the state in the ranges of the motion so far.
 
     Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
-    vibrate apart: they are added up.  Those that rounding makes count for nothing: no shorter step
-    cures them.
+    vibrate apart: they are added up.  What rounding makes of a mode is allowed beside the
+    tolerance: no shorter step cures it.
     """
     n = m.system.n
     worst = 0.0
     find_modal(m, e, m.modal_places)
     find_modal(m, e[n:], m.modal_rates)
-    for i in range(n):
-        m.modal_places[i] = beyond_rounding(m.modal_places[i], m.rounded[i])
-        m.modal_rates[i] = beyond_rounding(m.modal_rates[i], m.frequencies[i] * m.rounded[i])
     for r in range(m.functionals):
+        g = m.group_of[r]
+        place = m.tolerance * m.scale[g]
+        speed = m.tolerance * m.top_scale[g]
         value = 0.0
         rate = 0.0
         apart = 0.0
         for i in range(n):
-            value += m.rate_rows[r * n + i] * m.modal_places[i]
-            part = m.rate_rows[r * n + i] * m.modal_rates[i]
+            row = m.rate_rows[r * n + i]
+            rounding = abs(row) * m.rounded[i]
+            value += row * m.modal_places[i] * counting(place, rounding)
+            part = row * m.modal_rates[i] * counting(speed, m.frequencies[i] * rounding)
             rate += part
             apart += abs(part)
-        g = m.group_of[r]
         if m.pace[g] > 0.0:
             rate = apart
         part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
