@@ -68,7 +68,9 @@ class March(Record):
     modal_places: Array
     modal_rates: Array
     frequencies: Array
-    rounded: Array  # by how much rounding moves each mode in a step
+    # rounded, rounds: by how much rounding moves each mode in a step, and whether that is noted.
+    rounded: Array
+    rounds: int = 0
     groups: int
     group_of: Ints
     # low, high, top, floor, top_floor, pace: least, greatest value and greatest rate of each
@@ -170,7 +172,7 @@ def counting(allowed: float, rounding: float) -> float:
     Taken off instead, rounding would leave nothing of an error, and much of one a little larger:
     steps would grow until they are rejected, again and again.
     """
-    return 1.0 if rounding < NOTED * allowed else allowed / (allowed + rounding)
+    return allowed / (allowed + rounding)
 
 
 @kernel
@@ -182,18 +184,28 @@ def widen(m: March) -> None:
     for g in range(m.groups):
         m.scale[g] = m.floor[g]
         m.top_scale[g] = m.top_floor[g]
+    m.rounds = 0
     for r in range(m.functionals):
         value = 0.0
         rate = 0.0
+        moved = 0.0
+        shaken = 0.0
         for i in range(n):
+            row = m.rate_rows[r * n + i]
             value += m.rows[r * n + i] * m.y[i]
-            rate += m.rate_rows[r * n + i] * m.modal_rates[i]
+            rate += row * m.modal_rates[i]
+            rounding = abs(row) * m.rounded[i]
+            moved += rounding
+            shaken += m.frequencies[i] * rounding
         m.low[r] = min(m.low[r], value)
         m.high[r] = max(m.high[r], value)
         m.top[r] = max(m.top[r], abs(rate))
         g = m.group_of[r]
         m.scale[g] = max(m.scale[g], m.high[r] - m.low[r])
         m.top_scale[g] = max(m.top_scale[g], max(m.top[r], m.pace[g] * m.scale[g]))
+        noted = NOTED * m.tolerance
+        if moved > noted * m.scale[g] or shaken > noted * m.top_scale[g]:
+            m.rounds = 1
     for lane in range(m.lanes):
         twice = 0.0
         for i in range(m.modes_per_lane):
@@ -228,9 +240,13 @@ def measure(m: March, e: Array) -> float:
         apart = 0.0
         for i in range(n):
             row = m.rate_rows[r * n + i]
-            rounding = abs(row) * m.rounded[i]
-            value += row * m.modal_places[i] * counting(place, rounding)
-            part = row * m.modal_rates[i] * counting(speed, m.frequencies[i] * rounding)
+            here = row * m.modal_places[i]
+            part = row * m.modal_rates[i]
+            if m.rounds == 1:
+                rounding = abs(row) * m.rounded[i]
+                here *= counting(place, rounding)
+                part *= counting(speed, m.frequencies[i] * rounding)
+            value += here
             rate += part
             apart += abs(part)
         if m.pace[g] > 0.0:
