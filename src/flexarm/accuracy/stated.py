@@ -157,8 +157,7 @@ def run_errors(
     if integration is not None:
         integration += rounding
     if not moving:
-        nothing = dict.fromkeys(PARTS, 0.0)
-        return RunErrors(0.0, 0.0, integration, nothing, rounding=rounding)
+        return RunErrors(0.0, 0.0, integration, dict.fromkeys(PARTS, 0.0), rounding=rounding)
     grown = [part for part in flexible_links(model) if can_grow(part) and not why]
     found = RicherArm(model).deviations(motion) if grown else {}
 
@@ -230,7 +229,7 @@ def _wind_ups(model: Model, q: Array) -> Array:
 
 def _range(wound: Array) -> Array:
     """Give the ranges of wind-ups as tolerances have them, (joints,)."""
-    return np.maximum(np.ptp(wound, axis=0), SMALL)
+    return np.asarray(np.maximum(np.ptp(wound, axis=0), SMALL))
 
 
 def _rounding(model: Model, q: Array, steps: int) -> float:
