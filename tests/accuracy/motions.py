@@ -155,6 +155,7 @@ HELD = (
     Case("servos, clamped-free", held(servos(3000), shapes=CLAMPED), 0.5),
     Case("servos, stiff", held(servos(30000)), 0.5),
     Case("servos, cut", held(servos(3000, ", effort: 20"), shapes=CLAMPED), 0.5),
+    Case("servos, limits far away", held(servos(3000, ", effort: 2000"), shapes=CLAMPED), 0.5),
     Case("brake closes", held(("brake: {closed: false}", "actuation: free"), more=STOPPED), 0.5,
          2500),
     Case("brake opens", held(("brake: {closed: true}", "actuation: free"),

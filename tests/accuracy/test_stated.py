@@ -10,8 +10,10 @@ import flexarm
 from flexarm.accuracy.stated import RunErrors
 from flexarm.arm import Arm
 from flexarm.io.model_file import loads
+from flexarm.runs.run import Run
 from flexarm.studies.shape_search import differences
 from tests.accuracy.motions import cases, converged
+from tests.integrate.mission_arms import one_joint
 
 pytestmark = pytest.mark.usefixtures("little_effort")
 SAMPLE = ("deluca falls", "random 13")
@@ -184,6 +186,26 @@ def test_a_closer_solution_that_is_interrupted_judges_nothing(
             assert run.errors
     assert run.errors.integration is not None
     assert 0 < run.errors.integration < run.rtol
+
+
+@pytest.mark.parametrize(
+    ("method", "rtol"), [("dop853", 1e-3), ("dop853", 1e-10), ("rodas4", 1e-8)]
+)
+def test_rounding_of_wind_ups_is_stated(method: str, rtol: float) -> None:
+    """The same motion from 0 rad has a hundred thousand times the digits for its wind-up."""
+
+    def run(place: float, method: str, rtol: float) -> Run:
+        drive = {"rotor_inertia": 20.0, "gear_ratio": 1.0, "stiffness": 1e6}
+        push = {"kind": "sine", "amplitude": 20.0, "frequency": 1.0}
+        arm = one_joint(drive=drive, input=push, start={"position": place})
+        return flexarm.simulate(arm, t_end=0.5, dt=5e-3, method=method, rtol=rtol)
+
+    found = run(-2.0, method, rtol)
+    wound, exact = (x.q[:, 0] - x.q[:, 1] for x in (found, run(0.0, "dop853", 1e-12)))
+    true, errors = np.abs(wound - exact).max() / np.ptp(exact), found.errors
+    assert errors.integration is not None
+    assert true <= errors.integration < 30 * true
+    assert ("most of it is rounding" in errors.lines()[2]) == (rtol < 1e-3)
 
 
 def test_without_a_tolerance_nothing_is_said_of_the_integration() -> None:

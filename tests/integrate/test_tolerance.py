@@ -401,6 +401,16 @@ def test_rounding_is_no_error_of_a_step(method: str) -> None:
     assert wound == pytest.approx(turned / 1.33e6, abs=2e-12)
 
 
+@pytest.mark.parametrize(("method", "rtol"), [("rodas4", 1e-8), ("dop853", 1e-9)])
+def test_rounding_does_not_make_steps_cycle(method: str, rtol: float) -> None:
+    """An error that counts only beyond rounding lets steps grow until they are rejected."""
+    drive = {"rotor_inertia": 1.0, "gear_ratio": 1.0, "stiffness": 1e6}
+    push = {"kind": "sine", "amplitude": 20.0, "frequency": 1.0}
+    arm = one_joint(drive=drive, input=push, start={"position": 1.5})
+    spent = flexarm.simulate(arm, t_end=0.2, dt=0.01, method=method, rtol=rtol).statistics
+    assert spent.rejections < 0.02 * spent.steps
+
+
 def test_a_pilot_whose_trials_are_all_rejected_would_never_arrive() -> None:
     pilot = Pilot(task_of(flexarm.sample("driven-link")), METHODS["dop853"], 1e-3, None)
     pilot.march.tolerance, pilot.march.smallest = 1e-300, 0.0

@@ -24,13 +24,13 @@ from flexarm.mechanics.loads import (
     wrench_list,
 )
 from flexarm.model import LinkModel, Model
-from flexarm.model.parts import Axis
 
 Indices = npt.NDArray[np.int_]
 STRETCHES = 16  # of a motion, in each of which the modes are those of its middle
 # Times what linear theory sees where servos come to their limits: those of other shapes do so at
 # other times, which it does not see (2.8 to 3.6 times too little with clamped-free shapes).
 CUT = 5.0
+NEAR = 0.7  # of a limit: from there on with other shapes a servo may come to it
 # Times where damping of links, by ratios above this, couples modes (1.3 times too little else).
 COUPLED, STRONG = 1.6, 0.15
 AT_ONCE = 2_000_000  # numbers: long motions are gone through in blocks of samples
@@ -163,10 +163,13 @@ class RicherArm:
         holding = self.feedback(motion)
         held = [each.stiffer(*holding) for each in stretches]
         x = respond(motion.t, loads, iter(held))
-        if any(_is_cut(axis) for axis in self.model.axes) and motion.feedback is None:
+        servos = [axis.acts.servo for axis in self.given.axes]
+        late = any(servo is not None and servo.period is not None for servo in servos)
+        used = _used(self.given, motion)
+        if (late or used > NEAR) and motion.feedback is None:
             loose = respond(motion.t, loads, iter(stretches))
             x = np.where(np.abs(loose) > np.abs(x), loose, x)
-            x = CUT * x if _are_cut(self.given, motion) else x
+            x = CUT * x if used >= 1 - 1e-6 else x
         x = COUPLED * x if any(_ratio(part) > STRONG for part in self.given.links) else x
         found: dict[str, Deviations] = {}
         for part in self.model.links:
@@ -247,22 +250,15 @@ class RicherArm:
             kick = None
 
 
-def _is_cut(axis: Axis) -> bool:
-    """Whether a servo's effort may be cut, so that it holds nothing, or comes too late."""
-    servo, limits = axis.acts.servo, axis.acts.limits
-    if servo is None:
-        return False
-    most = None if limits is None else limits.effort
-    return servo.effort is not None or most is not None or servo.period is not None
-
-
-def _are_cut(model: Model, motion: Motion) -> bool:
-    """Tell whether a servo comes to a limit of its effort or current in a motion."""
-    return any(
-        axis.acts.servo is not None
-        and bool(np.abs(motion.u[:, column]).max() >= (1 - 1e-6) * input_limit(axis))
-        for column, axis in enumerate(axis for axis in model.axes if axis.driven)
-    )
+def _used(model: Model, motion: Motion) -> float:
+    """Give the most that a servo takes of its limit of effort or current; there it lets go."""
+    driven = [axis for axis in model.axes if axis.driven]
+    shares = [
+        float(np.abs(motion.u[:, column]).max()) / input_limit(axis)
+        for column, axis in enumerate(driven)
+        if axis.acts.servo is not None
+    ]
+    return max(shares, default=0.0)
 
 
 def _ratio(part: LinkModel) -> float:

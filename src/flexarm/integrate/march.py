@@ -11,7 +11,8 @@ from flexarm.integrate.system import System
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record
 
-DIGITS = 2e-15  # of a number: what a step makes of its rounding, of double precision
+DIGITS = 1e-15  # of a number: what a step makes of its rounding, of double precision
+NOTED = 1e-3  # of what is allowed: less rounding is none
 
 
 @dataclass(kw_only=True)
@@ -67,7 +68,9 @@ class March(Record):
     modal_places: Array
     modal_rates: Array
     frequencies: Array
-    rounded: Array  # by how much rounding moves each mode in a step
+    # rounded, rounds: by how much rounding moves each mode in a step, and whether that is noted.
+    rounded: Array
+    rounds: int = 0
     groups: int
     group_of: Ints
     # low, high, top, floor, top_floor, pace: least, greatest value and greatest rate of each
@@ -163,9 +166,13 @@ def find_rounding(m: March) -> None:
 
 
 @kernel
-def beyond_rounding(x: float, rounding: float) -> float:
-    """Give what of an error is more than rounding."""
-    return max(x - rounding, 0.0) + min(x + rounding, 0.0)
+def counting(allowed: float, rounding: float) -> float:
+    """Give what part of an error counts, so that the tolerance and rounding are allowed together.
+
+    Taken off instead, rounding would leave nothing of an error, and much of one a little larger:
+    steps would grow until they are rejected, again and again.
+    """
+    return allowed / (allowed + rounding)
 
 
 @kernel
@@ -177,18 +184,28 @@ def widen(m: March) -> None:
     for g in range(m.groups):
         m.scale[g] = m.floor[g]
         m.top_scale[g] = m.top_floor[g]
+    m.rounds = 0
     for r in range(m.functionals):
         value = 0.0
         rate = 0.0
+        moved = 0.0
+        shaken = 0.0
         for i in range(n):
+            row = m.rate_rows[r * n + i]
             value += m.rows[r * n + i] * m.y[i]
-            rate += m.rate_rows[r * n + i] * m.modal_rates[i]
+            rate += row * m.modal_rates[i]
+            rounding = abs(row) * m.rounded[i]
+            moved += rounding
+            shaken += m.frequencies[i] * rounding
         m.low[r] = min(m.low[r], value)
         m.high[r] = max(m.high[r], value)
         m.top[r] = max(m.top[r], abs(rate))
         g = m.group_of[r]
         m.scale[g] = max(m.scale[g], m.high[r] - m.low[r])
         m.top_scale[g] = max(m.top_scale[g], max(m.top[r], m.pace[g] * m.scale[g]))
+        noted = NOTED * m.tolerance
+        if moved > noted * m.scale[g] or shaken > noted * m.top_scale[g]:
+            m.rounds = 1
     for lane in range(m.lanes):
         twice = 0.0
         for i in range(m.modes_per_lane):
@@ -207,26 +224,31 @@ def measure(m: March, e: Array) -> float:
     """Measure an error of the state in the ranges of the motion so far.
 
     Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
-    vibrate apart: they are added up.  Those that rounding makes count for nothing: no shorter step
-    cures them.
+    vibrate apart: they are added up.  What rounding makes of a mode is allowed beside the
+    tolerance: no shorter step cures it.
     """
     n = m.system.n
     worst = 0.0
     find_modal(m, e, m.modal_places)
     find_modal(m, e[n:], m.modal_rates)
-    for i in range(n):
-        m.modal_places[i] = beyond_rounding(m.modal_places[i], m.rounded[i])
-        m.modal_rates[i] = beyond_rounding(m.modal_rates[i], m.frequencies[i] * m.rounded[i])
     for r in range(m.functionals):
+        g = m.group_of[r]
+        place = m.tolerance * m.scale[g]
+        speed = m.tolerance * m.top_scale[g]
         value = 0.0
         rate = 0.0
         apart = 0.0
         for i in range(n):
-            value += m.rate_rows[r * n + i] * m.modal_places[i]
-            part = m.rate_rows[r * n + i] * m.modal_rates[i]
+            row = m.rate_rows[r * n + i]
+            here = row * m.modal_places[i]
+            part = row * m.modal_rates[i]
+            if m.rounds == 1:
+                rounding = abs(row) * m.rounded[i]
+                here *= counting(place, rounding)
+                part *= counting(speed, m.frequencies[i] * rounding)
+            value += here
             rate += part
             apart += abs(part)
-        g = m.group_of[r]
         if m.pace[g] > 0.0:
             rate = apart
         part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])

@@ -231,7 +231,7 @@ class RunData:
         why = CARRIED if any(leg.tip is not None for leg in self.legs) else ""
         found = run_errors(
             self.model, motion, self.validity, rtol=rtol, closer=self.closer, why=why,
-            unseen=unseen(self.model, self.t, self.q, self.v),
+            unseen=unseen(self.model, self.t, self.q, self.v), steps=self.statistics.steps,
         )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(found, model=None, parts=found.parts | {"theory": None})
