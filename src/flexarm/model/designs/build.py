@@ -12,12 +12,11 @@ from flexarm.engine.varied import Differ
 from flexarm.errors import FlexarmError
 from flexarm.io.designs import ArmDesigns
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Shapes
-from flexarm.links.span import Span
 from flexarm.model.assemble import assemble
 from flexarm.model.build import build
 from flexarm.model.designs.draw import Drawer
-from flexarm.model.designs.links import LinkDesigns, NotTogether
+from flexarm.model.designs.links import LinkDesigns
+from flexarm.model.designs.spans import NotTogether, no_shapes
 from flexarm.model.flexible import Theory
 from flexarm.model.parts import Model, TipRotation
 
@@ -43,7 +42,7 @@ class ModelDesigns:
         theory = Theory(arm.stiffening, exact=tip_rotation == "cayley", nodes=None)
         made = LinkDesigns(arms)
         self.arms, self._tip_rotation = arms, tip_rotation
-        self.model = assemble(arm, theory, tip_rotation, _no_shapes, made.part)
+        self.model = assemble(arm, theory, tip_rotation, no_shapes, made.part)
         self._draw = Drawer(self.model, arms.count)
         self._matched: dict[int, tuple[Closed, Matched | None]] = {}
 
@@ -66,11 +65,6 @@ class ModelDesigns:
         model: Model = self._draw(k)
         model.__dict__[DRAWN] = (self, k)
         return model
-
-
-def _no_shapes(index: int, span: Span) -> Shapes:
-    """Refuse shapes that are not those of a link by itself."""
-    raise NotTogether
 
 
 def build_designs(
