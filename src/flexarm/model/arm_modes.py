@@ -44,6 +44,7 @@ ROOM = 3  # shapes, from which on those of held joints are weighed in
 HELD = 0.3  # share of their energy
 FILL = 1e-3  # of the lowest curves, which come where no mode bends a link
 SINGULAR = 1e-12
+DUST = 1e-15  # of motions that are not coupled
 
 
 def chosen_shapes(arm: Arm) -> ShapesOf:
@@ -197,10 +198,10 @@ class SmallMotions:
         static
             Whether they span the first curve, of a torque at the tip of a rod.
         """
-        lower = np.linalg.cholesky(self.stiffness[..., rows, :][..., rows])
-        modes = [self.own[..., rows, :]]
+        lower = np.linalg.cholesky(self.stiffness.take(rows, -2).take(rows, -1))
+        modes = [self.own.take(rows, -2)]
         if weighs_held(self.model.arm, count):
-            modes.append(np.sqrt(HELD) * self.held[..., rows, :])
+            modes.append(np.sqrt(HELD) * self.held.take(rows, -2))
         strained = lower.swapaxes(-1, -2) @ np.concatenate(modes, axis=-1)
         total = np.sum(strained**2, axis=(-2, -1), keepdims=True)
         fill = FILL * np.diag(1 / np.arange(1.0, len(rows) + 1) ** 2)
@@ -222,29 +223,45 @@ def _weighed_modes(mass: Array, stiffness: Array, still: set[int]) -> Array:
         If some designs have more motions without strain than others.
     """
     free = [i for i in range(mass.shape[-1]) if i not in still]
-    mass, part = (each[..., free, :][..., free] for each in (mass, stiffness))
+    mass, part = (each.take(free, -2).take(free, -1) for each in (mass, stiffness))
     size = np.sqrt(np.diagonal(part, axis1=-2, axis2=-1))[..., None]
     size = np.where(size == 0, 1.0, size)
-    values, vectors = np.linalg.eigh(part / (size * size.swapaxes(-1, -2)))
-    loose = np.sum(values <= SINGULAR, axis=-1)
-    rigid = int(loose.flat[0])
-    agreed(np.atleast_1d(loose == rigid))
-    vectors = vectors / size
-    rest, strained = vectors[..., :rigid], vectors[..., rigid:]
-    strained = strained / np.sqrt(values[..., None, rigid:])
+    values, vectors = _eigen(part / (size * size.swapaxes(-1, -2)))
+    loose = (values <= SINGULAR).reshape(-1, len(free))
+    agreed(np.all(loose == loose[0], axis=1))
+    rigid, strained = ((vectors / size).compress(which, -1) for which in (loose[0], ~loose[0]))
+    strained = strained / np.sqrt(values[..., None, ~loose[0]])
     # What moves without strain moves so that it has no momentum.
-    pull = rest.swapaxes(-1, -2) @ mass @ strained
-    moving = strained.swapaxes(-1, -2) @ mass @ strained
-    weight = np.linalg.pinv(rest.swapaxes(-1, -2) @ mass @ rest, hermitian=True)
-    moving -= pull.swapaxes(-1, -2) @ weight @ pull
-    squares, turn = np.linalg.eigh((moving + moving.swapaxes(-1, -2)) / 2)
-    periods = np.sqrt(np.maximum(squares[..., ::-1], 0.0))  # 1/w, slowest first
+    pull = rigid.swapaxes(-1, -2) @ mass @ strained
+    weight = np.linalg.pinv(rigid.swapaxes(-1, -2) @ mass @ rigid, hermitian=True)
+    moving = strained.swapaxes(-1, -2) @ mass @ strained - pull.swapaxes(-1, -2) @ weight @ pull
+    squares, turn = _eigen((moving + moving.swapaxes(-1, -2)) / 2)
+    periods = np.sqrt(np.maximum(squares, 0.0))  # 1/w
     found = np.zeros((*stiffness.shape[:-1], periods.shape[-1]))
     if not found.size:
         return found
-    second = periods[..., min(1, periods.shape[-1] - 1), None]
-    second = np.where(second == 0, periods[..., :1], second)
+    slow = np.sort(periods, axis=-1)[..., ::-1]
+    second = slow[..., min(1, slow.shape[-1] - 1), None]
+    second = np.where(second == 0, slow[..., :1], second)
     cubes = periods**3
     weights = np.where(second == 0, 1.0, cubes / np.where(second == 0, 1.0, cubes + second**3 / 2))
-    found[..., free, :] = (strained @ turn[..., ::-1]) * weights[..., None, :]
+    found[..., free, :] = (strained @ turn) * weights[..., None, :]
     return found
+
+
+def _eigen(matrix: Array) -> tuple[Array, Array]:
+    """Find eigenvalues and vectors of a symmetric matrix, each block that it falls into apart."""
+    size = np.sqrt(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)))
+    linked = np.abs(matrix) > DUST * size[..., None, :] * size[..., :, None]
+    linked = np.any(linked.reshape(-1, *matrix.shape[-2:]), axis=0)
+    values, vectors = np.zeros(matrix.shape[:-1]), np.zeros_like(matrix)
+    left = set(range(len(linked)))
+    while left:
+        block = {min(left)}
+        while grown := {int(j) for i in block for j in np.flatnonzero(linked[i])} - block:
+            block |= grown
+        left -= block
+        own = sorted(block)
+        values[..., own], part = np.linalg.eigh(matrix.take(own, -2).take(own, -1))
+        vectors[..., np.array(own)[:, None], own] = part
+    return values, vectors

@@ -13,9 +13,7 @@ from flexarm.links.integrals import Integrals, integrate
 from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.span import Span
 from flexarm.model.parts import LinkModel, Model, Rotor
-from flexarm.spatial import Inertia, skew_matrix
-
-CROSS = np.array([skew_matrix(axis) for axis in np.eye(3)])
+from flexarm.spatial import CROSS, Inertia
 
 
 def mass_matrix(model: Model, q: Array) -> Array:

@@ -93,8 +93,9 @@ class LinkCurves:
         stiff, parts, at = np.zeros((len(stiffness), count, count)), list[Shapes](), 0
         for direction, weights in columns.items():
             rows = [i for i, shape in enumerate(many.shapes) if direction in shape.curves]
-            mixed = self._diagonal(direction, rows, weights, stiffness[:, rows, :][:, :, rows], how)
-            energy = np.einsum("nji,njk,nki->ni", mixed, stiffness[:, rows, :][:, :, rows], mixed)
+            own_stiffness = stiffness.take(rows, -2).take(rows, -1)
+            mixed = self._diagonal(direction, rows, weights, own_stiffness, how)
+            energy = np.sum(mixed * (own_stiffness @ mixed), axis=1)
             own = np.arange(at, at + weights.shape[-1])
             stiff[:, own, own] = energy
             whole[np.ix_(range(len(whole)), rows, own)] = mixed

@@ -40,6 +40,7 @@ class DesignShapes:
     columns: Array  # by design, one combination per shape, (N, curves, m)
     stiffness: Array  # by design, (N, m, m)
     mass: None = None
+    damping: None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -122,13 +122,11 @@ class LinkDesigns:
         """Damp a link, each design by itself where they differ in what damps it."""
         link, count = arm.links[index], self.designs.count
         own = [path for path in self.designs.paths if path[:2] == ("links", index)]
-        said = any("damping" in str(step) for path in own for step in path)
-        parts = (part.integrals, part.tip_shape, part.tip_angle, tip_inertia(arm, index))
-        draw = Drawer(part, count)
-        if not link.damped or not (said or Drawer(parts, count).differ):
-            return link_damping(self.designs.first, index, draw(0))
-        rows = [link_damping(self.designs.at(k), index, draw(k)) for k in range(count)]
-        return stacked(np.array(rows))
+        if link.damped and any("damping" in str(step) for path in own for step in path):
+            draw = Drawer(part, count)
+            rows = [link_damping(self.designs.at(k), index, draw(k)) for k in range(count)]
+            return stacked(np.array(rows))
+        return stacked(link_damping(arm, index, part, (count,)))
 
 
 def _scaled(

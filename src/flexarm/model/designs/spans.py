@@ -99,15 +99,46 @@ def design_part(
 
 
 def curve_part(span: Span, sizes: Sizes, shapes: DesignShapes) -> Flexible:
-    """Build what small motions need of a link, whose span is given of the first design."""
-    _, integrals = _integrated(span, sizes, shapes)
-    integrals = replace(integrals, shape_shape=0 * integrals.shape_shape[:1])
-    end, m = np.array([span.length]), len(shapes.shapes)
-    angle = _bent(shapes.rotation(end)[:, 0], (1 / sizes.length)[:, None])
+    """Build what small motions need of a link, whose span is given of the first design.
+
+    Shapes are curves of one direction each, of the same form in all designs.
+    """
+    many = shapes.first
+    found, _ = integrate_with(span, many, fine_points(many) // 3 + ENOUGH)
+    directions = [next(iter(shape.curves)) for shape in many.shapes]
+    turned = {"y": "Jz", "z": "Jy", "twist": "Jx", "x": "Jx"}
+    length, mass = sizes.length, sizes.of("mass_per_length") * sizes.length
+    grown = np.diagonal(shapes.columns, axis1=1, axis2=2)  # (N, m)
+    bends = np.array([direction in ("y", "z") for direction in directions])
+    angled = grown / np.where(bends, length[:, None], 1.0)
+    rotary = np.array([sizes.of(turned[d]) for d in directions]).T * length[:, None]
+    moved = mass[:, None, None] * grown[:, :, None] * grown[:, None]
+    turning = rotary[:, :, None] * angled[:, :, None] * angled[:, None]
+    about = np.stack([sizes.of(n) for n in ("Jx", "Jy", "Jz")], axis=1) * length[:, None]
+    end, m = np.array([span.length]), len(directions)
+    translated = found.modal_mass - found.rotary_modal
     still: Any = np.zeros((3, m))
+    integrals = cleaned(
+        Integrals(
+            mass=found.mass * mass,
+            first=found.first * (mass * length)[:, None],
+            second=found.second * (mass * length**2)[:, None, None],
+            shape=found.shape * (mass[:, None] * grown)[:, None],
+            position_shape=found.position_shape * ((mass * length)[:, None] * grown)[..., None, None],
+            shape_shape=np.zeros((len(length), 1, 1, 1, 1)),
+            rotary=found.rotary * about[:, None],
+            rotary_shape=found.rotary_shape * (rotary * angled)[:, None],
+            rotary_modal=found.rotary_modal * turning,
+            quadratic=np.zeros((len(length), 1)),
+            position_quadratic=np.zeros((len(length), 1)),
+            modal_mass=translated * moved + found.rotary_modal * turning,
+            stiffness=shapes.stiffness,
+        )
+    )
     return Flexible(
         span, cast(Shapes, shapes), _stacked(integrals), still,
-        stacked(shapes.displacement(end)[:, 0]), stacked(angle), still, still, still, still, None,
+        stacked(many.displacement(end)[0] * grown[:, None]),
+        stacked(many.rotation(end)[0] * angled[:, None]), still, still, still, still, None,
     )  # fmt: skip
 
 
