@@ -165,11 +165,11 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         return clean(values, values.ndim - 2)
 
     bend = [axis_slopes(shapes, d, inside) for d in AXES[1:]]
-    slopes = np.stack([clean(each, each.ndim - 2) for each in bend], axis=-3)
+    slopes = _merged(*(clean(each, each.ndim - 2) for each in bend))
     return Collocation(
         x=x,
         bend=slopes,
-        curve=np.stack([of("y", 2), of("z", 2)], axis=-3),
+        curve=_merged(of("y", 2), of("z", 2)),
         lean=np.stack([clean(leans(shapes, d, inside)) for d in AXES[1:]]),
         stretch=np.concatenate([of("x", 1, nodes), jumps], axis=-2),
         straight=np.append(0 * nodes + 1, 0 * where),
@@ -181,13 +181,29 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         mean=mean,
         factor=np.stack([_factor(gram[..., a, a, :, :], mean[..., a, :]) for a in range(3)], -3),
         tip=np.concatenate(tip, axis=-2),
-        tip_bend=np.stack([of("y", 1, end)[..., 0, :], of("z", 1, end)[..., 0, :]], axis=-2),
+        tip_bend=_merged(of("y", 1, end), of("z", 1, end))[..., 0, :],
         tip_twist=of("twist", 0, end)[..., 0, :],
         edges=fine.edges,
         series=fine.series(reach),
         common=found.common,
         more=more,
     )
+
+
+def _merged(y: Array, z: Array) -> Array:
+    """Put what shapes do along y and z, (G, m) each, into one, (2, G, m).
+
+    A shape along z that only rounding keeps apart from one along y has the same numbers, so that
+    what both enter into is computed once.
+    """
+    found = np.stack([y, z], axis=-3)
+    apart = np.abs(y[..., :, None] - z[..., None, :]).max(axis=-3, initial=0.0)
+    near = apart <= SAME * np.abs(found).max(axis=(-3, -2, -1), initial=0.0)[..., None, None]
+    near = near.reshape(-1, *near.shape[-2:])
+    agreed(np.all(near == near[0], axis=(1, 2)))
+    for along_y, along_z in np.argwhere(near[0]):
+        found[..., 1, :, along_z] = found[..., 0, :, along_y]
+    return found
 
 
 def _beside(functions: Array, more: Array) -> Array:
@@ -235,7 +251,7 @@ def _polar(span: Span, shapes: Shapes, known: Array, x: Array, weights: Array) -
     twist = clean(twist, designs)
     if not np.any(inertia) or not np.any(twist):
         return None
-    bend = np.stack([clean(shapes.values(d, x, 1), designs) for d in AXES[1:]], axis=-3)
+    bend = _merged(*(clean(shapes.values(d, x, 1), designs) for d in AXES[1:]))
     apart = bend[..., :, :, None, :] - known[..., :, None, :, :]
     size = np.abs(bend).max(axis=(-3, -2, -1), initial=0.0)[..., None, None]
     near = np.abs(apart).max(axis=(-4, -1), initial=0.0) <= SAME * size

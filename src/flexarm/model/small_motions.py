@@ -3,6 +3,8 @@
 Of a model that holds many designs, N of them, matrices are (N, n, n) and postures (N, n).
 """
 
+import math
+
 import casadi as ca
 import numpy as np
 
@@ -65,7 +67,7 @@ def stiffness_matrix(model: Model, q: Array) -> Array:
 def _carried(part: LinkModel, q: Array, moved: Array) -> Array:
     """Take motions (6, n) of the previous tip over to a link's root, its joint's among them."""
     designs, joints = q.shape[:-1], list(part.carried_by)
-    own = q[..., joints].reshape(-1, len(joints))
+    own = q[..., joints].reshape(math.prod(designs), len(joints))
     if len(own) > 1 and np.all(own == own[0]):
         own = own[:1]  # the same in all designs
     placed = [(*part.motion.place(ca.DM(row)), part.motion.columns(ca.DM(row))) for row in own]
