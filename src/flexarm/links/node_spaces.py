@@ -247,9 +247,7 @@ def _falling(slopes: Array) -> Array:
 
 
 def _products(a: Array, b: Array, factor: float = 1.0) -> list[Array]:
-    return [
-        factor * a[..., i] * b[..., j] for i in range(a.shape[-1]) for j in range(b.shape[-1])
-    ]
+    return [factor * a[..., i] * b[..., j] for i in range(a.shape[-1]) for j in range(b.shape[-1])]
 
 
 def _squares(a: Array) -> list[Array]:

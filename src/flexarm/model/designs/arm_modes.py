@@ -107,7 +107,12 @@ class LinkCurves:
         return DesignShapes(join(parts, self.span), many, 1 / self.sizes.length, whole, stiff)
 
     def _diagonal(
-        self, direction: Direction, rows: list[int], weights: Array, stiffness: Array, how: Normalise
+        self,
+        direction: Direction,
+        rows: list[int],
+        weights: Array,
+        stiffness: Array,
+        how: Normalise,
     ) -> Array:
         """Turn shapes of a direction into modes of the span, slowest first, (N, curves, m)."""
         shared = weights.swapaxes(-1, -2) @ stiffness @ weights

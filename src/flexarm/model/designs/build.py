@@ -12,6 +12,7 @@ from flexarm.engine.varied import Differ
 from flexarm.errors import FlexarmError
 from flexarm.io.designs import ArmDesigns
 from flexarm.io.overrides import change_arm
+from flexarm.model.arm_modes import on_arm_modes
 from flexarm.model.assemble import assemble
 from flexarm.model.build import build
 from flexarm.model.designs.draw import Drawer
@@ -21,6 +22,7 @@ from flexarm.model.flexible import Theory
 from flexarm.model.parts import Model, TipRotation
 
 TOGETHER = 256  # designs at most
+MODES_TOGETHER = 1024  # designs at most whose shapes come of the arm's modes, a megabyte each
 FEW = 6  # designs, which are built one by one
 # What may come up where designs are taken together that were not foreseen so.
 UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, NotTogether)
@@ -127,7 +129,15 @@ def designs_together(
         arms = ArmDesigns.of(arm, sets)
     except (*UNFORESEEN, Differ, FlexarmError):
         return []
-    return [] if arms is None else _groups(arms, np.arange(len(sets)), tip_rotation)
+    if arms is None:
+        return []
+    most = MODES_TOGETHER if on_arm_modes(arms.first) else len(sets)
+    pieces = np.split(np.arange(len(sets)), range(most, len(sets), most))
+    return [
+        group
+        for which in pieces
+        for group in _groups(arms if len(pieces) == 1 else arms.some(which), which, tip_rotation)
+    ]
 
 
 def _groups(

@@ -124,7 +124,8 @@ def curve_part(span: Span, sizes: Sizes, shapes: DesignShapes) -> Flexible:
             first=found.first * (mass * length)[:, None],
             second=found.second * (mass * length**2)[:, None, None],
             shape=found.shape * (mass[:, None] * grown)[:, None],
-            position_shape=found.position_shape * ((mass * length)[:, None] * grown)[..., None, None],
+            position_shape=found.position_shape
+            * ((mass * length)[:, None] * grown)[..., None, None],
             shape_shape=np.zeros((len(length), 1, 1, 1, 1)),
             rotary=found.rotary * about[:, None],
             rotary_shape=found.rotary_shape * (rotary * angled)[:, None],
