@@ -18,7 +18,6 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted
 from flexarm.engine.varied import Array, Varied, by_design, stacked, varies
 from flexarm.io.designs import ArmDesigns
-from flexarm.links.ends import tip_inertia
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import on_arm_modes
 from flexarm.model.assemble import ShapesOf
@@ -52,7 +51,7 @@ class LinkDesigns:
 
     def part(self, arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> Flexible:
         """Build the elastic part of a link, of all designs."""
-        link, count = arm.links[index], self.designs.count
+        link = arm.links[index]
         assert link.section is not None
         span = Span.of(link.section, link.span)
         sheared = span.has("GAy") or span.has("GAz")
