@@ -210,7 +210,7 @@ def shape_properties(
     for name, along_y in (("GAy", True), ("GAz", False)) if shear else ():
         kappa = shear_coefficient(shape, nu, along_y=along_y) if shear is True else shear
         sheared[name] = kappa * rigidity * area
-    found = sheared | {
+    found: dict[str, Any] = sheared | {
         "mass_per_length": material.density * area,
         "EIy": material.E * about_y,
         "EIz": material.E * about_z,

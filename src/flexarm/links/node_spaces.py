@@ -235,7 +235,7 @@ def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:
     for _ in range(2):
         rest = rest - start @ (start.swapaxes(-1, -2) @ rest)
     if rest.shape[-1] > rest.shape[-2]:  # of the same principal parts, and fewer
-        rest = np.linalg.qr(rest.swapaxes(-1, -2), mode="r").swapaxes(-1, -2)
+        rest = np.asarray(np.linalg.qr(rest.swapaxes(-1, -2), mode="r")).swapaxes(-1, -2)
     found = np.linalg.svd(rest, full_matrices=False)[0]
     return np.concatenate([held, found[..., : max(count - held.shape[-1], 0)] / root], axis=-1)
 
