@@ -304,9 +304,10 @@ def _damping(
     if not any(link.damping_ratios) and not any(loss.loss_factor for loss in losses.values()):
         return result
     body = tip_inertia(arm, index)
-    inertia = Inertia(
-        *(by_designs(each, modal.shape[:-2]) for each in (body.mass, body.first, body.second))
-    )
+    weight: list[Any] = [
+        by_designs(each, modal.shape[:-2]) for each in (body.mass, body.first, body.second)
+    ]
+    inertia = Inertia(*weight)
     mass = with_tip_body(modal, *tip, inertia)
     try:
         lower = np.linalg.cholesky(mass)

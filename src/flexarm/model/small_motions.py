@@ -59,8 +59,8 @@ def stiffness_matrix(model: Model, q: Array) -> Array:
             if axis.motor is not None and axis.acts.drive is not None:
                 wound = np.zeros(model.size)
                 wound[[axis.index, axis.motor]] = 1.0, -1.0
-                spring = by_designs(relaxed_stiffness(axis.acts.drive.stiffness), designs)
-                stiffness += spring[..., None, None] * np.outer(wound, wound)
+                winding = by_designs(relaxed_stiffness(axis.acts.drive.stiffness), designs)
+                stiffness += winding[..., None, None] * np.outer(wound, wound)
     return stiffness
 
 
@@ -101,7 +101,9 @@ def _weigh_span(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
     else:
         assert part.sliding is not None and part.link.section is not None
         shapes, tip = part.sliding.at(float(length)), np.array([length])
-        integrals, _ = integrate(Span.of(part.link.section, length), shapes, stiffening=False)
+        integrals, _ = integrate(
+            Span.of(part.link.section, float(length)), shapes, stiffening=False
+        )
         ends = shapes.rotation(tip)[0], shapes.displacement(tip)[0]
     _add_span(integrals, own, moved, mass)
     if part.motion.grows:

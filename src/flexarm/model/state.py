@@ -23,7 +23,8 @@ def start_state(model: Model, kind: type = float) -> tuple[Array, Array]:
     Prescribed coordinates are where their motion has them at time 0.  Those of a model that holds
     many designs are objects.
     """
-    q, v = np.zeros(model.size, kind), np.zeros(model.size, kind)
+    q: Array = np.zeros(model.size, kind)
+    v: Array = np.zeros(model.size, kind)
     base = model.arm.base
     if isinstance(base, FreeBase):
         rotation = model.base_pose.rotation

@@ -98,7 +98,7 @@ class LinkCurves:
             energy = np.sum(mixed * (own_stiffness @ mixed), axis=1)
             own = np.arange(at, at + weights.shape[-1])
             stiff[:, own, own] = energy
-            whole[np.ix_(range(len(whole)), rows, own)] = mixed
+            whole[:, np.array(rows)[:, None], own] = mixed
             at += len(own)
             curves = [many.shapes[i].curves[direction] for i in rows]
             made = [combine(curves, column) for column in mixed[0].T]

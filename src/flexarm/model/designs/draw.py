@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from pydantic import BaseModel
@@ -61,7 +61,13 @@ class DesignShapes:
         """Evaluate all shapes in one direction, (N, len(x), m)."""
         return self.curves.values(direction, x, nu) @ self.columns
 
-    displacement, rotation = Shapes.displacement, Shapes.rotation
+    def displacement(self, x: Array, nu: int = 0) -> Array:
+        """Displacement columns, (N, len(x), 3, m), or their x-derivative."""
+        return Shapes.displacement(cast(Shapes, self), x, nu)
+
+    def rotation(self, x: Array) -> Array:
+        """First-order section angles per amplitude, (N, len(x), 3, m)."""
+        return Shapes.rotation(cast(Shapes, self), x)
 
     def at(self, k: int) -> Shapes:
         """Give those of a design."""

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from flexarm.engine.varied import Array, by_design, stacked, varied, varies
+from flexarm.engine.varied import Array, by_design, plain, stacked, varied, varies
 from flexarm.links.base import Shapes
 from flexarm.links.collocation import STIFFNESSES, Collocation, Polar, collocate
 from flexarm.links.integrals import Integrals, Points, cleaned, integrate_with, sums
@@ -120,7 +120,7 @@ def curve_part(span: Span, sizes: Sizes, shapes: DesignShapes) -> Flexible:
     still: Any = np.zeros((3, m))
     integrals = cleaned(
         Integrals(
-            mass=found.mass * mass,
+            mass=plain(found.mass * mass),
             first=found.first * (mass * length)[:, None],
             second=found.second * (mass * length**2)[:, None, None],
             shape=found.shape * (mass[:, None] * grown)[:, None],
@@ -211,9 +211,9 @@ def _times(value: Array, axes: int, factor: Array) -> Array:
 
 def _stacked_nodes(found: Collocation) -> Collocation:
     """Put nodes of all designs, (N, ...), into one."""
-    plain = ("lean", "straight", "common", "more", "polar")
+    shared = ("lean", "straight", "common", "more", "polar")
     update: dict[str, Any] = {
-        f.name: stacked(getattr(found, f.name)) for f in fields(found) if f.name not in plain
+        f.name: stacked(getattr(found, f.name)) for f in fields(found) if f.name not in shared
     }
     polar = None if found.polar is None else _stacked(found.polar)
     made = replace(found, **update, polar=polar)
