@@ -70,6 +70,9 @@ def skew_matrix(a: Array) -> Array:
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
+CROSS = np.array([skew_matrix(axis) for axis in np.eye(3)])  # skew matrices of the axes
+
+
 @dataclass(frozen=True)
 class Pose:
     """A frame B placed in A: ``R_AB`` turns B-components into A, ``p_AB_A`` is B's origin [m]."""

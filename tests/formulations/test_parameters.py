@@ -140,6 +140,7 @@ def test_derivatives_are_those_of_differences(sample: str, name: str) -> None:
 
 @pytest.mark.campaign
 @pytest.mark.usefixtures("little_effort")
+@pytest.mark.parametrize("name", ["forward_dynamics", "linear_model"])
 @pytest.mark.parametrize(
     ("sample", "key"),
     {
@@ -148,14 +149,15 @@ def test_derivatives_are_those_of_differences(sample: str, name: str) -> None:
         "chen-two-link": "links.1.length",
         "count-6-6-3": "links.1.length",
         "graves-rms": "links.3.length",
+        "tg-rrr-2planes-elements": "links.1.length",
         "theodore-rrp": "links.2.length",
     }.items(),
 )
-def test_derivatives_of_the_largest_arms_by_a_length(sample: str, key: str) -> None:
+def test_derivatives_of_the_largest_arms_by_a_length(sample: str, key: str, name: str) -> None:
     model = flexarm.build(flexarm.sample(sample))
     equation = flexarm.formulation("articulated", model, parameters=[key])
     assert equation.values > 0
-    check_derivatives(equation, "forward_dynamics")
+    check_derivatives(equation, name)
 
 
 def check_derivatives(equation: Equation, name: str) -> None:

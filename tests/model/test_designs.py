@@ -23,6 +23,25 @@ NUMBERS = {
     "count-2-2-2": ("links.2.section.mass_per_length", "links.1.section.EIz", "links.2.length"),
     "chen-two-link": ("links.1.length", "links.1.section.GJ", "links.2.joint.drive.stiffness"),
 }
+MATERIAL = """
+flexarm: 1
+name: tubes on default shapes
+gravity: [0, -9.81, 0]
+links:
+  - joint: {kind: revolute, start: {position: -30 deg}}
+    length: 1.2
+    section:
+      material: {E: 70 GPa, density: 2700}
+      shape: {kind: tube, diameter: 30 mm, thickness: 1 mm}
+    damping: 0.01
+  - joint: {kind: revolute, hub: {inboard: {mass: 1.5}}}
+    length: 0.8
+    section:
+      material: {E: 70 GPa, density: 2700}
+      shape: {kind: tube, diameter: 24 mm, thickness: 1 mm}
+    shapes: {kind: arm-modes, bending_y: 2, bending_z: 1, torsion: 1, stretch: 1}
+payload: {mass: 0.5}
+"""
 # Of every sample that has them, in the campaign.
 TRIED = (
     "links.1.length", "links.2.length", "links.1.section.mass_per_length", "links.1.section.EIz",
@@ -84,6 +103,13 @@ def check(arm: Arm, keys: tuple[str, ...]) -> int:
 def test_designs_have_the_dynamics_of_arms_built_alone(name: str) -> None:
     """Whatever numbers vary, and all of them are built together."""
     assert check(flexarm.sample(name), NUMBERS[name]) == COUNT
+
+
+def test_designs_of_default_shapes_have_those_of_arms_built_alone() -> None:
+    """Whatever bends the links: their sections, their loads, the posture at the start."""
+    keys = ("links.1.length", "links.1.section.shape.diameter", "links.2.section.material.E",
+            "payload.mass", "links.1.joint.start.position")  # fmt: skip
+    assert check(loads(MATERIAL), keys) == COUNT
 
 
 @pytest.mark.campaign

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from flexarm.arm.part import Flag, Part, fault
+from flexarm.engine.varied import varies
 from flexarm.units import (
     AxialStiffness,
     BendingStiffness,
@@ -209,17 +210,21 @@ def shape_properties(
     for name, along_y in (("GAy", True), ("GAz", False)) if shear else ():
         kappa = shear_coefficient(shape, nu, along_y=along_y) if shear is True else shear
         sheared[name] = kappa * rigidity * area
-    return Properties(
-        **sheared,
-        mass_per_length=material.density * area,
-        EIy=material.E * about_y,
-        EIz=material.E * about_z,
-        GJ=rigidity * torsion,
-        EA=material.E * area,
-        Jx=material.density * (about_y + about_z),
-        Jy=material.density * about_y if rotary else 0.0,
-        Jz=material.density * about_z if rotary else 0.0,
-    )
+    found: dict[str, Any] = sheared | {
+        "mass_per_length": material.density * area,
+        "EIy": material.E * about_y,
+        "EIz": material.E * about_z,
+        "GJ": rigidity * torsion,
+        "EA": material.E * area,
+        "Jx": material.density * (about_y + about_z),
+        "Jy": material.density * about_y if rotary else 0.0,
+        "Jz": material.density * about_z if rotary else 0.0,
+    }
+    if not any(map(varies, found.values())):
+        return Properties(**found)
+    for end in (min, max):  # of many designs: what holds for the ends of ranges holds in between
+        Properties(**{n: end(v.values) if varies(v) else v for n, v in found.items()})
+    return Properties.model_construct(**found)
 
 
 class Station(Properties):

@@ -63,12 +63,12 @@ class Shapes:
 
     def displacement(self, x: Array, nu: int = 0) -> Array:
         """Displacement columns Phi(x), (len(x), 3, m), or their x-derivative."""
-        return np.stack([self.values(d, x, nu) for d in ("x", "y", "z")], axis=1)
+        return np.stack([self.values(d, x, nu) for d in ("x", "y", "z")], axis=-2)
 
     def rotation(self, x: Array) -> Array:
         """First-order section angles per amplitude, (len(x), 3, m)."""
         return np.stack(
-            [self.values("twist", x), -self.values("z", x, 1), self.values("y", x, 1)], axis=1
+            [self.values("twist", x), -self.values("z", x, 1), self.values("y", x, 1)], axis=-2
         )
 
 

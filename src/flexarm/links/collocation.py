@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.polynomial import legendre
 
+from flexarm.engine.varied import agreed
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
 from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, clean, gauss_nodes
@@ -87,18 +88,16 @@ class Collocation:
     @cached_property
     def cross(self) -> Array:
         """``int mu psi^a psi^b`` between functions that are orthonormal per axis, (3, 3, G, G)."""
-        inverse = [np.linalg.pinv(factor) for factor in self.factor]
-        found = np.array(
-            [[inverse[a].T @ self.gram[a, b] @ inverse[b] for b in range(3)] for a in range(3)]
-        )
+        inverse = np.linalg.pinv(self.factor)
+        back = inverse.swapaxes(-1, -2)[..., :, None, :, :]
+        found = back @ self.gram @ inverse[..., None, :, :, :]
         whole = np.round(found)  # axes of one space have the same functions
         return np.where(np.abs(found - whole) <= SAME, whole, found)
 
     @cached_property
     def lever(self) -> Array:
         """``int mu psi^a`` of the first of the functions that are orthonormal per axis, (3,)."""
-        inverse = [np.linalg.pinv(factor)[:, 0] for factor in self.factor]
-        return np.array([self.mean[a] @ inverse[a] for a in range(3)])
+        return np.asarray(np.sum(self.mean * np.linalg.pinv(self.factor)[..., 0], axis=-1))
 
     def reach(self, x: Array) -> Array:
         """Evaluate ``I_g^a``, (3, len(x), G)."""
@@ -128,7 +127,8 @@ class Cardinals:
         nodes, weights = gauss_nodes(edges, counts)
         to_nodes = fine.to(nodes)
         cards = [space @ np.linalg.inv(to_nodes @ space) for space in spaces]
-        if np.abs(cards[2] - cards[1]).max(initial=0.0) <= SAME:
+        apart = np.abs(cards[2] - cards[1]).max(axis=(-1, -2), initial=0.0)
+        if agreed(np.atleast_1d(apart <= SAME)):
             cards[2] = cards[1]  # what rounding keeps apart would be computed twice
         common = all(space is spaces[0] for space in spaces)
         return cls(nodes, weights, counts, edges, cards, common)
@@ -147,45 +147,69 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
     fine = Fine.of(span, shapes, more)
     found = Cardinals.of(fine, more)
     nodes, weights, cards = found.nodes, found.weights, found.cards
-    reach = np.stack([fine.running @ card for card in cards])
     where, jumps = _jumps(fine, shapes)
     beyond = np.where(fine.x[:, None] > where, 1.0, 0.0)
-    reach = np.concatenate([reach, np.stack([beyond] * 3)], axis=2)
-    tip = np.stack([np.append(fine.weights @ card, np.ones(len(where))) for card in cards])
+    ends = np.ones((1, len(where)))
+    reach = np.stack([_beside(fine.running @ card, beyond) for card in cards], axis=-3)
+    tip = [_beside(fine.weights[None] @ card, ends) for card in cards]
     heavy = reach * fine.mass[:, None]
-    gram = np.einsum("apg,bph->abgh", heavy, reach)
-    gram = (gram + gram.transpose(1, 0, 3, 2)) / 2
-    mean, end = heavy.sum(axis=1), np.array([span.length])
+    gram = heavy.swapaxes(-1, -2)[..., :, None, :, :] @ reach[..., None, :, :, :]
+    gram = (gram + gram.swapaxes(-3, -4).swapaxes(-1, -2)) / 2
+    mean, end = heavy.sum(axis=-2), np.array([span.length])
     # a tangent at an edge is that of the panel which the edge opens
     x, weights = np.append(nodes, where), np.append(weights, 0 * where)
     inside = np.append(nodes, where + 1e-9 * span.length)
 
     def of(direction: Direction, nu: int, places: Array = inside) -> Array:
-        return clean(shapes.values(direction, places, nu))
+        values = shapes.values(direction, places, nu)
+        return clean(values, values.ndim - 2)
 
-    bend = np.stack([clean(axis_slopes(shapes, d, inside)) for d in AXES[1:]])
+    bend = [axis_slopes(shapes, d, inside) for d in AXES[1:]]
+    slopes = _merged(*(clean(each, each.ndim - 2) for each in bend))
     return Collocation(
         x=x,
-        bend=bend,
-        curve=np.stack([of("y", 2), of("z", 2)]),
+        bend=slopes,
+        curve=_merged(of("y", 2), of("z", 2)),
         lean=np.stack([clean(leans(shapes, d, inside)) for d in AXES[1:]]),
-        stretch=np.concatenate([of("x", 1, nodes), jumps]),
+        stretch=np.concatenate([of("x", 1, nodes), jumps], axis=-2),
         straight=np.append(0 * nodes + 1, 0 * where),
         twist=of("twist", 0),
         torsion=of("twist", 1),
         stiffness=weights * np.stack([_stiffness(span, n, x) for n in STIFFNESSES]),
-        polar=_polar(span, shapes, bend, *polar_nodes(found)),
+        polar=_polar(span, shapes, slopes, *polar_nodes(found)),
         gram=gram,
         mean=mean,
-        factor=np.stack([_factor(gram[a, a], mean[a]) for a in range(3)]),
-        tip=tip,
-        tip_bend=np.stack([of("y", 1, end)[0], of("z", 1, end)[0]]),
-        tip_twist=of("twist", 0, end)[0],
+        factor=np.stack([_factor(gram[..., a, a, :, :], mean[..., a, :]) for a in range(3)], -3),
+        tip=np.concatenate(tip, axis=-2),
+        tip_bend=_merged(of("y", 1, end), of("z", 1, end))[..., 0, :],
+        tip_twist=of("twist", 0, end)[..., 0, :],
         edges=fine.edges,
-        series=np.stack([fine.series(part) for part in reach]),
+        series=fine.series(reach),
         common=found.common,
         more=more,
     )
+
+
+def _merged(y: Array, z: Array) -> Array:
+    """Put what shapes do along y and z, (G, m) each, into one, (2, G, m).
+
+    A shape along z that only rounding keeps apart from one along y has the same numbers, so that
+    what both enter into is computed once.
+    """
+    found = np.stack([y, z], axis=-3)
+    apart = np.abs(y[..., :, None] - z[..., None, :]).max(axis=-3, initial=0.0)
+    near = apart <= SAME * np.abs(found).max(axis=(-3, -2, -1), initial=0.0)[..., None, None]
+    near = near.reshape(-1, *near.shape[-2:])
+    agreed(np.all(near == near[0], axis=(1, 2)))
+    for along_y, along_z in np.argwhere(near[0]):
+        found[..., 1, :, along_z] = found[..., 0, :, along_y]
+    return found
+
+
+def _beside(functions: Array, more: Array) -> Array:
+    """Put further functions, (p, J), beside some, (p, G)."""
+    further = np.broadcast_to(more, (*functions.shape[:-1], more.shape[-1]))
+    return np.concatenate([functions, further], axis=-1)
 
 
 def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
@@ -193,6 +217,8 @@ def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
     inner = fine.edges[1:-1]
     step = 1e-9 * fine.edges[-1]
     jumps = shapes.values("x", inner + step) - shapes.values("x", inner - step)
+    if not len(inner):
+        return inner, jumps
     size = np.abs(shapes.values("x", fine.x)).max(initial=0.0)
     found = np.abs(jumps).max(axis=1, initial=0.0) > 1e-3 * size
     return inner[found], clean(np.where(np.abs(jumps) > 1e-3 * size, jumps, 0.0)[found])
@@ -220,32 +246,40 @@ def _polar(span: Span, shapes: Shapes, known: Array, x: Array, weights: Array) -
 
     One that is turned as a node is, whose slopes are known, (2, G, m), has the same numbers.
     """
-    inertia, twist = weights * span.at("Jx", x), clean(shapes.values("twist", x))
+    inertia, twist = weights * span.at("Jx", x), shapes.values("twist", x)
+    designs = twist.ndim - 2
+    twist = clean(twist, designs)
     if not np.any(inertia) or not np.any(twist):
         return None
-    bend = np.stack([clean(shapes.values("y", x, 1)), clean(shapes.values("z", x, 1))])
-    apart = np.abs(bend[:, :, None] - known[:, None]).max(axis=(0, 3), initial=0.0)
-    for section, node in np.argwhere(apart <= SAME * np.abs(bend).max(initial=0.0)):
-        bend[:, section] = known[:, node]
+    bend = _merged(*(clean(shapes.values(d, x, 1), designs) for d in AXES[1:]))
+    apart = bend[..., :, :, None, :] - known[..., :, None, :, :]
+    size = np.abs(bend).max(axis=(-3, -2, -1), initial=0.0)[..., None, None]
+    near = np.abs(apart).max(axis=(-4, -1), initial=0.0) <= SAME * size
+    near = near.reshape(-1, *near.shape[-2:])
+    agreed(np.all(near == near[0], axis=(1, 2)))
+    for section, node in np.argwhere(near[0]):
+        bend[..., section, :] = known[..., node, :]
     return Polar(inertia, bend, twist)
 
 
 def _factor(gram: Array, mean: Array) -> Array:
     """Factor a Gram matrix into ``F^T F``, the first row of F along the mean."""
     values, vectors = np.linalg.eigh(gram)
-    top = values.max(initial=0.0)
-    if top <= 0:
-        return np.zeros_like(gram)
-    kept = values > 1e-15 * top
-    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    first = np.linalg.lstsq(root.T, mean, rcond=None)[0]
-    turned = np.linalg.qr(np.column_stack([first, np.eye(len(first))]))[0]
-    turned = turned * np.sign(turned[:, 0] @ first)
+    ranks = np.sum(values > 1e-15 * np.maximum(values[..., -1:], 0.0), axis=-1)
+    rank = int(ranks.flat[0])
+    agreed(np.atleast_1d(ranks == rank))
     factor = np.zeros_like(gram)
-    rows = turned.T @ root
-    factor[0] = rows[0]
-    below = np.linalg.qr(rows[1:])[1]
-    factor[1 : 1 + len(below)] = below
+    if not rank:
+        return factor
+    rows = vectors.swapaxes(-1, -2)[..., -rank:, :]
+    sizes = np.sqrt(values[..., -rank:])[..., None]
+    first = rows @ mean[..., None] / sizes
+    one = np.broadcast_to(np.eye(rank), (*first.shape[:-1], rank))
+    turned = np.linalg.qr(np.concatenate([first, one], axis=-1))[0]
+    turned = turned * np.sign(turned[..., :1].swapaxes(-1, -2) @ first)
+    rows = turned.swapaxes(-1, -2) @ (sizes * rows)
+    factor[..., 0, :] = rows[..., 0, :]
+    factor[..., 1:rank, :] = np.linalg.qr(rows[..., 1:, :])[1]
     return factor
 
 

@@ -24,6 +24,7 @@ from flexarm.links.holds import hold, reflected_rotor
 from flexarm.links.reduced.file import read_body
 from flexarm.links.span import Span
 from flexarm.spatial import (
+    CROSS,
     IDENTITY,
     NO_INERTIA,
     Inertia,
@@ -304,9 +305,11 @@ def _beyond(arm: Arm, index: int) -> tuple[float, float]:
 
 def with_tip_body(modal: Array, shape: Array, angle: Array, body: Inertia) -> Array:
     """Add a body at the tip, which moves by (3, m) and turns by (3, m), to a modal mass (m, m)."""
-    coupling = angle.T @ skew_matrix(body.first) @ shape
-    own = body.mass * shape.T @ shape + angle.T @ body.second @ angle
-    return np.asarray(modal + own + coupling + coupling.T)
+    back, across = angle.swapaxes(-1, -2), np.tensordot(body.first, CROSS, axes=1)
+    coupling = back @ across @ shape
+    mass = np.asarray(body.mass)[..., None, None]
+    own = mass * (shape.swapaxes(-1, -2) @ shape) + back @ body.second @ angle
+    return np.asarray(modal + own + coupling + coupling.swapaxes(-1, -2))
 
 
 def _flexible_end(link: Link) -> Pose:

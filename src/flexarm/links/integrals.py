@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from flexarm.arm.link import QuadraticShape
+from flexarm.engine.varied import plain
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Shapes
 from flexarm.links.fields import AXES, Axis, Basis
@@ -212,9 +213,9 @@ def integrate(
     for order in _ORDERS[1:]:
         fine = _at_order(span, shapes, edges, order, stiffening, extra)
         if _agree(coarse, fine):
-            return _clean(coarse[0]), coarse[1]
+            return cleaned(coarse[0]), coarse[1]
         coarse = fine
-    return _clean(coarse[0]), coarse[1]
+    return cleaned(coarse[0]), coarse[1]
 
 
 def integrate_with(span: Span, shapes: Shapes, order: int) -> tuple[Integrals, Points]:
@@ -240,32 +241,41 @@ def _at_order(
         bending=np.stack(
             [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("EIz", "EIy")]
         ),
-        slope=np.stack([shapes.values(d, x, 1) for d in ("y", "z")]),
-        curvature=np.stack([shapes.values(d, x, 2) for d in ("y", "z")]),
+        slope=np.stack([shapes.values(d, x, 1) for d in ("y", "z")], axis=-3),
+        curvature=np.stack([shapes.values(d, x, 2) for d in ("y", "z")], axis=-3),
     )
     inertia = np.stack([weight * span.at(n, x) for n in ("Jx", "Jy", "Jz")], axis=1)
-    return _sums(points, inertia, shapes.rotation(x), shapes), points
+    return sums(points, inertia, shapes.rotation(x), shapes), points
 
 
-def _sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integrals:
+def sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integrals:
+    """Integrate over points, with the rotary inertia and the angles of their sections.
+
+    Of points of N designs, all arrays are (N, ...).
+    """
     mu, x, phi, quad = points.mass, points.x, points.shape, points.quadratic
-    shape_shape = np.einsum("g,gai,gbj->ijab", mu, phi, phi)
-    rotary_modal = np.einsum("ga,gai,gaj->ij", inertia, angle, angle)
-    position_shape = np.zeros((phi.shape[2], 3, 3))
-    position_shape[:, 0, :] = np.einsum("g,gai->ia", mu * x, phi)
-    integrated = np.einsum("ijaa->ij", shape_shape) + rotary_modal
+    m, designs = phi.shape[-1], phi.shape[:-3]
+    flat = phi.reshape(*designs, -1, 3 * m)
+    products = (mu[..., None] * flat).swapaxes(-1, -2) @ flat
+    shape_shape = np.einsum("...aibj->...ijab", products.reshape(*designs, 3, m, 3, m))
+    rotary_modal = np.einsum("...ga,...gai,...gaj->...ij", inertia, angle, angle)
+    position_shape = np.zeros((*designs, m, 3, 3))
+    position_shape[..., 0, :] = np.einsum("...g,...gai->...ia", mu * x, phi)
+    first, second = np.zeros((*designs, 3)), np.zeros((*designs, 3, 3))
+    first[..., 0], second[..., 0, 0] = np.sum(mu * x, axis=-1), np.sum(mu * x**2, axis=-1)
+    integrated = np.einsum("...ijaa->...ij", shape_shape) + rotary_modal
     return Integrals(
-        mass=float(mu.sum()),
-        first=np.array([float(mu @ x), 0.0, 0.0]),
-        second=np.diag([float(mu @ x**2), 0.0, 0.0]),
-        shape=np.einsum("g,gai->ai", mu, phi),
+        mass=plain(mu.sum(axis=-1)),
+        first=first,
+        second=second,
+        shape=np.einsum("...g,...gai->...ai", mu, phi),
         position_shape=position_shape,
         shape_shape=shape_shape,
-        rotary=np.diag(inertia.sum(axis=0)),
-        rotary_shape=np.einsum("ga,gai->ai", inertia, angle),
+        rotary=inertia.sum(axis=-2)[..., None] * np.eye(3),
+        rotary_shape=np.einsum("...ga,...gai->...ai", inertia, angle),
         rotary_modal=rotary_modal,
-        quadratic=np.einsum("g,gaij->aij", mu, quad),
-        position_quadratic=np.einsum("g,gaij->aij", mu * x, quad),
+        quadratic=np.einsum("...g,...gaij->...aij", mu, quad),
+        position_quadratic=np.einsum("...g,...gaij->...aij", mu * x, quad),
         modal_mass=integrated if shapes.mass is None else shapes.mass,
         stiffness=shapes.stiffness,
     )
@@ -295,26 +305,29 @@ def _fourth_order(points: Points) -> Array:
     return np.concatenate([(x / max(np.abs(x).max(initial=0.0), 1e-300)).ravel() for x in parts])
 
 
-def _clean(integrals: Integrals) -> Integrals:
+def cleaned(integrals: Integrals) -> Integrals:
     """Set quadrature dust to zero, so that traced equations skip it."""
-    cleaned = {}
-    size = np.sqrt(np.diag(integrals.modal_mass))
+    found, designs = {}, integrals.modal_mass.ndim - 2
+    size, root = (
+        np.sqrt(np.abs(np.diagonal(each, axis1=-2, axis2=-1)))
+        for each in (integrals.modal_mass, integrals.stiffness)
+    )
+    sizes, roots = (each[..., :, None] * each[..., None, :] for each in (size, root))
     for field in fields(Integrals):
         value = getattr(integrals, field.name)
-        if isinstance(value, np.ndarray):
-            scale: Array | float = _DUST * np.abs(value).max(initial=0.0)
+        if np.ndim(value) > designs:
+            beyond = tuple(range(designs, value.ndim))
+            scale = _DUST * np.abs(value).max(axis=beyond, initial=0.0, keepdims=True)
             if field.name in ("modal_mass", "shape_shape", "rotary_modal"):
                 # products of modes that are orthogonal: rounding grows with their number
-                products = np.outer(size, size)
-                pairs = products[..., None, None] if field.name == "shape_shape" else products
-                scale = _DUST * len(size) ** 2 * pairs
+                pairs = sizes[..., None, None] if field.name == "shape_shape" else sizes
+                scale = _DUST * size.shape[-1] ** 2 * pairs
             elif field.name == "stiffness":
-                root = np.sqrt(np.abs(np.diag(value)))
-                scale = _DUST * np.outer(root, root)
+                scale = _DUST * roots
             value = np.where(np.abs(value) <= scale, 0.0, value)
             value.flags.writeable = False
-        cleaned[field.name] = value
-    return Integrals(**cleaned)
+        found[field.name] = value
+    return Integrals(**found)
 
 
 def _index(shapes: Shapes, name: str) -> int:

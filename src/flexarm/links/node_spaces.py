@@ -1,6 +1,7 @@
 """Where tangents of a bent span are taken, and the functions in which they are interpolated.
 
 Spaces hold 1 and the slopes of the shapes, then the principal parts of the slopes' products.
+Slopes of N designs over one span, (N, p, k), have spaces (N, p, G).
 """
 
 from dataclasses import dataclass
@@ -9,8 +10,10 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.polynomial import legendre
 
+from flexarm.engine.varied import agreed
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
+from flexarm.links.curves import Piecewise
 from flexarm.links.span import Span, gauss_points
 
 AXES: tuple[Direction, ...] = ("x", "y", "z")
@@ -44,8 +47,9 @@ class Fine:
         edges = np.union1d(span.edges, shapes.edges)
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
         edges[-1] = span.length
-        x, weights = span.quadrature(more + (FINE if len(edges) == 2 else FINE_OF_MANY), edges)
-        slopes = [_live(axis_slopes(shapes, d, x)) for d in AXES]
+        points = fine_points(shapes) if len(edges) == 2 else FINE_OF_MANY
+        x, weights = span.quadrature(more + points, edges)
+        slopes = [live(axis_slopes(shapes, d, x)) for d in AXES]
         mass = weights * span.at("mass_per_length", x)
         return cls(edges, x, weights, mass, (slopes[0], slopes[1], slopes[2]))
 
@@ -87,8 +91,8 @@ class Fine:
     def series(self, values: Array) -> Array:
         """Write functions at the points, (p, G), as Legendre series of each panel."""
         back, _ = _panel_matrices(self.order)
-        parts = [back @ values[self.of_panel(k)] for k in range(self.panels)]
-        return np.stack(parts)
+        parts = [back @ values[..., self.of_panel(k), :] for k in range(self.panels)]
+        return np.stack(parts, axis=-3)
 
 
 @cache
@@ -120,6 +124,8 @@ def chosen_spaces(fine: Fine, more: int) -> Choice:
 
 def _by_panels(fine: Fine, more: int) -> Choice | None:
     """Take nodes in each panel, for shapes that are short there; None if that takes many."""
+    if fine.panels == 1:
+        return None
     counts, blocks, held_by_all = [], [], 0
     for panel in range(fine.panels):
         rows = fine.of_panel(panel)
@@ -132,7 +138,7 @@ def _by_panels(fine: Fine, more: int) -> Choice | None:
         fill = legendre.legvander((2 * fine.x[rows] - low - high) / (high - low), counts[-1])
         blocks.append(_filled(held, fill, w, counts[-1]))
     shapes = 1 + max(s.shape[1] for s in fine.slopes)
-    if fine.panels == 1 or held_by_all > LOCAL * shapes:
+    if held_by_all > LOCAL * shapes:
         return None
     space, column = np.zeros((len(fine.x), sum(counts))), 0
     for panel, block in enumerate(blocks):
@@ -144,20 +150,19 @@ def _by_panels(fine: Fine, more: int) -> Choice | None:
 def _at_once(fine: Fine, more: int) -> Choice:
     """Take nodes over the whole span: one space for all axes in a plane, else one for each."""
     stretch, *bends = fine.slopes
-    one = np.ones((len(fine.x), 1))
+    one = np.ones((*stretch.shape[:-1], 1))
     s, a, b = _falling(stretch), *(_falling(bend) for bend in bends)
-    squares = _products(a, a) + _products(b, b)
-    square = np.stack(squares, axis=1) if squares else np.zeros((len(fine.x), 0))
-    flat = not stretch.shape[1] and not (bends[0].shape[1] and bends[1].shape[1])
+    squares = _squares(a) + _squares(b)
+    square = np.stack(squares, axis=-1) if squares else one[..., :0]
+    numbers = [slope.shape[-1] for slope in fine.slopes]
+    flat = not numbers[0] and not (numbers[1] and numbers[2])
+    count = max(numbers) + more
     if flat:
-        bend, slope = (bends[0], a) if bends[0].shape[1] else (bends[1], b)
-        count = bend.shape[1] + more
-        held = [np.hstack([one, bend])]
+        bend, slope = (bends[0], a) if numbers[1] else (bends[1], b)
+        held = [np.concatenate([one, bend], axis=-1)]
         further = [squares + _products(square, slope, TRIPLE)]
     else:
-        most = max(bends[0].shape[1], bends[1].shape[1], stretch.shape[1])
-        count = most + more
-        held = [np.hstack([one, stretch]), bends[0], bends[1]]
+        held = [np.concatenate([one, stretch], axis=-1), bends[0], bends[1]]
         further = [squares + _products(square, s, STRETCHED)]
         further += [
             _products(square, slope, TRIPLE) + _products(s, slope, STRETCHED) for slope in (a, b)
@@ -167,10 +172,13 @@ def _at_once(fine: Fine, more: int) -> Choice:
         if len(counts) != len(edges) - 1:
             continue
         fill, spaces = _polynomials(fine.x, edges, counts), []
+        dust = np.broadcast_to(DUST * fill, (*one.shape[:-1], fill.shape[-1]))
         for linear, products in zip(held, further, strict=True):
-            start = _orthonormal(linear if linear.shape[1] else one, fine.weights)
-            rest = np.stack([*products, *(DUST * fill.T)], axis=1)
+            start = _orthonormal(linear if linear.shape[-1] else one, fine.weights)
+            rest = np.concatenate([*(each[..., None] for each in products), dust], axis=-1)
             spaces.append(_filled(start, rest, fine.weights, count))
+        if fine.panels == 1:
+            break
         at_nodes = fine.to(gauss_nodes(edges, counts)[0])
         if max(np.linalg.cond(at_nodes @ space) for space in spaces) < UNSOLVABLE:
             break
@@ -210,10 +218,14 @@ def gauss_nodes(edges: Array, counts: list[int]) -> tuple[Array, Array]:
 def _orthonormal(functions: Array, weights: Array) -> Array:
     """Span functions, (p, k), by orthonormal ones."""
     root = np.sqrt(weights)[:, None]
-    sizes = np.linalg.norm(root * functions, axis=0)
-    scaled = (root * functions)[:, sizes > 0] / sizes[sizes > 0]
+    sizes = np.linalg.norm(root * functions, axis=-2, keepdims=True)
+    lives = np.any(sizes > 0, axis=tuple(range(sizes.ndim - 1)))
+    scaled = (root * functions)[..., lives] / sizes[..., lives]
     left, values, _ = np.linalg.svd(scaled, full_matrices=False)
-    return np.asarray(left[:, values > RANK * values[0]] / root)
+    ranks = np.sum(values > RANK * values[..., :1], axis=-1)
+    rank = int(ranks.flat[0])
+    agreed(np.atleast_1d(ranks == rank))
+    return np.asarray(left[..., :rank] / root)
 
 
 def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:
@@ -221,25 +233,40 @@ def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:
     root = np.sqrt(weights)[:, None]
     start, rest = root * held, root * further
     for _ in range(2):
-        rest = rest - start @ (start.T @ rest)
+        rest = rest - start @ (start.swapaxes(-1, -2) @ rest)
+    if rest.shape[-1] > rest.shape[-2]:  # of the same principal parts, and fewer
+        rest = np.asarray(np.linalg.qr(rest.swapaxes(-1, -2), mode="r")).swapaxes(-1, -2)
     found = np.linalg.svd(rest, full_matrices=False)[0]
-    return np.hstack([held, found[:, : max(count - held.shape[1], 0)] / root])
+    return np.concatenate([held, found[..., : max(count - held.shape[-1], 0)] / root], axis=-1)
 
 
 def _falling(slopes: Array) -> Array:
     """Scale slopes to what they amount to in smooth motions."""
-    sizes = np.abs(slopes).max(axis=0, initial=0.0)
-    return np.asarray(slopes / (sizes * np.arange(1, slopes.shape[1] + 1) ** FALL))
+    sizes = np.abs(slopes).max(axis=-2, initial=0.0, keepdims=True)
+    return np.asarray(slopes / (sizes * np.arange(1, slopes.shape[-1] + 1) ** FALL))
 
 
 def _products(a: Array, b: Array, factor: float = 1.0) -> list[Array]:
-    return [factor * x * y for x in a.T for y in b.T]
+    return [factor * a[..., i] * b[..., j] for i in range(a.shape[-1]) for j in range(b.shape[-1])]
 
 
-def _live(slopes: Array) -> Array:
+def _squares(a: Array) -> list[Array]:
+    """List products of all pairs; one that there is twice counts as much as both."""
+    pairs = zip(*np.triu_indices(a.shape[-1]), strict=True)
+    return [(1.0 if i == j else 2**0.5) * a[..., i] * a[..., j] for i, j in pairs]
+
+
+def fine_points(shapes: Shapes) -> int:
+    """Count points between which products of three slopes are known."""
+    curves = [c for shape in shapes.shapes for d, c in shape.curves.items() if d in AXES]
+    degrees = [curve.degree if isinstance(curve, Piecewise) else FINE for curve in curves]
+    return min(3 * max(degrees, default=0) + 1, FINE)
+
+
+def live(slopes: Array) -> Array:
     """Keep the columns that are not zero."""
-    cleaned = clean(slopes)
-    return np.asarray(cleaned[:, np.any(cleaned != 0, axis=0)])
+    cleaned = clean(slopes, slopes.ndim - 2)
+    return np.asarray(cleaned[..., np.any(cleaned != 0, axis=tuple(range(slopes.ndim - 1)))])
 
 
 def axis_slopes(shapes: Shapes, direction: Direction, x: Array) -> Array:
@@ -247,7 +274,8 @@ def axis_slopes(shapes: Shapes, direction: Direction, x: Array) -> Array:
     return shapes.values(direction, x, 1) + leans(shapes, direction, x)
 
 
-def clean(values: Array) -> Array:
-    """Set rounding dust to zero, so that traced equations skip it."""
-    size = np.abs(values).max(initial=0.0)
+def clean(values: Array, designs: int = 0) -> Array:
+    """Set rounding dust to zero, so that traced equations skip it; beyond so many axes."""
+    beyond = tuple(range(designs, values.ndim))
+    size = np.abs(values).max(axis=beyond, initial=0.0, keepdims=True)
     return np.where(np.abs(values) <= 1e-13 * size, 0.0, values)

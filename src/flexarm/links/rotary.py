@@ -27,19 +27,21 @@ def constant_rotary(i: Integrals, points: Points, polar: Polar | None) -> Rotary
     sections about their axes comes to in a straight link.
     """
     inertia, shape = i.rotary.copy(), i.rotary_shape.copy()
-    modal = i.modal_mass - np.einsum("g,gai,gaj->ij", points.mass, points.shape, points.shape)
+    root = np.sqrt(points.mass)[..., None, None] * points.shape
+    root = root.reshape(*root.shape[:-3], -1, root.shape[-1])
+    modal = i.modal_mass - root.swapaxes(-1, -2) @ root
     if polar is not None:
-        J, twist = polar.inertia, polar.twist
-        inertia[0, 0] -= J.sum()
-        shape[0] -= J @ twist
-        modal -= np.einsum("g,gi,gj->ij", J, twist, twist)
+        J, twist = polar.inertia[..., None], polar.twist
+        inertia[..., 0, 0] -= J.sum(axis=(-2, -1))
+        shape[..., 0, :] -= np.sum(J * twist, axis=-2)
+        modal -= (J * twist).swapaxes(-1, -2) @ twist
         inertia, shape = _less_dust(inertia, i.rotary), _less_dust(shape, i.rotary_shape)
-    size = np.sqrt(np.diag(i.modal_mass))
-    return Rotary(
-        inertia, shape, np.where(np.abs(modal) <= DUST * np.outer(size, size), 0.0, modal)
-    )
+    size = np.sqrt(np.diagonal(i.modal_mass, axis1=-2, axis2=-1))
+    dust = DUST * size[..., :, None] * size[..., None, :]
+    return Rotary(inertia, shape, np.where(np.abs(modal) <= dust, 0.0, modal))
 
 
 def _less_dust(rest: Array, whole: Array) -> Array:
     """Take for zero what rounding left of a whole."""
-    return np.where(np.abs(rest) <= DUST * np.abs(whole).max(initial=0.0), 0.0, rest)
+    size = np.abs(whole).max(axis=(-2, -1), initial=0.0, keepdims=True)
+    return np.where(np.abs(rest) <= DUST * size, 0.0, rest)

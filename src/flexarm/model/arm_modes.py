@@ -23,6 +23,7 @@ import numpy as np
 
 from flexarm.arm import Arm, Section
 from flexarm.arm.shapes import ArmModes, Counted
+from flexarm.engine.varied import agreed
 from flexarm.links.base import Array, Counts, Direction, Shapes
 from flexarm.links.basis import wanted
 from flexarm.links.beams.finite import Conditions, require_modes
@@ -43,12 +44,12 @@ ROOM = 3  # shapes, from which on those of held joints are weighed in
 HELD = 0.3  # share of their energy
 FILL = 1e-3  # of the lowest curves, which come where no mode bends a link
 SINGULAR = 1e-12
+DUST = 1e-15  # of motions that are not coupled
 
 
 def chosen_shapes(arm: Arm) -> ShapesOf:
     """Choose the shapes of each link, by what the file says or by the arm's modes."""
-    beams = [(i, link.shapes) for i, link in enumerate(arm.links) if link.beam]
-    own = [i for i, choice in beams if isinstance(choice, ArmModes) and not rides(arm, i + 1)]
+    own = on_arm_modes(arm)
     found: dict[int, Shapes] = {}
 
     def shapes_of(index: int, span: Span) -> Shapes:
@@ -60,6 +61,12 @@ def chosen_shapes(arm: Arm) -> ShapesOf:
         return found[index]
 
     return shapes_of
+
+
+def on_arm_modes(arm: Arm) -> list[int]:
+    """List the links whose shapes come of the arm's modes."""
+    beams = [(i, link.shapes) for i, link in enumerate(arm.links) if link.beam]
+    return [i for i, choice in beams if isinstance(choice, ArmModes) and not rides(arm, i + 1)]
 
 
 def weighs_held(arm: Arm, count: int) -> bool:
@@ -76,13 +83,21 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
     def shapes_of(index: int, span: Span) -> Shapes:
         if index not in own:
             return link_shapes(arm, index, span)
-        number = _many(_counts(arm, index))
-        known = ("moments", span.contents, number)
         with naming_link(arm, index):
-            _require_modes(arm, index, span)
-            spans[index], many[index] = span, remembered(known, lambda: moment_shapes(span, number))
+            spans[index], many[index] = span, many_curves(arm, index, span)
         return many[index]
 
+    linear = Theory(stiffening=False, exact=False, nodes=None)
+    motions = SmallMotions.of(assemble(bare_arm(arm, own), linear, "cayley", shapes_of))
+    found = {}
+    for index in own:
+        with naming_link(arm, index):
+            found[index] = _shapes(arm, index, spans[index], many[index], motions)
+    return found
+
+
+def bare_arm(arm: Arm, own: list[int]) -> Arm:
+    """Leave out of some links what says nothing about their modes, or more about their shapes."""
     update: dict[str, Any] = {
         "damping": 0.0, "material_damping": None, "start": {}, "start_speed": {},
         "start_curve": None, "elastic_energy": (), "elastic_force": (), "quadratic_shapes": (),
@@ -91,14 +106,7 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
         link.model_copy(update=update | {"section": _unsheared(link.section)}) if i in own else link
         for i, link in enumerate(arm.links)
     ]
-    bare = arm.model_copy(update={"links": type(arm.links)(links)})
-    linear = Theory(stiffening=False, exact=False, nodes=None)
-    motions = SmallMotions.of(assemble(bare, linear, "cayley", shapes_of))
-    found = {}
-    for index in own:
-        with naming_link(arm, index):
-            found[index] = _shapes(arm, index, spans[index], many[index], motions)
-    return found
+    return arm.model_copy(update={"links": type(arm.links)(links)})
 
 
 def _unsheared(section: Section | None) -> Section | None:
@@ -108,23 +116,27 @@ def _unsheared(section: Section | None) -> Section | None:
     return section.model_copy(update={"shear": False, "GAy": None, "GAz": None})
 
 
-def _require_modes(arm: Arm, index: int, span: Span) -> None:
-    """Refuse more shapes of a direction than it has modes."""
+def many_curves(arm: Arm, index: int, span: Span) -> Shapes:
+    """Give a link the curves of which its shapes are combined.
+
+    Raises
+    ------
+    ShapeError
+        If it is to have more shapes of a direction than modes.
+    """
     ends, number = loaded_ends(arm, index), _counts(arm, index)
     for motion, count in wanted(span, number):
         require_modes(span, motion, Conditions.of(ends, motion), count)
+    each = zip(CURVES.values(), number, strict=True)
+    many = Counts(*(max(most, n + MORE) if n else 0 for most, n in each))
+    return remembered(("moments", span.contents, many), lambda: moment_shapes(span, many))
 
 
 def _shapes(arm: Arm, index: int, span: Span, many: Shapes, motions: "SmallMotions") -> Shapes:
     choice = arm.links[index].shapes
     assert isinstance(choice, Counted)
-    number, first = _counts(arm, index), motions.model.links[index].modes.start
-    columns: dict[Direction, Array] = {}
-    for direction in dict.fromkeys(d for shape in many.shapes for d in shape.curves):
-        rows = [first + i for i, shape in enumerate(many.shapes) if direction in shape.curves]
-        twists = direction == "twist"
-        columns[direction] = motions.main_curves(rows, number.of(direction), static=twists)
-    shapes = combined_shapes(choice, span, many, columns)
+    number = _counts(arm, index)
+    shapes = combined_shapes(choice, span, many, motions.columns(index, many, number))
     return add_static(shapes, span, number, choice.kind) if choice.static else shapes
 
 
@@ -132,12 +144,6 @@ def _counts(arm: Arm, index: int) -> Counts:
     choice = arm.links[index].shapes
     assert isinstance(choice, Counted)
     return counts(arm, index, choice)
-
-
-def _many(number: Counts) -> Counts:
-    """Count the curves of which so many shapes are made."""
-    each = zip(CURVES.values(), number, strict=True)
-    return Counts(*(max(most, n + MORE) if n else 0 for most, n in each))
 
 
 @dataclass(frozen=True)
@@ -157,12 +163,28 @@ class SmallMotions:
         q, _ = start_state(model)
         for index, low, high in model.sliding_ranges:
             q[index] = min(max(q[index], low), high)
+        return cls.at(model, q)
+
+    @classmethod
+    def at(cls, model: Model, q: Array) -> "SmallMotions":
+        """Find the modes of an arm at a posture q (n,); of many designs at (N, n)."""
         mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
         still = set(model.prescribed)
         driven = {a.index if a.motor is None else a.motor for a in model.axes if a.driven}
         own = _weighed_modes(mass, stiffness, still)
-        held = _weighed_modes(mass, stiffness, still | driven) if driven - still else own[:, :0]
+        held = own[..., :0]
+        if driven - still:
+            held = _weighed_modes(mass, stiffness, still | driven)
         return cls(model, stiffness, own, held)
+
+    def columns(self, index: int, many: Shapes, number: Counts) -> dict[Direction, Array]:
+        """Combine the curves of a link, by direction, into so many shapes."""
+        first, found = self.model.links[index].modes.start, dict[Direction, Array]()
+        for direction in dict.fromkeys(d for shape in many.shapes for d in shape.curves):
+            rows = [first + i for i, shape in enumerate(many.shapes) if direction in shape.curves]
+            twists = direction == "twist"
+            found[direction] = self.main_curves(rows, number.of(direction), static=twists)
+        return found
 
     def main_curves(self, rows: list[int], count: int, *, static: bool) -> Array:
         """Combine a direction's curves, by their rows, so that modes keep most, (rows, count).
@@ -176,41 +198,70 @@ class SmallMotions:
         static
             Whether they span the first curve, of a torque at the tip of a rod.
         """
-        lower = np.linalg.cholesky(self.stiffness[np.ix_(rows, rows)])
-        modes = [self.own[rows]]
+        lower = np.linalg.cholesky(self.stiffness.take(rows, -2).take(rows, -1))
+        modes = [self.own.take(rows, -2)]
         if weighs_held(self.model.arm, count):
-            modes.append(np.sqrt(HELD) * self.held[rows])
-        strained = lower.T @ np.hstack(modes)
-        energies = strained @ strained.T
-        fill = FILL**2 / np.arange(1.0, len(rows) + 1) ** 4
-        energies += np.diag(fill * (np.trace(energies) or 1.0))
+            modes.append(np.sqrt(HELD) * self.held.take(rows, -2))
+        strained = lower.swapaxes(-1, -2) @ np.concatenate(modes, axis=-1)
+        total = np.sum(strained**2, axis=(-2, -1), keepdims=True)
+        fill = FILL * np.diag(1 / np.arange(1.0, len(rows) + 1) ** 2)
+        strained = np.concatenate([strained, fill * np.sqrt(np.where(total == 0, 1.0, total))], -1)
         if static:
-            energies[0, 0] = 2 * np.trace(energies)
-            energies[0, 1:] = energies[1:, 0] = 0.0
-        _, kept = np.linalg.eigh(energies)
-        return np.linalg.solve(lower.T, kept[:, ::-1][:, :count])
+            strained[..., 0, :] = 0.0
+            first = np.eye(len(rows))[:, :1] * np.sqrt(3 * np.where(total == 0, 1.0, total))
+            strained = np.concatenate([strained, first], axis=-1)
+        kept, _, _ = np.linalg.svd(strained, full_matrices=False)
+        return np.linalg.solve(lower.swapaxes(-1, -2), kept[..., :count])
 
 
 def _weighed_modes(mass: Array, stiffness: Array, still: set[int]) -> Array:
-    """Find modes of unit strain energy, with some coordinates still, times their weights."""
-    free = [i for i in range(len(mass)) if i not in still]
-    mass, part = mass[np.ix_(free, free)], stiffness[np.ix_(free, free)]
-    size = np.sqrt(np.diag(part))
-    size[size == 0] = 1.0
-    values, vectors = np.linalg.eigh(part / np.outer(size, size))
-    rigid = values <= SINGULAR
-    loose, strained = vectors[:, rigid] / size[:, None], vectors[:, ~rigid] / size[:, None]
-    strained = strained / np.sqrt(values[~rigid])
+    """Find modes of unit strain energy, with some coordinates still, times their weights.
+
+    Raises
+    ------
+    Differ
+        If some designs have more motions without strain than others.
+    """
+    free = [i for i in range(mass.shape[-1]) if i not in still]
+    mass, part = (each.take(free, -2).take(free, -1) for each in (mass, stiffness))
+    size = np.sqrt(np.diagonal(part, axis1=-2, axis2=-1))[..., None]
+    size = np.where(size == 0, 1.0, size)
+    values, vectors = _eigen(part / (size * size.swapaxes(-1, -2)))
+    loose = (values <= SINGULAR).reshape(-1, len(free))
+    agreed(np.all(loose == loose[0], axis=1))
+    rigid, strained = ((vectors / size).compress(which, -1) for which in (loose[0], ~loose[0]))
+    strained = strained / np.sqrt(values[..., None, ~loose[0]])
     # What moves without strain moves so that it has no momentum.
-    pull = loose.T @ mass @ strained
-    moving = strained.T @ mass @ strained
-    moving -= pull.T @ np.linalg.lstsq(loose.T @ mass @ loose, pull)[0]
-    squares, turn = np.linalg.eigh((moving + moving.T) / 2)
-    periods = np.sqrt(np.maximum(squares[::-1], 0.0))  # 1/w, slowest first
-    if not len(periods):
-        return np.zeros((len(stiffness), 0))
-    second = periods[min(1, len(periods) - 1)] or periods[0]
-    weights = periods**3 / (periods**3 + second**3 / 2) if second else np.ones(len(periods))
-    found = np.zeros((len(stiffness), len(periods)))
-    found[free] = (strained @ turn[:, ::-1]) * weights
+    pull = rigid.swapaxes(-1, -2) @ mass @ strained
+    weight = np.linalg.pinv(rigid.swapaxes(-1, -2) @ mass @ rigid, hermitian=True)
+    moving = strained.swapaxes(-1, -2) @ mass @ strained - pull.swapaxes(-1, -2) @ weight @ pull
+    squares, turn = _eigen((moving + moving.swapaxes(-1, -2)) / 2)
+    periods = np.sqrt(np.maximum(squares, 0.0))  # 1/w
+    found = np.zeros((*stiffness.shape[:-1], periods.shape[-1]))
+    if not found.size:
+        return found
+    slow = np.sort(periods, axis=-1)[..., ::-1]
+    second = slow[..., min(1, slow.shape[-1] - 1), None]
+    second = np.where(second == 0, slow[..., :1], second)
+    cubes = periods**3
+    weights = np.where(second == 0, 1.0, cubes / np.where(second == 0, 1.0, cubes + second**3 / 2))
+    found[..., free, :] = (strained @ turn) * weights[..., None, :]
     return found
+
+
+def _eigen(matrix: Array) -> tuple[Array, Array]:
+    """Find eigenvalues and vectors of a symmetric matrix, each block that it falls into apart."""
+    size = np.sqrt(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)))
+    linked = np.abs(matrix) > DUST * size[..., None, :] * size[..., :, None]
+    linked = np.any(linked.reshape(-1, *matrix.shape[-2:]), axis=0)
+    values, vectors = np.zeros(matrix.shape[:-1]), np.zeros_like(matrix)
+    left = set(range(len(linked)))
+    while left:
+        block = {min(left)}
+        while grown := {int(j) for i in block for j in np.flatnonzero(linked[i])} - block:
+            block |= grown
+        left -= block
+        own = sorted(block)
+        values[..., own], part = np.linalg.eigh(matrix.take(own, -2).take(own, -1))
+        vectors[..., np.array(own)[:, None], own] = part
+    return values, vectors

@@ -11,6 +11,7 @@ from numpy.polynomial import chebyshev
 
 from flexarm.arm import Arm, Link
 from flexarm.arm.shapes import ClampedMass, Counted, Elements
+from flexarm.engine.varied import agreed, by_designs
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Direction, Ends, Shapes
@@ -21,7 +22,7 @@ from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia, with
 from flexarm.links.families.static import add_static
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
-from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
+from flexarm.links.integrals import integrate, quadratic_displacement
 from flexarm.links.node_spaces import clean
 from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.reduced.file import read_body
@@ -29,6 +30,7 @@ from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
+from flexarm.spatial import Inertia
 
 _NODES = 40
 REMEMBERED = 200
@@ -190,12 +192,16 @@ def undamped_part(link: Link, theory: Theory, span: Span, shapes: Shapes, more: 
     )  # fmt: skip
 
 
-def link_damping(arm: Arm, index: int, part: Flexible) -> Array:
-    """Give the damping matrix of a link's amplitudes, (m, m)."""
+def link_damping(arm: Arm, index: int, part: Flexible, designs: tuple[int, ...] = ()) -> Array:
+    """Give the damping matrix of a link's amplitudes, (m, m); of designs, (N,), (N, m, m)."""
     link, shapes = arm.links[index], part.shapes
     if shapes.damping is None:
-        parts = _stiffnesses(shapes, part.integrals)
-        return _damping(arm, index, parts, part.integrals, (part.tip_shape, part.tip_angle))
+        parts = _stiffnesses(shapes, by_designs(part.integrals.stiffness, designs))
+        modal, shape, angle = (
+            by_designs(each, designs)
+            for each in (part.integrals.modal_mass, part.tip_shape, part.tip_angle)
+        )
+        return _damping(arm, index, parts, modal, (shape, angle))
     if link.model_fields_set & {"damping", "material_damping"}:
         raise ModelError(
             f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the file of "
@@ -242,15 +248,22 @@ def reduced_part(arm: Arm, index: int) -> ReducedBody:
         )
     parts: dict[Direction, Array] = {"x": body.integrals.stiffness}
     ends = body.tip_shape, body.tip_angle
-    return replace(body, damping=_damping(arm, index, parts, body.integrals, ends, body.names))
+    modal = body.integrals.modal_mass
+    return replace(body, damping=_damping(arm, index, parts, modal, ends, body.names))
 
 
-def _damping_ratios(arm: Arm, index: int, names: Sequence[str]) -> Array:
-    """Spread the damping ratios of a link over its clamped modes, by their names, lowest first."""
-    given, m = arm.links[index].damping, len(names)
+def _damping_ratios(
+    arm: Arm, index: int, names: Sequence[str] | None, strains: Mapping[Direction, Array]
+) -> Array:
+    """Spread the damping ratios of a link over its clamped modes, lowest first, or by name.
+
+    Without names they are named by the directions that strains are in.
+    """
+    given, m = arm.links[index].damping, next(iter(strains.values())).shape[-1]
     if isinstance(given, float):
         return np.full(m, given)
     if isinstance(given, dict):
+        names = names or _mode_names(strains)
         unknown = [name for name in given if name not in names]
         if unknown:
             raise ModelError(
@@ -270,7 +283,7 @@ def _damping(
     arm: Arm,
     index: int,
     parts: Mapping[Direction, Array],
-    integrals: Integrals,
+    modal: Array,
     tip: tuple[Array, Array],
     names: Sequence[str] | None = None,
 ) -> Array:
@@ -279,9 +292,9 @@ def _damping(
     A loss factor is twice a ratio, shared by the strain energies of the directions, of each of
     which ``parts`` has the stiffness.  Without names, modes are named by their directions.
     """
-    link, m = arm.links[index], len(integrals.stiffness)
-    result = np.zeros((m, m))
-    if not link.damped or not m:
+    link, stiffness = arm.links[index], np.asarray(sum(parts.values()))
+    result = np.zeros_like(modal)
+    if not link.damped or not modal.size:
         return result
     losses = {} if link.material_damping is None else {
         d: link.material_damping.along(d) for d in parts
@@ -290,41 +303,50 @@ def _damping(
         result += (loss.time or 0.0) * parts[direction]
     if not any(link.damping_ratios) and not any(loss.loss_factor for loss in losses.values()):
         return result
-    mass = with_tip_body(integrals.modal_mass, *tip, tip_inertia(arm, index))
-    import scipy.linalg
-
+    body = tip_inertia(arm, index)
+    weight: list[Any] = [
+        by_designs(each, modal.shape[:-2]) for each in (body.mass, body.first, body.second)
+    ]
+    inertia = Inertia(*weight)
+    mass = with_tip_body(modal, *tip, inertia)
     try:
-        squares, modes = scipy.linalg.eigh(integrals.stiffness, mass)
+        lower = np.linalg.cholesky(mass)
     except np.linalg.LinAlgError as error:
         raise ModelError(
             "damping: an amplitude of the link moves no mass, so it has no frequency to be damped "
             "at: give the section's rotary inertia (Jx for twist) or leave the amplitude out"
         ) from error
-    strains = {d: np.einsum("im,ij,jm->m", modes, each, modes) for d, each in parts.items()}
-    ratios = _damping_ratios(arm, index, names or _mode_names(strains))
+    back = np.linalg.inv(lower)
+    squares, turn = np.linalg.eigh(back @ stiffness @ back.swapaxes(-1, -2))
+    modes = back.swapaxes(-1, -2) @ turn
+    strains = {d: np.sum(modes * (each @ modes), axis=-2) for d, each in parts.items()}
+    ratios = _damping_ratios(arm, index, names, strains)
     total = np.maximum(sum(strains.values()), 1e-300)
     for direction, loss in losses.items():
         ratios = ratios + (loss.loss_factor or 0.0) / 2 * strains[direction] / total
     weighted = mass @ modes
-    return np.asarray(result + weighted * (2 * ratios * np.sqrt(np.abs(squares))) @ weighted.T)
+    scaled = weighted * (2 * ratios * np.sqrt(np.abs(squares)))[..., None, :]
+    return np.asarray(result + scaled @ weighted.swapaxes(-1, -2))
 
 
-def _stiffnesses(shapes: Shapes, integrals: Integrals) -> dict[Direction, Array]:
+def _stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:
     """Stiffness of each direction, (m, m); a shape counts in the first that it has."""
     first = [next(d for d in DIRECTIONS if d in shape.curves) for shape in shapes.shapes]
     found: dict[Direction, Array] = {}
     for direction in DIRECTIONS:
         chosen = np.array([each == direction for each in first], dtype=float)
         # Where measured shapes of two directions are coupled, each has half of that.
-        found[direction] = integrals.stiffness * (chosen[:, None] + chosen[None, :]) / 2
+        found[direction] = stiffness * (chosen[:, None] + chosen[None, :]) / 2
     return found
 
 
 def _mode_names(strains: Mapping[Direction, Array]) -> list[str]:
     """Name modes by the direction that has most of their strain energy, and count them there."""
-    order = list(strains)
-    names: list[str] = []
-    for k in np.argmax(np.array([strains[each] for each in order]), axis=0):
+    order, names = list(strains), list[str]()
+    most = np.argmax(np.stack([strains[each] for each in order]), axis=0)
+    rows = most.reshape(-1, most.shape[-1])
+    agreed(np.all(rows == rows[0], axis=1))
+    for k in rows[0]:
         label = LABELS[order[int(k)]]
         names.append(f"{label}{1 + sum(name.startswith(label) for name in names)}")
     return names
@@ -394,8 +416,8 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
         shapes, tip = sliding.at(length), np.array([length])
         integrals, _ = integrate(Span.of(section, length), shapes, stiffening=False)
         ends = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
-        parts = _stiffnesses(shapes, integrals)
-        rows.append(_damping(arm, index, parts, integrals, ends))
+        parts = _stiffnesses(shapes, integrals.stiffness)
+        rows.append(_damping(arm, index, parts, integrals.modal_mass, ends))
     m = len(sliding.names)
     fit = chebyshev.chebfit(node, np.reshape(rows, (_NODES, m * m)), _NODES - 1)
     fit = np.asarray(fit, dtype=np.float64).reshape(_NODES, m, m)

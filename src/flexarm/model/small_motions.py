@@ -1,15 +1,21 @@
-"""Mass and stiffness of an arm's small motions about a posture, in numbers: links are straight."""
+"""Mass and stiffness of an arm's small motions about a posture, in numbers: links are straight.
+
+Of a model that holds many designs, N of them, matrices are (N, n, n) and postures (N, n).
+"""
+
+import math
 
 import casadi as ca
 import numpy as np
 
+from flexarm.engine.varied import by_designs
 from flexarm.links.base import Array
 from flexarm.links.holds import relaxed_stiffness
 from flexarm.links.integrals import Integrals, integrate
 from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.span import Span
 from flexarm.model.parts import LinkModel, Model, Rotor
-from flexarm.spatial import Inertia, skew_matrix
+from flexarm.spatial import CROSS, Inertia
 
 
 def mass_matrix(model: Model, q: Array) -> Array:
@@ -17,17 +23,18 @@ def mass_matrix(model: Model, q: Array) -> Array:
 
     The six coordinates of a base that moves are its spin and velocity, in its own axes.
     """
-    mass, moved = np.zeros((model.size, model.size)), np.zeros((6, model.size))
+    designs = q.shape[:-1]
+    mass, moved = np.zeros((*designs, model.size, model.size)), np.zeros((*designs, 6, model.size))
     if model.base_moves:
-        moved[:, :6] = np.eye(6)
-        mass += moved.T @ _body(model.base_body) @ moved
+        moved[..., :6] = np.eye(6)
+        mass += _energy(_body(model.base_body, designs), moved)
     for index, part in enumerate(model.links):
         if part.rotor is not None:
             mass += _rotor(part.rotor, moved)
         root = moved = _carried(part, q, moved)
-        mass += moved.T @ _body(part.root_body) @ moved
+        mass += _energy(_body(part.root_body, designs), moved)
         moved = _weigh_span(part, q, moved, mass)
-        mass += moved.T @ _body(part.tip_body) @ moved
+        mass += _energy(_body(part.tip_body, designs), moved)
         if model.carries(index):
             moved = _at_station(part, model.links[index + 1], q, root)
     return mass
@@ -35,56 +42,75 @@ def mass_matrix(model: Model, q: Array) -> Array:
 
 def stiffness_matrix(model: Model, q: Array) -> Array:
     """Give the elastic stiffness of links and relaxed springs at a posture q (n,), (n, n)."""
-    stiffness = np.zeros((model.size, model.size))
+    designs = q.shape[:-1]
+    stiffness = np.zeros((*designs, model.size, model.size))
     for part in model.links:
+        own = (..., part.modes, part.modes)
         if part.elastic is not None:
-            stiffness[part.modes, part.modes] = part.elastic.integrals.stiffness
+            stiffness[own] = by_designs(part.elastic.integrals.stiffness, designs)
         elif part.reduced is not None:
-            stiffness[part.modes, part.modes] = part.reduced.integrals.stiffness
+            stiffness[own] = part.reduced.integrals.stiffness
         elif part.sliding is not None:
-            stiffness[part.modes, part.modes] = part.sliding.at(float(q[part.exposed])).stiffness
+            stiffness[own] = part.sliding.at(float(q[part.exposed])).stiffness
         for axis in part.axes:
             if axis.acts.spring is not None:
                 spring = relaxed_stiffness(axis.acts.spring.stiffness)
-                stiffness[axis.index, axis.index] += spring
+                stiffness[..., axis.index, axis.index] += by_designs(spring, designs)
             if axis.motor is not None and axis.acts.drive is not None:
                 wound = np.zeros(model.size)
                 wound[[axis.index, axis.motor]] = 1.0, -1.0
-                stiffness += relaxed_stiffness(axis.acts.drive.stiffness) * np.outer(wound, wound)
+                winding = by_designs(relaxed_stiffness(axis.acts.drive.stiffness), designs)
+                stiffness += winding[..., None, None] * np.outer(wound, wound)
     return stiffness
 
 
 def _carried(part: LinkModel, q: Array, moved: Array) -> Array:
     """Take motions (6, n) of the previous tip over to a link's root, its joint's among them."""
-    own = ca.DM(q[list(part.carried_by)])
-    rotation, place = (np.array(ca.DM(each)) for each in part.motion.place(own))
-    moved = _rotate(part.pose_FJ.rotation, _shift(moved, part.pose_FJ.position))
-    moved = _rotate(rotation, _shift(moved, place.ravel()))
-    if part.carried_by:
-        moved[:, list(part.carried_by)] += np.array(ca.DM(part.motion.columns(own)))
-    return _rotate(part.pose_JL.rotation, _shift(moved, part.pose_JL.position))
+    designs, joints = q.shape[:-1], list(part.carried_by)
+    own = q[..., joints].reshape(math.prod(designs), len(joints))
+    if len(own) > 1 and np.all(own == own[0]):
+        own = own[:1]  # the same in all designs
+    placed = [(*part.motion.place(ca.DM(row)), part.motion.columns(ca.DM(row))) for row in own]
+    rotation, place, columns = (
+        np.array([np.array(ca.DM(each[k])) for each in placed]) for k in range(3)
+    )
+    if not designs:
+        rotation, place, columns = rotation[0], place[0], columns[0]
+    before, after = part.pose_FJ, part.pose_JL
+    moved = _shift(moved, by_designs(before.position, designs))
+    moved = _rotate(by_designs(before.rotation, designs), moved)
+    moved = _rotate(rotation, _shift(moved, place[..., 0]))
+    if joints:
+        moved[..., joints] += columns
+    moved = _shift(moved, by_designs(after.position, designs))
+    return _rotate(by_designs(after.rotation, designs), moved)
 
 
 def _weigh_span(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
     """Add a link's span to the mass matrix; gives the motion of its tip (6, n)."""
-    if not part.flexible:
-        return _shift(moved, np.array([part.length, 0.0, 0.0]))
-    length = float(q[part.exposed]) if part.motion.grows else part.length
+    designs, own = q.shape[:-1], part.modes
     if part.reduced is not None:
-        return _weigh_body(part.reduced, part.modes, moved, mass)
+        return _weigh_body(part.reduced, own, moved, mass)
+    length = q[..., part.exposed] if part.motion.grows else by_designs(part.length, designs)
+    along = np.stack([length, 0 * length, 0 * length], axis=-1)
+    if not part.flexible:
+        return _shift(moved, along)
     if part.elastic is not None:
-        shapes, integrals = part.elastic.shapes, part.elastic.integrals
+        e = part.elastic
+        integrals, ends = e.integrals, (e.tip_angle, e.tip_shape)
     else:
         assert part.sliding is not None and part.link.section is not None
-        shapes = part.sliding.at(length)
-        integrals, _ = integrate(Span.of(part.link.section, length), shapes, stiffening=False)
-    own = part.modes
+        shapes, tip = part.sliding.at(float(length)), np.array([length])
+        integrals, _ = integrate(
+            Span.of(part.link.section, float(length)), shapes, stiffening=False
+        )
+        ends = shapes.rotation(tip)[0], shapes.displacement(tip)[0]
     _add_span(integrals, own, moved, mass)
     if part.motion.grows:
-        _slide(part, length, integrals, moved, mass)
-    tip, moved = np.array([length]), _shift(moved, np.array([length, 0.0, 0.0]))
-    moved[:3, own] += shapes.rotation(tip)[0]
-    moved[3:, own] += shapes.displacement(tip)[0]
+        _slide(part, float(length), integrals, moved, mass)
+    moved = _shift(moved, along)
+    moved[..., :3, own] += by_designs(ends[0], designs)
+    moved[..., 3:, own] += by_designs(ends[1], designs)
     if part.motion.grows:
         moved[3, part.exposed] += 1.0
     return moved
@@ -111,9 +137,10 @@ def _weigh_body(body: ReducedBody, own: slice, moved: Array, mass: Array) -> Arr
 
 
 def _add_span(integrals: Integrals, own: slice, moved: Array, mass: Array) -> None:
-    mass += moved.T @ _span(integrals) @ moved
-    mass[own, own] += integrals.modal_mass
-    _couple(mass, own, moved.T @ _momentum(integrals))
+    designs = mass.shape[:-2]
+    mass += _energy(_span(integrals, designs), moved)
+    mass[..., own, own] += by_designs(integrals.modal_mass, designs)
+    _couple(mass, own, moved.swapaxes(-1, -2) @ _momentum(integrals, designs))
 
 
 def _slide(part: LinkModel, length: float, span: Integrals, moved: Array, mass: Array) -> None:
@@ -123,7 +150,7 @@ def _slide(part: LinkModel, length: float, span: Integrals, moved: Array, mass: 
     turned = np.diag(part.sliding.rotary) * inside
     turned += mu * inside**3 / 3 * np.diag([0.0, 1.0, 1.0])
     first = np.array([-mu * inside**2 / 2, 0.0, 0.0])
-    mass += moved.T @ _body(Inertia(mu * inside, first, turned)) @ moved
+    mass += _energy(_body(Inertia(mu * inside, first, turned), ()), moved)
     mass[along, along] += mu * part.length
     _couple(mass, slice(along, along + 1), moved[3][:, None] * mu * part.length)
     mass[along, part.modes] += span.shape[0]
@@ -132,40 +159,65 @@ def _slide(part: LinkModel, length: float, span: Integrals, moved: Array, mass: 
 
 def _couple(mass: Array, own: slice, column: Array) -> None:
     """Add columns (n, k) of a symmetric matrix, and their rows."""
-    mass[:, own] += column
-    mass[own, :] += column.T
+    mass[..., own] += column
+    mass[..., own, :] += column.swapaxes(-1, -2)
+
+
+def _energy(inertia: Array, moved: Array) -> Array:
+    """Weigh motions (6, n) of a body with a matrix (6, 6), (n, n)."""
+    return np.asarray(moved.swapaxes(-1, -2) @ inertia @ moved)
 
 
 def _rotor(rotor: Rotor, moved: Array) -> Array:
     """Weigh a rotor on a tip that moves, (n, n)."""
-    spin = np.zeros(moved.shape[1]) if rotor.axis is None else rotor.axis @ moved[:3]
-    spin[rotor.coordinate] += rotor.ratio
-    return np.asarray(rotor.inertia * np.outer(spin, spin))
+    designs = moved.shape[:-2]
+    spin = np.zeros((*designs, moved.shape[-1]))
+    if rotor.axis is not None:
+        spin = (by_designs(rotor.axis, designs)[..., None, :] @ moved[..., :3, :])[..., 0, :]
+    spin[..., rotor.coordinate] += by_designs(rotor.ratio, designs)
+    inertia = by_designs(rotor.inertia, designs)[..., None, None]
+    return np.asarray(inertia * spin[..., :, None] * spin[..., None, :])
 
 
-def _body(body: Inertia) -> Array:
+def _body(body: Inertia, designs: tuple[int, ...]) -> Array:
     """Matrix (6, 6) of a rigid body, angular over linear."""
-    cross = skew_matrix(body.first)
-    return np.block([[body.second, cross], [cross.T, body.mass * np.eye(3)]])
+    mass, first, second = (
+        by_designs(each, designs) for each in (body.mass, body.first, body.second)
+    )
+    return _blocks(mass, first, second)
 
 
-def _span(span: Integrals) -> Array:
-    second = np.trace(span.second) * np.eye(3) - span.second + span.rotary
-    return _body(Inertia(span.mass, span.first, second))
+def _blocks(mass: Array, first: Array, second: Array) -> Array:
+    cross = np.tensordot(first, CROSS, axes=1)
+    weight = mass[..., None, None] * np.eye(3)
+    return np.block([[second, cross], [cross.swapaxes(-1, -2), weight]])
 
 
-def _momentum(span: Integrals) -> Array:
+def _span(span: Integrals, designs: tuple[int, ...]) -> Array:
+    mass, first, second, rotary = (
+        by_designs(each, designs) for each in (span.mass, span.first, span.second, span.rotary)
+    )
+    trace = np.trace(second, axis1=-2, axis2=-1)[..., None, None]
+    return _blocks(mass, first, trace * np.eye(3) - second + rotary)
+
+
+def _momentum(span: Integrals, designs: tuple[int, ...]) -> Array:
     """Angular over linear momentum of a span per rate of its amplitudes, about its root, (6, m)."""
-    moments = span.position_shape - span.position_shape.transpose(0, 2, 1)
-    turning = np.stack([moments[:, 1, 2], moments[:, 2, 0], moments[:, 0, 1]])
-    return np.vstack([turning + span.rotary_shape, span.shape])
+    product, rotary, shape = (
+        by_designs(each, designs) for each in (span.position_shape, span.rotary_shape, span.shape)
+    )
+    moments = product - product.swapaxes(-1, -2)
+    turning = np.stack([moments[..., 1, 2], moments[..., 2, 0], moments[..., 0, 1]], axis=-2)
+    return np.concatenate([turning + rotary, shape], axis=-2)
 
 
 def _rotate(rotation: Array, moved: Array) -> Array:
     """Give motions (6, n) in the axes that a rotation leads from."""
-    return np.vstack([rotation.T @ moved[:3], rotation.T @ moved[3:]])
+    back = rotation.swapaxes(-1, -2)
+    return np.concatenate([back @ moved[..., :3, :], back @ moved[..., 3:, :]], axis=-2)
 
 
 def _shift(moved: Array, p: Array) -> Array:
     """Take motions (6, n) of the origin over to a point p."""
-    return np.vstack([moved[:3], moved[3:] - skew_matrix(p) @ moved[:3]])
+    turned = moved[..., :3, :]
+    return np.concatenate([turned, moved[..., 3:, :] - np.tensordot(p, CROSS, axes=1) @ turned], -2)

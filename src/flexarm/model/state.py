@@ -17,12 +17,14 @@ from flexarm.spatial import NO_INERTIA, Expr
 NOT_IN_EQUATIONS = {"name", "notes", "events", "bodies", "start"}  # of an arm
 
 
-def start_state(model: Model) -> tuple[Array, Array]:
+def start_state(model: Model, kind: type = float) -> tuple[Array, Array]:
     """Read the initial coordinates and speeds off the model file, (n,) each.
 
-    Prescribed coordinates are where their motion has them at time 0.
+    Prescribed coordinates are where their motion has them at time 0.  Those of a model that holds
+    many designs are objects.
     """
-    q, v = np.zeros(model.size), np.zeros(model.size)
+    q: Array = np.zeros(model.size, kind)
+    v: Array = np.zeros(model.size, kind)
     base = model.arm.base
     if isinstance(base, FreeBase):
         rotation = model.base_pose.rotation

@@ -12,16 +12,17 @@ from flexarm.engine.varied import Differ
 from flexarm.errors import FlexarmError
 from flexarm.io.designs import ArmDesigns
 from flexarm.io.overrides import change_arm
-from flexarm.links.base import Shapes
-from flexarm.links.span import Span
+from flexarm.model.arm_modes import on_arm_modes
 from flexarm.model.assemble import assemble
 from flexarm.model.build import build
 from flexarm.model.designs.draw import Drawer
-from flexarm.model.designs.links import LinkDesigns, NotTogether
+from flexarm.model.designs.links import LinkDesigns
+from flexarm.model.designs.spans import NotTogether, no_shapes
 from flexarm.model.flexible import Theory
 from flexarm.model.parts import Model, TipRotation
 
 TOGETHER = 256  # designs at most
+MODES_TOGETHER = 1024  # designs at most whose shapes come of the arm's modes, a megabyte each
 FEW = 6  # designs, which are built one by one
 # What may come up where designs are taken together that were not foreseen so.
 UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, NotTogether)
@@ -43,7 +44,7 @@ class ModelDesigns:
         theory = Theory(arm.stiffening, exact=tip_rotation == "cayley", nodes=None)
         made = LinkDesigns(arms)
         self.arms, self._tip_rotation = arms, tip_rotation
-        self.model = assemble(arm, theory, tip_rotation, _no_shapes, made.part)
+        self.model = assemble(arm, theory, tip_rotation, no_shapes, made.part)
         self._draw = Drawer(self.model, arms.count)
         self._matched: dict[int, tuple[Closed, Matched | None]] = {}
 
@@ -66,11 +67,6 @@ class ModelDesigns:
         model: Model = self._draw(k)
         model.__dict__[DRAWN] = (self, k)
         return model
-
-
-def _no_shapes(index: int, span: Span) -> Shapes:
-    """Refuse shapes that are not those of a link by itself."""
-    raise NotTogether
 
 
 def build_designs(
@@ -133,7 +129,15 @@ def designs_together(
         arms = ArmDesigns.of(arm, sets)
     except (*UNFORESEEN, Differ, FlexarmError):
         return []
-    return [] if arms is None else _groups(arms, np.arange(len(sets)), tip_rotation)
+    if arms is None:
+        return []
+    most = MODES_TOGETHER if on_arm_modes(arms.first) else len(sets)
+    pieces = np.split(np.arange(len(sets)), range(most, len(sets), most))
+    return [
+        group
+        for which in pieces
+        for group in _groups(arms if len(pieces) == 1 else arms.some(which), which, tip_rotation)
+    ]
 
 
 def _groups(

@@ -3,52 +3,84 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from pydantic import BaseModel
 
 from flexarm.engine.varied import Varied, by_design
-from flexarm.links.base import Array, Curve, Shape, Shapes
+from flexarm.links.base import Array, Curve, Direction, Shape, Shapes
+from flexarm.links.curves import Combination
 
 Draw = Callable[[int], Any]
 
 
 @dataclass(frozen=True)
 class Stretched:
-    """A curve over a span of another length: its places times a ratio, its values a factor."""
+    """A curve over a span of another length: its places times a ratio."""
 
     curve: Curve
     ratio: float
-    factor: float
 
     def __call__(self, x: Array, nu: int = 0) -> Array:
         """Return the ``nu``-th derivative (0 to 3) at every x."""
-        return self.factor * self.ratio**nu * self.curve(x * self.ratio, nu)
+        return self.ratio**nu * self.curve(x * self.ratio, nu)
 
 
 @dataclass(frozen=True, eq=False)
 class DesignShapes:
-    """Shapes of a link by design: those of the first, stretched."""
+    """Shapes of a link by design: curves over the first design's span, combined and stretched.
+
+    Values are over that span: those of a design's own are at ``x ratio``.
+    """
 
     first: Shapes  # of the first design
+    curves: Shapes  # which they are combined of, over the first design's span
     ratios: Array  # length of the first design's span over that of each, (N,)
-    factors: Array  # of the amplitudes, (N, m)
+    columns: Array  # by design, one combination per shape, (N, curves, m)
     stiffness: Array  # by design, (N, m, m)
+    mass: None = None
+    damping: None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the coordinates."""
         return self.first.names
 
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Give those of the first design."""
+        return self.first.shapes
+
+    @property
+    def edges(self) -> Array:
+        """Give the panels of the first design."""
+        return self.first.edges
+
+    def values(self, direction: Direction, x: Array, nu: int = 0) -> Array:
+        """Evaluate all shapes in one direction, (N, len(x), m)."""
+        return self.curves.values(direction, x, nu) @ self.columns
+
+    def displacement(self, x: Array, nu: int = 0) -> Array:
+        """Displacement columns, (N, len(x), 3, m), or their x-derivative."""
+        return Shapes.displacement(cast(Shapes, self), x, nu)
+
+    def rotation(self, x: Array) -> Array:
+        """First-order section angles per amplitude, (N, len(x), 3, m)."""
+        return Shapes.rotation(cast(Shapes, self), x)
+
     def at(self, k: int) -> Shapes:
         """Give those of a design."""
-        ratio, factors = float(self.ratios[k]), self.factors[k].tolist()
-        shapes = tuple(
-            Shape(shape.name, {d: Stretched(c, ratio, factor) for d, c in shape.curves.items()})
-            for shape, factor in zip(self.first.shapes, factors, strict=True)
-        )
-        return Shapes(shapes, self.first.edges / ratio, self.stiffness[k])
+        ratio, shapes = float(self.ratios[k]), []
+        for shape, column in zip(self.shapes, self.columns[k].T.tolist(), strict=True):
+            weighed = [(c.curves, w) for c, w in zip(self.curves.shapes, column, strict=True) if w]
+            curves: dict[Direction, Curve] = {}
+            for d in shape.curves:
+                used = [(each[d], w) for each, w in weighed if d in each]
+                mixed = Combination(tuple(c for c, _ in used), tuple(w for _, w in used))
+                curves[d] = Stretched(mixed, ratio)
+            shapes.append(Shape(shape.name, curves))
+        return Shapes(tuple(shapes), self.edges / ratio, self.stiffness[k])
 
 
 class Drawer:

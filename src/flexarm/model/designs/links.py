@@ -15,13 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.arm import Arm
-from flexarm.arm.shapes import ArmModes
+from flexarm.arm.shapes import Counted
 from flexarm.engine.varied import Array, Varied, by_design, stacked, varies
 from flexarm.io.designs import ArmDesigns
-from flexarm.links.ends import tip_inertia
 from flexarm.links.span import Span
+from flexarm.model.arm_modes import on_arm_modes
 from flexarm.model.assemble import ShapesOf
+from flexarm.model.designs.arm_modes import arm_mode_designs
 from flexarm.model.designs.draw import DesignShapes, Drawer
+from flexarm.model.designs.spans import NotTogether, Sizes, design_part
 from flexarm.model.flexible import (
     Theory,
     check_amplitudes,
@@ -41,10 +43,6 @@ ELSEWHERE = 1.83  # what properties are changed by, to find powers of them
 PLACES = np.array([0.23, 0.41, 0.62, 0.83, 1.0])  # of a span, at which curves are compared
 
 
-class NotTogether(Exception):
-    """Designs whose parts cannot be put into one."""
-
-
 @dataclass(frozen=True)
 class LinkDesigns:
     """Builds the elastic parts of the links of many designs."""
@@ -53,13 +51,56 @@ class LinkDesigns:
 
     def part(self, arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> Flexible:
         """Build the elastic part of a link, of all designs."""
-        link, count = arm.links[index], self.designs.count
+        link = arm.links[index]
         assert link.section is not None
-        span, ends = Span.of(link.section, link.span), shape_ends(arm, index)
-        number = shape_counts(arm, index)
+        span = Span.of(link.section, link.span)
         sheared = span.has("GAy") or span.has("GAz")
-        if sheared or link.quadratic_shapes or isinstance(link.shapes, ArmModes):
+        if sheared or link.quadratic_shapes:
             raise NotTogether
+        if index in self._own:
+            part = self._on_arm_modes(arm, index, theory, span)
+        else:
+            part = self._alone(arm, index, theory, span)
+        part.__dict__["damping"] = self._damping(arm, index, part)  # of no other one
+        return part
+
+    @cached_property
+    def _own(self) -> list[int]:
+        return on_arm_modes(self.designs.first)
+
+    @cached_property
+    def _shapes(self) -> dict[int, DesignShapes]:
+        """Shapes of links that come of the arm's modes."""
+        return arm_mode_designs(self.designs, self._own, self._sizes, self.part)
+
+    @cached_property
+    def _sizes(self) -> dict[int, Sizes]:
+        found, count = {}, self.designs.count
+        for index in self._own:
+            link = self.designs.arm.links[index]
+            assert link.section is not None
+            span = Span.of(link.section, link.span)
+            found[index] = Sizes.between(span, Drawer(span, count)(0), count)
+        return found
+
+    def _on_arm_modes(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
+        """Build a part on shapes that are found with those of all other links."""
+        choice = arm.links[index].shapes
+        if not isinstance(choice, Counted) or choice.static:
+            raise NotTogether
+        first = Drawer(span, self.designs.count)(0)
+        shapes, more = self._shapes[index], None
+        check_amplitudes(arm, index, shapes.names)
+        if theory.bends(arm.links[index]):
+            more = theory.nodes or chosen_nodes(arm, index, span, shapes.first)
+        elif theory.stiffening:
+            raise NotTogether
+        return design_part(span, first, self._sizes[index], shapes, more)
+
+    def _alone(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
+        """Build a part on shapes that keep their form."""
+        link, count = arm.links[index], self.designs.count
+        ends, number = shape_ends(arm, index), shape_counts(arm, index)
         if ends is not None and Drawer(ends, count).differ:
             raise NotTogether
         first = Drawer(span, count)(0)
@@ -74,21 +115,17 @@ class LinkDesigns:
             return undamped_part(link, theory, span, shapes, more)
 
         key = (link.shapes.model_dump_json(), number, ends, theory, more)
-        part = _scaled(span, first, count, made, key)
-        part.__dict__["damping"] = self._damping(arm, index, part)  # of no other one
-        return part
+        return _scaled(span, first, count, made, key)
 
     def _damping(self, arm: Arm, index: int, part: Flexible) -> Array:
         """Damp a link, each design by itself where they differ in what damps it."""
         link, count = arm.links[index], self.designs.count
         own = [path for path in self.designs.paths if path[:2] == ("links", index)]
-        said = any("damping" in str(step) for path in own for step in path)
-        parts = (part.integrals, part.tip_shape, part.tip_angle, tip_inertia(arm, index))
-        draw = Drawer(part, count)
-        if not link.damped or not (said or Drawer(parts, count).differ):
-            return link_damping(self.designs.first, index, draw(0))
-        rows = [link_damping(self.designs.at(k), index, draw(k)) for k in range(count)]
-        return stacked(np.array(rows))
+        if link.damped and any("damping" in str(step) for path in own for step in path):
+            draw = Drawer(part, count)
+            rows = [link_damping(self.designs.at(k), index, draw(k)) for k in range(count)]
+            return stacked(np.array(rows))
+        return stacked(link_damping(arm, index, part, (count,)))
 
 
 def _scaled(
@@ -126,10 +163,12 @@ def _scaled(
     leaves = powers.raised(list(_leaves(here)), ratios)
     sizes = by_design(leaves[-1], count)
     lengths = _values(span, "length", count)
+    factors = sizes / _sizes(here)
     shapes = DesignShapes(
         here.shapes,
+        here.shapes,
         first.length / lengths,
-        sizes / _sizes(here),
+        factors[:, :, None] * np.eye(factors.shape[1]),
         by_design(_rebuilt(here.integrals, iter(leaves)).stiffness, count),
     )
     return _with(here, span, shapes, leaves)

@@ -5,6 +5,7 @@ a, b, f); its kinetic energy is ``J Om^2/2``.
 """
 
 import casadi as ca
+import numpy as np
 
 from flexarm.links.collocation import Polar
 from flexarm.mechanics.bodies.exact.tangents import Angles, Entire, tangents
@@ -32,13 +33,20 @@ def polar_terms(sections: Polar, d: Expr, rates: Expr, omega: Expr) -> Terms:
         bias -= f.T1 * p * W
         g_a += f.S * B  # p b + W a = x B, p a - W b = x A, 2 T + x T1 = S
         g_b -= f.S * A
-    shapes = [constant(rows.T) for rows in (*sections.bend, sections.twist)]
-    per = shapes[0] @ ca.diag(c_a) + shapes[1] @ ca.diag(c_b) + shapes[2]  # Om per rate, (m, G)
-    heavy = J * turns
-    effort = per @ (J * bias) + shapes[0] @ (heavy * g_a) + shapes[1] @ (heavy * g_b)
-    weighed = t.place @ ca.diag(J)
-    momentum = t.place @ heavy
-    second = ca.triu2symm(ca.triu(weighed @ t.place.T))
-    torque = weighed @ bias + t.rate @ heavy + ca.cross(omega, momentum)
-    modal = ca.triu2symm(ca.triu(per @ ca.diag(J) @ per.T))
-    return turning_terms(second, weighed @ per.T, modal, torque, effort)
+    heavy, pushed = J * turns, J * bias
+    efforts = (c_a * pushed + heavy * g_a, c_b * pushed + heavy * g_b, pushed)
+    per = (c_a, c_b, new.ones(*J.shape))  # Om per rate of the angles and of the twist
+    shapes = (*sections.bend, sections.twist)
+    k, momentum = d.shape[0], t.place @ heavy
+    effort, angular, modal = new(k, 1), new(3, k), new(k, k)
+    for i, rows in enumerate(shapes):
+        effort += constant(rows.T) @ efforts[i]
+        weighed = sections.inertia[:, None] * rows
+        angular += (t.place @ ca.diag(per[i])) @ constant(weighed)
+        for j in range(i, 3):
+            products = np.einsum("gp,gq->pqg", weighed, shapes[j]).reshape(k * k, -1)
+            between = constant(products) @ (per[i] * per[j])
+            modal += ca.reshape(between, k, k).T
+    second = ca.triu2symm(ca.triu(t.place @ ca.diag(J) @ t.place.T))
+    torque = t.place @ pushed + t.rate @ heavy + ca.cross(omega, momentum)
+    return turning_terms(second, angular, ca.triu2symm(ca.triu(modal)), torque, effort)
