@@ -121,6 +121,14 @@ def slopes(
     return np.array(moved).T
 
 
+def asymmetry(equation: Equation, q: Array) -> float:
+    """Compare both triangles of M, by columns of inverse dynamics, over the largest entry."""
+    still = 0 * q
+    columns = [equation.inverse_dynamics(q, still, e) for e in np.eye(len(q))]
+    M = np.array(columns) - equation.inverse_dynamics(q, still, still)
+    return float(np.abs(M - M.T).max() / np.abs(M).max())
+
+
 def operations(symbols: list[ca.SX], expression: Any) -> int:
     """Count the operations of an expression as it is traced."""
     function = ca.Function("counted", symbols, [expression])

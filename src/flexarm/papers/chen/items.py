@@ -31,7 +31,14 @@ from flexarm.papers.base import (
 )
 from flexarm.papers.chen.fall import FALL_ITEMS, PAPER
 from flexarm.papers.chen.offset import OFFSET_ITEM
-from flexarm.papers.chen.ratios import EI, LENGTH, MASS, chordwise_squares, frequency_ratios
+from flexarm.papers.chen.ratios import (
+    EI,
+    LENGTH,
+    MASS,
+    chordwise_squares,
+    frequency_ratios,
+    inertia_coefficients,
+)
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, bounds, changed, tip_deflection
 from flexarm.papers.whole import simulate
@@ -351,5 +358,6 @@ ITEMS = (
          closed(axial_stiffness)),
     *FALL_ITEMS,
     OFFSET_ITEM,
+    Item(PAPER, "symmetry", "eq. 37: inertia coefficients", closed(inertia_coefficients)),
     Item(PAPER, "frequency-ratios", "frequencies over the two ratios", closed(frequency_ratios)),
 )  # fmt: skip

@@ -7,8 +7,8 @@ from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import BeamEnds, beam_roots
 from flexarm.model import build
-from flexarm.papers.base import Check, Figure, Found, Table, curve, decide
-from flexarm.papers.runs import changed, plain_link, slopes
+from flexarm.papers.base import Check, Figure, Found, Limit, Table, compare, curve, decide
+from flexarm.papers.runs import asymmetry, changed, plain_link, slopes
 
 LENGTH, MASS, EI = 7.11, 314.88, 3.8e6  # [m], [kg], [N m^2] of a boom
 # What a link on a spring and a rotor is made of, in powers of kg, m and s; the ratios in theirs.
@@ -63,6 +63,17 @@ def frequency_ratios() -> Found:
         figures=(Figure("First frequency, motor free", "link / joint stiffness EI/(L K) [1]",
                         "omega / sqrt(EI/(m L^3)) [1]", tuple(shown), log_x=True),),
     )  # fmt: skip
+
+
+def inertia_coefficients() -> Found:
+    """Compare inertia coefficients of deflections in joint equations with those the other way."""
+    model = build(changed("chen-two-link"))
+    q = np.random.default_rng(0).uniform(-0.02, 0.02, model.size)
+    off = asymmetry(formulation("recursive-lagrange", model, paper=True), q)
+    says = "the inertia coefficient for the deflection variable in the joint equation is the same "
+    says += "as that for the joint variable in the deflection equation (eq. 37)"
+    return Found((compare(says, off, Limit(high=1e-12), "largest difference, both equations by "
+                          "themselves, of the largest coefficient"),))  # fmt: skip
 
 
 def _ratios(rotor: float, joint: float) -> Array:

@@ -36,7 +36,19 @@ from flexarm.papers.base import (
     search,
     undecidable,
 )
-from flexarm.papers.graves.loads import SYMBOLS, TURNED, christoffel, lumped, transposes
+from flexarm.papers.graves.loads import (
+    BENT_BY,
+    DEFLECTED,
+    EQUATIONS,
+    OBTAIN,
+    SPEEDS,
+    SYMBOLS,
+    TURNED,
+    christoffel,
+    influence,
+    lumped,
+    transposes,
+)
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, column, plain_link, slopes, tip_deflection
 from flexarm.papers.whole import simulate
@@ -55,11 +67,8 @@ SPRINGS: dict[str, Any] = {"soft": SOFT, "hardening": HARDENING}
 STATES = 5  # random ones, at which control is tried
 CHAINS = ("count-2-2-2", "count-3-2-2")  # arms that the paper's own equations are run on
 SLIDER = "chu-example-1"
-OBTAIN = Limit(high=5.0, unit="%")  # of the largest: "may be obtained", some of it approximated
-EQUATIONS, BENT_BY = "equations", "amplitudes, of links of 1 m"
 RIGHT, SEEN, UNSEEN = ("the paper's, nonlinear loads put right", "as stated, J_cm with own modes",
                        "as stated, J_cm without them")  # fmt: skip
-DEFLECTED = {"5 mm": 0.005, "none": 0.0, "1 cm": 0.01, "5 cm": 0.05, "10 cm": 0.1}  # deviations
 OBTAINED = Grid((ways(EQUATIONS, "complete", RIGHT, SEEN, UNSEEN), ways(BENT_BY, *DEFLECTED)),
                 ((EQUATIONS, BENT_BY),))  # fmt: skip
 WHAT = ("inertia matrix", "nonlinear torques", "loads")
@@ -412,6 +421,7 @@ ITEMS = (
     Item(PAPER, "cantilever", "frequencies of a cantilever", closed(cantilever)),
     Item(PAPER, "shuttle-arm", "a Shuttle-like arm on a free base", closed(shuttle)),
     Item(PAPER, "compensation", "inertia matrix and nonlinear torques", compensation, OBTAINED),
+    Item(PAPER, "jacobian", "velocities and loads by influence coefficients", influence, SPEEDS),
     Item(PAPER, "transposes", "rotations of tips, eqs. 3 and 5", transposes, TURNED),
     Item(PAPER, "christoffel", "cost of the nonlinear loads", christoffel, SYMBOLS),
     Item(PAPER, "rotation-limit", "modes without stiffening at high rates", closed(rotation_limit)),

@@ -4,11 +4,11 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
+from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence, Walk
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked
-from flexarm.model import Model, build
+from flexarm.model import Model, TipRotation, build
 from flexarm.papers.base import Found, Limit, Table, search
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, operations
@@ -20,6 +20,10 @@ TURNED = Grid((ways(ANGLE, *ANGLES),))
 MANY = ("8", "4", "16")  # of each link: "many flexible modes"
 SYMBOLS = Grid((ways(EQUATIONS, "complete", PRINTED), ways(MODES, *MANY)), ((EQUATIONS, MODES),))
 CLOSE = Limit(high=2.0, unit="%")  # "very close to one", "approximated"
+BENT_BY = "amplitudes, of links of 1 m"
+DEFLECTED = {"5 mm": 0.005, "none": 0.0, "1 cm": 0.01, "5 cm": 0.05, "10 cm": 0.1}  # deviations
+SPEEDS = Grid((SYMBOLS.choices[0], ways(BENT_BY, *DEFLECTED)), ((EQUATIONS, BENT_BY),))
+OBTAIN = Limit(high=5.0, unit="%")  # of the largest: "may be obtained", some of it approximated
 OVERWHELMING = Limit(low=10.0, unit="times")
 
 
@@ -43,6 +47,37 @@ def transposes(scope: Scope) -> Found:
         "% from 0.14 rad on. That one follows from the other, 'since the determinant is very close "
         "to one', is no reason: a shear has the determinant 1, and its transpose is no inverse.",
     )  # fmt: skip
+
+
+def influence(scope: Scope) -> Found:
+    """Compare influence coefficients with derivatives of the place of the tip."""
+    return Found(
+        (
+            search("velocities of any point are the Jacobian times speeds of joints and modes (eqs. "
+                   "7-12), and its transpose makes equivalent loads of forces (eq. 13)",
+                   SPEEDS.readings(scope), _influence, OBTAIN,
+                   "error of the tip's Jacobian, of the largest entry"),
+        ),
+        because="Loads are right as far as velocities are: both are one virtual work (eq. 14).  A "
+        "tip that turns by 1 + skew (eq. 3) moves what is beyond by psi_r x R with R as it was "
+        "before it turned, not as it is.",
+    )  # fmt: skip
+
+
+def _influence(reading: Reading) -> float:
+    """Find the error of the tip's Jacobian at a random state, by tips as they are or eq. 3 [%]."""
+    tips: TipRotation = "first-order" if reading[EQUATIONS] == PRINTED else "cayley"
+    model = build(changed("count-3-2-2"), stiffening=False, tip_rotation=tips)
+    q = ca.SX.sym("q", model.size)
+    walk = Walk(model, q, ca.SX(model.size, 1), ca.SX(3, 1))
+    for part, frame in zip(model.links, frames(model, q), strict=True):
+        walk.cross_joint(part, frame)
+        walk.cross_link(part, frame, ca.SX(6, 1))
+    both = ca.Function("both", [q], [walk.jacobian()[:3, :], ca.jacobian(walk.point, q)])
+    size = np.array([DEFLECTED[reading[BENT_BY]] if "." in x else 1.0 for x in model.names])
+    at = size * np.random.default_rng(0).standard_normal(model.size)
+    ours, exact = (np.asarray(each.full()) for each in both(at))
+    return 100 * float(np.abs(ours - exact).max() / np.abs(exact).max())
 
 
 def turned(angle: float) -> Array:

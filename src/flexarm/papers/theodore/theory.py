@@ -188,6 +188,9 @@ def ranks(scope: Scope) -> Found:
                    _semidefinite, Limit(low=-1e-9),
                    "least eigenvalue, of H, of its symmetric part or of M_ff^-1 H, over the "
                    "largest"),
+            search("M_ff is symmetric and positive definite", RANKS.readings(scope),
+                   lambda x: _least(_coupling(x)[3], SIGNS), Limit(low=0.0),
+                   "least eigenvalue over the largest"),
             search("M_rr - M_rf M_ff^-1 M_rf^T is symmetric and positive definite",
                    RANKS.readings(scope), lambda x: _least(_coupling(x)[2], SIGNS),
                    Limit(low=0.0), "least eigenvalue over the largest"),
