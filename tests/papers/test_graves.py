@@ -11,11 +11,10 @@ from flexarm.papers.graves.items import (
     LENGTH,
     bent,
     cantilever,
-    compensation,
     rotation_limit,
     shuttle,
 )
-from flexarm.papers.graves.loads import lumped
+from flexarm.papers.graves.loads import compensation, lumped
 from flexarm.papers.readings import Scope
 from flexarm.papers.runs import changed
 

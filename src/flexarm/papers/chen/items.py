@@ -40,8 +40,7 @@ from flexarm.papers.chen.ratios import (
     inertia_coefficients,
 )
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
-from flexarm.papers.runs import apart, bounds, changed, tip_deflection
-from flexarm.papers.whole import simulate
+from flexarm.papers.runs import apart, bounds, changed, simulate, tip_deflection
 from flexarm.runs.run import Run
 
 EA = 2.84e7  # [N]
@@ -116,8 +115,7 @@ def _gap(reading: Reading, *runs: Run) -> float:
 
 def _once(reading: Reading, **other: str) -> Reading:
     """Take the reading of the run, however it is shown."""
-    taken = dict(reading.taken) | {SHOWN: "from the start on"} | other
-    return Reading(tuple(taken.items())).without(SEEN)
+    return reading.taking({SHOWN: "from the start on"} | other).without(SEEN)
 
 
 def _pair(rate: float, reading: Reading) -> tuple[Run, Run]:

@@ -139,9 +139,7 @@ def _found(example: int, readings: list[Reading]) -> dict[Reading, tuple[Run, Ru
 
 
 def _moved(example: int, reading: Reading) -> Reading:
-    first = Reading(tuple((each.name, next(iter(each.ways))) for each in GRIDS[example].choices))
-    taken = dict(first.taken) | dict(reading.taken) | {MEASURE: RMS}
-    return Reading(tuple(sorted(taken.items())))
+    return GRIDS[example].first.taking(dict(reading.taken) | {MEASURE: RMS})
 
 
 def history(run: Run, what: str, place: float = 1.0) -> Array:

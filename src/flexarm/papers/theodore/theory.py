@@ -46,7 +46,7 @@ STILL = 0.1  # [1/s], growth that counts as none: undamped links grow a little b
 
 def lemma(scope: Scope) -> Found:
     """Decide the lemma, for stiffness that is overestimated alike everywhere and otherwise."""
-    first = SUFFICIENT.readings(Scope())[0]
+    first = SUFFICIENT.first
     found, motion = _along(first), _move(first[DAMPING])
     limits = overestimates(equation_of(next(iter(DIRECTION.ways))), motion.path.at(1.0))
     bound = float(found.bound[-1])
