@@ -245,22 +245,14 @@ def _own_frequency() -> float:
 def critical_speed(scope: Scope) -> Found:
     """Find the speed from which the unstiffened link is unstable, and what stiffens it."""
 
-    def lowest_square(rate: float) -> float:
-        values = np.square(_eigenvalues(rate, stiffening=False))
-        return float(-values.real.max())
+    def least(rate: float, stiffening: bool = False) -> float:
+        return -float(np.square(_eigenvalues(rate, stiffening=stiffening)).real.max())
 
-    speed = float(brentq(lowest_square, 10.0, 80.0, xtol=1e-9))
-    own = _own_frequency()
-    grid = np.linspace(0.0, 80.0, 33)
-    curves = [
-        curve(
-            "with stiffening" if s else "without stiffening",
-            grid,
-            [-float(np.square(_eigenvalues(x, stiffening=s)).real.max()) for x in grid],
-        )
-        for s in (True, False)
-    ]
-    marked = [-float(np.square(_eigenvalues(x, stiffening=False)).real.max()) for x in (10.0, 80.0)]
+    speed, own = float(brentq(least, 10.0, 80.0, xtol=1e-9)), _own_frequency()
+    rates = np.linspace(0.0, 80.0, 33)
+    curves = [curve(f"with{'' if s else 'out'} stiffening", rates, [least(x, s) for x in rates])
+              for s in (True, False)]  # fmt: skip
+    marked = [least(10.0), least(80.0)]
     curves.append(curve("speeds of Fig. 2", [10.0, 80.0], marked, points=True))
     statements = (
         compare("stable at 10 rad/s, divergent at 80 rad/s without stiffening", speed,
@@ -333,18 +325,11 @@ def axial_stiffness() -> Found:
 
 @cache
 def _stretch(rate: float, stiffness: float) -> float:
-    arm = changed(
-        "chen-rotating-link",
-        {
-            "links.1.joint": {"kind": "revolute"},
-            "links.1.section.EA": stiffness,
-            "links.1.shapes.stretch": 3,
-        },
-    )
-    state = equilibrium(arm, speeds={"joint1": rate}).point.q
-    model = build(arm)
-    part = model.links[0]
-    return float(tip_section(model, part, ca.DM(state)).position[0]) - LENGTH
+    values = {"links.1.joint": {"kind": "revolute"}, "links.1.section.EA": stiffness,
+              "links.1.shapes.stretch": 3}  # fmt: skip
+    arm = changed("chen-rotating-link", values)
+    state, model = equilibrium(arm, speeds={"joint1": rate}).point.q, build(arm)
+    return float(tip_section(model, model.links[0], ca.DM(state)).position[0]) - LENGTH
 
 
 ITEMS = (

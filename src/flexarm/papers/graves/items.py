@@ -6,7 +6,7 @@ number is what they imply.
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -225,7 +225,23 @@ def rotation_limit() -> Found:
                "by the equations of the paper, whose inertias (eq. 25) do not vary, nothing grows; "
                f"the largest deflection is {max(steady):.2f} of the length"),
     )  # fmt: skip
-    return Found(statements, tables=(_spin_table(ends), _bend_table(bends)), checks=checks)
+    head = ["rate [rad/s]"]
+    for name in SPUN:
+        head += [f"{name}: largest deflection [m]", "growth [1/s]", "run"]
+    spun = tuple(
+        (f"{rate:g}",
+         *(cell for x in found.values() for cell in (f"{x.most:.3g}", f"{x.growth:.4g}", x.status)))
+        for rate, found in ends.items()
+    )  # fmt: skip
+    forced = tuple((f"{x.force:.4g}", f"{x.exact:.3g}", f"{x.modes:.3g}", f"{100 * x.error:.3g}")
+                   for x in bends)  # fmt: skip
+    tables = (
+        Table(f"A link of {LENGTH:g} m spun up in 1 s; the paper: unstable at high rates",
+              tuple(head), spun),
+        Table("The link clamped and bent, deflections of its length; the paper: valid for small",
+              ("tip force [N]", "exact", "by modes", "error [%]"), forced),
+    )  # fmt: skip
+    return Found(statements, tables=tables, checks=checks)
 
 
 class Spun(NamedTuple):
@@ -297,30 +313,6 @@ def _tip_compliance() -> float:
     assert elastic is not None  # the boom is flexible
     tip = elastic.shapes.values("y", np.array([LENGTH]))[0]
     return float(tip @ np.linalg.solve(_stiffness(model), tip))
-
-
-def _spin_table(ends: Mapping[float, Mapping[str, Spun]]) -> Table:
-    head = ["rate [rad/s]"]
-    for name in SPUN:
-        head += [f"{name}: largest deflection [m]", "growth [1/s]", "run"]
-    rows = tuple(
-        (f"{rate:g}",
-         *(cell for x in found.values() for cell in (f"{x.most:.3g}", f"{x.growth:.4g}", x.status)))
-        for rate, found in ends.items()
-    )  # fmt: skip
-    title = f"A link of {LENGTH:g} m spun up in 1 s; the paper: unstable at high rates"
-    return Table(title, tuple(head), rows)
-
-
-def _bend_table(bends: Sequence[Bent]) -> Table:
-    head = ("tip force [N]", "exact deflection [m]", "by modes [m]", "exact, of the length",
-            "error [%]")  # fmt: skip
-    rows = tuple(
-        (f"{x.force:.4g}", f"{x.exact * LENGTH:.4g}", f"{x.modes * LENGTH:.4g}",
-         f"{x.exact:.3g}", f"{100 * x.error:.3g}")
-        for x in bends
-    )  # fmt: skip
-    return Table("The link clamped and bent; the paper: valid for small deflections", head, rows)
 
 
 ITEMS = (
