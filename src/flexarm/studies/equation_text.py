@@ -81,7 +81,7 @@ def as_latex_document(
     FlexarmError
         If there are no such letters, or they have no name for a coordinate.
     """
-    if letters not in OTHERS:
+    if not isinstance(letters, str) or letters not in OTHERS:
         raise refused("letters", letters, f"one of {', '.join(OTHERS)}")
     coordinates = equations.generators[: len(equations.names)]
     symbols = [
