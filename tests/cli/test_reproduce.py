@@ -99,5 +99,5 @@ def test_a_run_that_is_stopped_decides_nothing(
 def test_every_motion_of_the_papers_is_whole() -> None:
     folder = Path(papers.__file__).parent
     for file in folder.rglob("*.py"):
-        if file.name != "whole.py":
+        if file.name != "runs.py":
             assert "integrate.simulate import" not in file.read_text("utf-8"), file

@@ -11,11 +11,10 @@ from flexarm.papers.graves.items import (
     LENGTH,
     bent,
     cantilever,
-    compensation,
     rotation_limit,
     shuttle,
 )
-from flexarm.papers.graves.loads import lumped
+from flexarm.papers.graves.loads import compensation, influence, lumped
 from flexarm.papers.readings import Scope
 from flexarm.papers.runs import changed
 
@@ -93,3 +92,12 @@ def test_one_run_has_free_base_file_modes_hardening_spring_and_tip_force() -> No
     assert all_hold(found)
     assert len(found.statements) == 5
     assert [row[1] for row in found.tables[0].rows] == ["finished"] * 4
+
+
+def test_influence_coefficients_of_eq_3_err_as_the_deflection() -> None:
+    found = influence(Scope()).statements[0]
+    values = {tuple(way for _, way in each.reading.taken): each.value for each in found.tried}
+    assert max(x for (equations, _), x in values.items() if equations == "complete") < 1e-10
+    assert values["the paper's", "none"] < 1e-10
+    small, large = (values["the paper's", x] for x in ("5 mm", "1 cm"))
+    assert large / small == pytest.approx(2.0, rel=0.1)

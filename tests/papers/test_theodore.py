@@ -132,3 +132,12 @@ def test_frequencies_of_link_3_begin_as_those_of_the_link_alone_with_its_payload
     alone = 175.6187 * 2 * np.pi
     assert found.rates[0, found.of(3, 1)] == pytest.approx(alone, rel=0.06)
     assert found.rates.shape == (len(TIMES), 4)
+
+
+@pytest.mark.campaign
+def test_modes_that_see_the_payload_have_the_exact_frequency() -> None:
+    more = statement(ease(Scope()), "mass conditions")
+    # of a clamped link with a payload they are exact: what is left is the error of ten elements
+    held = [each for each in more.tried if each.reading["clamped with"] == "the payload"]
+    assert len(held) == 3
+    assert max(each.value for each in held) < 1e-3

@@ -12,6 +12,7 @@ import pytest
 
 import flexarm
 from flexarm.cli import main
+from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.model import Model, build
 from flexarm.studies.closed_forms.equations import Equations, closed_form
@@ -108,6 +109,28 @@ def test_the_document_has_values_where_they_are_asked_for(tmp_path: Path) -> Non
     assert r"\section*{Korayem \& Shafei two-link arm}" in plain
     for one, other in ("{}", ("\\bigl", "\\bigr"), ("\\begin", "\\end")):
         assert plain.count(one) == plain.count(other)
+
+
+def test_nodes_of_elements_have_the_letters_of_the_papers_that_have_elements() -> None:
+    equations = closed_form(build(flexarm.sample("chu-example-2"), stiffening=False), named=True)
+    theirs = as_latex_document(equations, letters="chu")
+    # nodes 2 and 3 of link 2, deflection and slope each; those of node 1 are clamped
+    assert r"p_{2},\ u_{(2)3},\ u_{(2)4},\ u_{(2)5},\ u_{(2)6})^T" in theirs
+    assert r"u_{(2)6} &\quad \text{link2.node2.slope\_y}" in theirs
+    text = as_latex_document(equations, letters="theodore")
+    assert r"\phi^{v_{2}}_{3} &\quad \text{link2.node2.slope\_y}" in text
+    assert r"\dot \delta^{v_{1}}_{2}" in text
+    for each in (theirs, text):
+        assert r"\delta_{1" not in each
+        assert r"\xi_{1" not in each
+
+
+def test_letters_that_no_paper_has_are_refused() -> None:
+    equations = closed_form(build(flexarm.sample("korayem-two-link"), stiffening=False))
+    with pytest.raises(FlexarmError, match="letters: must be one of korayem, theodore, chu, got"):
+        as_latex_document(equations, letters="foo")
+    with pytest.raises(FlexarmError, match=r"chu has none for link1\.y1: its links are planar"):
+        as_latex_document(equations, letters="chu")
 
 
 @pytest.mark.few(1)

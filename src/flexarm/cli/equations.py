@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--numbers", action="store_true", help="with --latex, list the values of its symbols"
     )
     parser.add_argument(
-        "--letters", choices=("korayem", "theodore"),
-        help="with --latex, whose: delta and phi (default), or xi and psi",
+        "--letters", choices=("korayem", "theodore", "chu"),
+        help="with --latex, whose: delta and phi (default), xi and psi, or u at nodes",
     )  # fmt: skip
     add_options(parser, "--stiffening", "--tip-rotation", "--nodes")
     parser.add_argument("--out", type=file_path, metavar="FILE", help="write it to a file")

@@ -40,6 +40,10 @@ class Reading:
         """Name all that is read."""
         return ", ".join(f"{name}: {way}" for name, way in self.taken) or "as printed"
 
+    def taking(self, ways: Mapping[str, str]) -> "Reading":
+        """Read some choices in other ways, or more of them."""
+        return Reading(tuple((dict(self.taken) | dict(ways)).items()))
+
     def without(self, *names: str) -> "Reading":
         """Leave some choices open, such as those that change no run."""
         return Reading(tuple(pair for pair in self.taken if pair[0] not in names))
@@ -78,6 +82,11 @@ class Grid:
             for row in product(*lists):
                 found[Reading(tuple(zip((name for name, _ in tried), row, strict=True)))] = None
         return list(found)
+
+    @property
+    def first(self) -> Reading:
+        """The first reading: everything as in the sample."""
+        return Reading(tuple((each.name, next(iter(each.ways))) for each in self.choices))
 
     def changes(self, reading: Reading) -> dict[str, Any]:
         """Give the values of the model file that a reading changes."""

@@ -1,7 +1,8 @@
 """Arms of the papers with some values changed, histories of their runs, and operations."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -9,11 +10,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from flexarm.arm import Arm
 from flexarm.formulations.equation import Equation
+from flexarm.integrate.simulate import simulate as simulate_as_far_as
 from flexarm.io.overrides import Change, change_arm, load_changed
 from flexarm.links.base import Array
 from flexarm.runs.run import Run
 from flexarm.samples import sample_path
 
+P = ParamSpec("P")
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -38,6 +41,22 @@ def plain_link(
         "links.1.shapes": shapes,
     }
     return change_arm(changed("chen-rotating-link"), values | more)
+
+
+def _whole(simulated: Callable[P, Run]) -> Callable[P, Run]:
+    """Simulate whole or not at all: what someone stopped decides no statement."""
+
+    @wraps(simulated)
+    def whole(*args: P.args, **options: P.kwargs) -> Run:
+        run = simulated(*args, **options)
+        if run.status == "interrupted":
+            raise KeyboardInterrupt(run.reason)
+        return run
+
+    return whole
+
+
+simulate = _whole(simulate_as_far_as)
 
 
 def completed(
@@ -77,6 +96,11 @@ def discord(one: Array, other: Array) -> float:
     angle this angle; spreads differ by no more than it.
     """
     return rms(one - other) / float(np.std(other))
+
+
+def difference(one: Array, other: Array) -> float:
+    """Measure how far two arrays are apart: largest difference over the other's largest entry."""
+    return float(np.abs(one - other).max() / np.abs(other).max())
 
 
 def farthest(one: Array, other: Array) -> float:
@@ -119,6 +143,14 @@ def slopes(
 
     moved = [(force(q + step * e) - force(q - step * e)) / (2 * step) for e in np.eye(len(q))]
     return np.array(moved).T
+
+
+def asymmetry(equation: Equation, q: Array) -> float:
+    """Compare both triangles of M, by columns of inverse dynamics, over the largest entry."""
+    still = 0 * q
+    columns = [equation.inverse_dynamics(q, still, e) for e in np.eye(len(q))]
+    M = np.array(columns) - equation.inverse_dynamics(q, still, still)
+    return difference(M.T, M)
 
 
 def operations(symbols: list[ca.SX], expression: Any) -> int:

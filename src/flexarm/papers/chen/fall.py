@@ -109,9 +109,7 @@ def _key(reading: Reading) -> Reading:
 
 
 def _arm(elastic: bool, key: Reading) -> Arm:
-    first = {each.name: next(iter(each.ways)) for each in GRID.choices}
-    changes = GRID.changes(Reading(tuple((first | dict(key.taken)).items())))
-    return change_arm(changed(ARMS[elastic]), changes)
+    return change_arm(changed(ARMS[elastic]), GRID.changes(GRID.first.taking(dict(key.taken))))
 
 
 @cache
@@ -163,8 +161,7 @@ def out_of_plane(reading: Reading) -> float:
 
 def _moved(reading: Reading) -> Reading:
     """Take the reading of which the motion is, whatever is looked at."""
-    first = {LASTING: next(iter(DURATIONS)), PLANE: ACROSS}
-    return Reading(tuple((name, first.get(name, way)) for name, way in reading.taken))
+    return reading.taking({LASTING: next(iter(DURATIONS)), PLANE: ACROSS})
 
 
 def _seen(what: str, reading: Reading) -> str:
@@ -243,7 +240,7 @@ def deformation(name: str, scope: Scope) -> Found:
 
 def _checks() -> tuple[Check, ...]:
     """Look at the weight that winds the springs up: 4 and 1 times m g L/2 over the stiffness."""
-    at_rest = named(True, _key(GRID.readings(Scope())[0]))
+    at_rest = named(True, _key(GRID.first))
     wound = [at_rest[f"joint{k}.motor"] - at_rest[f"joint{k}"] for k in BOTH]
     half = 314.88 * 9.81 * 7.11 / 2 / 1.33e6
     return (

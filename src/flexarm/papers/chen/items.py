@@ -31,10 +31,16 @@ from flexarm.papers.base import (
 )
 from flexarm.papers.chen.fall import FALL_ITEMS, PAPER
 from flexarm.papers.chen.offset import OFFSET_ITEM
-from flexarm.papers.chen.ratios import EI, LENGTH, MASS, chordwise_squares, frequency_ratios
+from flexarm.papers.chen.ratios import (
+    EI,
+    LENGTH,
+    MASS,
+    chordwise_squares,
+    frequency_ratios,
+    inertia_coefficients,
+)
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
-from flexarm.papers.runs import apart, bounds, changed, tip_deflection
-from flexarm.papers.whole import simulate
+from flexarm.papers.runs import apart, bounds, changed, simulate, tip_deflection
 from flexarm.runs.run import Run
 
 EA = 2.84e7  # [N]
@@ -109,8 +115,7 @@ def _gap(reading: Reading, *runs: Run) -> float:
 
 def _once(reading: Reading, **other: str) -> Reading:
     """Take the reading of the run, however it is shown."""
-    taken = dict(reading.taken) | {SHOWN: "from the start on"} | other
-    return Reading(tuple(taken.items())).without(SEEN)
+    return reading.taking({SHOWN: "from the start on"} | other).without(SEEN)
 
 
 def _pair(rate: float, reading: Reading) -> tuple[Run, Run]:
@@ -240,22 +245,14 @@ def _own_frequency() -> float:
 def critical_speed(scope: Scope) -> Found:
     """Find the speed from which the unstiffened link is unstable, and what stiffens it."""
 
-    def lowest_square(rate: float) -> float:
-        values = np.square(_eigenvalues(rate, stiffening=False))
-        return float(-values.real.max())
+    def least(rate: float, stiffening: bool = False) -> float:
+        return -float(np.square(_eigenvalues(rate, stiffening=stiffening)).real.max())
 
-    speed = float(brentq(lowest_square, 10.0, 80.0, xtol=1e-9))
-    own = _own_frequency()
-    grid = np.linspace(0.0, 80.0, 33)
-    curves = [
-        curve(
-            "with stiffening" if s else "without stiffening",
-            grid,
-            [-float(np.square(_eigenvalues(x, stiffening=s)).real.max()) for x in grid],
-        )
-        for s in (True, False)
-    ]
-    marked = [-float(np.square(_eigenvalues(x, stiffening=False)).real.max()) for x in (10.0, 80.0)]
+    speed, own = float(brentq(least, 10.0, 80.0, xtol=1e-9)), _own_frequency()
+    rates = np.linspace(0.0, 80.0, 33)
+    curves = [curve(f"with{'' if s else 'out'} stiffening", rates, [least(x, s) for x in rates])
+              for s in (True, False)]  # fmt: skip
+    marked = [least(10.0), least(80.0)]
     curves.append(curve("speeds of Fig. 2", [10.0, 80.0], marked, points=True))
     statements = (
         compare("stable at 10 rad/s, divergent at 80 rad/s without stiffening", speed,
@@ -328,18 +325,11 @@ def axial_stiffness() -> Found:
 
 @cache
 def _stretch(rate: float, stiffness: float) -> float:
-    arm = changed(
-        "chen-rotating-link",
-        {
-            "links.1.joint": {"kind": "revolute"},
-            "links.1.section.EA": stiffness,
-            "links.1.shapes.stretch": 3,
-        },
-    )
-    state = equilibrium(arm, speeds={"joint1": rate}).point.q
-    model = build(arm)
-    part = model.links[0]
-    return float(tip_section(model, part, ca.DM(state)).position[0]) - LENGTH
+    values = {"links.1.joint": {"kind": "revolute"}, "links.1.section.EA": stiffness,
+              "links.1.shapes.stretch": 3}  # fmt: skip
+    arm = changed("chen-rotating-link", values)
+    state, model = equilibrium(arm, speeds={"joint1": rate}).point.q, build(arm)
+    return float(tip_section(model, model.links[0], ca.DM(state)).position[0]) - LENGTH
 
 
 ITEMS = (
@@ -351,5 +341,6 @@ ITEMS = (
          closed(axial_stiffness)),
     *FALL_ITEMS,
     OFFSET_ITEM,
+    Item(PAPER, "symmetry", "eq. 37: inertia coefficients", closed(inertia_coefficients)),
     Item(PAPER, "frequency-ratios", "frequencies over the two ratios", closed(frequency_ratios)),
 )  # fmt: skip

@@ -7,8 +7,7 @@ import numpy as np
 from flexarm.papers.base import Found, Item, Limit, search, undecidable
 from flexarm.papers.chen import fall
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import apart, changed
-from flexarm.papers.whole import simulate
+from flexarm.papers.runs import apart, changed, simulate
 from flexarm.runs.run import Run
 
 TWISTED = Limit(low=1.0, unit="mrad")  # "will perform torsion"
@@ -65,10 +64,8 @@ def _stiff_in_torsion() -> Run:
 
 def _without_torsion(reading: Reading) -> float:
     """Measure how torsion changes the flapwise deformation of link 2's tip, of the range [%]."""
-    first = fall.GRID.readings(Scope())[0]
-    taken = dict(first.taken) | {fall.START: fall.STRAIGHT}
-    full = Reading(tuple(taken.items()))
-    axis = "z" if reading[fall.PLANE] == first[fall.PLANE] else "y"
+    full = fall.GRID.first.taking({fall.START: fall.STRAIGHT})
+    axis = "z" if reading[fall.PLANE] == full[fall.PLANE] else "y"
     with_ = fall.pairs(axis, [full])[full]
     return 100 * apart(fall.quantity(_stiff_in_torsion(), axis)[: len(with_.t)], with_.rigid)
 

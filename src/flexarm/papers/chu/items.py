@@ -32,6 +32,7 @@ CLOSE = Limit(high=20.0, unit="%")  # "close resemblance", "closely match"; a fl
 SECOND_NODE = 0.4  # of the link's length: the far node of element 2 of 5
 RMS, LARGEST = "rms over the spread", "largest over half the range"
 DAMPING, INPUTS, MEASURE = "damping of the links", "inputs begin, switch, end", "difference"
+MATERIAL, THICKNESS = "material", "thickness, area as given"
 HUB = "links.2.joint.hub.outboard.inertia"
 
 
@@ -70,18 +71,18 @@ GRIDS = {
     ), TOGETHER),
     2: Grid((
         *_shared((1, 2)),
-        Choice("material", {
+        Choice(MATERIAL, {
             name: {f"links.{k}.section.material": {"E": E, "density": density} for k in (1, 2)}
             for name, E, density in (("steel", 200e9, 7850.0), ("aluminium", 70e9, 2700.0))
         }),
-        Choice("thickness, area as given", {
+        Choice(THICKNESS, {
             f"{1e3 * x:g} mm": {
                 f"links.{k}.section.shape": {"kind": "rectangle", "width": x, "height": 3e-5 / x}
                 for k in (1, 2)
             }
             for x in (1e-3, 5e-4, 2e-3)
         }),
-    ), TOGETHER),
+    ), (*TOGETHER, (DAMPING, MATERIAL, THICKNESS))),
 }  # fmt: skip
 # What the paper lists as parameters of example 1: these are changed, and are no readings.
 PARAMETERS: dict[str, dict[str, Any]] = {
@@ -139,9 +140,7 @@ def _found(example: int, readings: list[Reading]) -> dict[Reading, tuple[Run, Ru
 
 
 def _moved(example: int, reading: Reading) -> Reading:
-    first = Reading(tuple((each.name, next(iter(each.ways))) for each in GRIDS[example].choices))
-    taken = dict(first.taken) | dict(reading.taken) | {MEASURE: RMS}
-    return Reading(tuple(sorted(taken.items())))
+    return GRIDS[example].first.taking(dict(reading.taken) | {MEASURE: RMS})
 
 
 def history(run: Run, what: str, place: float = 1.0) -> Array:

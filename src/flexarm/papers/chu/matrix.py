@@ -23,7 +23,7 @@ from flexarm.mechanics.sections import picked
 from flexarm.model import Model, build
 from flexarm.papers.base import Check, Found, Item, Limit, Table, compare, decide, search
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import changed, operations, slopes
+from flexarm.papers.runs import changed, difference, operations, slopes
 
 PAPER = "chu"
 ARMS = {1: "chu-example-1", 2: "chu-example-2"}
@@ -158,7 +158,7 @@ def _apart(reading: Reading) -> float:
     q = np.random.default_rng(0).uniform(-0.02, 0.02, model.size)
     ours = ElementJacobian(model, paper=reading[WEIGHED] == CENTRES)
     one, other = (Equation.of(x).mass_matrix(q) for x in (ours, Composite(model)))
-    return 100 * float(np.abs(one - other).max() / np.abs(other).max())
+    return 100 * difference(one, other)
 
 
 def deficiency(scope: Scope) -> Found:
@@ -172,8 +172,7 @@ def deficiency(scope: Scope) -> Found:
     falls = [_least_eigenvalue(n) for n in (2, 3, 4)]
     factors = [a / b for a, b in pairwise(falls)]
     most = next(n - 1 for n in range(2, MANY + 2) if n > MANY or _refusal({SHAPES: n}))
-    full = _rigid_rows(sections=True)
-    gap = float(np.abs(_joint_rows(2, sections=True) - full).max() / np.abs(full).max())
+    gap = difference(_joint_rows(2, sections=True), _rigid_rows(sections=True))
     statement = compare("the mass and all the moment of inertia of all elements are taken into "
                         "account", 100 * gap, Limit(high=1.0, unit="%"),
                         "error of M's joint rows, of the largest")  # fmt: skip
@@ -212,14 +211,12 @@ def table_1(scope: Scope) -> Found:
     counts = (1, 2, 4, 8)
     full, thin = (_rigid_rows(sections=x) for x in (True, False))
     blocks = {n: (_joint_rows(n, sections=False), _joint_rows(n, sections=True)) for n in counts}
-    size = np.abs(full).max()
-    gaps = [float(np.abs(own - full).max() / size) for _, own in blocks.values()]
-    left_out = [float(np.abs(old - full).max() / size) for old, _ in blocks.values()]
-    rods = max(float(np.abs(old - thin).max() / size) for old, _ in blocks.values())
+    gaps = [difference(own, full) for _, own in blocks.values()]
+    left_out = [difference(old, full) for old, _ in blocks.values()]
+    rods = max(difference(old, thin) for old, _ in blocks.values())
     listed = ", ".join(map(str, counts))
     hybrid = build(changed(ARMS[1]))
-    both = [matrices(hybrid, paper)[0][:2, :2] for paper in (True, False)]
-    apart = float(np.abs(both[0] - both[1]).max() / np.abs(both[1]).max())
+    apart = difference(*(matrices(hybrid, paper)[0][:2, :2] for paper in (True, False)))
     statements = (
         decide("the global mass matrices for a flexible robot and a rigid robot are similar: that "
                "of the rigid robot is left when the elastic parts are eliminated",

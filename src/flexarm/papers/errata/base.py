@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-import numpy as np
-
 from flexarm.links.base import Array
+from flexarm.papers.runs import difference
 
 STATES = 5  # random ones
 
@@ -46,6 +45,6 @@ def measured(erratum: Erratum) -> str:
 
 def wrong_by(pairs: Sequence[tuple[Array, ...]], what: str) -> str:
     """Say by how much something is wrong: largest entry of the difference over the largest."""
-    off = [100 * np.abs(bad - good).max() / np.abs(good).max() for bad, good in pairs]
+    off = [100 * difference(bad, good) for bad, good in pairs]
     low, high = (f"{x:.2g}" if x < 100 else f"{x:.0f}" for x in (min(off), max(off)))
     return f"{what} wrong by {low} %" if low == high else f"{what} wrong by {low} to {high} %"

@@ -14,8 +14,7 @@ from flexarm.model import build
 from flexarm.papers.chen.fall import BOTH
 from flexarm.papers.chen.ratios import LENGTH, MASS, chordwise_squares
 from flexarm.papers.errata.base import wrong_by
-from flexarm.papers.graves.items import BENT_BY, EQUATIONS, RIGHT, obtained
-from flexarm.papers.graves.loads import turned
+from flexarm.papers.graves.loads import BENT_BY, EQUATIONS, RIGHT, obtained, turned
 from flexarm.papers.readings import Reading
 from flexarm.papers.runs import changed
 

@@ -10,12 +10,12 @@ from flexarm.formulations.equation import Equation
 from flexarm.io.sample import sample
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
 from flexarm.papers.readings import Scope
+from flexarm.papers.runs import simulate
 from flexarm.papers.theodore import theory
 from flexarm.papers.theodore.items import table_1
 from flexarm.papers.theodore.loop import DIRECTION, EI, GOALS
 from flexarm.papers.theodore.robot import STROKE
 from flexarm.papers.theodore.roots import DENSITY, PAYLOAD
-from flexarm.papers.whole import simulate
 
 
 def _hertz() -> str:

@@ -6,7 +6,7 @@ number is what they imply.
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -28,21 +28,16 @@ from flexarm.papers.base import (
     Figure,
     Found,
     Item,
-    Limit,
     Table,
     closed,
     curve,
     decide,
-    search,
     undecidable,
 )
-from flexarm.papers.graves.loads import SYMBOLS, TURNED, christoffel, lumped, transposes
-from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import apart, changed, column, plain_link, slopes, tip_deflection
-from flexarm.papers.whole import simulate
+from flexarm.papers.graves.loads import LOAD_ITEMS, PAPER
+from flexarm.papers.runs import apart, changed, column, plain_link, simulate, slopes, tip_deflection
 from flexarm.runs.run import Run
 
-PAPER = "graves-1989"
 BOOM = LENGTH, DENSITY, EI = 7.11, 314.88 / 7.11, 3.8e6  # [m], [kg/m], [N m^2]
 FORCE, T_END = 10.0, 1.0  # [N] at the tip, [s]
 # A spring of the elbow that is soft up to a small angle and hardens beyond, and a soft one.
@@ -52,17 +47,6 @@ HARDENING = {
     "effort": [-SOFT * (0.02 - BREAK), -SOFT * BREAK, SOFT * BREAK, SOFT * (0.02 - BREAK)],
 }
 SPRINGS: dict[str, Any] = {"soft": SOFT, "hardening": HARDENING}
-STATES = 5  # random ones, at which control is tried
-CHAINS = ("count-2-2-2", "count-3-2-2")  # arms that the paper's own equations are run on
-SLIDER = "chu-example-1"
-OBTAIN = Limit(high=5.0, unit="%")  # of the largest: "may be obtained", some of it approximated
-EQUATIONS, BENT_BY = "equations", "amplitudes, of links of 1 m"
-RIGHT, SEEN, UNSEEN = ("the paper's, nonlinear loads put right", "as stated, J_cm with own modes",
-                       "as stated, J_cm without them")  # fmt: skip
-DEFLECTED = {"5 mm": 0.005, "none": 0.0, "1 cm": 0.01, "5 cm": 0.05, "10 cm": 0.1}  # deviations
-OBTAINED = Grid((ways(EQUATIONS, "complete", RIGHT, SEEN, UNSEEN), ways(BENT_BY, *DEFLECTED)),
-                ((EQUATIONS, BENT_BY),))  # fmt: skip
-WHAT = ("inertia matrix", "nonlinear torques", "loads")
 # How a spinning link is modelled: formulation, as in its paper, stiffening.
 SPUN = {
     "varying": (DEFAULT, False, False),
@@ -205,75 +189,6 @@ def _momentum_off(run: Run, model: Model) -> float:
     return float(np.abs(momentum - [0.0, 0.0, FORCE * T_END]).max() / (FORCE * T_END))
 
 
-def compensation(scope: Scope) -> Found:
-    """Find inertia matrix and nonlinear torques, and the loads that they make of accelerations."""
-    readings = OBTAINED.readings(scope)
-    off = {reading: obtained(reading) for reading in readings}
-    says = dict(zip(WHAT, (
-        "the system inertia matrix may be obtained",
-        "the nonlinear torques may be obtained ('approximated by' loads of centres of mass)",
-        "they are what control with dynamical compensation needs",
-    ), strict=True))  # fmt: skip
-    of = dict(zip(WHAT, ("inertia matrix", "nonlinear torques", "loads for given accelerations, "
-                         "elastic ones apart"), strict=True))  # fmt: skip
-    statements = (
-        *(search(text, readings, lambda x, name=name: 100 * off[x][name],  # type: ignore[misc]
-                 OBTAIN, f"error of {of[name]}, of the largest") for name, text in says.items()),
-        search("the manipulator may have n joints, translational and rotational, and m modes",
-               readings, lambda x: 100 * obtained(x, (SLIDER,))["inertia matrix"], OBTAIN,
-               "error of the inertia matrix of an arm with a prismatic joint and five elements"),
-    )  # fmt: skip
-    rows = tuple((str(x), *(f"{100 * y:.2g}" for y in found.values())) for x, found in off.items())
-    title = f"Largest difference [%] from composite at {STATES} states, coordinates scaled so that "
-    title += "M has a unit diagonal"
-    return Found(
-        statements,
-        tables=(Table(title, ("by kinematic influence", *of.values()), rows),),
-        because="The paper weighs links undeflected (eq. 25), and approximates nonlinear forces by "
-        "J_cm^T times loads of centres of mass. As stated, a link's own modes are loaded by the "
-        "acceleration of its centre alone, or not at all, whatever the deflection; the equation "
-        "for accelerations (eq. 27) is put right in all. Chains have two or three links, joints "
-        "at 1 rad, rates of 0.05 in SI units; complete equations are run on the Shuttle-like arm "
-        "too.",
-    )
-
-
-def obtained(reading: Reading, names: tuple[str, ...] = CHAINS) -> dict[str, float]:
-    """Compare with composite at random states, the worst of some arms."""
-    how = reading[EQUATIONS]
-    if names != CHAINS and how != "complete":
-        how = RIGHT  # what is stated of loads is for links that carry nothing
-    worst = np.zeros(3)
-    for name in ("graves-rms", *names) if how == "complete" and names == CHAINS else names:
-        model = build(changed(name), stiffening=None if name == "graves-rms" else False)
-        size = np.array([DEFLECTED[reading[BENT_BY]] if "." in x else 1.0 for x in model.names])
-        worst = np.maximum(worst, _differences(model, how, size))
-    return dict(zip(WHAT, worst.tolist(), strict=True))
-
-
-def _differences(model: Model, how: str, size: Array) -> Array:
-    """Find the largest errors of inertia matrix, nonlinear torques, and loads by them, (3,)."""
-    ours = formulation("kinematic-influence", model, paper=how != "complete")
-    exact = formulation("composite", model)
-    stated = lumped(model, own=how == SEEN) if how in (SEEN, UNSEEN) else None
-    rng, found = np.random.default_rng(0), []
-    for _ in range(STATES):
-        q, v = size * rng.standard_normal(len(size)), 0.05 * rng.standard_normal(len(size))
-        mass, expected = ours.mass_matrix(q), exact.mass_matrix(q)
-        scale = np.sqrt(np.diag(expected))
-        a = rng.standard_normal(len(size)) / scale
-        # elastic forces are the same code in both, and much larger
-        right = exact.parts(q, v)["coriolis"]
-        loads = ours.parts(q, v)["coriolis"] if stated is None else stated(q, v).full().ravel()
-        needed = (expected @ a + right) / scale
-        found.append((
-            np.abs((mass - expected) / np.outer(scale, scale)).max(),
-            np.abs((loads - right) / scale).max() / np.abs(right / scale).max(),
-            np.abs((mass @ a + loads) / scale - needed).max() / np.abs(needed).max(),
-        ))  # fmt: skip
-    return np.asarray(np.max(np.array(found), axis=0))
-
-
 def rotation_limit() -> Found:
     """Show when modes without stiffening fail: at high rates, and at large deflections."""
     spins = {
@@ -310,7 +225,23 @@ def rotation_limit() -> Found:
                "by the equations of the paper, whose inertias (eq. 25) do not vary, nothing grows; "
                f"the largest deflection is {max(steady):.2f} of the length"),
     )  # fmt: skip
-    return Found(statements, tables=(_spin_table(ends), _bend_table(bends)), checks=checks)
+    head = ["rate [rad/s]"]
+    for name in SPUN:
+        head += [f"{name}: largest deflection [m]", "growth [1/s]", "run"]
+    spun = tuple(
+        (f"{rate:g}",
+         *(cell for x in found.values() for cell in (f"{x.most:.3g}", f"{x.growth:.4g}", x.status)))
+        for rate, found in ends.items()
+    )  # fmt: skip
+    forced = tuple((f"{x.force:.4g}", f"{x.exact:.3g}", f"{x.modes:.3g}", f"{100 * x.error:.3g}")
+                   for x in bends)  # fmt: skip
+    tables = (
+        Table(f"A link of {LENGTH:g} m spun up in 1 s; the paper: unstable at high rates",
+              tuple(head), spun),
+        Table("The link clamped and bent, deflections of its length; the paper: valid for small",
+              ("tip force [N]", "exact", "by modes", "error [%]"), forced),
+    )  # fmt: skip
+    return Found(statements, tables=tables, checks=checks)
 
 
 class Spun(NamedTuple):
@@ -384,35 +315,9 @@ def _tip_compliance() -> float:
     return float(tip @ np.linalg.solve(_stiffness(model), tip))
 
 
-def _spin_table(ends: Mapping[float, Mapping[str, Spun]]) -> Table:
-    head = ["rate [rad/s]"]
-    for name in SPUN:
-        head += [f"{name}: largest deflection [m]", "growth [1/s]", "run"]
-    rows = tuple(
-        (f"{rate:g}",
-         *(cell for x in found.values() for cell in (f"{x.most:.3g}", f"{x.growth:.4g}", x.status)))
-        for rate, found in ends.items()
-    )  # fmt: skip
-    title = f"A link of {LENGTH:g} m spun up in 1 s; the paper: unstable at high rates"
-    return Table(title, tuple(head), rows)
-
-
-def _bend_table(bends: Sequence[Bent]) -> Table:
-    head = ("tip force [N]", "exact deflection [m]", "by modes [m]", "exact, of the length",
-            "error [%]")  # fmt: skip
-    rows = tuple(
-        (f"{x.force:.4g}", f"{x.exact * LENGTH:.4g}", f"{x.modes * LENGTH:.4g}",
-         f"{x.exact:.3g}", f"{100 * x.error:.3g}")
-        for x in bends
-    )  # fmt: skip
-    return Table("The link clamped and bent; the paper: valid for small deflections", head, rows)
-
-
 ITEMS = (
     Item(PAPER, "cantilever", "frequencies of a cantilever", closed(cantilever)),
     Item(PAPER, "shuttle-arm", "a Shuttle-like arm on a free base", closed(shuttle)),
-    Item(PAPER, "compensation", "inertia matrix and nonlinear torques", compensation, OBTAINED),
-    Item(PAPER, "transposes", "rotations of tips, eqs. 3 and 5", transposes, TURNED),
-    Item(PAPER, "christoffel", "cost of the nonlinear loads", christoffel, SYMBOLS),
+    *LOAD_ITEMS,
     Item(PAPER, "rotation-limit", "modes without stiffening at high rates", closed(rotation_limit)),
 )  # fmt: skip

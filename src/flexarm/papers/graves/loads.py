@@ -1,18 +1,20 @@
-"""Graves 1989: rotations that are inverted by transposing, and what nonlinear loads cost."""
+"""Graves 1989: inertia, Jacobians, rotations and nonlinear loads, right and as they are stated."""
 
 import casadi as ca
 import numpy as np
 
+from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
+from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence, Walk
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked
-from flexarm.model import Model, build
-from flexarm.papers.base import Found, Limit, Table, search
+from flexarm.model import Model, TipRotation, build
+from flexarm.papers.base import Found, Item, Limit, Table, search
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import changed, operations
+from flexarm.papers.runs import changed, difference, operations
 
+PAPER = "graves-1989"
 ANGLES = {f"{x:g} rad": x for x in (0.03, 0.01, 0.1)}  # "a small rotation vector"
 ANGLE, EQUATIONS, PRINTED, MODES = ("rotation of a link's tip", "equations", "the paper's",
                                     "modes per link")  # fmt: skip
@@ -20,7 +22,88 @@ TURNED = Grid((ways(ANGLE, *ANGLES),))
 MANY = ("8", "4", "16")  # of each link: "many flexible modes"
 SYMBOLS = Grid((ways(EQUATIONS, "complete", PRINTED), ways(MODES, *MANY)), ((EQUATIONS, MODES),))
 CLOSE = Limit(high=2.0, unit="%")  # "very close to one", "approximated"
+BENT_BY = "amplitudes, of links of 1 m"
+DEFLECTED = {"5 mm": 0.005, "none": 0.0, "1 cm": 0.01, "5 cm": 0.05, "10 cm": 0.1}  # deviations
+SPEEDS = Grid((SYMBOLS.choices[0], ways(BENT_BY, *DEFLECTED)), ((EQUATIONS, BENT_BY),))
+OBTAIN = Limit(high=5.0, unit="%")  # of the largest: "may be obtained", some of it approximated
 OVERWHELMING = Limit(low=10.0, unit="times")
+STATES = 5  # random ones, at which control is tried
+CHAINS = ("count-2-2-2", "count-3-2-2")  # arms that the paper's own equations are run on
+SLIDER = "chu-example-1"
+RIGHT, SEEN, UNSEEN = ("the paper's, nonlinear loads put right", "as stated, J_cm with own modes",
+                       "as stated, J_cm without them")  # fmt: skip
+OBTAINED = Grid((ways(EQUATIONS, "complete", RIGHT, SEEN, UNSEEN), ways(BENT_BY, *DEFLECTED)),
+                ((EQUATIONS, BENT_BY),))  # fmt: skip
+WHAT = ("inertia matrix", "nonlinear torques", "loads")
+
+
+def compensation(scope: Scope) -> Found:
+    """Find inertia matrix and nonlinear torques, and the loads that they make of accelerations."""
+    readings = OBTAINED.readings(scope)
+    off = {reading: obtained(reading) for reading in readings}
+    says = dict(zip(WHAT, (
+        "the system inertia matrix may be obtained",
+        "the nonlinear torques may be obtained ('approximated by' loads of centres of mass)",
+        "they are what control with dynamical compensation needs",
+    ), strict=True))  # fmt: skip
+    of = dict(zip(WHAT, ("inertia matrix", "nonlinear torques", "loads for given accelerations, "
+                         "elastic ones apart"), strict=True))  # fmt: skip
+    statements = (
+        *(search(text, readings, lambda x, name=name: 100 * off[x][name],  # type: ignore[misc]
+                 OBTAIN, f"error of {of[name]}, of the largest") for name, text in says.items()),
+        search("the manipulator may have n joints, translational and rotational, and m modes",
+               readings, lambda x: 100 * obtained(x, (SLIDER,))["inertia matrix"], OBTAIN,
+               "error of the inertia matrix of an arm with a prismatic joint and five elements"),
+    )  # fmt: skip
+    rows = tuple((str(x), *(f"{100 * y:.2g}" for y in found.values())) for x, found in off.items())
+    title = f"Largest difference [%] from composite at {STATES} states, coordinates scaled so that "
+    title += "M has a unit diagonal"
+    return Found(
+        statements,
+        tables=(Table(title, ("by kinematic influence", *of.values()), rows),),
+        because="The paper weighs links undeflected (eq. 25), and approximates nonlinear forces by "
+        "J_cm^T times loads of centres of mass. As stated, a link's own modes are loaded by the "
+        "acceleration of its centre alone, or not at all, whatever the deflection; the equation "
+        "for accelerations (eq. 27) is put right in all. Chains have two or three links, joints "
+        "at 1 rad, rates of 0.05 in SI units; complete equations are run on the Shuttle-like arm "
+        "too.",
+    )
+
+
+def obtained(reading: Reading, names: tuple[str, ...] = CHAINS) -> dict[str, float]:
+    """Compare with composite at random states, the worst of some arms."""
+    how = reading[EQUATIONS]
+    if names != CHAINS and how != "complete":
+        how = RIGHT  # what is stated of loads is for links that carry nothing
+    worst = np.zeros(3)
+    for name in ("graves-rms", *names) if how == "complete" and names == CHAINS else names:
+        model = build(changed(name), stiffening=None if name == "graves-rms" else False)
+        size = np.array([DEFLECTED[reading[BENT_BY]] if "." in x else 1.0 for x in model.names])
+        worst = np.maximum(worst, _differences(model, how, size))
+    return dict(zip(WHAT, worst.tolist(), strict=True))
+
+
+def _differences(model: Model, how: str, size: Array) -> Array:
+    """Find the largest errors of inertia matrix, nonlinear torques, and loads by them, (3,)."""
+    ours = formulation("kinematic-influence", model, paper=how != "complete")
+    exact = formulation("composite", model)
+    stated = lumped(model, own=how == SEEN) if how in (SEEN, UNSEEN) else None
+    rng, found = np.random.default_rng(0), []
+    for _ in range(STATES):
+        q, v = size * rng.standard_normal(len(size)), 0.05 * rng.standard_normal(len(size))
+        mass, expected = ours.mass_matrix(q), exact.mass_matrix(q)
+        scale = np.sqrt(np.diag(expected))
+        a = rng.standard_normal(len(size)) / scale
+        # elastic forces are the same code in both, and much larger
+        right = exact.parts(q, v)["coriolis"]
+        loads = ours.parts(q, v)["coriolis"] if stated is None else stated(q, v).full().ravel()
+        needed = (expected @ a + right) / scale
+        found.append((
+            np.abs((mass - expected) / np.outer(scale, scale)).max(),
+            difference(loads / scale, right / scale),
+            difference((mass @ a + loads) / scale, needed),
+        ))  # fmt: skip
+    return np.asarray(np.max(np.array(found), axis=0))
 
 
 def transposes(scope: Scope) -> Found:
@@ -43,6 +126,36 @@ def transposes(scope: Scope) -> Found:
         "% from 0.14 rad on. That one follows from the other, 'since the determinant is very close "
         "to one', is no reason: a shear has the determinant 1, and its transpose is no inverse.",
     )  # fmt: skip
+
+
+def influence(scope: Scope) -> Found:
+    """Compare influence coefficients with derivatives of the place of the tip."""
+    return Found(
+        (
+            search("velocities of any point are the Jacobian times speeds of joints and modes "
+                   "(eqs. 7-12), and its transpose makes equivalent loads of forces (eq. 13)",
+                   SPEEDS.readings(scope), _influence, OBTAIN,
+                   "error of the tip's Jacobian, of the largest entry"),
+        ),
+        because="Loads are right as far as velocities are: both are one virtual work (eq. 14).  A "
+        "tip that turns by 1 + skew (eq. 3) moves what is beyond by psi_r x R with R as it was "
+        "before it turned, not as it is.",
+    )  # fmt: skip
+
+
+def _influence(reading: Reading) -> float:
+    """Find the error of the tip's Jacobian at a random state, by tips as they are or eq. 3 [%]."""
+    tips: TipRotation = "first-order" if reading[EQUATIONS] == PRINTED else "cayley"
+    model = build(changed("count-3-2-2"), stiffening=False, tip_rotation=tips)
+    q = ca.SX.sym("q", model.size)
+    walk = Walk(model, q, ca.SX(model.size, 1), ca.SX(3, 1))
+    for part, frame in zip(model.links, frames(model, q), strict=True):
+        walk.cross_joint(part, frame)
+        walk.cross_link(part, frame, ca.SX(6, 1))
+    both = ca.Function("both", [q], [walk.jacobian()[:3, :], ca.jacobian(walk.point, q)])
+    size = np.array([DEFLECTED[reading[BENT_BY]] if "." in x else 1.0 for x in model.names])
+    at = size * np.random.default_rng(0).standard_normal(model.size)
+    return 100 * difference(*(np.asarray(each.full()) for each in both(at)))
 
 
 def turned(angle: float) -> Array:
@@ -121,3 +234,11 @@ def _by_symbols(ours: Formulation, q: ca.SX) -> int:
     entries = ca.vertcat(*(mass[i, j] for i in range(n) for j in range(i, n)))
     products = n * n * (n + 1)  # a symbol per load and pair of rates: times them, and added
     return operations([q], ca.jacobian(entries, q)) + products
+
+
+LOAD_ITEMS = (
+    Item(PAPER, "compensation", "inertia matrix and nonlinear torques", compensation, OBTAINED),
+    Item(PAPER, "jacobian", "velocities and loads by influence coefficients", influence, SPEEDS),
+    Item(PAPER, "transposes", "rotations of tips, eqs. 3 and 5", transposes, TURNED),
+    Item(PAPER, "christoffel", "cost of the nonlinear loads", christoffel, SYMBOLS),
+)

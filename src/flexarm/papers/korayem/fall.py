@@ -11,8 +11,7 @@ from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.papers.base import Figure, Found, Limit, Table, curve, search, undecidable
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
-from flexarm.papers.runs import bounds, changed, column, discord, main_frequency
-from flexarm.papers.whole import simulate
+from flexarm.papers.runs import bounds, changed, column, discord, main_frequency, simulate
 from flexarm.runs.run import Run
 
 T_END, DT = 2.0, 1e-3  # [s]; our choice: the paper's figures have no numbers in the text

@@ -28,7 +28,7 @@ from flexarm.papers.korayem import fall
 from flexarm.papers.korayem.counts import generic_chain, generic_tables, links_only
 from flexarm.papers.korayem.tables import COLUMN, GENERAL, SPEED, STEPS, table_1, table_2
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import changed, slopes
+from flexarm.papers.runs import asymmetry, changed, difference, slopes
 
 PAPER = "korayem-2009"
 SMALL = Limit(high=1.0, unit="%")  # a change that may be neglected
@@ -104,14 +104,14 @@ def identities(scope: Scope) -> Found:
         q = np.array([size if "." in name else 0.5 for name in model.names])
         M, without = (Equation.of(GibbsAppell(model, paper=True, delta_squared=x)).mass_matrix(q)
                       for x in (True, False))  # fmt: skip
-        return 100 * float(np.abs(M - without).max() / np.abs(M).max())
+        return 100 * difference(without, M)
 
     equation, rng = formulation("gibbs-appell", model, paper=True), np.random.default_rng(0)
     q = np.array([0.02 if "." in name else 1.0 for name in model.names]) * rng.uniform(
         -1, 1, model.size
     )
-    rows = np.array([equation.inverse_dynamics(q, 0 * q, e) for e in np.eye(model.size)])
-    M = rows - equation.inverse_dynamics(q, 0 * q, 0 * q)
+    both = equation, formulation("composite", model)
+    straight = np.array([0.0 if "." in name else 0.7 for name in model.names])
     K = slopes(equation, q, part="elastic")
     links = generic_chain(3, 2, 2)
     step_9 = generic_tables(links, [ca.SX.eye(3), *(link.A for link in links[1:])])[2]
@@ -127,11 +127,17 @@ def identities(scope: Scope) -> Found:
                     ROUNDING, "largest difference"),
             compare("c_i, the first term of B9, represents rigid-body inertia", float(max(rods)),
                     ROUNDING, "distance from that of a rod about its end, of it"),
-            compare("K_ikl = K_ilk", float(np.abs(K - K.T).max() / np.abs(K).max()),
-                    Limit(high=1e-9), "largest difference of slopes of the elastic forces"),
+            compare("K_ikl = K_ilk", difference(K.T, K), Limit(high=1e-9),
+                    "largest difference of slopes of the elastic forces"),
             compare("the inertia matrix is symmetric, that of joints, that of deflections and what "
-                    "couples both", float(np.abs(M - M.T).max() / np.abs(M).max()), ROUNDING,
+                    "couples both", asymmetry(equation, q), ROUNDING,
                     "largest difference of eqs. 43 and 44, both sides by themselves"),
+            compare("all the expressions in summation form can be calculated recursively",
+                    difference(*(x.mass_matrix(straight) for x in both)), ROUNDING,
+                    "distance of M by step 9 from that of composite bodies, undeflected"),
+            compare("the effect of gravity can be considered by an acceleration of the base",
+                    difference(*(x.parts(straight, 0 * q)["gravity"] for x in both)), ROUNDING,
+                    "distance of its forces from those of weights, undeflected"),
             decide("all mathematical operations are done by only 3x3 and 3x1 matrices",
                    {x.shape for x in matrices} == {(3, 3)} and {x.shape for x in vectors}
                    == {(3, 1)}, f"{len(matrices)} rotations, inertias and sums of step 9 of an arm "

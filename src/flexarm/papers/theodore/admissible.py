@@ -28,14 +28,17 @@ WHOSE, TIP, MEANT, COUNT = ("matrices of", "modes see at the tip", "nearly ortho
                             "number of elements")  # fmt: skip
 ALONE, LOADED, ARM = "a clamped link", "a clamped link with the payload", "an arm of two links"
 PAIRS, SHARE = "any two of them", "most of the pairs"
-BEYOND = "those of elements that are not neighbours"
-MODES = Grid((ways(WHOSE, ALONE, LOADED, ARM), ways(TIP, "what is there", "nothing")),
+BEYOND, THERE = "those of elements that are not neighbours", "what is there"
+MODES = Grid((ways(WHOSE, ALONE, LOADED, ARM), ways(TIP, THERE, "nothing")),
              ((WHOSE, TIP),))  # fmt: skip
 BANDED = Grid(MODES.choices[:1])
 # Of two elements all functions are neighbours.
 NEAR = Grid((ways(MEANT, PAIRS, SHARE, BEYOND), ways(COUNT, "3", "8", "20")), ((MEANT, COUNT),))
 COUNTS = range(1, 9)  # shapes of a link, for convergence
-EASE = Grid(MODES.choices + NEAR.choices)
+END, NUMBER = "clamped with", "modes per link"
+DISTAL = Grid((ways(END, "the payload", "another link"), ways(NUMBER, "2", "1", "3")),
+              ((END, NUMBER),))  # fmt: skip
+EASE = Grid(MODES.choices + NEAR.choices + DISTAL.choices)
 # Of beam to hub, "very small (0.1 or less)"; the beam's inertia is a third of rhoA L^3.
 RATIOS = (0.1, 0.05, 0.01)
 
@@ -51,7 +54,8 @@ def ease(scope: Scope) -> Found:
     return Found(
         (
             search("orthogonal modes result in diagonal mass and stiffness matrices",
-                   MODES.readings(scope), lambda x: _beside(_modal(x), 0), ZERO,
+                   MODES.readings(scope), lambda x: _beside(_modal(x[WHOSE], x[TIP]), 0),
+                   ZERO,
                    "largest entry beside the diagonal, of a unit diagonal"),
             search("local functions lead to banded mass and stiffness matrices",
                    BANDED.readings(scope), lambda x: _beside(_local(x[WHOSE]), BAND), ZERO,
@@ -73,6 +77,10 @@ def ease(scope: Scope) -> Found:
             compare("for a beam-to-hub inertia of 0.1 or less, a clamped end is better than a "
                     "pinned one", max(abs(clamped - x) / abs(pinned - x) for x in hubs), NEARER,
                     "error of the first frequency, clamped over pinned", printed="0.1"),
+            search("mass conditions at the distal end are more correct than a free one",
+                   DISTAL.readings(scope), _distal, NEARER,
+                   "error of the first frequency, joints held, with modes that see what is there, "
+                   "over that with modes that do not"),
         ),
         tables=(Table("First frequency of a hinged link, above the exact one", head, rows),),
         because="Modes that see what is at the tip are orthogonal with it.  In an arm the links "
@@ -110,22 +118,32 @@ def _scaled(matrix: Array) -> Array:
     return np.asarray(matrix / np.outer(size, size))
 
 
-def _modal(reading: Reading) -> Model:
-    """Build a link, or the arm, in three modes each."""
-    tip: dict[str, Any] = {"kind": "clamped-free"}
-    if reading[TIP] == "what is there":
-        tip = {"kind": "clamped-mass", "tip": "auto"}
-    shapes = {**tip, "bending_y": 3}
-    if reading[WHOSE] == ARM:
-        return build(changed("tg-rr", {f"links.{k}.shapes": shapes for k in (1, 2)}))
-    return _link(shapes, PAYLOAD if reading[WHOSE] == LOADED else 0.0)
-
-
-def _local(whose: str) -> Model:
-    """Build a link, or the arm, in six elements, or four each."""
+def _built(whose: str, shapes: dict[str, Any]) -> Model:
+    """Build a link, or the arm, all links of the same shapes."""
     if whose == ARM:
-        return build(changed("tg-rr-elements", {f"links.{k}.shapes.bending_y": 4 for k in (1, 2)}))
-    return _link({"kind": "elements", "bending_y": 6}, PAYLOAD if whose == LOADED else 0.0)
+        return build(changed("tg-rr", {f"links.{k}.shapes": shapes for k in (1, 2)}))
+    return _link(shapes, PAYLOAD if whose == LOADED else 0.0)
+
+
+def _modal(whose: str, tip: str, count: int = 3) -> Model:
+    """Build a link, or the arm, in modes that see what is at the tip, or nothing."""
+    kind = {"kind": "clamped-mass", "tip": "auto"} if tip == THERE else {"kind": "clamped-free"}
+    return _built(whose, {**kind, "bending_y": count})
+
+
+def _local(whose: str, count: int = 4) -> Model:
+    """Build a link, or the arm, in elements."""
+    return _built(whose, {"kind": "elements", "bending_y": count})
+
+
+def _distal(reading: Reading) -> float:
+    """Compare errors of the first frequency by modes that see what is at the tip, or nothing."""
+    whose = LOADED if reading[END] == "the payload" else ARM
+    models = _local(whose, 10), *(_modal(whose, x, int(reading[NUMBER])) for x in (THERE, ""))
+    exact, *ours = (
+        scipy.linalg.eigh(K, M, eigvals_only=True)[0] for M, K in map(_matrices, models)
+    )
+    return float(abs(ours[0] - exact) / abs(ours[1] - exact))
 
 
 def _nearly(reading: Reading) -> float:

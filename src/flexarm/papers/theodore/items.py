@@ -14,7 +14,7 @@ from flexarm.papers.runs import plain_link
 from flexarm.papers.theodore import counts, loop
 from flexarm.papers.theodore.admissible import EASE, ease
 from flexarm.papers.theodore.rates import OPEN, eigenvalues
-from flexarm.papers.theodore.response import RESPONSE, deflections
+from flexarm.papers.theodore.response import RESPONSE, closed_loop, deflections
 from flexarm.papers.theodore.roots import DENSITY, ROOT_GRID, frequency_equation
 from flexarm.papers.theodore.theory import LEMMA, SEMI, SUFFICIENT, lemma, ranks
 
@@ -107,6 +107,8 @@ ITEMS = (
          Grid(LEMMA.choices + SUFFICIENT.choices)),
     Item(PAPER, "fig-4", "Fig. 4: joint trajectories", closed(loop.joints)),
     Item(PAPER, "fig-5", "Fig. 5: joint errors", closed(loop.joint_errors)),
+    Item(PAPER, "closed-loop", "what the law does to joints and flexible variables, section 3",
+         closed(closed_loop)),
     Item(PAPER, "fig-6", "Fig. 6: end-effector errors", loop.tip_errors,
          Grid(loop.TIP_ERROR.choices + loop.SECOND_LOOP.choices)),
     *(

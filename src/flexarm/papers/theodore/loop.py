@@ -16,8 +16,7 @@ from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.papers.base import Check, Figure, Found, Limit, compare, curve, search
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
-from flexarm.papers.runs import changed, rms
-from flexarm.papers.whole import simulate
+from flexarm.papers.runs import changed, rms, simulate
 from flexarm.runs.run import Run
 
 PAPER = "theodore-1995"

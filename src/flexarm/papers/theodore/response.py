@@ -1,18 +1,34 @@
-"""Theodore & Ghosal 1995, Figs. 7 and 8: deflection and rotation at the tips of links 2 and 3."""
+"""Theodore & Ghosal 1995, Figs. 7 and 8: deflections of links 2 and 3; how the closed loop goes."""
 
 import numpy as np
 
+from flexarm.formulations import DEFAULT, formulation
 from flexarm.links.base import Array
-from flexarm.papers.base import Figure, Found, Limit, curve, search
+from flexarm.papers.base import Figure, Found, Limit, compare, curve, search
 from flexarm.papers.readings import Grid, Reading, Scope
-from flexarm.papers.runs import apart
-from flexarm.papers.theodore.loop import DIRECTION, KINDS, READ, STIFFER, TIP, loop, moved
+from flexarm.papers.runs import apart, changed, difference, simulate
+from flexarm.papers.theodore.loop import (
+    DIRECTION,
+    DT,
+    GAINS,
+    GOALS,
+    KINDS,
+    MOVE,
+    READ,
+    STIFFER,
+    TIP,
+    loop,
+    moved,
+)
 from flexarm.runs.run import Run
 
 SIMILAR = Limit(high=10.0, unit="%")  # of the range
 LAGS = Limit(low=0.1, unit="ms")  # "lags": what can be seen in a figure of 0.5 s
 UNITS = {"deflection": "m", "slope": "rad"}
 RESPONSE = Grid((TIP, DIRECTION), ((TIP.name, DIRECTION.name),))
+AFTER = 2.0  # [s] without the second loop
+BOUNDED = Limit(high=0.7, unit="1/s")  # twice as much in a second; beats are no growth
+TURNS = 10  # of a history that oscillates
 
 
 def deflections(link: int, scope: Scope) -> Found:
@@ -54,6 +70,33 @@ def deflections(link: int, scope: Scope) -> Found:
         because="J_L of eq. 11 is one number, and modes of link 2 see it in both planes; but a "
         "link 3 across link 2 has no inertia about its own axis, as in the last reading.",
     )
+
+
+def closed_loop() -> Found:
+    """Look at what the law makes of joints and of flexible variables, without its second loop."""
+    found = loop("modes")
+    model, motion = found.run.model, found.motion
+    joints = [model.names.index(name) for name in GOALS]
+    rng, off = np.random.default_rng(0), []
+    for t in (0.1, 0.25, 0.4):
+        (q_d,), (v_d,), (a_d,) = motion.at(np.array([t]))
+        e, e_d = 1e-3 * rng.standard_normal((2, model.size))
+        u = np.asarray(found.law(t, q_d + e, v_d + e_d)).ravel()
+        a = formulation(DEFAULT, model).forward_dynamics(q_d + e, v_d + e_d, u)[joints]
+        off.append(difference(a, (a_d - GAINS[0] * e - GAINS[1] * e_d)[joints]))
+    run = simulate(changed("theodore-rrp-motion"), t_end=MOVE + AFTER, dt=DT, rtol=1e-4)
+    y = np.delete(run.q[run.t > MOVE], joints, axis=1)
+    turns = np.count_nonzero(np.diff(np.sign(np.diff(y, axis=0)), axis=0), axis=0).min()
+    early, late = (np.abs(x).max(axis=0) for x in np.array_split(y, 2))
+    growth = float(np.log(late / early).max() / (AFTER / 2)) if turns >= TURNS else np.nan
+    return Found((
+        compare("the law reduces the system to double integrators of the joint variables (eq. 35), "
+                "whose errors obey eq. 34", max(off), Limit(high=1e-9),
+                "error of the joints' accelerations at random states, of the largest"),
+        compare("the flexible variables would give bounded oscillatory response", growth, BOUNDED,
+                f"growth in {AFTER:g} s after the motion, in which each turns {turns} times or "
+                "more, the most"),
+    ))  # fmt: skip
 
 
 def _pairs(link: int, reading: Reading, beside: str = "elements") -> dict[str, tuple[Array, Array]]:

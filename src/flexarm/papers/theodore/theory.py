@@ -46,7 +46,7 @@ STILL = 0.1  # [1/s], growth that counts as none: undamped links grow a little b
 
 def lemma(scope: Scope) -> Found:
     """Decide the lemma, for stiffness that is overestimated alike everywhere and otherwise."""
-    first = SUFFICIENT.readings(Scope())[0]
+    first = SUFFICIENT.first
     found, motion = _along(first), _move(first[DAMPING])
     limits = overestimates(equation_of(next(iter(DIRECTION.ways))), motion.path.at(1.0))
     bound = float(found.bound[-1])
@@ -188,6 +188,9 @@ def ranks(scope: Scope) -> Found:
                    _semidefinite, Limit(low=-1e-9),
                    "least eigenvalue, of H, of its symmetric part or of M_ff^-1 H, over the "
                    "largest"),
+            search("M_ff is symmetric and positive definite", RANKS.readings(scope),
+                   lambda x: _least(_coupling(x)[3], SIGNS), Limit(low=0.0),
+                   "least eigenvalue over the largest"),
             search("M_rr - M_rf M_ff^-1 M_rf^T is symmetric and positive definite",
                    RANKS.readings(scope), lambda x: _least(_coupling(x)[2], SIGNS),
                    Limit(low=0.0), "least eigenvalue over the largest"),

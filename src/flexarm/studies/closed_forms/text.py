@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
+from flexarm.arguments import refused
+from flexarm.errors import FlexarmError
 from flexarm.studies.closed_forms.equations import Equations, Matrix, Vector, rounded
 from flexarm.studies.closed_forms.polynomials import Generator, Monomial, Polynomial
 
@@ -17,8 +19,13 @@ ENTIRE = (
     '    """Sum (-x)**n / (2 n + k)! over n, up to x = 10."""',
     "    return sum((-x) ** n / factorial(2 * n + k) for n in range(20))",
 )
-# Letters of Theodore & Ghosal 1995 for those of Korayem & Shafei 2009, one after the other.
-OTHERS = {r"\psi": r"\vartheta", r"\phi": r"\psi", r"\delta": r"\xi", r"\mu\,": r"\rho A\,"}
+# Letters of other papers for those of Korayem & Shafei 2009, one after the other.
+OTHERS = {
+    "korayem": {},
+    "theodore": {r"\psi": r"\vartheta", r"\phi": r"\psi", r"\delta": r"\xi", r"\mu\,": r"\rho A\,"},
+    "chu": {},
+}
+NODAL = re.compile(r"\.node(\d+)\.(slope_)?([yz])$")
 LETTERS = 50  # in a line of a LaTeX document, indices as half of one
 Write = Callable[[Polynomial], str]
 
@@ -66,8 +73,16 @@ def as_latex_document(
         Of values and coefficients.
     letters
         ``korayem``: amplitudes delta of shapes phi, mu the mass per length; ``theodore``: xi, psi
-        and rho A.
+        and rho A, at nodes of elements delta and phi; ``chu``: joints p, at nodes of elements in
+        the plane u.
+
+    Raises
+    ------
+    FlexarmError
+        If there are no such letters, or they have no name for a coordinate.
     """
+    if not isinstance(letters, str) or letters not in OTHERS:
+        raise refused("letters", letters, f"one of {', '.join(OTHERS)}")
     coordinates = equations.generators[: len(equations.names)]
     symbols = [
         rf"{each.latex} &\quad \text{{{_escaped(name)}}} \\"
@@ -87,9 +102,29 @@ def as_latex_document(
         r"\begin{align*}", *symbols, r"\end{align*}", r"\begin{align*}", *lines, r"\end{align*}",
         r"\end{document}", "",
     ])  # fmt: skip
-    for mine, its in OTHERS.items() if letters == "theodore" else ():
+    for mine, its in OTHERS[letters].items():
         text = text.replace(mine, its)
+    if letters != "korayem":
+        for each, name in zip(coordinates, equations.names, strict=True):
+            text = text.replace(*_at_nodes(each.latex, name, letters))
     return text
+
+
+def _at_nodes(latex: str, name: str, letters: str) -> tuple[str, str]:
+    """Say what stands for a coordinate so far, and what does in a paper's letters for nodes."""
+    node, joint = NODAL.search(name), re.fullmatch(r"q_\{(\d+)\}", latex)
+    elastic = re.fullmatch(r"\\delta_\{(\d+?)(?:,\d+|\d)\}", latex)
+    if letters == "theodore":
+        so_far = latex.replace(r"\delta", r"\xi")
+        if node is None or elastic is None:
+            return so_far, so_far
+        letter, along = r"\phi" if node[2] else r"\delta", "v" if node[3] == "y" else "w"
+        return so_far, rf"{letter}^{{{along}_{{{elastic[1]}}}}}_{{{int(node[1]) + 1}}}"
+    if joint is not None:
+        return latex, rf"p_{{{joint[1]}}}"
+    if node is None or node[3] != "y" or elastic is None:
+        raise FlexarmError(f"letters: chu has none for {name}: its links are planar, of elements")
+    return latex, rf"u_{{({elastic[1]}){2 * int(node[1]) + (2 if node[2] else 1)}}}"
 
 
 def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]:
