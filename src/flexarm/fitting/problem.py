@@ -20,6 +20,8 @@ from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, start_state
 from flexarm.runs.contents import input_units
 
+FARTHEST = 1e100  # of a derivative, over the noise: one that is larger is of a run that diverges
+
 
 @dataclass(frozen=True)
 class MeasuredRun:
@@ -138,13 +140,26 @@ class Problem:
         return np.concatenate([each.T.ravel() for each in off])
 
     def jacobian(self, values: Array, noise: Array) -> Array:
-        """Differentiate the residuals, (N, k)."""
+        """Differentiate the residuals, (N, k).
+
+        Raises
+        ------
+        FlexarmError
+            If the derivatives grow without bound.
+        """
         rows = [
             each.slopes * (each.run.counts / self.noise_of(each.run, noise))[:, :, None]
             for each in self.at(values)
         ]
         flat = [np.swapaxes(each, 0, 1).reshape(-1, len(self.names)) for each in rows]
-        return np.concatenate(flat)
+        found = np.concatenate(flat)
+        if np.abs(found).max(initial=0.0) < FARTHEST:  # and no NaN
+            return found
+        raise FlexarmError(
+            "step: runs at numbers on the way of the search have no end of their derivatives: "
+            "their steps are too long for the friction or the stiffness there; give a smaller "
+            "'step', or bounds of the numbers"
+        )
 
 
 class Driven:
