@@ -194,6 +194,20 @@ def test_contacts_and_servos_at_their_limits_are_differentiated() -> None:
         assert np.all(off <= EXACT * np.abs(expected).max(axis=0)), keys[k]
 
 
+def test_bristles_that_begin_at_standstill_are_differentiated(arm: flexarm.Arm) -> None:
+    lugre = {"kind": "lugre", "coulomb": 0.2, "static": 0.3, "stribeck_speed": 0.1,
+             "bristle_stiffness": 500.0, "bristle_damping": 1.0}  # fmt: skip
+    rough = flexarm.change_arm(arm, {"links.1.joint.friction": lugre})
+    keys = [f"links.1.joint.friction.{name}" for name in ("static", "stribeck_speed")]
+    runs = flexarm.differentiable(rough, t_end=0.1, dt=0.01, parameters=keys, step=5e-4)
+    run = runs.at()
+    slopes = np.concatenate(run.sensitivities(), axis=1)
+    for k in range(len(keys)):
+        expected = differences(runs, k, run)
+        off = np.abs(slopes[:, :, k] - expected).max(axis=0)
+        assert np.all(off <= EXACT * np.abs(expected).max(axis=0)), keys[k]
+
+
 RAIL = """
 flexarm: 1
 name: rail
