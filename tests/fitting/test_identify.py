@@ -162,6 +162,14 @@ def test_a_search_turns_back_where_the_model_cannot_be_run(
         fit.problem.roughness(np.array([TRUTH[mass]]), np.ones(1))
 
 
+def test_derivatives_without_end_are_refused(fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.array([each.value for each in fit.estimates])
+    (driven,) = fit.problem.at(values)
+    monkeypatch.setattr(driven, "slopes", np.full((201, 1, 3), math.nan))
+    with pytest.raises(FlexarmError, match=r"step: .* no end of their derivatives"):
+        fit.problem.jacobian(values, np.ones(1))
+
+
 def test_combinations_count_correlation() -> None:
     rng = np.random.default_rng(6)
     walk = np.convolve(rng.normal(size=4009), np.ones(10), "valid") / np.sqrt(10)

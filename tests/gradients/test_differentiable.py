@@ -9,7 +9,7 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.gradients.differentiable import Differentiable
-from flexarm.gradients.trajectory import Trajectory
+from flexarm.gradients.trajectory import Samples
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 
@@ -31,15 +31,27 @@ def arm() -> flexarm.Arm:
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["rk4", "dop853", "etd4"])
+EVENTS = [
+    {"at": 0.1, "servo": {"joint1": {"stiffness": 25.0, "target": {"kind": "constant",
+                                                                   "value": -0.4}}}},
+    {"at": 0.17, "let_go": "payload"},
+    {"at": 0.24, "servo": {"joint1": {"damping": 2.0}}},
+]  # fmt: skip
+CASES = [(method, events) for events in (False, True) for method in ("rk4", "dop853", "etd4")]
+
+
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case[0] + " with events" * case[1])
 def runs(request: pytest.FixtureRequest, arm: flexarm.Arm) -> Differentiable:
-    step = 5e-4 if request.param == "rk4" else None
+    method, events = request.param
+    step = 5e-4 if method == "rk4" else None
+    if events:
+        arm = flexarm.change_arm(arm, {"events": EVENTS})
     return flexarm.differentiable(
-        arm, t_end=0.3, dt=0.03, parameters=KEYS, method=request.param, step=step
+        arm, t_end=0.3, dt=0.03, parameters=KEYS, method=method, step=step
     )
 
 
-def differences(runs: Differentiable, key: int, like: Trajectory, share: float = 1e-3) -> Array:
+def differences(runs: Differentiable, key: int, like: Samples, share: float = 1e-3) -> Array:
     """Differentiate the samples of whole runs in the same steps, at fourth order, (T, 2n)."""
     h = share * runs.values[key]
     found = []
@@ -105,17 +117,19 @@ def test_gradients_by_etd4_are_those_of_the_motion(arm: flexarm.Arm) -> None:
     assert off.max() < 1e-3
 
 
-def test_runs_are_those_of_simulate(runs: Differentiable, arm: flexarm.Arm) -> None:
+def test_runs_are_those_of_simulate(runs: Differentiable) -> None:
     rk4 = runs.method.name == "rk4"
     step = 5e-4 if rk4 else None
+    arm = runs.equation.model.arm
     run = flexarm.simulate(arm, t_end=0.3, dt=0.03, method=runs.method.name, step=step)
-    off = np.abs(run.q - runs.at().q).max() / np.abs(run.q).max()
+    own = np.searchsorted(run.t, runs.times - 1e-9)  # those of events are kept too
+    off = np.abs(run.q[own] - runs.at().q).max() / np.abs(run.q).max()
     assert off < (1e-12 if rk4 else 1e-3)
 
 
 def test_an_adjoint_costs_at_most_six_simulations(runs: Differentiable) -> None:
     # The run, its stages once more from checkpoints, and the pulled rates at every stage.
-    run = runs.at()
+    run = runs.at().parts[0]
     run.gradient(run.q)
     spent = 2.0 * run._member("rates").operations + run._member("pulled rates").operations
     if runs.method.name == "etd4":  # in every twentieth step of four stages
@@ -140,7 +154,7 @@ def test_numbers_at_their_upper_bound_have_derivatives(arm: flexarm.Arm) -> None
 
 
 def test_checkpoints_grow_as_the_root_of_the_steps(runs: Differentiable) -> None:
-    run = runs.at()
+    run = runs.at().parts[0]
     count, starts = len(run.steps), run.plan.starts
     states = len(starts) + np.diff(starts).max()
     # By etd4 they stand where modes are taken anew, every twenty tries.
@@ -180,6 +194,20 @@ def test_contacts_and_servos_at_their_limits_are_differentiated() -> None:
         assert np.all(off <= EXACT * np.abs(expected).max(axis=0)), keys[k]
 
 
+def test_bristles_that_begin_at_standstill_are_differentiated(arm: flexarm.Arm) -> None:
+    lugre = {"kind": "lugre", "coulomb": 0.2, "static": 0.3, "stribeck_speed": 0.1,
+             "bristle_stiffness": 500.0, "bristle_damping": 1.0}  # fmt: skip
+    rough = flexarm.change_arm(arm, {"links.1.joint.friction": lugre})
+    keys = [f"links.1.joint.friction.{name}" for name in ("static", "stribeck_speed")]
+    runs = flexarm.differentiable(rough, t_end=0.1, dt=0.01, parameters=keys, step=5e-4)
+    run = runs.at()
+    slopes = np.concatenate(run.sensitivities(), axis=1)
+    for k in range(len(keys)):
+        expected = differences(runs, k, run)
+        off = np.abs(slopes[:, :, k] - expected).max(axis=0)
+        assert np.all(off <= EXACT * np.abs(expected).max(axis=0)), keys[k]
+
+
 RAIL = """
 flexarm: 1
 name: rail
@@ -192,17 +220,35 @@ links:
 """
 
 
-def test_runs_end_before_the_first_event(arm: flexarm.Arm) -> None:
-    event = {"name": "stiffer", "at": 0.1, "servo": {"joint1": {"stiffness": 20.0}}}
-    late = flexarm.change_arm(arm, {"events": [event]})
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"when": {"quantity": "joint1", "above": 0.1}, "servo": {"joint1": {"stiffness": 20.0}}},
+        {"at": 0.1, "end": True},
+    ],
+)
+def test_runs_end_before_events_that_make_them_jump(
+    arm: flexarm.Arm, event: dict[str, Any]
+) -> None:
+    late = {"name": "jump", "after": 0.1, **event} if "when" in event else {"name": "jump", **event}
+    jumps = flexarm.change_arm(arm, {"events": [late]})
     options: dict[str, Any] = {"parameters": KEYS[:1], "step": 5e-4}
     found, expected = (
         flexarm.differentiable(each, t_end=0.1, **options).at().sensitivities()[0]
-        for each in (late, arm)
+        for each in (jumps, arm)
     )
     np.testing.assert_array_equal(found, expected)
-    with pytest.raises(SimulationError, match=r"'stiffer' may happen from t = 0.1 s on"):
-        flexarm.differentiable(late, t_end=0.2, **options)
+    with pytest.raises(SimulationError, match=r"'jump' may happen from t = 0.1 s on"):
+        flexarm.differentiable(jumps, t_end=0.2, **options)
+
+
+def test_times_and_targets_of_events_are_no_parameters(arm: flexarm.Arm) -> None:
+    eventful = flexarm.change_arm(arm, {"events": EVENTS})
+    with pytest.raises(FlexarmError, match="is when an event happens"):
+        flexarm.differentiable(eventful, t_end=0.3, parameters=["events.1.at"]).at()
+    target = "events.1.servo.joint1.target.value"
+    with pytest.raises(FlexarmError, match="as a function of time"):
+        flexarm.differentiable(eventful, t_end=0.3, parameters=[target]).at()
 
 
 def test_what_jumps_is_refused(arm: flexarm.Arm) -> None:

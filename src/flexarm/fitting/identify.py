@@ -220,6 +220,8 @@ def _require_samples(horizon: float, problem: Problem) -> None:
     timed = [run.recording.t for run in problem.runs if not run.recording.is_response]
     if not timed:
         raise FlexarmError("horizon: is for time histories, and the data are frequency responses")
+    if problem.runs[0].runs.equation.model.arm.events:
+        raise FlexarmError("horizon: pieces begin anew, and the arm has events: leave one out")
     shortest = min(float(np.median(np.diff(t))) for t in timed)
     if not horizon >= FEWEST * shortest:
         raise refused("horizon", horizon, f"at least {FEWEST} samples, {FEWEST * shortest:g} s")

@@ -14,11 +14,13 @@ from flexarm.fitting.sensor import ADJUSTED, Readings, Sensor, delayed, lagged
 from flexarm.fitting.statistics import ResidualTest, from_inputs, whiteness
 from flexarm.formulations.numbers.parameters import Nearby, changed_model
 from flexarm.gradients.differentiable import Differentiable
-from flexarm.gradients.trajectory import Trajectory
+from flexarm.gradients.trajectory import Samples
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, start_state
 from flexarm.runs.contents import input_units
+
+FARTHEST = 1e100  # of a derivative, over the noise: one that is larger is of a run that diverges
 
 
 @dataclass(frozen=True)
@@ -138,13 +140,26 @@ class Problem:
         return np.concatenate([each.T.ravel() for each in off])
 
     def jacobian(self, values: Array, noise: Array) -> Array:
-        """Differentiate the residuals, (N, k)."""
+        """Differentiate the residuals, (N, k).
+
+        Raises
+        ------
+        FlexarmError
+            If the derivatives grow without bound.
+        """
         rows = [
             each.slopes * (each.run.counts / self.noise_of(each.run, noise))[:, :, None]
             for each in self.at(values)
         ]
         flat = [np.swapaxes(each, 0, 1).reshape(-1, len(self.names)) for each in rows]
-        return np.concatenate(flat)
+        found = np.concatenate(flat)
+        if np.abs(found).max(initial=0.0) < FARTHEST:  # and no NaN
+            return found
+        raise FlexarmError(
+            "step: runs at numbers on the way of the search have no end of their derivatives: "
+            "their steps are too long for the friction or the stiffness there; give a smaller "
+            "'step', or bounds of the numbers"
+        )
 
 
 class Driven:
@@ -167,12 +182,13 @@ class Driven:
         self._places = [driven.index(name) for name in problem.input_offsets]
         offsets[self._places] = values[count : count + len(self._places)]
         self._inputs = run.inputs + offsets
-        self._trajectory: Trajectory = run.runs.at(
+        self._trajectory: Samples = run.runs.at(
             values[:count], q=run.start, v=run.rates, inputs=self._inputs,
             like=None if like is None else like._trajectory,
         )  # fmt: skip
+        self._first = self._trajectory.parts[0]
         self._sensors: Readings = (
-            Readings.of(self._trajectory.task.equation.model, list(problem.sensors.values()))
+            Readings.of(self._first.task.equation.model, list(problem.sensors.values()))
             if like is None
             else like._sensors
         )
@@ -198,7 +214,7 @@ class Driven:
         found = np.zeros((len(states), len(sensors), len(self._problem.keys)))
         if any(_of_shapes(each) for each in sensors):
             for k, (near, readings) in enumerate(
-                zip(self._trajectory.nearby.values(), self._near, strict=True)
+                zip(self._first.nearby.values(), self._near, strict=True)
             ):
                 there = [each.at(states, self._inputs) - self._read for each in readings]
                 found[:, :, k] = np.tensordot(near.weights, np.array(there), 1)
@@ -212,7 +228,7 @@ class Driven:
         sensors = list(self._problem.sensors.values())
         return [
             [Readings.of(model, sensors) for model in near.models]
-            for near in self._trajectory.nearby.values()
+            for near in self._first.nearby.values()
         ]
 
     def _adjusted(self, slopes: Array | None) -> tuple[Array, Array]:

@@ -68,7 +68,8 @@ def judgement(fit: FitData) -> list[str]:
 
 def text(fit: FitData) -> str:
     """Write a fit as text."""
-    lines = [f"{fit.arm.name}: fitted to {len(fit.problem.runs)} measured runs", ""]
+    count = len(fit.problem.runs)
+    lines = [f"{fit.arm.name}: fitted to {count} measured run{'s' * (count > 1)}", ""]
     lines += _columns(ESTIMATES, estimate_rows(fit))
     lines += ["", *_columns(RESIDUALS, residual_rows(fit)), "", *judgement(fit)]
     return "\n".join(lines)

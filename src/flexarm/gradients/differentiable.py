@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
+from itertools import chain
 from typing import Any
 
 import casadi as ca
@@ -23,10 +24,11 @@ from flexarm.formulations.numbers.parameters import (
 )
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.gradients.hooks import jax_function, torch_function
+from flexarm.gradients.legs import Legs, Phase, phases, require_like
 from flexarm.gradients.plan import Plan, Tableau, roundings
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.steps import record
-from flexarm.gradients.trajectory import Trajectory
+from flexarm.gradients.trajectory import Samples, Trajectory
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
 from flexarm.integrate.methods import METHODS, dop853, rk4
@@ -37,7 +39,6 @@ from flexarm.integrate.problem import Channel, jumps
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
 from flexarm.integrate.solve import begin_march
-from flexarm.integrate.system import rounding
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
@@ -49,6 +50,7 @@ TABLEAUS = {
     "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
 }
 ROUNDS = 100  # of a run that is recorded, at a time
+ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
 TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
 
 
@@ -88,8 +90,9 @@ def differentiable(
     Raises
     ------
     SimulationError
-        If the arm cannot be simulated, or what happens in a run makes its equations jump: events
-        before its end, dry friction, closed brakes, sampled servos, nodes of a rail.
+        If the arm cannot be simulated, or what happens in a run makes it jump: events before its
+        end that do more than change servos or let the payload go at a time, dry friction, closed
+        brakes, sampled servos, nodes of a rail.
     """
     t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
@@ -102,7 +105,8 @@ def differentiable(
     model = build(validated(arm))
     keys = parameter_keys(arm, parameters) if parameters else ()
     equation = equation_of(model, name=formulation).among(Structures())
-    _refuse_jumps(model, float(t_end))
+    times = sample_times(float(t_end), dt)
+    _refuse_jumps(model, times)
     for part in model.links:
         if part.rail is not None and len(part.rail.jumps):
             raise SimulationError(
@@ -110,27 +114,20 @@ def differentiable(
                 "link before it shapes without nodes, such as 'loaded'"
             )
     return Differentiable(
-        equation, keys, sample_times(float(t_end), dt), METHODS[method], float(rtol), step,
+        equation, keys, times, METHODS[method], float(rtol), step,
         dict(inputs or {}), RateFunctions(equation.structures or Structures(), control),
     )  # fmt: skip
 
 
-def _refuse_jumps(model: Model, t_end: float) -> None:
-    """Refuse what makes equations jump before the end: gradients are of what is smooth."""
+def _refuse_jumps(model: Model, times: Array) -> None:
+    """Refuse what makes states or forces jump before the end: gradients are of what is smooth."""
+    phases(model, times)
     start = Situation.at_start(model, ())
     if start.closed or model.arm.start != "stated":
         raise SimulationError(
             "gradients: are of runs whose equations do not jump, from a stated start: leave out "
             "dry friction (take 'smooth' or 'lugre'), brakes that are closed (make their "
             "joints 'prescribed') and 'start: equilibrium'"
-        )
-    times = [(event.after if event.at is None else event.at, event) for event in model.arm.events]
-    first, event = min(times, key=lambda each: each[0], default=(t_end, None))
-    if event is not None and first < t_end - rounding(t_end):
-        raise SimulationError(
-            f"gradients: are of runs up to the first event, and '{event.title}' may happen from "
-            f"t = {first:g} s on: end the run there (t_end), and begin another by at(q=..., "
-            "v=...) with the arm as it is after it"
         )
 
 
@@ -179,9 +176,9 @@ class Differentiable:
         q: Array | None = None,
         v: Array | None = None,
         inputs: Array | None = None,
-        steps: Array | Trajectory | None = None,
-        like: Trajectory | None = None,
-    ) -> Trajectory:
+        steps: Array | Samples | None = None,
+        like: Samples | None = None,
+    ) -> Samples:
         """Run the arm.
 
         Parameters
@@ -200,24 +197,37 @@ class Differentiable:
         """
         model = self.equation.model
         if like is not None:
-            model = like.task.equation.model
+            model = like.parts[0].task.equation.model
         elif values is not None and self.parameters:
             model = changed_model(model, self.parameters, values)
-        task = self._task(model, q, v, inputs)
-        if task.motion.actuators.sampled:
-            raise SimulationError("gradients: sampled servos jump: take their 'period' away")
         if like is None:
             self._all_smooth  # noqa: B018  refuses parameters of functions of time
-        if isinstance(steps, Trajectory):
-            plan = steps.plan
-        elif steps is None or not self.method.solves_vibrations:
-            plan = self._plan(task) if steps is None else Plan(steps)
-        else:
-            raise SimulationError("steps: etd4 takes modes at some: give the other run itself")
-        started = q is None and v is None
-        return Trajectory(
-            task, self.functions, self.parameters, TABLEAUS[self.method.name], plan, started, like
-        )
+        arms = cache(lambda: {key: Nearby.of(model, key) for key in self.parameters})
+        parts: list[Trajectory] = []
+        for k, phase in enumerate(phases(model, self.times)):
+            x, started = np.zeros(0), not parts and q is None and v is None
+            if parts:
+                q, v, x = np.split(parts[-1].states[-1], [model.size, 2 * model.size])
+            task = replace(self._task(model, q, v, inputs, phase), states=x)
+            require_like(parts[0].task if parts else task, task)
+            if task.motion.actuators.sampled:
+                raise SimulationError("gradients: sampled servos jump: take their 'period' away")
+            known = None if like is None or k >= len(like.parts) else like.parts[k]
+            if isinstance(steps, Samples):
+                plan = steps.parts[k].plan
+            elif steps is None:
+                plan = self._plan(task, phase)
+            elif self.method.solves_vibrations or len(phase.times) < len(self.times):
+                raise SimulationError(f"steps: {ANOTHER}: give the other run itself")
+            else:
+                plan = Plan(steps)
+            parts.append(
+                Trajectory(
+                    task, self.functions, self.parameters, TABLEAUS[self.method.name], plan,
+                    self.times, partial(phase.nearby, arms), started, known,
+                )
+            )  # fmt: skip
+        return parts[0] if len(parts) == 1 else Legs(tuple(parts), self.times)
 
     def jax(self) -> Callable[..., Any]:
         """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.
@@ -234,20 +244,27 @@ class Differentiable:
         return torch_function(self)
 
     @cached_property
+    def _first(self) -> Task:
+        model = self.equation.model
+        return self._task(model, None, None, None, phases(model, self.times)[0])
+
+    @property
     def start(self) -> tuple[Array, Array]:
         """Coordinates and rates at the start of the arm as it was given, (n,) each."""
-        task = self._task(self.equation.model, None, None, None)
-        return task.q, task.v
+        return self._first.q, self._first.v
 
     @cached_property
     def input_samples(self) -> Array:
         """Inputs of the arm as it was given, at the samples, (T, inputs)."""
-        groups = self._task(self.equation.model, None, None, None).groups
+        groups = self._first.groups
         rows = [[evaluate(c.profile, t)[0] for c in groups[0]] for t in self.times]
         return np.array(rows).reshape(len(self.times), -1)
 
-    def _task(self, model: Model, q: Array | None, v: Array | None, inputs: Array | None) -> Task:
-        n = model.size
+    def _task(
+        self, model: Model, q: Array | None, v: Array | None, inputs: Array | None, phase: Phase
+    ) -> Task:
+        n, home = model.size, start_state(model)[0]
+        model, begins = phase.situated(model)
         still = np.zeros(n)
         state = None
         if q is not None or v is not None:
@@ -259,8 +276,8 @@ class Differentiable:
             self.equation, formulation=replace(self.equation.formulation, model=model), _compiled={}
         )
         task = prepare(
-            model, self.times, inputs=self.inputs, control=self.functions.law, equation=equation,
-            state=state, home=start_state(model)[0], wanted=self.rtol,
+            model, phase.times, inputs=self.inputs, control=self.functions.law, equation=equation,
+            state=state, home=home, begins=begins, wanted=self.rtol,
         )  # fmt: skip
         if inputs is None:
             return task
@@ -275,11 +292,15 @@ class Differentiable:
     def _all_smooth(self) -> bool:
         """Refuse a parameter that changes an input, a target or a given motion."""
         model = self.equation.model
-        task = self._task(model, None, None, None)
+        found = phases(model, self.times)
+        here = [self._task(model, None, None, None, phase).groups for phase in found]
         for key in self.parameters:
-            other = self._task(Nearby.of(model, key).models[0], None, None, None)
-            for mine, theirs in zip(task.groups, other.groups, strict=True):
-                for a, b in zip(mine, theirs, strict=True):
+            other = Nearby.of(model, key).models[0]
+            if [e.at for e in other.arm.events] != [e.at for e in model.arm.events]:
+                raise FlexarmError(f"parameters: '{key}' is when an event happens: leave it out")
+            for groups, phase in zip(here, found, strict=True):
+                there = self._task(other, None, None, None, phase).groups
+                for a, b in zip(chain(*groups), chain(*there), strict=True):
                     if a.begin != b.begin or not np.array_equal(a.pieces, b.pieces):
                         raise FlexarmError(
                             f"parameters: '{key}' changes {a.name} as a function of time: "
@@ -287,15 +308,17 @@ class Differentiable:
                         )
         return True
 
-    def _plan(self, task: Task) -> Plan:
+    def _plan(self, task: Task, phase: Phase) -> Plan:
         """Choose the steps: equal ones, or those that a run by an adaptive method takes."""
         listed = jumps([channel for group in task.groups for channel in group])
-        inside = listed[(listed > self.times[0]) & (listed < self.times[-1])]
-        stops = _apart(np.concatenate([self.times, inside]))
+        inside = listed[(listed > task.times[0]) & (listed < task.times[-1])]
+        stops = _apart(np.concatenate([task.times, inside]))
         if self.method.adaptive:
             return self._recorded(task, stops)
         # Smooth friction decays fastest at rest, where a joint that moves now may come to.
-        rest = self._task(task.equation.model, task.q, None, None) if task.v.any() else task
+        model, rest = task.equation.model, task
+        if task.v.any():
+            rest = self._task(model, task.q, None, None, phase)
         h = equal_step(self.method, rest.vibration, float(self.times[-1]), self.rtol, self.step)
         left = np.diff(stops)
         parts = np.maximum(1, np.floor(left / h + 0.999999)).astype(int) * self.finer

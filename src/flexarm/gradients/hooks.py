@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.formulations.equation import Equation
-from flexarm.gradients.trajectory import Trajectory
+from flexarm.gradients.trajectory import Samples
 from flexarm.links.base import Array
 
 
@@ -39,7 +39,7 @@ class Runs(Protocol):
         q: Array | None = None,
         v: Array | None = None,
         inputs: Array | None = None,
-    ) -> Trajectory:
+    ) -> Samples:
         """Run the arm."""
 
 

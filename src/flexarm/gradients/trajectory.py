@@ -1,5 +1,7 @@
 """A motion in recorded steps, its sensitivities and its adjoint."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,8 +38,76 @@ class RunGradient:
     inputs: Array  # by the inputs at the samples, (T, inputs), with straight lines between them
 
 
+class Samples(ABC):
+    """States of a motion at its samples, and their derivatives."""
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """How many coordinates there are."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> "tuple[Trajectory, ...]":
+        """Its legs between events, of which itself may be the only one."""
+
+    @property
+    @abstractmethod
+    def states(self) -> Array:
+        """Coordinates, rates, and states of servos and drives at the samples, (T, size)."""
+
+    @abstractmethod
+    def state_sensitivities(self, inputs: int = 0) -> Array:
+        """Differentiate the whole states at the samples by the parameters, (T, size, k).
+
+        With ``inputs``, by what is added to each of these at all times too: so many columns more.
+        """
+
+    @abstractmethod
+    def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
+        """Pull derivatives by the states at the samples, (T, size), back.
+
+        They become those by the parameters, by the first state and by the inputs.
+        """
+
+    @property
+    def q(self) -> Array:
+        """Coordinates at the samples, (T, n)."""
+        return self.states[:, : self.n]
+
+    @property
+    def v(self) -> Array:
+        """Rates at the samples, (T, n)."""
+        return self.states[:, self.n : 2 * self.n]
+
+    def sensitivities(self) -> tuple[Array, Array]:
+        """Differentiate all samples by the parameters, forward: of q and of v, (T, n, k) each."""
+        rows = self.state_sensitivities()
+        return rows[:, : self.n], rows[:, self.n : 2 * self.n]
+
+    def gradient(self, by_q: Array, by_v: Array | None = None) -> RunGradient:
+        """Differentiate a function of the samples by all that the run depends on, backward.
+
+        Parameters
+        ----------
+        by_q, by_v
+            Derivatives of the function by the samples of q and v, (T, n) each; 0 if None.
+
+        Notes
+        -----
+        It takes some five times as long as the run, however many parameters there are.  States are
+        kept at checkpoints alone, whose number is the root of the number of steps.
+        """
+        n, seeds = self.n, np.zeros(self.states.shape)
+        seeds[:, :n] = real_numbers("by_q", by_q, (len(seeds), n))
+        if by_v is not None:
+            seeds[:, n : 2 * n] = real_numbers("by_v", by_v, (len(seeds), n))
+        by_numbers, by_start, by_inputs = self.pulled(seeds)
+        return RunGradient(by_numbers, by_start[:n], by_start[n : 2 * n], by_inputs)
+
+
 @dataclass(frozen=True)
-class Trajectory:
+class Trajectory(Samples):
     """A motion in recorded steps.
 
     Attributes
@@ -50,10 +120,14 @@ class Trajectory:
         Keys of the numbers that it is differentiated by.
     tableau, plan
         The method and its steps.
+    nodes
+        Times [s] at which inputs are given, with straight lines between them.
+    arms
+        Gives arms that differ a little in one parameter, by its key.
     started
         Whether the start is that of the model file, and moves with its numbers.
     like
-        Another motion of the same arm, whose arms nearby are taken.
+        Another motion of the same arm, whose derivatives by numbers are taken.
     """
 
     task: Task
@@ -61,8 +135,15 @@ class Trajectory:
     parameters: tuple[str, ...]
     tableau: Tableau
     plan: Plan
+    nodes: Array
+    arms: Callable[[], Mapping[str, Nearby]]
     started: bool
     like: "Trajectory | None" = None
+
+    @property
+    def parts(self) -> "tuple[Trajectory, ...]":
+        """Itself."""
+        return (self,)
 
     @property
     def steps(self) -> Array:
@@ -73,16 +154,6 @@ class Trajectory:
     def t(self) -> Array:
         """Times of the samples [s], (T,)."""
         return self.task.times
-
-    @property
-    def q(self) -> Array:
-        """Coordinates at the samples, (T, n)."""
-        return self.states[:, : self._n]
-
-    @property
-    def v(self) -> Array:
-        """Rates at the samples, (T, n)."""
-        return self.states[:, self._n : 2 * self._n]
 
     @cached_property
     def states(self) -> Array:
@@ -109,18 +180,14 @@ class Trajectory:
                 )
         return found
 
-    def sensitivities(self) -> tuple[Array, Array]:
-        """Differentiate all samples by the parameters, forward: of q and of v, (T, n, k) each."""
-        rows = self.state_sensitivities()
-        return rows[:, : self._n], rows[:, self._n : 2 * self._n]
-
-    def state_sensitivities(self, inputs: int = 0) -> Array:
+    def state_sensitivities(self, inputs: int = 0, first: Array | None = None) -> Array:
         """Differentiate the whole states at the samples by the parameters, (T, size, k).
 
         With ``inputs``, by what is added to each of these at all times too: so many columns more.
+        ``first`` are derivatives of the first state, (size, k), if they are known.
         """
         self.states  # noqa: B018  refuses a motion that has no end
-        n, size, driven = self._n, self._size, len(self.task.groups[0])
+        n, size, driven = self.n, self._size, len(self.task.groups[0])
         fields, buffers, matrices = self._fields(1)
         equations, table = self._joined("pushed rates", buffers)
         if matrices:
@@ -148,7 +215,7 @@ class Trajectory:
             directions=_rows(along.T, inputs),
             matrix_directions=_rows(by_matrix.T, inputs),
             pulses=pulses.ravel(),
-            tangents=_rows(self._start_slopes(), inputs),
+            tangents=_rows(self._start_slopes(), inputs) if first is None else first.T.ravel(),
             **zeros({
                 "tangent_samples": len(self.t) * columns * size,
                 "x_along": columns * n, "g_along": columns * len(fields["g"]),
@@ -160,31 +227,18 @@ class Trajectory:
         del matrices, buffers  # what compiled code points to lived as long as the call
         return np.swapaxes(record.tangent_samples.reshape(len(self.t), columns, size), 1, 2)
 
-    def gradient(self, by_q: Array, by_v: Array | None = None) -> RunGradient:
-        """Differentiate a function of the samples by all that the run depends on, backward.
+    def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
+        """Pull derivatives by the states at the samples, (T, size), back.
 
-        Parameters
-        ----------
-        by_q, by_v
-            Derivatives of the function by the samples of q and v, (T, n) each; 0 if None.
-
-        Notes
-        -----
-        It takes some five times as long as the run, however many parameters there are.  States are
-        kept at checkpoints alone, whose number is the root of the number of steps.
+        They become those by the parameters, by the first state and by the inputs.
         """
-        shape = (len(self.t), self._n)
-        seeds = np.zeros((len(self.t), self._size))
-        seeds[:, : self._n] = real_numbers("by_q", by_q, shape)
-        if by_v is not None:
-            seeds[:, self._n : 2 * self._n] = real_numbers("by_v", by_v, shape)
         self.states  # noqa: B018
-        done, size, n = self._advanced, self._size, self._n
+        done, size, n = self._advanced, self._size, self.n
         fields, buffers, matrices = self._fields(int(np.diff(self.plan.starts).max()))
         equations, table = self._joined("pulled rates", buffers)
         turned, turned_table = self._joined("pulled matrices", matrices)
         along, by_matrix = self._along("pulled rates"), self._along("pulled matrices")
-        count, inputs, last = len(along), len(self.task.groups[0]), len(self.t) - 2
+        count, inputs, last = len(along), len(self.task.groups[0]), len(self.nodes) - 2
         renewed = np.add.reduceat(self._renewed, self.plan.starts[:-1]).max()
         record = Adjoint(
             **(fields | {"saved": done.saved}),
@@ -202,33 +256,30 @@ class Trajectory:
             matrix_by_state=matrices.get("by_state", np.zeros(0)),
             matrix_by_number=matrices.get("by_number", np.zeros(0)),
             seeds=seeds.ravel(),
-            nodes=self.t,
-            interval=np.clip(np.searchsorted(self.t, self.steps[:-1], "right") - 1, 0, last),
+            nodes=self.nodes,
+            interval=np.clip(np.searchsorted(self.nodes, self.steps[:-1], "right") - 1, 0, last),
             **zeros({
                 "adjoint": size, "x_back": n, "g_back": len(fields["g"]),
                 "p_back": len(fields["p"]), "basis_back": 2 * n * n + 2 * n, "share": size,
                 "bases": renewed * (3 * n * n + 2 * n), "more": 2 * n,
                 "modals": (self.tableau.stages + 1) * 2 * n, "by_numbers": count,
-                "by_matrix_numbers": len(by_matrix), "by_inputs": len(self.t) * inputs,
+                "by_matrix_numbers": len(by_matrix), "by_inputs": len(self.nodes) * inputs,
             }),
         )  # fmt: skip
         pull(record)
         del matrices, buffers  # as above
         by_start = record.adjoint
         by_model = record.by_numbers @ along + record.by_matrix_numbers @ by_matrix
-        return RunGradient(
+        return (
             by_model + self._start_slopes() @ by_start,
-            by_start[:n].copy(),
-            by_start[n : 2 * n].copy(),
-            record.by_inputs.reshape(len(self.t), -1),
+            by_start.copy(),
+            record.by_inputs.reshape(len(self.nodes), -1),
         )
 
     @cached_property
-    def nearby(self) -> dict[str, Nearby]:
+    def nearby(self) -> Mapping[str, Nearby]:
         """Arms that differ a little in one parameter, by its key."""
-        if self.like is not None:
-            return self.like.nearby
-        return {key: Nearby.of(self._model, key) for key in self.parameters}
+        return self.arms() if self.like is None else self.like.nearby
 
     @cached_property
     def _directions(self) -> dict[str, Array]:
@@ -239,12 +290,13 @@ class Trajectory:
         return self.task.equation.model
 
     @property
-    def _n(self) -> int:
+    def n(self) -> int:
+        """How many coordinates there are."""
         return self._model.size
 
     @property
     def _size(self) -> int:
-        return 2 * self._n + self.task.motion.actuators.states
+        return 2 * self.n + self.task.motion.actuators.states
 
     @cached_property
     def _advanced(self) -> Steps:
@@ -301,7 +353,7 @@ class Trajectory:
         system, buffers = system_of(
             self.task.equation, self._member("rates"), self.task.groups, accounts=-WORKS
         )
-        n, size, stages, count = self._n, self._size, self.tableau.stages, len(self.steps) - 1
+        n, size, stages, count = self.n, self._size, self.tableau.stages, len(self.steps) - 1
         a = self.tableau.a
         starts, in_modes = self.plan.starts, bool(len(self.plan.renewed))
         matrix, matrices = np.zeros(3 * n * n), dict[str, Array]()
@@ -312,7 +364,8 @@ class Trajectory:
         ends = np.full(count + 1, -1, dtype=np.int64)
         near = np.searchsorted(self.steps, self.t - roundings(self.t))
         ends[near] = np.arange(len(self.t))
-        y = np.concatenate([self.task.q, self.task.v, np.zeros(size - 2 * n)])
+        more = self.task.states if len(self.task.states) else np.zeros(size - 2 * n)
+        y = np.concatenate([self.task.q, self.task.v, more])
         fields = {
             "system": system,
             "size": size,
@@ -353,7 +406,7 @@ class Trajectory:
             here = np.concatenate(start_state(self._model))
             for k, each in enumerate(self.nearby.values()):
                 there = np.array([np.concatenate(start_state(m)) for m in each.models])
-                found[k, : 2 * self._n] = each.weights @ (there - here)
+                found[k, : 2 * self.n] = each.weights @ (there - here)
         return found
 
 

@@ -27,6 +27,7 @@ from flexarm.model import Axis, Model
 from flexarm.spatial import Expr, constant
 
 BRAKE, HYSTERESIS, WINDING = "brake", "hysteresis", "winding"  # what is lost in
+STILL = 1e-100  # of the Stribeck speed: nothing that is seen
 PRESLIDING = 1e-3  # of the deflection at which bristles slide: needs no digits
 LITTLE_CURRENT = 1e-3  # of that which stalls at a volt, or of the limit
 
@@ -227,7 +228,8 @@ def sliding(friction: AnyFriction, rate: Expr) -> Expr:
     """Effort of dry friction that slides at a rate, either way."""
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb
-    over = (ca.fabs(rate) / friction.stribeck_speed) ** friction.stribeck_exponent
+    # At standstill a power of 0 has no derivative by its exponent, and NaN times 0 is NaN.
+    over = ca.fmax(ca.fabs(rate) / friction.stribeck_speed, STILL) ** friction.stribeck_exponent
     return friction.coulomb + (friction.static - friction.coulomb) * ca.exp(-over)
 
 

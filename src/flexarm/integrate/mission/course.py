@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import ValidationError
 
 from flexarm.arm.mission import PAYLOAD, Event, Tie
 from flexarm.arm.profile import Constant
@@ -61,7 +60,6 @@ class Course:
         self.model, self.t_end, self._equation = model, t_end, equation
         self.events: tuple[Event, ...] = model.arm.events
         self._legs = legs(model, locks, t_end)
-        self._axes = {axis.name: axis for axis in model.axes}
         self._holders = holders(model)
         self._accounts = accounts(model)
         self.looks = self._look_for()
@@ -275,7 +273,7 @@ class Course:
             if event.attach is not None:
                 state = self._attach(event.attach, state)
             self._brake(event, state)
-            self._change_servos(event, state.t)
+            self.situation = self.situation.commanded(event, self.model, state.t)
         self.situation = replace(
             self.situation, over=self.situation.over or any(event.end for event in events)
         )
@@ -302,22 +300,6 @@ class Course:
                 held = math.isinf(holder.brake) or closed.get(name) == 0
                 closed[name] = 0 if held else int(np.sign(rate))
         self.situation = replace(self.situation, closed=closed, braked=braked)
-
-    def _change_servos(self, event: Event, t: float) -> None:
-        changed = dict(self.situation.servos)
-        for name, changes in event.servo.items():
-            servo = self._axes[name].acts.servo
-            assert servo is not None
-            _, begin, before = changed.get(name, (servo, 0.0, {}))
-            follows = [key for key in ("target", "rate") if key in changes]
-            kept = {k: x for k, x in before.items() if not follows or k not in ("target", "rate")}
-            try:
-                found = servo.changed(kept | changes)
-            except ValidationError as error:
-                said = error.errors()[0]["msg"]
-                raise SimulationError(f"events: the servo of {name}: {said}") from None
-            changed[name] = (found, t if follows else begin, kept | changes)
-        self.situation = replace(self.situation, servos=changed)
 
     def _capture(self, name: str, state: State) -> tuple[State, float]:
         if name in self.situation.held:
@@ -388,18 +370,13 @@ class Course:
         return float(tie.stiffness * off @ off) / 2
 
     def _let_go(self, name: str, state: State) -> State:
-        if name not in self.situation.held:
-            names = ", ".join(self.situation.held) or "nothing"
-            raise SimulationError(
-                f"{name} cannot be let go: the tip holds {names}: capture it before, or let go that"
-            )
+        without = self.situation.without(name)
         inertia = self.situation.held[name]
         body = at_tip(self.equation(state.anchor), state.q, state.v, inertia, state.t)
-        held = {key: each for key, each in self.situation.held.items() if key != name}
         drifting = dict(self.situation.drifting)
         if name != PAYLOAD:
             drifting[name] = body
-        self.situation = replace(self.situation, held=held, drifting=drifting)
+        self.situation = replace(without, drifting=drifting)
         return replace(state, brought=state.brought - body.energy)
 
     def _stopped(self, state: State) -> State:

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from flexarm.arm.mission import PAYLOAD, Tie
+from pydantic import ValidationError
+
+from flexarm.arm.mission import PAYLOAD, Event, Tie
+from flexarm.errors import SimulationError
 from flexarm.integrate.drivetrain import Holder, holders
 from flexarm.integrate.mission.bodies import Drift
 from flexarm.integrate.mission.locks import lock
@@ -114,6 +117,32 @@ class Situation:
         if known != changed.prescribed:
             changed = replace(changed, prescribed=known)
         return self._loaded(changed) if self.held != start.held else changed
+
+    def commanded(self, event: Event, model: Model, t: float) -> "Situation":
+        """Change servos as an event at a time says."""
+        changed, axes = dict(self.servos), {axis.name: axis for axis in model.axes}
+        for name, changes in event.servo.items():
+            servo = axes[name].acts.servo
+            assert servo is not None
+            _, begin, before = changed.get(name, (servo, 0.0, {}))
+            follows = [key for key in ("target", "rate") if key in changes]
+            kept = {k: x for k, x in before.items() if not follows or k not in ("target", "rate")}
+            try:
+                found = servo.changed(kept | changes)
+            except ValidationError as error:
+                said = error.errors()[0]["msg"]
+                raise SimulationError(f"events: the servo of {name}: {said}") from None
+            changed[name] = (found, t if follows else begin, kept | changes)
+        return replace(self, servos=changed)
+
+    def without(self, name: str) -> "Situation":
+        """Let a body go that the tip holds."""
+        if name not in self.held:
+            names = ", ".join(self.held) or "nothing"
+            raise SimulationError(
+                f"{name} cannot be let go: the tip holds {names}: capture it before, or let go that"
+            )
+        return replace(self, held={key: each for key, each in self.held.items() if key != name})
 
     def servoed(self, model: Model) -> Model:
         """Give a model the servos of this situation: its equations are the same."""
