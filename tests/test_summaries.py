@@ -31,7 +31,7 @@ def shown() -> dict[str, object]:
         "modes": flexarm.modes(arm),
         "linear": flexarm.linearise(arm),
         "sweep": flexarm.sweep(arm, at={"joint2": [0.0, 0.1]}),
-        "rest": flexarm.equilibrium(arm, joints={"joint1": 0.0, "joint2": 0.0}),
+        "rest": flexarm.equilibrium(arm, at={"joint1": 0.0, "joint2": 0.0}),
     }
 
 

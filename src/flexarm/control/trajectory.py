@@ -7,7 +7,14 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.arguments import WithUnit, refused, require_array, require_kind, require_mapping
+from flexarm.arguments import (
+    WithUnit,
+    refused,
+    renamed,
+    require_array,
+    require_kind,
+    require_mapping,
+)
 from flexarm.control.drives import remaining, untouched
 from flexarm.control.floating import Floating, base_along
 from flexarm.control.statics import Statics, require_axes, require_point
@@ -113,6 +120,11 @@ def joint_move(
         From where, where that is not the arm's start.
     sag
         Whether the postures are those of the bent arm in equilibrium; else of the straight one.
+
+    Returns
+    -------
+    Trajectory
+        What laws follow.
     """
     require_mapping("to", to, "positions by joint", optional=False)
     model = untouched(model)
@@ -145,13 +157,23 @@ def _floated(model: Model, path: Path) -> Path:
     return fit_path(lambda s, _: carried(s), carried(0.0))
 
 
-def hold(at: StateSpace | Equilibrium) -> Trajectory:
-    """Make a motion that stays in the state of a linear model, or an equilibrium, at rest."""
-    require_kind("at", at, (StateSpace, Equilibrium), "a StateSpace or an Equilibrium")
-    if np.any(at.point.v[remaining(at.model)]):
-        raise FlexarmError("at: must be at rest, got a state that moves: linearise about another")
-    still = Path(np.array([at.point.q, np.zeros(at.model.size)]))
-    return follow(at.model, still, Timing("cycloid", 1.0))
+@renamed(at="about")
+def hold(about: StateSpace | Equilibrium) -> Trajectory:
+    """Make a motion that stays in the state of a linear model, or an equilibrium, at rest.
+
+    Returns
+    -------
+    Trajectory
+        What laws and `flexarm.control` follow.
+    """
+    require_kind("about", about, (StateSpace, Equilibrium), "a StateSpace or an Equilibrium")
+    model, point = about.model, about.point
+    if np.any(point.v[remaining(model)]):
+        raise FlexarmError(
+            "about: must be at rest, got a state that moves: linearise about another"
+        )
+    still = Path(np.array([point.q, np.zeros(model.size)]))
+    return follow(model, still, Timing("cycloid", 1.0))
 
 
 def require_trajectory(value: object) -> None:
@@ -186,6 +208,11 @@ def tip_move(
     sag
         Whether the tip of the bent arm in equilibrium is put there, that is whether gravity's sag
         is corrected; else the rigid arm's.
+
+    Returns
+    -------
+    Trajectory
+        What laws follow.
 
     Notes
     -----
@@ -235,6 +262,11 @@ def reaction_free_move(
         When.
     start, sag
         As for `joint_move`.
+
+    Returns
+    -------
+    Trajectory
+        What laws follow.
 
     Raises
     ------

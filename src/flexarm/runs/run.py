@@ -63,6 +63,11 @@ class Run(RunData):
         ----------
         stations
             How many from root to tip (11 if None), or fractions of the (exposed) span.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``deflection`` [m], ``slope`` and ``twist`` [rad] over time, link and station.
         """
         from flexarm.runs.contents import XYZ, Variable, along_variables
 
@@ -79,6 +84,11 @@ class Run(RunData):
         ----------
         stations
             How many from root to tip (11 if None), or fractions of the (exposed) span.
+
+        Returns
+        -------
+        xarray.Dataset
+            By time, link and station, with units.
 
         Notes
         -----
@@ -202,6 +212,11 @@ class Run(RunData):
             The file, if any; its suffix says which kind (png, svg, pdf).
         force
             Whether to overwrite a file that is there: figures are drawn again and again.
+
+        Returns
+        -------
+        Figure
+            Matplotlib's.
         """
         from flexarm.io.whole_file import write_figure
         from flexarm.runs.plot import plot_run
