@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 PAGE_SIZE = 3_000_000  # of the page in a notebook; a run with a larger one is a picture there
-FRAME = "width:100%;height:640px;border:0"
+FRAME = "width:100%;height:540px;border:0;resize:vertical;overflow:auto"
 STILL_DPI = 72  # of that picture
 
 
