@@ -28,7 +28,7 @@ await build({
   charset: "ascii",
   logLevel: "warning",
 });
-await appendFile(join(out, "viewer.js"), `${licences.join("\n")}\n`);
+await appendFile(join(out, "unpack.js"), `${licences.join("\n")}\n`);
 await copyFile(join(here, "src/page.html"), join(out, "page.html"));
 
 // The script stands inside an element of the page: these would end it, or change how it is read.
