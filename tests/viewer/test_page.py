@@ -112,7 +112,7 @@ def test_a_page_overwrites_nothing_unasked(html: str, tmp_path: Path) -> None:
 def test_a_missing_bundle_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundle, "BUILT", tmp_path)
     bundle.built.cache_clear()
-    with pytest.raises(FlexarmError, match=r"viewer\.js has not been built.*make setup"):
+    with pytest.raises(FlexarmError, match=r"unpack\.js has not been built.*make setup"):
         bundle.fill_page("", "")
     bundle.built.cache_clear()
 

@@ -51,7 +51,7 @@ export async function startRunning(data) {
   page.charts = makeCharts(byId("charts"), byId("choose"), [motionOf(page)], readTheme(), () => {});
   page.controls = connect(show, player, {
     field: "deflection",
-    scales: { stops: SCALES, start: 1, write: (scale) => `×${scale}` },
+    scales: { stops: data.limits.deflection > 0 ? SCALES : [1], start: 1, write: (scale) => `×${scale}` },
     numbers: true,
     enlarges: true,
     step: (by) => stepOn(page, by),
