@@ -253,7 +253,7 @@ def test_light_and_dark_follow_the_system_and_the_button(open_page: Opener) -> N
 def test_a_phone_shows_all_without_scrolling_sideways(open_page: Opener) -> None:
     page = open_page(run_page([smooth_run()]), width=360, height=740)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    for name in ("#play", "#time", "#speed", "#scale", "#field", "#reset"):
+    for name in ("#play", "#time", "#speed", "#scale", "#field", "#reset", "#help"):
         box = page.locator(name).bounding_box()
         assert box is not None
         assert box["x"] >= 0
