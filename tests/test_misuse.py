@@ -477,6 +477,9 @@ run.save(3)
 run.save("")
 # force
 run.save("x.nc", force="y")
+# beside
+run.to_html("page.html", beside=run)
+run.to_movie("film.gif", beside=[1])
 # path
 run.to_csv(None)
 run.to_html(None)

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
+from flexarm.arguments import listed, refused
 from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
@@ -29,6 +31,14 @@ def _named(variables: "list[Variable]") -> "xarray.Dataset":
     from flexarm.runs.write import to_dataset
 
     return to_dataset(variables, {})
+
+
+def _require_runs(name: str, value: object) -> "list[Run]":
+    """Refuse what is no list of runs."""
+    found = listed(value)
+    if found is None or not all(isinstance(each, Run) for each in found):
+        raise refused(name, value, "a list of runs")
+    return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,17 +201,21 @@ class Run(RunData):
 
         export_run(self, path, force=force)
 
-    def to_html(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the run as one page that moves, whole or not at all."""
+    def to_html(
+        self, path: str | Path, *, beside: Sequence["Run"] = (), force: bool = False
+    ) -> None:
+        """Write the run, and others beside it, as one page that moves, whole or not at all."""
         from flexarm.viewer.page import run_page, save_page
 
-        save_page(run_page([self]), path, force=force)
+        save_page(run_page([self, *_require_runs("beside", beside)]), path, force=force)
 
-    def to_movie(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the run as a film, whole or not at all: gif, or by ffmpeg webm and mp4."""
+    def to_movie(
+        self, path: str | Path, *, beside: Sequence["Run"] = (), force: bool = False
+    ) -> None:
+        """Write the run, and others beside it, as a film: gif, or by ffmpeg webm and mp4."""
         from flexarm.viewer.movie import save_movie
 
-        save_movie([self], path, force=force)
+        save_movie([self, *_require_runs("beside", beside)], path, force=force)
 
     def plot(self, path: str | Path | None = None, *, force: bool = True) -> "Figure":
         """Draw joints, deflections, tip path and energy; write the figure if a path is given.
