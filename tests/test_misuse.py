@@ -344,7 +344,7 @@ identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, most_evaluati
 # arm
 equilibrium(None)
 equilibrium("x")
-# joints
+# at
 equilibrium(arm, at=[1.0])
 equilibrium(arm, at={"joint1": "up"})
 equilibrium(arm, at={"joint1": None})
@@ -524,13 +524,13 @@ Timing("quintic", 1e-300)
 Timing(3, 1.0)
 # trajectory
 pd_law(None, kp=1, kd=1)
-# stiffness
+# kp
 pd_law(traj, kp="x", kd=1)
 pd_law(traj, kp=None, kd=1)
 pd_law(traj, kp=[1, 2, 3], kd=1)
 # trajectory
 decoupling_law(None, kp=1, kd=1)
-# stiffness
+# kp
 decoupling_law(traj, kp="stiff", kd=1)
 # stiffness_error
 decoupling_law(traj, kp=1, kd=1, stiffness_error="x")
@@ -582,7 +582,7 @@ FrozenLoop(None)
 FrozenLoop(arm)
 Statics(None)
 Statics(arm)
-# joints
+# at
 Statics(model).at_joints({"joint1": "x"})
 # point
 Statics(model).at_tip("x")
@@ -735,7 +735,7 @@ lqr(traj, friction="secant", friction_speed="x")
 # guess
 Statics(model).at_joints({}, guess="x")
 Statics(model).at_tip((0.7, 0.6), "xy", guess=[0.0])
-# joints
+# at
 Statics(model).at_joints(None)
 # sag
 joint_move(model, {"joint1": 0.5}, Timing("quintic", 1.0), sag="x")
@@ -760,7 +760,7 @@ build(arm, tip_rotation=np.zeros(4))
 build(arm, stiffening=Hostile())
 # values
 change_arm(arm, HostileValues())
-# joints
+# at
 equilibrium(arm, at=HostileValues())
 modes(arm, joints=np.zeros(4))
 modes(arm, joints={3: "free"})
