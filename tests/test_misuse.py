@@ -506,7 +506,7 @@ point_of_run(run, 5.0)
 joint_move(arm, {"joint1": 0.5}, Timing("quintic", 1.0))
 # to
 joint_move(model, None, Timing("quintic", 1.0))
-# joints
+# to: joint1
 joint_move(model, {"joint1": "x"}, Timing("quintic", 1.0))
 # no driven
 joint_move(model, {"elbow": 1.0}, Timing("quintic", 1.0))

@@ -14,6 +14,7 @@ from flexarm.arguments import (
     require_array,
     require_kind,
     require_mapping,
+    require_numbers,
 )
 from flexarm.control.drives import remaining, untouched
 from flexarm.control.floating import Floating, base_along
@@ -129,10 +130,10 @@ def joint_move(
     require_mapping("to", to, "positions by joint", optional=False)
     model = untouched(model)
     statics = Statics(model, sag=sag)
-    first = statics.at_joints(require_mapping("start", start, "positions by joint"))
+    first = statics.at_joints(_positions("start", start, model))
     names = statics.drives.names
     begin = dict(zip(names, (statics.drives.hubs @ first).tolist(), strict=True))
-    last = statics.at_joints(to, first)
+    last = statics.at_joints(_positions("to", to, model), first)
     end = dict(zip(names, (statics.drives.hubs @ last).tolist(), strict=True))
 
     def posture(s: float, guess: Array) -> Array:
@@ -155,6 +156,10 @@ def _floated(model: Model, path: Path) -> Path:
         Floating(model), path.at, lambda s: np.asarray(chebyshev.chebval(2 * s - 1, slope))
     )
     return fit_path(lambda s, _: carried(s), carried(0.0))
+
+
+def _positions(name: str, value: object, model: Model) -> dict[str, float]:
+    return require_numbers(name, value, "positions by joint", units=model.axis_units)
 
 
 @renamed(at="about")
@@ -224,7 +229,7 @@ def tip_move(
     statics = Statics(model, sag=sag)
     require_axes(axes)
     goal = to if callable(to) else require_point("to", to, axes)
-    first = statics.at_joints(require_mapping("start", start, "positions by joint"))
+    first = statics.at_joints(_positions("start", start, model))
     chosen = ["xyz".index(axis) for axis in axes]
     begin = formulation(DEFAULT, model).tip_pose(first)[1][chosen]
 
@@ -282,9 +287,9 @@ def reaction_free_move(
     require_mapping("to", to, "positions by joint", optional=False)
     model = untouched(model)
     statics, floating = Statics(model, sag=sag), Floating(model)
-    first = statics.at_joints(require_mapping("start", start, "positions by joint"))
+    first = statics.at_joints(_positions("start", start, model))
     hubs = statics.drives.hubs
-    wanted = hubs @ (statics.at_joints(to, first) - first)
+    wanted = hubs @ (statics.at_joints(_positions("to", to, model), first) - first)
     if not np.any(wanted):
         raise FlexarmError("to: must move a driven joint, got where it is")
     carried = floating.still_along(statics, wanted, first)
