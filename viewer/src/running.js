@@ -22,6 +22,7 @@ const PIECES = 12; // of the motion between two pictures that are traced: no vib
 const AHEAD = { seconds: 3, states: 40, patience: 200 }; // [ms]: how far it is looked ahead
 const TRACED = 1 / 120; // [s] of a motion that a script asks for
 const STEPS = 30000; // per second that any machine takes
+const ROUNDING = 1e-7; // of the reach: places are drawn in single precision
 const CURVES_EVERY = 100; // [ms]
 const FACTS_EVERY = 1000; // [ms]
 const LEAD = 3; // [rad/s] with which a servo is led to its target
@@ -258,7 +259,10 @@ function keepSample(page, seen) {
   if (history.t.length && t <= history.t[history.t.length - 1]) return;
   const y = stateOf(simulation);
   const row = data.curves.map(({ index, factor }) => factor * y[index]);
-  for (const { deflection } of bentLinks(page)) row.push(1000 * deflection[deflection.length - 1]);
+  for (const { deflection } of bentLinks(page)) {
+    const tip = deflection[deflection.length - 1];
+    row.push(tip > ROUNDING * page.show.reach ? 1000 * tip : 0);
+  }
   const [kinetic, elastic, gravitational] = seen.energy;
   row.push(...seen.tip, kinetic, elastic, gravitational, kinetic + elastic + gravitational);
   history.t.push(t);
