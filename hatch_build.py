@@ -13,7 +13,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent
-BUILT = ("viewer.js", "viewer.css", "page.html")
+BUILT = ("viewer.js", "unpack.js", "viewer.css", "page.html")
 
 
 def main() -> None:

@@ -107,10 +107,10 @@ def draw_controllers() -> Figure:
     motion = joint_move(model, {"joint1": np.radians(60)}, Timing("cycloid", 0.6))
     start = start_at(arm, model, motion.path.at(0.0))
     laws = {
-        "PD": pd_law(motion, stiffness=40, damping=8),
-        "decoupling": decoupling_law(motion, stiffness=400, damping=40),
+        "PD": pd_law(motion, kp=40, kd=8),
+        "decoupling": decoupling_law(motion, kp=400, kd=40),
         "decoupling, then LQR": decoupling_law(
-            motion, stiffness=400, damping=40, regulator=lqr(motion, bandwidth=15)
+            motion, kp=400, kd=40, regulator=lqr(motion, bandwidth=15)
         ),
     }
     figure, panel = single("Distance of the tip from where it should be; the motion ends at 0.6 s")

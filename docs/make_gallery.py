@@ -1,5 +1,6 @@
 """Make the gallery, a picture and a card for arms worth seeing: ``python -m docs.make_gallery``."""
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -24,7 +25,13 @@ SHOWN = {
     "crossed-joints": (1.0, "model-file.md"),
     "driven-link-payload": (1.0, "start.md"),
     "spin-up-beam": (15.0, "kinematics-and-energies.md"),
-    "puma-560": (0.4, "benchmarks.md"),
+    "carriage-on-rail": (2.0, "how-to/riding-links.md"),
+}
+# What makes arms move that have no inputs.
+PUSHED = {
+    "deluca-siciliano": {
+        "links.1.joint.input": {"kind": "bang-bang", "amplitude": 0.1, "times": [0, 0.5, 1]}
+    }
 }
 HEAD = """# Gallery
 
@@ -50,7 +57,8 @@ def card(name: str) -> str:
 
 def draw(name: str, folder: Path) -> None:
     """Run a sample and take a picture of it, when it bends most."""
-    run = flexarm.simulate(flexarm.sample(name), t_end=SHOWN[name][0])
+    arm = flexarm.change_arm(flexarm.sample(name), PUSHED.get(name, {}))
+    run = flexarm.simulate(arm, t_end=SHOWN[name][0])
     file = folder / f"{name}.html"
     save_page(run_page([run]), file)
     with opened(file, 520, 900) as page:
@@ -62,14 +70,14 @@ def draw(name: str, folder: Path) -> None:
 
 def moment(run: Run) -> float:
     """Find when the arm bends most [s], a free or rigid one at its end."""
-    bent = run.q[
-        :, [k for k, name in enumerate(run.model.names) if name[-1].isdigit() and "." in name]
-    ]
-    return float(run.t[np.argmax(np.linalg.norm(bent, axis=1)) if bent.size else -1])
+    if "deflection" not in run.dataset:
+        return float(run.t[-1])
+    bent = np.nan_to_num(np.linalg.norm(run.dataset.deflection.values, axis=3))
+    return float(run.t[np.argmax(bent.max(axis=(1, 2)))])
 
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        for name in SHOWN:
+        for name in sys.argv[1:] or SHOWN:
             draw(name, Path(folder))

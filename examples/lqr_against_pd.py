@@ -26,9 +26,9 @@ timing = control.Timing("cycloid", 0.6)
 motion = control.joint_move(flexarm.build(arm), {"joint1": np.radians(60)}, timing)
 start = control.start_at(arm, motion.model, motion.path.at(0.0))
 lqr = control.lqr(motion, bandwidth=15)
-best = control.decoupling_law(motion, stiffness=400, damping=40, regulator=lqr)
+best = control.decoupling_law(motion, kp=400, kd=40, regulator=lqr)
 left = []
-for law in (control.pd_law(motion, stiffness=40, damping=8), best):
+for law in (control.pd_law(motion, kp=40, kd=8), best):
     run = flexarm.simulate(start, t_end=1.4, dt=0.2, rtol=1e-6, control=law)
     left.append(1e3 * np.linalg.norm(run.tip - motion.tip(1.4)[0], axis=1)[[-3, -1]])
 print(f"0.4 s after the move: {left[0][0]:.0f} mm off with PD, {left[1][0]:.0f} mm with LQR")

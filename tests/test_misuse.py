@@ -344,12 +344,12 @@ identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, most_evaluati
 # arm
 equilibrium(None)
 equilibrium("x")
-# joints
-equilibrium(arm, joints=[1.0])
-equilibrium(arm, joints={"joint1": "up"})
-equilibrium(arm, joints={"joint1": None})
-equilibrium(arm, joints={"joint1": [1, 2]})
-equilibrium(arm, joints={1: 1})
+# at
+equilibrium(arm, at=[1.0])
+equilibrium(arm, at={"joint1": "up"})
+equilibrium(arm, at={"joint1": None})
+equilibrium(arm, at={"joint1": [1, 2]})
+equilibrium(arm, at={1: 1})
 # speeds
 equilibrium(arm, speeds=3)
 equilibrium(arm, speeds={"joint1": "fast"})
@@ -477,6 +477,9 @@ run.save(3)
 run.save("")
 # force
 run.save("x.nc", force="y")
+# beside
+run.to_html("page.html", beside=run)
+run.to_movie("film.gif", beside=[1])
 # path
 run.to_csv(None)
 run.to_html(None)
@@ -503,7 +506,7 @@ point_of_run(run, 5.0)
 joint_move(arm, {"joint1": 0.5}, Timing("quintic", 1.0))
 # to
 joint_move(model, None, Timing("quintic", 1.0))
-# joints
+# to: joint1
 joint_move(model, {"joint1": "x"}, Timing("quintic", 1.0))
 # no driven
 joint_move(model, {"elbow": 1.0}, Timing("quintic", 1.0))
@@ -520,17 +523,17 @@ Timing("quintic", 1e300)
 Timing("quintic", 1e-300)
 Timing(3, 1.0)
 # trajectory
-pd_law(None, stiffness=1, damping=1)
-# stiffness
-pd_law(traj, stiffness="x", damping=1)
-pd_law(traj, stiffness=None, damping=1)
-pd_law(traj, stiffness=[1, 2, 3], damping=1)
+pd_law(None, kp=1, kd=1)
+# kp
+pd_law(traj, kp="x", kd=1)
+pd_law(traj, kp=None, kd=1)
+pd_law(traj, kp=[1, 2, 3], kd=1)
 # trajectory
-decoupling_law(None, stiffness=1, damping=1)
-# stiffness
-decoupling_law(traj, stiffness="stiff", damping=1)
+decoupling_law(None, kp=1, kd=1)
+# kp
+decoupling_law(traj, kp="stiff", kd=1)
 # stiffness_error
-decoupling_law(traj, stiffness=1, damping=1, stiffness_error="x")
+decoupling_law(traj, kp=1, kd=1, stiffness_error="x")
 # trajectory
 lqr(None)
 # bandwidth
@@ -579,7 +582,7 @@ FrozenLoop(None)
 FrozenLoop(arm)
 Statics(None)
 Statics(arm)
-# joints
+# at
 Statics(model).at_joints({"joint1": "x"})
 # point
 Statics(model).at_tip("x")
@@ -597,7 +600,7 @@ closed_loop_eigenvalues(law, None)
 # every
 closed_loop_eigenvalues(law, run, every=0)
 # trajectory
-stiffness_error_along(None, stiffness=1, damping=1)
+stiffness_error_along(None, kp=1, kd=1)
 # path
 load(BytesPath())
 load("a\\0b")
@@ -654,15 +657,15 @@ traj.path.at("x")
 traj.path.at(None)
 traj.path.at(np.nan)
 # feedforward
-pd_law(traj, stiffness=1, damping=1, feedforward=5)
-pd_law(traj, stiffness=1, damping=1, feedforward=law)
-pd_law(traj, stiffness=1, damping=1, feedforward=traj.motion)
+pd_law(traj, kp=1, kd=1, feedforward=5)
+pd_law(traj, kp=1, kd=1, feedforward=law)
+pd_law(traj, kp=1, kd=1, feedforward=traj.motion)
 # regulator
-decoupling_law(traj, stiffness=1, damping=1, regulator=5)
-decoupling_law(single, stiffness=1, damping=1, regulator=lqr(traj))
+decoupling_law(traj, kp=1, kd=1, regulator=5)
+decoupling_law(single, kp=1, kd=1, regulator=lqr(traj))
 # switch
-decoupling_law(traj, stiffness=1, damping=1, switch="x")
-decoupling_law(traj, stiffness=1, damping=1, switch=np.nan)
+decoupling_law(traj, kp=1, kd=1, switch="x")
+decoupling_law(traj, kp=1, kd=1, switch=np.nan)
 # weights
 Weights(None, None)
 Weights(np.eye(4)[:3], np.eye(2))
@@ -686,7 +689,7 @@ lqr(traj).at(np.nan)
 sampled(law, 0.1, model, sensed=5)
 sampled(law, 0.1, model, sensed=partly)
 # law
-measured_law(pd_law(single, stiffness=1, damping=1), sensors(model))
+measured_law(pd_law(single, kp=1, kd=1), sensors(model))
 # gauge: at
 Gauge("link1", "x")
 Gauge("link1", np.nan)
@@ -714,15 +717,15 @@ stable_inversion(build(bend), 1.0, Timing("quintic", 0.01), points=101)
 # q: link1: joint.start.position
 start_at(arm, model, [1e300, 0.0])
 # stiffness_error
-FrozenLoop(model).eigenvalues([0, 0], stiffness=1, damping=1, stiffness_error="x")
-stiffness_error_along(traj, stiffness=1, damping=1, stiffness_error=np.nan)
+FrozenLoop(model).eigenvalues([0, 0], kp=1, kd=1, stiffness_error="x")
+stiffness_error_along(traj, kp=1, kd=1, stiffness_error=np.nan)
 # allowed
-stiffness_error_along(traj, stiffness=1, damping=1, allowed="x")
-stiffness_error_along(traj, stiffness=1, damping=1, allowed=np.nan)
-FrozenLoop(model).largest_error([0, 0], stiffness=1, damping=1, allowed=np.nan)
+stiffness_error_along(traj, kp=1, kd=1, allowed="x")
+stiffness_error_along(traj, kp=1, kd=1, allowed=np.nan)
+FrozenLoop(model).largest_error([0, 0], kp=1, kd=1, allowed=np.nan)
 # q
 FrozenLoop(model).coupling("x")
-FrozenLoop(model).eigenvalues([0], stiffness=1, damping=1)
+FrozenLoop(model).eigenvalues([0], kp=1, kd=1)
 Statics(model).effort("x")
 Statics(model).effort(np.nan)
 # friction
@@ -732,7 +735,7 @@ lqr(traj, friction="secant", friction_speed="x")
 # guess
 Statics(model).at_joints({}, guess="x")
 Statics(model).at_tip((0.7, 0.6), "xy", guess=[0.0])
-# joints
+# at
 Statics(model).at_joints(None)
 # sag
 joint_move(model, {"joint1": 0.5}, Timing("quintic", 1.0), sag="x")
@@ -757,8 +760,8 @@ build(arm, tip_rotation=np.zeros(4))
 build(arm, stiffening=Hostile())
 # values
 change_arm(arm, HostileValues())
-# joints
-equilibrium(arm, joints=HostileValues())
+# at
+equilibrium(arm, at=HostileValues())
 modes(arm, joints=np.zeros(4))
 modes(arm, joints={3: "free"})
 modes(arm, joints=HostileValues())
@@ -800,9 +803,9 @@ Gauge("link1", 0.5, axis=np.zeros(4))
 sensors(model, rates=np.zeros(4))
 sampled(law, 0.1, model, rates=np.zeros(4))
 # side
-pd_law(traj, stiffness=1, damping=1, side=np.zeros(4))
+pd_law(traj, kp=1, kd=1, side=np.zeros(4))
 # gravity
-pd_law(traj, stiffness=1, damping=1, gravity=np.zeros(4))
+pd_law(traj, kp=1, kd=1, gravity=np.zeros(4))
 # start
 joint_move(model, {"joint1": 0.5}, Timing("quintic", 1.0), start=np.zeros(4))
 joint_move(model, {"joint1": 0.5}, Timing("quintic", 1.0), start=[])
@@ -814,7 +817,7 @@ link_decoupling_law(traj, poles=range(10**15))
 lqr(traj, points=np.zeros(4))
 lqr(traj, points=int)
 lqr(traj, points=10**400)
-stiffness_error_along(traj, stiffness=1, damping=1, points=10**400)
+stiffness_error_along(traj, kp=1, kd=1, points=10**400)
 stable_inversion(model, 0.5, Timing("quintic", 1.0), points=10**400)
 # every
 closed_loop_eigenvalues(law, run, every=np.array(1.0))
@@ -927,7 +930,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "places": np.concatenate([np.eye(3), np.eye(3) + 5]),
         "Limits": Limits, "Point": Point, "swept": swept, "partly": control.sensors(one),
         "single": control.joint_move(one, {"joint1": 0.5}, control.Timing("quintic", 1.0)),
-        "law": control.pd_law(traj, stiffness=1.0, damping=1.0),
+        "law": control.pd_law(traj, kp=1.0, kd=1.0),
     }  # fmt: skip
     os.chdir(before)
 

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 import flexarm
+from flexarm.arm.part import SHOWN, _terse
 from flexarm.arm.summary import ROWS, Summary
 from flexarm.io.model_file import loads
 from tests.links.reduced_bodies import arm_with, clamped
@@ -31,7 +32,7 @@ def shown() -> dict[str, object]:
         "modes": flexarm.modes(arm),
         "linear": flexarm.linearise(arm),
         "sweep": flexarm.sweep(arm, at={"joint2": [0.0, 0.1]}),
-        "rest": flexarm.equilibrium(arm, joints={"joint1": 0.0, "joint2": 0.0}),
+        "rest": flexarm.equilibrium(arm, at={"joint1": 0.0, "joint2": 0.0}),
     }
 
 
@@ -76,6 +77,10 @@ def test_pieces_are_told_in_a_line_of_what_is_given(shown: dict[str, object]) ->
     assert isinstance(arm, flexarm.Arm)
     assert repr(arm.links[0].joint) == str(arm.links[0].joint) == "Revolute(kind='revolute')"
     assert repr(arm.links[1]).startswith("Link(name='tool', joint=Prismatic(kind='prismatic'), ")
+    long = repr(flexarm.sample("graves-rms").links[1])
+    assert 200 < len(long) <= SHOWN + 5
+    assert long.endswith(", ...")
+    assert long.removesuffix(", ...") in _terse(flexarm.sample("graves-rms").links[1])
     equation = flexarm.formulation("gibbs-appell", flexarm.build(arm))
     assert repr(equation) == "Equation of <b>two</b> & one by gibbs-appell: 3 coordinates"
     assert repr(flexarm.batch(arm, 2, dt=0.01)).startswith(

@@ -7,7 +7,7 @@ import pytest
 
 import flexarm
 from flexarm.cli.arguments import seconds
-from flexarm.control import Timing, joint_move, pd_law
+from flexarm.control import Timing, decoupling_law, hold, joint_move, pd_law
 from flexarm.errors import FlexarmError, SimulationError
 
 ARM = flexarm.sample("driven-link")
@@ -30,11 +30,10 @@ def test_times_of_a_run_and_its_start() -> None:
 def test_places_and_gains(model: flexarm.model.Model) -> None:
     held = flexarm.equilibrium(model, at={"joint1": "90 deg"}, t="1 ms").point
     assert held.q[0] == pytest.approx(np.pi / 2)
-    assert held.q == pytest.approx(flexarm.equilibrium(model, joints={"joint1": np.pi / 2}).point.q)
     timing = Timing("quintic", "500 ms")  # type: ignore[arg-type]
     move = joint_move(model, {"joint1": "90 deg"}, timing)
-    law = pd_law(move, stiffness="2 kN m/rad", damping=["30 N m s/rad"])
-    same = pd_law(move, stiffness=2000.0, damping=30.0)
+    law = pd_law(move, kp="2 kN m/rad", kd=["30 N m s/rad"])
+    same = pd_law(move, kp=2000.0, kd=30.0)
     q = np.full(model.size, 1e-3)
     assert np.array(law(0.1, q, q)) == pytest.approx(np.array(same(0.1, q, q)), rel=1e-14)
 
@@ -44,8 +43,23 @@ def test_another_quantity_is_refused_by_name(model: flexarm.model.Model) -> None
         flexarm.simulate(ARM, t_end=1.0, dt="1 g")
     with pytest.raises(FlexarmError, match=r"^at: joint1: .*length"):
         flexarm.modes(model, at={"joint1": "1 m"})
-    with pytest.raises(FlexarmError, match="one of them"):
-        flexarm.equilibrium(model, at={}, joints={})
+
+
+def test_arguments_are_known_by_their_old_names_too(model: flexarm.model.Model) -> None:
+    now = flexarm.equilibrium(model, at={"joint1": 0.5})
+    with pytest.warns(DeprecationWarning, match="^equilibrium: 'joints' is 'at' now$") as said:
+        before = flexarm.equilibrium(model, joints={"joint1": 0.5})  # type: ignore[call-arg]
+    assert said[0].filename == __file__
+    assert np.array_equal(before.point.q, now.point.q)
+    with pytest.raises(FlexarmError, match="joints: is the old name of 'at': give one of them"):
+        flexarm.equilibrium(model, at={}, joints={})  # type: ignore[call-arg]
+    motion, q = hold(now), np.full(model.size, 1e-3)
+    for law in (pd_law, decoupling_law):
+        with pytest.warns(DeprecationWarning, match="'(stiffness|damping)' is 'k[pd]' now"):
+            old = law(motion, stiffness=7.0, damping=2.0)  # type: ignore[call-arg]
+        assert np.array_equal(
+            np.array(old(0.1, q, q)), np.array(law(motion, kp=7, kd=2)(0.1, q, q))
+        )
 
 
 def test_times_on_the_command_line() -> None:

@@ -6,10 +6,12 @@ Every message says the name of the argument, what is expected and what it got.
 import math
 import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from flexarm.errors import FlexarmError
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.float64]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Kind = type[FlexarmError]
 WithUnit = float | str  # a number in SI units, or text such as "5 ms"
 # Names that editors and shells complete: those of METHODS and FORMULATIONS.
@@ -30,6 +34,27 @@ FormulationName = Literal[
 LONGEST = 80  # characters of a value that a message shows
 # Endings that a file of a run must not have.
 OTHERS = (".csv", ".mat", ".xlsx", ".parquet", ".npz", ".html", ".json", ".yaml", ".png")
+
+
+def renamed(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let a function take arguments by old names too, old to new, with a word of it."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            for old, new in names.items() if kwargs else ():
+                if old not in kwargs:
+                    continue
+                if new in kwargs:
+                    raise FlexarmError(f"{old}: is the old name of '{new}': give one of them")
+                told = f"{function.__name__}: '{old}' is '{new}' now"
+                warnings.warn(told, DeprecationWarning, stacklevel=2)
+                kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
 
 
 def refused(name: str, value: object, expected: str, error: Kind = FlexarmError) -> FlexarmError:

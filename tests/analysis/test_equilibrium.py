@@ -105,9 +105,9 @@ def test_two_joints_that_turn_are_no_steady_motion_and_one_is() -> None:
 def test_what_cannot_be_is_refused_by_name() -> None:
     arm = two_links("{kind: loaded, bending_y: 1}")
     with pytest.raises(FlexarmError, match=r"no joint 'elbow': there are joint1, joint2"):
-        equilibrium(arm, joints={"elbow": 1.0})
+        equilibrium(arm, at={"elbow": 1.0})
     with pytest.raises(FlexarmError, match="joint1: must be a finite number, got nan"):
-        equilibrium(arm, joints={"joint1": math.nan})
+        equilibrium(arm, at={"joint1": math.nan})
     with pytest.raises(FlexarmError, match=r"joint1: must be 0\.4 to 1 m, the lengths"):
         equilibrium(
             loads(
@@ -115,7 +115,7 @@ def test_what_cannot_be_is_refused_by_name() -> None:
                 "upper: 1}, start: {position: 0.5}}\n    length: 1.2\n"
                 "    section: {mass_per_length: 1, EIz: 1}\n    shapes: {kind: loaded}\n"
             ),
-            joints={"joint1": 2.0},
+            at={"joint1": 2.0},
         )
 
 

@@ -87,7 +87,7 @@ def test_a_base_turns_by_the_ratio_of_inertias_that_momentum_leaves() -> None:
     arm_felt = 0.2 + 3 * 1.5 / 4.5 * 0.7**2
     turned = -2.0 * arm_felt / (2 + arm_felt)
     assert motion.path.at(1.0)[5] == pytest.approx(turned, rel=1e-9)
-    law = decoupling_law(motion, stiffness=100, damping=20)
+    law = decoupling_law(motion, kp=100, kd=20)
     run = flexarm.simulate(arm, t_end=1.0, control=law, rtol=1e-9)
     found, planned = base_reaction(run), base_reaction(motion)
     assert found.angle[-1] == pytest.approx(abs(turned), rel=1e-7)
@@ -112,7 +112,7 @@ def test_a_tip_on_a_free_base_goes_straight_in_the_world(
     chosen = ["xyz".index(axis) for axis in axes]
     to = flexarm.formulation("composite", model).tip_pose(start_state(model)[0])[1][chosen] + by
     motion = tip_move(model, to, TIMING, axes=axes)
-    law = decoupling_law(motion, stiffness=100, damping=20)
+    law = decoupling_law(motion, kp=100, kd=20)
     run = flexarm.simulate(arm, t_end=1.2, control=law, rtol=1e-9)
     assert run.status == "finished", run.reason
     progress = np.array([float(TIMING.trace(t)[0]) for t in run.t])[:, None]
@@ -139,7 +139,7 @@ def test_a_reaction_free_path_does_not_turn_the_base() -> None:
     arm = floating(3)
     model = flexarm.build(arm)
     motion = reaction_free_move(model, {"joint1": 1.5, "joint3": -1.0}, TIMING)
-    law = decoupling_law(motion, stiffness=100, damping=20)
+    law = decoupling_law(motion, kp=100, kd=20)
     run = flexarm.simulate(arm, t_end=1.2, control=law, rtol=1e-11, method="dop853")
     assert np.abs(run.q[-1, 6:] - run.q[0, 6:]).max() > 0.3
     assert base_reaction(run).angle.max() < 1e-8
@@ -173,7 +173,7 @@ def test_decoupled_joints_follow_on_a_free_base_whatever_the_links_do(seen: bool
     arm = flexible()
     model = flexarm.build(arm)
     motion = joint_move(model, {"joint1": 1.5, "joint2": -1.0}, TIMING)
-    law = decoupling_law(motion, stiffness=100, damping=20)
+    law = decoupling_law(motion, kp=100, kd=20)
     if seen:
         law = measured_law(
             law, sensors(model, [Gauge("link2", 0.0), Gauge("link2", 0.0, axis="z")])
@@ -192,7 +192,7 @@ def test_a_law_keeps_to_its_motion_where_the_base_turns_right_over() -> None:
     with pytest.raises(ModelError, match="the base moves at the start"):
         joint_move(model, {"joint1": 1.0}, TIMING)
     motion = joint_move(flexarm.build(flexible()), {"joint1": 1.0}, TIMING)
-    law = decoupling_law(motion, stiffness=100, damping=20)
+    law = decoupling_law(motion, kp=100, kd=20)
     run = flexarm.simulate(arm, t_end=2.0, control=law, rtol=1e-7, method="dop853")
     assert np.abs(run.anchors[-1] - run.anchors[0]).max() > 0.5
     assert off(run, motion.at(run.t)[0], ("joint1", "joint2")) < 1e-7
@@ -202,7 +202,7 @@ def test_feedforward_alone_moves_a_rigid_arm_on_a_free_base() -> None:
     arm = floating(3, axes="zyy")
     motion = joint_move(flexarm.build(arm), {"joint1": 1.0, "joint2": -0.8}, TIMING)
     feed = rigid_feedforward(motion)
-    law = pd_law(motion, stiffness=0, damping=0, feedforward=feed)
+    law = pd_law(motion, kp=0, kd=0, feedforward=feed)
     run = flexarm.simulate(arm, t_end=1.0, control=law, rtol=1e-10)
     assert off(run, motion.at(run.t)[0], run.model.names) < 1e-7
 
@@ -214,7 +214,7 @@ def test_a_regulator_on_a_free_base_damps_all_but_the_momentum() -> None:
     regulator = lqr(motion, bandwidth=10)
     assert regulator.residuals().max() < 1e-9
     assert not np.any(regulator.gains[..., :6])
-    law = decoupling_law(motion, stiffness=100, damping=20, regulator=regulator)
+    law = decoupling_law(motion, kp=100, kd=20, regulator=regulator)
     run = flexarm.simulate(arm, t_end=3.0, control=law)
     values = closed_loop_eigenvalues(law, run, every=len(run.t) - 1)[-1]
     order = np.argsort(np.abs(values))
@@ -233,7 +233,7 @@ def test_errors_of_joints_on_a_moved_base_are_those_of_an_oscillator() -> None:
     arm = flexible(MOVED)
     model = flexarm.build(arm)
     motion = joint_move(model, {"joint1": 0.8}, TIMING)
-    law = decoupling_law(motion, stiffness=100, damping=20)
+    law = decoupling_law(motion, kp=100, kd=20)
     q = motion.path.at(0.0)
     q[model.names.index("joint1")] += 0.02
     run = flexarm.simulate(
@@ -280,10 +280,10 @@ def test_a_regulator_of_another_arm_of_the_same_size_is_refused() -> None:
     heavier = flexarm.build(flexarm.change_arm(arm, {"payload.mass": 3.0}))
     other = lqr(joint_move(heavier, {"joint1": 0.5}, TIMING))
     with pytest.raises(FlexarmError, match="regulator: must be of the trajectory's arm"):
-        decoupling_law(motion, stiffness=1, damping=1, regulator=other)
+        decoupling_law(motion, kp=1, kd=1, regulator=other)
     elsewhere = flexarm.build(flexarm.change_arm(arm, {"links.1.joint.start.position": 0.1}))
     same = lqr(joint_move(elsewhere, {"joint1": 0.5}, TIMING))
-    decoupling_law(motion, stiffness=1, damping=1, regulator=same)
+    decoupling_law(motion, kp=1, kd=1, regulator=same)
 
 
 def with_a_wall(arm: Arm, x: float) -> Arm:
@@ -295,7 +295,7 @@ def test_a_law_on_a_free_base_is_that_of_the_arm_without_contacts() -> None:
     found = []
     for arm in (floating(2), with_a_wall(floating(2), 50.0)):
         model = flexarm.build(arm)
-        law = decoupling_law(joint_move(model, {"joint1": 0.2}, TIMING), stiffness=16, damping=6)
+        law = decoupling_law(joint_move(model, {"joint1": 0.2}, TIMING), kp=16, kd=6)
         found.append(np.array(law(0.3, np.full(8, 0.1), np.full(8, 0.05))))
     assert np.array_equal(found[0], found[1])
     with pytest.raises(ModelError, match="such as joint_move, do so with contacts"):
@@ -306,9 +306,7 @@ def test_a_law_on_a_free_base_is_that_of_the_arm_without_contacts() -> None:
 def test_a_wall_disturbs_a_law_on_a_free_base() -> None:
     """Far away it changes nothing; on its way the tip stays before it."""
     arm = with_a_wall(floating(2), 50.0)
-    law = decoupling_law(
-        joint_move(flexarm.build(arm), {"joint1": 0.2}, TIMING), stiffness=16, damping=6
-    )
+    law = decoupling_law(joint_move(flexarm.build(arm), {"joint1": 0.2}, TIMING), kp=16, kd=6)
     options: dict[str, Any] = {"t_end": 1.2, "dt": 0.1, "rtol": 1e-8, "control": law}
     free, far = (flexarm.simulate(each, **options) for each in (floating(2), arm))
     assert np.abs(free.q - far.q).max() < 1e-7

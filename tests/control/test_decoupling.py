@@ -25,11 +25,11 @@ from tests.control.arms import elastic_joint, one_link, two_links
 class Gains(TypedDict):
     """Gains of both joints."""
 
-    stiffness: list[float]
-    damping: list[float]
+    kp: list[float]
+    kd: list[float]
 
 
-GAINS: Gains = {"stiffness": [100.0, 64.0], "damping": [12.0, 16.0]}
+GAINS: Gains = {"kp": [100.0, 64.0], "kd": [12.0, 16.0]}
 JOINTS, AMPLITUDES = [0, 2], [1, 3]
 
 
@@ -57,7 +57,7 @@ def test_partitions_are_for_arms_of_the_paper_alone() -> None:
     model = flexarm.build(elastic_joint())
     motion = joint_move(model, {model.links[0].joint_name: 0.5}, Timing("cycloid", 0.5))
     with pytest.raises(FlexarmError, match=r"none elastic.*use paper=False"):
-        decoupling_law(motion, stiffness=1, damping=1, paper=True)
+        decoupling_law(motion, kp=1, kd=1, paper=True)
 
 
 def test_joints_follow_a_fast_motion_to_a_millionth() -> None:
@@ -143,15 +143,15 @@ def test_a_rigid_joint_has_no_link_side_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"stiffness": [1.0, 2.0, 3.0]}, r"stiffness: must be one number or 2 \(joint1, joint2\)"),
-        ({"damping": -1.0}, "damping: must be >= 0"),
+        ({"kp": [1.0, 2.0, 3.0]}, r"kp: must be one number or 2 \(joint1, joint2\)"),
+        ({"kd": -1.0}, "kd: must be >= 0"),
         ({"stiffness_error": -1.0}, "stiffness_error: must be above -1"),
     ],
 )
 def test_gains_that_are_none_are_refused(options: dict[str, Any], said: str) -> None:
     _, reference = moving(two_links())
     with pytest.raises(FlexarmError, match=said):
-        decoupling_law(reference, **({"stiffness": 1.0, "damping": 1.0} | options))
+        decoupling_law(reference, **({"kp": 1.0, "kd": 1.0} | options))
 
 
 def test_a_law_is_a_function_of_time_coordinates_and_rates() -> None:

@@ -15,7 +15,7 @@ from tests.control.arms import one_link, two_links
 ARM = one_link(damping=0.02)
 MODEL = flexarm.build(ARM)
 MOTION = joint_move(MODEL, {"joint1": 0.5}, Timing("cycloid", 0.4))
-LAW = decoupling_law(MOTION, stiffness=100, damping=20)
+LAW = decoupling_law(MOTION, kp=100, kd=20)
 
 
 def joint_error(period: float, **options: Any) -> float:
@@ -100,7 +100,7 @@ def test_joints_and_strains_read_by_a_computer_are_enough() -> None:
     arm = two_links(damping=0.02)
     model = flexarm.build(arm)
     motion = joint_move(model, {"joint1": 0.8}, Timing("cycloid", 0.5))
-    law = decoupling_law(motion, stiffness=100, damping=20)
+    law = decoupling_law(motion, kp=100, kd=20)
     sensed = sensors(model, [Gauge("link1", 0.0), Gauge("link2", 0.0)])
     whole, seen, noisy = (
         flexarm.simulate(arm, t_end=0.7, control=control, rtol=1e-5).q
@@ -141,7 +141,7 @@ def test_a_continuous_law_that_gives_no_number_stops_the_run_in_one_line() -> No
 
 
 def test_pd_on_differences_of_readings_is_nearly_the_continuous_one() -> None:
-    law = pd_law(MOTION, stiffness=50, damping=5)
+    law = pd_law(MOTION, kp=50, kd=5)
     control = sampled(law, 1e-3, MODEL, rates="difference")
     run = flexarm.simulate(ARM, t_end=2.0, control=control)
     smooth = flexarm.simulate(ARM, t_end=2.0, control=law)

@@ -30,9 +30,7 @@ def test_closed_loop_of_an_elastic_joint_that_rubs(friction: FrictionChoice) -> 
     """J_m = J_l = 1, k = 100, friction c on the link's side."""
     c = CHOICES[friction]
     arm = flexarm.change_arm(elastic_joint(), {"links.1.joint.friction": FRICTION})
-    law = pd_law(
-        joint_move(flexarm.build(arm), {}, Timing("quintic", 1.0)), stiffness=5.0, damping=4.0
-    )
+    law = pd_law(joint_move(flexarm.build(arm), {}, Timing("quintic", 1.0)), kp=5.0, kd=4.0)
     run = flexarm.simulate(arm, t_end=0.1, dt=0.1, control=law)
     motor, link = [1, 4, 105], [1, c, 100]
     expected = np.roots(np.polysub(np.polymul(motor, link), [100.0**2]))
@@ -45,7 +43,7 @@ def test_regulator_and_lemma_say_what_became_of_it() -> None:
     move = joint_move(flexarm.build(arm), {"joint1": 1.0}, Timing("quintic", 1.0))
     results = (
         lqr(move, points=2, friction="secant"),
-        stiffness_error_along(move, stiffness=25.0, damping=8.0, points=2, friction="secant"),
+        stiffness_error_along(move, kp=25.0, kd=8.0, points=2, friction="secant"),
     )
     for found in results:
         assert len(found.notices) == 1

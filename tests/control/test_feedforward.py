@@ -40,7 +40,7 @@ def test_with_feedforward_pd_follows_closer() -> None:
     start = start_at(arm, model, motion.path.at(0.0))
     errors = []
     for options in ({}, {"gravity": "none", "feedforward": rigid_feedforward(motion)}):
-        law = pd_law(motion, stiffness=200, damping=20, **options)  # type: ignore[arg-type]
+        law = pd_law(motion, kp=200, kd=20, **options)  # type: ignore[arg-type]
         run = flexarm.simulate(start, t_end=1.2, control=law)
         errors.append(np.abs(run.q - motion.at(run.t)[0])[:, [0, 2]].max())
     assert errors[1] < 0.3 * errors[0]
@@ -54,8 +54,6 @@ def test_a_rigid_arm_follows_its_feedforward_alone() -> None:
     )
     model = flexarm.build(arm)
     motion = joint_move(model, {"joint1": 1.0}, Timing("cycloid", 1.0))
-    law = pd_law(
-        motion, stiffness=0, damping=0, gravity="none", feedforward=rigid_feedforward(motion)
-    )
+    law = pd_law(motion, kp=0, kd=0, gravity="none", feedforward=rigid_feedforward(motion))
     run = flexarm.simulate(arm, t_end=1.0, control=law, rtol=1e-8)
     assert np.abs(run.q[:, 0] - motion.at(run.t)[0][:, 0]).max() < 1e-6

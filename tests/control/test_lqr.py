@@ -18,7 +18,7 @@ def test_what_gains_are_found_for_is_the_derivative_of_the_decoupled_arm() -> No
     model = flexarm.build(two_links(gravity=-9.81, damping=0.02))
     equation = flexarm.formulation("composite", model)
     motion = joint_move(model, {}, TIMING)
-    law, q = decoupling_law(motion, stiffness=0.0, damping=0.0), motion.path.at(1.0)
+    law, q = decoupling_law(motion, kp=0.0, kd=0.0), motion.path.at(1.0)
     (found,) = lqr(motion).models
 
     def accelerations(x: Array) -> Array:
@@ -76,7 +76,7 @@ def test_after_the_switch_the_vibration_dies_and_without_it_it_does_not() -> Non
     motion = joint_move(model, {"joint1": 1.0, "joint2": 0.2}, TIMING)
     left = {}
     for name, regulator in (("first", None), ("second", lqr(motion, bandwidth=15.0))):
-        law = decoupling_law(motion, stiffness=100, damping=20, regulator=regulator)
+        law = decoupling_law(motion, kp=100, kd=20, regulator=regulator)
         run = flexarm.simulate(arm, t_end=2.5, control=law, rtol=1e-4)
         at_switch = run.energy[np.searchsorted(run.t, TIMING.end)].sum()
         left[name] = run.energy[-1].sum() / at_switch
@@ -91,9 +91,7 @@ def test_scheduled_along_the_path_vibration_is_less_at_its_end() -> None:
     start = start_at(arm, model, motion.path.at(0.0))
     energies = []
     for switch in (None, 0.0):
-        law = decoupling_law(
-            motion, stiffness=100, damping=20, regulator=lqr(motion, points=5), switch=switch
-        )
+        law = decoupling_law(motion, kp=100, kd=20, regulator=lqr(motion, points=5), switch=switch)
         run = flexarm.simulate(start, t_end=0.3, control=law, rtol=1e-4)
         energies.append(run.energy[-1, 0])
     assert energies[1] < 0.5 * energies[0]

@@ -30,7 +30,7 @@ def test_the_tip_settles_where_it_was_sent_only_with_compensation(
     arm = two_links(gravity=-9.81, damping=0.05)
     model = flexarm.build(arm)
     reference = tip_move(model, (0.7, 0.6), Timing("quintic", 0.8), axes="xy")
-    law = pd_law(reference, stiffness=300, damping=30, gravity=gravity)
+    law = pd_law(reference, kp=300, kd=30, gravity=gravity)
     start = start_at(arm, model, reference.path.at(0.0))
     run = flexarm.simulate(start, t_end=4.0, control=law)
     assert run.status == "finished"
@@ -40,7 +40,7 @@ def test_the_tip_settles_where_it_was_sent_only_with_compensation(
 def test_gravity_at_the_state_is_what_a_rigid_arm_needs_there() -> None:
     model = flexarm.build(two_links(gravity=-9.81))
     reference = joint_move(model, {}, Timing("quintic", 1.0), sag=False)
-    law = pd_law(reference, stiffness=0.0, damping=0.0, gravity="state")
+    law = pd_law(reference, kp=0.0, kd=0.0, gravity="state")
     q = np.array([0.3, 0.01, -0.7, 0.02])
     expected = flexarm.formulation("composite", model).gravity(q)[[0, 2]]
     np.testing.assert_allclose(np.array(law(0.0, q, 0 * q)).ravel(), expected, rtol=1e-12)
@@ -59,7 +59,7 @@ def test_eigenvalues_of_an_elastic_joint_are_those_of_two_inertias_and_a_spring(
         "link": [1, 0, 200, 400, 100 * stiffness],
     }
     for side, polynomial in polynomials.items():
-        law = pd_law(reference, side=side, stiffness=stiffness, damping=4.0)
+        law = pd_law(reference, side=side, kp=stiffness, kd=4.0)
         run = flexarm.simulate(arm, t_end=0.1, dt=0.1, control=law)
         found = np.sort_complex(closed_loop_eigenvalues(law, run)[0])
         np.testing.assert_allclose(found, np.sort_complex(np.roots(polynomial)), atol=1e-8)
@@ -71,7 +71,7 @@ def test_with_an_elastic_joint_the_link_settles_where_it_was_sent() -> None:
     arm = elastic_joint(gravity=-9.81)
     model = flexarm.build(arm)
     reference = joint_move(model, {"joint1": 0.5}, Timing("quintic", 1.0))
-    law = pd_law(reference, stiffness=100, damping=20)
+    law = pd_law(reference, kp=100, kd=20)
     start = start_at(arm, model, reference.path.at(0.0))
     run = flexarm.simulate(start, t_end=6.0, control=law)
     assert run.q[-1, 1] == pytest.approx(0.5, abs=1e-4)
@@ -90,11 +90,11 @@ def test_gains_are_at_the_joint_on_whichever_side_of_the_gear_inputs_are(on_moto
         "    body: {mass: 0.5, com: [1, 0, 0], inertia: [0, 0, 0.5]}"
     )
     reference = joint_move(flexarm.build(arm), {}, Timing("quintic", 1.0))
-    pd = pd_law(reference, stiffness=70, damping=7)
+    pd = pd_law(reference, kp=70, kd=7)
     run = flexarm.simulate(arm, t_end=0.1, dt=0.1, control=pd)
     found = np.sort_complex(closed_loop_eigenvalues(pd, run)[0])
     np.testing.assert_allclose(found, np.sort_complex(np.roots([3.5, 7, 70])), rtol=1e-9)
-    decoupled = decoupling_law(reference, stiffness=70, damping=7)
+    decoupled = decoupling_law(reference, kp=70, kd=7)
     found = np.sort_complex(closed_loop_eigenvalues(decoupled, run)[0])
     np.testing.assert_allclose(found, np.sort_complex(np.roots([1, 7, 70])), rtol=1e-9)
 
@@ -102,6 +102,6 @@ def test_gains_are_at_the_joint_on_whichever_side_of_the_gear_inputs_are(on_moto
 def test_an_unknown_compensation_or_side_is_refused() -> None:
     reference = joint_move(flexarm.build(two_links()), {}, Timing("quintic", 1.0))
     with pytest.raises(FlexarmError, match="gravity: must be 'posture', 'state' or 'none'"):
-        pd_law(reference, stiffness=1, damping=1, gravity="all")  # type: ignore[arg-type]
+        pd_law(reference, kp=1, kd=1, gravity="all")  # type: ignore[arg-type]
     with pytest.raises(FlexarmError, match="side: must be 'motor' or 'link'"):
-        pd_law(reference, stiffness=1, damping=1, side="gear")  # type: ignore[arg-type]
+        pd_law(reference, kp=1, kd=1, side="gear")  # type: ignore[arg-type]

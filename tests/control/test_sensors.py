@@ -74,7 +74,7 @@ def test_a_law_that_sees_joints_and_enough_strains_controls_as_one_that_sees_all
     arm = two_links(modes=2)
     model = flexarm.build(arm)
     motion = joint_move(model, {"joint1": 1.0}, TIMING)
-    law = decoupling_law(motion, stiffness=100, damping=20)
+    law = decoupling_law(motion, kp=100, kd=20)
     q, v = np.array([0.5, 0.01, -0.001, 0.7, 0.02, 0.002]), np.ones(6)
     seen = measured_law(law, sensors(model, GAUGES))
     np.testing.assert_allclose(np.array(seen(0.1, q, v)), np.array(law(0.1, q, v)), rtol=1e-7)
@@ -89,7 +89,7 @@ def test_joints_follow_by_strains_and_do_not_without(
     arm = two_links(modes=2, damping=0.02)
     model = flexarm.build(arm)
     motion = joint_move(model, {"joint1": 1.0, "joint2": 0.3}, TIMING)
-    law = measured_law(decoupling_law(motion, stiffness=100, damping=20), sensors(model, gauges))
+    law = measured_law(decoupling_law(motion, kp=100, kd=20), sensors(model, gauges))
     run = flexarm.simulate(arm, t_end=0.5, control=law, rtol=1e-7)
     assert run.status == "finished"
     errors = np.abs(run.q - motion.at(run.t)[0])[:, [0, 3]]
@@ -101,9 +101,7 @@ def test_a_controller_that_knows_one_shape_of_four_is_a_little_off() -> None:
     plant, known = flexarm.build(arm), flexarm.build(one_link(modes=1, damping=0.02))
     motion = joint_move(known, {"joint1": 0.5}, TIMING)
     gauges = [Gauge("link1", at) for at in (np.arange(8) + 0.5) / 8]
-    law = measured_law(
-        decoupling_law(motion, stiffness=100, damping=20), sensors(plant, gauges, known=known)
-    )
+    law = measured_law(decoupling_law(motion, kp=100, kd=20), sensors(plant, gauges, known=known))
     run = flexarm.simulate(arm, t_end=0.6, control=law, rtol=1e-5)
     assert run.status == "finished"
     errors = np.abs(run.q[:, 0] - motion.at(run.t)[0][:, 0])
@@ -122,7 +120,7 @@ def test_inputs_are_cut_at_what_actuators_give() -> None:
     arm = two_links()
     model = flexarm.build(arm)
     motion = joint_move(model, {"joint1": 1.5}, TIMING)
-    law = decoupling_law(motion, stiffness=100, damping=20)
+    law = decoupling_law(motion, kp=100, kd=20)
     free = flexarm.simulate(arm, t_end=0.6, control=law)
     assert np.abs(free.u).max(axis=0)[0] > 25
     tight = flexarm.simulate(arm, t_end=0.6, control=limited_law(law, model, [20.0, 10.0]))
@@ -137,7 +135,7 @@ def test_limits_come_from_the_model_file() -> None:
     data["links"][0]["joint"]["limits"] = {"effort": 7.0}
     model = flexarm.build(flexarm.Arm.model_validate(data))
     motion = joint_move(model, {}, TIMING)
-    law = limited_law(decoupling_law(motion, stiffness=100, damping=20), model)
+    law = limited_law(decoupling_law(motion, kp=100, kd=20), model)
     u = np.array(law(0.0, [2.0, 0, 2.0, 0], np.zeros(4))).ravel()
     assert abs(u[0]) == 7.0
     with pytest.raises(FlexarmError, match=r"no joint\.limits\.effort"):

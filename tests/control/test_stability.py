@@ -25,11 +25,11 @@ from tests.control.arms import one_link, two_links
 class Gains(TypedDict):
     """Gains of all joints."""
 
-    stiffness: float
-    damping: float
+    kp: float
+    kd: float
 
 
-GAINS: Gains = {"stiffness": 25.0, "damping": 8.0}
+GAINS: Gains = {"kp": 25.0, "kd": 8.0}
 
 
 def quartic(damping: float, error: float) -> Array:
@@ -44,7 +44,7 @@ def quartic(damping: float, error: float) -> Array:
     d = equation.parts(np.zeros(2), np.array([0.0, 1.0]))["dissipative"][1]
     pulled = mass[0, 1] ** 2 / mass[0, 0]
     h = pulled / (mass[1, 1] - pulled)
-    first = np.polymul([mass[1, 1], d, k], [1, GAINS["damping"], GAINS["stiffness"]])
+    first = np.polymul([mass[1, 1], d, k], [1, GAINS["kd"], GAINS["kp"]])
     return np.asarray(np.polysub(first, [error * h * k, 0, 0]))
 
 
@@ -65,7 +65,7 @@ def test_without_gains_the_lemma_is_exact(damping: float) -> None:
     q = np.array([0.0, 0.0, 0.7, 0.0])
     limit = 1 / loop.coupling(q)
     for error, grows in ((0.999 * limit, False), (1.001 * limit, True)):
-        values = loop.eigenvalues(q, stiffness=0.0, damping=0.0, stiffness_error=error)
+        values = loop.eigenvalues(q, kp=0.0, kd=0.0, stiffness_error=error)
         assert (values.real.max() > 0.01) == grows
 
 
@@ -83,7 +83,7 @@ def test_eigenvalues_of_many_modes_are_those_of_the_partitioned_equations(error:
     m_rr, m_rf, m_ff = mass[:2, :2], mass[:2, 2:], mass[2:, 2:]
     schur = m_rr - m_rf @ np.linalg.solve(m_ff, m_rf.T)
     zero = np.zeros((4, 2))
-    wanted = -np.hstack([GAINS["stiffness"] * np.eye(2, n), GAINS["damping"] * np.eye(2, n)])
+    wanted = -np.hstack([GAINS["kp"] * np.eye(2, n), GAINS["kd"] * np.eye(2, n)])
     believed = np.hstack([zero, (1 + error) * k, zero, d])
     inputs = schur @ wanted - m_rf @ np.linalg.solve(m_ff, believed)
     force = np.vstack([inputs, -np.hstack([zero, k, zero, d])])
@@ -97,7 +97,7 @@ def test_a_stiffness_gain_alone_lowers_the_limit_by_flutter(share: float) -> Non
     """G_v = 0: a quadratic in s^2 gets complex roots at alpha H = (1 - sqrt(G_p)/omega)^2."""
     loop = FrozenLoop(flexarm.build(one_link()))
     omega = np.abs(np.roots(quartic(0.0, 0.0))).max()
-    found = loop.largest_error(np.zeros(2), stiffness=(share * omega) ** 2, damping=0.0)
+    found = loop.largest_error(np.zeros(2), kp=(share * omega) ** 2, kd=0.0)
     assert found * loop.coupling(np.zeros(2)) == pytest.approx((1 - share) ** 2, rel=1e-4)
 
 
@@ -142,7 +142,7 @@ def test_with_fast_gains_the_arm_is_stable_beyond_the_lemma() -> None:
     loop = FrozenLoop(model)
     bound = 1 / loop.coupling(np.zeros(2))
     omega = np.abs(np.roots(quartic(0.05, 0.0))).max()
-    fast = loop.largest_error(np.zeros(2), stiffness=9 * omega**2, damping=6 * omega)
+    fast = loop.largest_error(np.zeros(2), kp=9 * omega**2, kd=6 * omega)
     assert fast > bound
 
 

@@ -125,8 +125,8 @@ def test_laws_hold_what_a_linear_model_is_about() -> None:
     space = flexarm.linearise(arm)
     start = start_at(arm, space.model, space.point.q)
     for law in (
-        pd_law(hold(space), stiffness=50, damping=5),
-        decoupling_law(hold(space), stiffness=50, damping=10),
+        pd_law(hold(space), kp=50, kd=5),
+        decoupling_law(hold(space), kp=50, kd=10),
         lqr_law(space),
     ):
         run = flexarm.simulate(start, t_end=0.3, control=law)

@@ -23,7 +23,7 @@ def test_joints_follow_and_the_second_loop_brings_the_tip_to_rest(name: str) -> 
     arm = flexarm.sample(name)
     model = flexarm.build(arm)
     motion = joint_move(model, GOALS, Timing("cycloid", 0.5))
-    law = decoupling_law(motion, stiffness=400, damping=40, regulator=lqr(motion, bandwidth=40))
+    law = decoupling_law(motion, kp=400, kd=40, regulator=lqr(motion, bandwidth=40))
     run = flexarm.simulate(arm, t_end=1.0, control=law, rtol=1e-5)
     assert run.status == "finished"
     joints = [model.names.index(name) for name in GOALS]
@@ -48,7 +48,7 @@ def test_joints_are_decoupled_at_the_default_tolerance(method: str, most: float)
     arm = flexarm.sample("theodore-rrp")
     model = flexarm.build(arm)
     motion = joint_move(model, GOALS, Timing("cycloid", 0.5))
-    law = decoupling_law(motion, stiffness=400, damping=40)
+    law = decoupling_law(motion, kp=400, kd=40)
     run = flexarm.simulate(arm, t_end=0.5, control=law, method=method)
     joints = [model.names.index(name) for name in GOALS]
     assert np.abs(run.q - motion.at(run.t)[0])[:, joints].max() < most
@@ -59,7 +59,7 @@ def test_every_overestimate_of_its_stiffness_destabilises_the_undamped_arm() -> 
     model = flexarm.build(flexarm.sample("theodore-rrp"))
     motion = joint_move(model, GOALS, Timing("cycloid", 0.5))
     found = stiffness_error_along(
-        motion, stiffness=400, damping=40, stiffness_error=0.01, points=3, allowed=0.1
+        motion, kp=400, kd=40, stiffness_error=0.01, points=3, allowed=0.1
     )
     assert np.all((found.bound > 0.14) & (found.bound < 0.23))
     assert np.all((found.growth > 0.4) & (found.growth < 0.8))

@@ -105,7 +105,7 @@ def test_a_law_begins_with_its_joints_where_they_are_stated() -> None:
 
 def test_an_equilibrium_that_was_found_is_a_start() -> None:
     held = arm(top="", joint=", brake: {closed: true}")
-    found = flexarm.equilibrium(held, joints={"joint1": 0.5})
+    found = flexarm.equilibrium(held, at={"joint1": 0.5})
     run = stays(held, start=found)
     np.testing.assert_array_equal(run.q[0], found.point.q)
 

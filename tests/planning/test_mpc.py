@@ -68,7 +68,7 @@ def test_it_rings_far_less_than_pd_and_keeps_its_limits() -> None:
     samples = np.isclose(run.t % PERIOD, 0) | np.isclose(run.t % PERIOD, PERIOD)
     assert np.abs(run.v[samples, 0]).max() < 1.01
     move = joint_move(flexarm.build(link()), GOAL, Timing("quintic", 1e-3))
-    pd = pd_law(move, stiffness=1.0, damping=0.3)
+    pd = pd_law(move, kp=1.0, kd=0.3)
     other = flexarm.simulate(
         link(), t_end=2.5, dt=0.01, control=flexarm.Sampled(pd, 0.01, limits=0.6)
     )

@@ -168,6 +168,22 @@ def test_settings_are_those_of_another_file(page: Page, tmp_path: Path) -> None:
     assert np.abs(states - expected).max() < 1e-9 * np.abs(expected).max()
 
 
+def test_an_arm_that_falls_has_room_to_fall_in(open_page: Opener) -> None:
+    joint = {"kind": "revolute", "axis": [0, 1, 0], "actuation": "free"}
+    body = {"mass": 1.0, "com": [0.5, 0, 0], "inertia": [0.001, 0.08, 0.08]}
+    link = {"joint": joint, "length": 1.0, "body": body}
+    arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "falls", "links": [link]})
+    page = open_page(live_page(prepare_live(flexarm.build(arm), all_shapes=False)))
+    assert page.evaluate("flexarm.time()") == 0.0
+    at = tip(page, 0.45)  # it hangs down
+    assert at[2] < -0.8
+    x, y = page.evaluate("flexarm.pixel(flexarm.tip())")
+    box = page.locator("#canvas").bounding_box()
+    assert box is not None
+    assert box["x"] < x < box["x"] + box["width"]
+    assert box["y"] < y < box["y"] + box["height"]
+
+
 def test_no_file_is_overwritten_unasked(tmp_path: Path) -> None:
     path = tmp_path / "arm.html"
     path.write_text("mine")

@@ -10,7 +10,10 @@ export function tracePoints(arm, states, scale) {
   const points = [];
   for (const state of states) {
     poseArm(arm, state, scale, pose);
-    points.push(new Vector3(...pose.base.p), new Vector3(...pose.tip.p));
+    const { R, p } = pose.tip;
+    const com = arm.payload?.com ?? [0, 0, 0];
+    const held = p.map((x, k) => x + R[3 * k] * com[0] + R[3 * k + 1] * com[1] + R[3 * k + 2] * com[2]);
+    points.push(new Vector3(...pose.base.p), new Vector3(...p), new Vector3(...held));
     pose.links.forEach((link, i) => {
       const inside = arm.links[i].length - link.exposed;
       points.push(new Vector3(...link.joint.p), new Vector3(...link.tip.p));

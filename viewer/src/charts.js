@@ -183,7 +183,7 @@ function options(plot) {
     legend: { show: false },
     padding: [8, 18, 0, 0],
     scales: {
-      x: { time: false, range: (u, low, high) => charts.range ?? [charts.span[0], Math.max(charts.span[1], charts.span[0] + 1e-9)] },
+      x: { time: false, range: (u, low, high) => charts.range ?? wide(...charts.span) },
       y: { range: (u, low, high) => room(low, high) },
     },
     axes: [
@@ -230,6 +230,9 @@ function drawEvents({ events, theme }, u) {
   }
   ctx.restore();
 }
+
+// One instant has room for a second after it.
+const wide = (low, high) => [low, high > low ? high : low + 1];
 
 const tickText = (value) => String(Number(value.toPrecision(6))).replaceAll("-", "−");
 

@@ -9,6 +9,8 @@ import { moveView, resetView } from "./stage.js";
 import { flipTheme, onThemeWish } from "./theme.js";
 
 const KEYS = [
+  ["drag", "turn the view; with two fingers or the right button move it"],
+  ["scroll pinch", "zoom"],
   ["space", "play or pause"],
   ["← →", "one sample back, on (with shift: ten)"],
   ["home end", "start, end"],

@@ -9,7 +9,7 @@ import { jointKnobs, settingKnobs } from "./knobs.js";
 import { makePose, poseArm } from "./kinematics.js";
 import { makePlayer, play, seenRate } from "./player.js";
 import { connectPull, drawPull, weigh } from "./pull.js";
-import { addTrails, drawShow, openShow, poseShow, sayLegend } from "./show.js";
+import { addTrails, drawShow, openShow, poseShow, sayLegend, widenShow } from "./show.js";
 import { advance, array, holdPoint, makeSimulation, observe, restart, setInput, stateOf, stepsOf, timeOf } from "./simulation.js";
 import { readTheme } from "./theme.js";
 import { heard, playTone } from "./tone.js";
@@ -19,7 +19,10 @@ const SCALES = [0, 0.5, 1, 2, 3, 5, 10, 20, 50];
 const PATIENCE = [11, 60]; // [ms] of a picture that the equations may take, at least and at most
 const KEPT = 8; // [s] of curves, as they are seen
 const PIECES = 12; // of the motion between two pictures that are traced: no vibration hides between them
+const AHEAD = { seconds: 3, states: 40, patience: 200 }; // [ms]: how far it is looked ahead
+const TRACED = 1 / 120; // [s] of a motion that a script asks for
 const STEPS = 30000; // per second that any machine takes
+const ROUNDING = 1e-7; // of the reach: places are drawn in single precision
 const CURVES_EVERY = 100; // [ms]
 const FACTS_EVERY = 1000; // [ms]
 const LEAD = 3; // [rad/s] with which a servo is led to its target
@@ -29,7 +32,7 @@ const BEHIND = 0.9; // of the speed that was asked for: what is slower is said
 export async function startRunning(data) {
   const simulation = await makeSimulation(data.simulation);
   const start = Float64Array.from(observe(simulation).drawn);
-  const show = openShow(data, [[start, ...(data.rest ? [Float64Array.from(data.rest)] : [])]]);
+  const show = openShow(data, [[start]]);
   const page = { data, simulation, show, fresh: null, integrals: [], good: null, held: null, said: 0, told: null };
   page.history = { t: [], rows: [] };
   const player = makePlayer(0, Infinity, (t) => picture(page, t));
@@ -38,6 +41,7 @@ export async function startRunning(data) {
   byId("running").hidden = false;
   connectArm(page);
   if (!show.blind) {
+    lookAhead(page, start);
     page.tail = makeTail(show.reach);
     page.between = makePose(data.arms[0]);
     addTrails(show, [page.tail]);
@@ -48,7 +52,7 @@ export async function startRunning(data) {
   page.charts = makeCharts(byId("charts"), byId("choose"), [motionOf(page)], readTheme(), () => {});
   page.controls = connect(show, player, {
     field: "deflection",
-    scales: { stops: SCALES, start: 1, write: (scale) => `×${scale}` },
+    scales: { stops: data.limits.deflection > 0 ? SCALES : [1], start: 1, write: (scale) => `×${scale}` },
     numbers: true,
     enlarges: true,
     step: (by) => stepOn(page, by),
@@ -60,6 +64,21 @@ export async function startRunning(data) {
   if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) play(player, true);
   player.begin();
   return page;
+}
+
+// Looks where the arm goes by itself: what falls has room to fall in.
+function lookAhead(page, start) {
+  const { data, simulation, show } = page;
+  const states = [start, ...(data.rest ? [Float64Array.from(data.rest)] : [])];
+  const latest = performance.now() + AHEAD.patience;
+  for (let k = 1, left = AHEAD.patience; k <= AHEAD.states && left > 0; k++, left = latest - performance.now()) {
+    if (advance(simulation, (AHEAD.seconds * k) / AHEAD.states, left)) break;
+    states.push(Float64Array.from(observe(simulation).drawn));
+  }
+  restart(simulation);
+  simulation.spent = 0;
+  beginServos(page);
+  widenShow(show, data, [states]);
 }
 
 function connectArm(page) {
@@ -183,14 +202,7 @@ function go(page, t) {
   drive(page, Math.min(t - before, 0.1));
   const end = data.simulation.ends ?? Infinity;
   const until = Math.min(t, end);
-  const h = simulation.numbers[data.simulation.slots.h / 8];
-  const piece = h * Math.ceil((until - before) / PIECES / h);
-  const latest = performance.now() + patience(player);
-  let stopped = "";
-  for (let left = 1; !stopped && left > 0 && timeOf(simulation) < until; left = latest - performance.now()) {
-    stopped = advance(simulation, Math.min(timeOf(simulation) + piece, until), left);
-    trace(page);
-  }
+  const stopped = follow(page, until, (until - before) / PIECES, patience(player));
   const y = stateOf(simulation);
   if (stopped === data.simulation.broken && page.good && page.good.halved < 4) {
     halve(page);
@@ -201,6 +213,20 @@ function go(page, t) {
   } else {
     page.good = { y: Float64Array.from(y), t: timeOf(simulation), halved: page.good?.halved ?? 0 };
   }
+}
+
+// Runs until a time, or as long as `patience` [ms] lasts, in pieces of whole steps that are traced.
+function follow(page, until, part, patience) {
+  const { simulation, data } = page;
+  const h = simulation.numbers[data.simulation.slots.h / 8];
+  const piece = h * Math.ceil(part / h);
+  const latest = performance.now() + patience;
+  let stopped = "";
+  for (let left = patience; !stopped && left > 0 && timeOf(simulation) < until; left = latest - performance.now()) {
+    stopped = advance(simulation, Math.min(timeOf(simulation) + piece, until), left);
+    trace(page);
+  }
+  return stopped;
 }
 
 // Keeps what there is between two pictures: where the tip went, and the curves.
@@ -233,7 +259,10 @@ function keepSample(page, seen) {
   if (history.t.length && t <= history.t[history.t.length - 1]) return;
   const y = stateOf(simulation);
   const row = data.curves.map(({ index, factor }) => factor * y[index]);
-  for (const { deflection } of bentLinks(page)) row.push(1000 * deflection[deflection.length - 1]);
+  for (const { deflection } of bentLinks(page)) {
+    const tip = deflection[deflection.length - 1];
+    row.push(tip > ROUNDING * page.show.reach ? 1000 * tip : 0);
+  }
   const [kinetic, elastic, gravitational] = seen.energy;
   row.push(...seen.tip, kinetic, elastic, gravitational, kinetic + elastic + gravitational);
   history.t.push(t);
@@ -383,7 +412,7 @@ export function offerArm(page) {
       const begun = performance.now();
       let stopped = "";
       const states = times.map((t) => {
-        stopped ||= advance(simulation, t);
+        stopped ||= follow(page, t, TRACED, Infinity);
         return Array.from(stateOf(simulation));
       });
       const took = performance.now() - begun;

@@ -86,7 +86,7 @@ export function widenShow(show, data, samples) {
   const moved = ["centre", "floor"].map((name) => box[name].distanceTo(stage.box[name]));
   if (Math.max(...moved, Math.abs(box.radius - stage.box.radius)) < GROWN * stage.box.radius) return;
   surround(stage, box);
-  placeWalls(show.around, box);
+  if (show.around) placeWalls(show.around, box);
   addStand(stage, arms[0].arm, reach);
   dressShow(show);
   if (!stage.touched) resetView(stage);

@@ -82,7 +82,7 @@ class Terse(Part):
     def __repr__(self) -> str:
         """Say what is given."""
         text = _terse(self)
-        return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+        return text if len(text) <= SHOWN else f"{text[:SHOWN].rpartition(', ')[0]}, ..."
 
     __str__ = __repr__
 

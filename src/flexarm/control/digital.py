@@ -33,6 +33,11 @@ def sampled(
     limits
         Largest input, one or one per driven joint; what ``limits.effort`` of the model file
         allows if None.
+
+    Returns
+    -------
+    Sampled
+        For ``flexarm.simulate(control=...)``.
     """
     if not callable(law):
         raise refused("law", law, "a function (t, q, v) to u")

@@ -62,6 +62,11 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
     points
         Instants of a trajectory, evenly from 0 to its end.
 
+    Returns
+    -------
+    BaseReaction
+        Attitude and angular momenta over time.
+
     Raises
     ------
     ModelError

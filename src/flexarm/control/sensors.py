@@ -153,6 +153,11 @@ def limited_law(
         The arm.
     limits
         Largest input [N m, N], one or one per driven joint; those of the model file if None.
+
+    Returns
+    -------
+    casadi.Function
+        The law with its inputs cut, (t, q, v) to u.
     """
     refuse_misfit(law, model)
     top = effort_limits(model, limits)

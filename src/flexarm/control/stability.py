@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 import scipy.linalg
 
-from flexarm.arguments import require_count, require_kind, require_number, require_shaped
+from flexarm.arguments import renamed, require_count, require_kind, require_number, require_shaped
 from flexarm.control.drives import (
     Gain,
     drives,
@@ -116,26 +116,24 @@ class FrozenLoop:
         values = scipy.linalg.eigh(pulled, m_ff - pulled, eigvals_only=True)
         return float(values[-1]) if len(values) else 0.0
 
-    def eigenvalues(
-        self, q: Array, *, stiffness: Gain, damping: Gain, stiffness_error: float = 0.0
-    ) -> Complex:
+    @renamed(stiffness="kp", damping="kd")
+    def eigenvalues(self, q: Array, *, kp: Gain, kd: Gain, stiffness_error: float = 0.0) -> Complex:
         """Find the exact eigenvalues [1/s] about the equilibrium at coordinates q, (2n,).
 
         Where gravity bends the links, a law with a stiffness error settles beside it.
         """
         error = require_stiffness_error(stiffness_error)
-        return _eigenvalues(self._pieces(q, stiffness, damping)(error))
+        return _eigenvalues(self._pieces(q, kp, kd)(error))
 
-    def largest_error(
-        self, q: Array, *, stiffness: Gain, damping: Gain, allowed: float = 0.0
-    ) -> float:
+    @renamed(stiffness="kp", damping="kd")
+    def largest_error(self, q: Array, *, kp: Gain, kd: Gain, allowed: float = 0.0) -> float:
         """Find up to which stiffness error no eigenvalue grows at coordinates q.
 
         ``allowed`` is a growth rate [1/s] that counts as none: without damping in the links every
         overestimate makes them grow a little.
         """
         allowed = require_number("allowed", allowed)
-        system = self._pieces(q, stiffness, damping)
+        system = self._pieces(q, kp, kd)
 
         def growth(error: float) -> float:
             values = np.linalg.eigvals(system(error))
@@ -157,14 +155,14 @@ class FrozenLoop:
         require_inertia(self.model, mass, when="in this posture")
         return carried_mass(self.model, mass)
 
-    def _pieces(self, q: Array, stiffness: Gain, damping: Gain) -> "_Loop":
+    def _pieces(self, q: Array, kp: Gain, kd: Gain) -> "_Loop":
         n, driven = len(self._kept), self._drives
         rows = driven.motors[:, self._kept]
         q = require_shaped("q", q, (self.model.size,))
         loop = decoupled(self._tangent, driven, q, self._statics.effort(q))
-        kp = driven.gains("stiffness", stiffness, "1/s^2")
-        kd = driven.gains("damping", damping, "1/s")
-        A = loop.A - loop.B @ np.hstack([kp[:, None] * rows, kd[:, None] * rows])
+        gains = driven.gains("kp", kp, "1/s^2")
+        rates = driven.gains("kd", kd, "1/s")
+        A = loop.A - loop.B @ np.hstack([gains[:, None] * rows, rates[:, None] * rows])
         # The law believes in forces that are not there: u is off by their effect on H a.
         believed = -np.linalg.solve(self._mass(q), self._links(q))
         change = -loop.B[n:] @ rows @ believed
@@ -193,11 +191,12 @@ class _Loop:
         return self.exact + error * self.change
 
 
+@renamed(stiffness="kp", damping="kd")
 def stiffness_error_along(
     trajectory: Trajectory,
     *,
-    stiffness: Gain,
-    damping: Gain,
+    kp: Gain,
+    kd: Gain,
     stiffness_error: float = 0.0,
     points: int = 11,
     allowed: float = 0.0,
@@ -210,7 +209,7 @@ def stiffness_error_along(
     ----------
     trajectory
         The path.
-    stiffness, damping
+    kp, kd
         Gains G_p [1/s^2] and G_v [1/s] of the decoupling law.
     stiffness_error
         Fraction alpha by which the law overestimates the links' stiffness.
@@ -222,6 +221,11 @@ def stiffness_error_along(
         What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
         at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
         of its smoothing at the state).  See `DryFriction`.
+
+    Returns
+    -------
+    StiffnessError
+        The lemma's bound and what eigenvalues allow, by posture.
     """
     require_trajectory(trajectory)
     require_count("points", points, 1, most=MOST_POINTS)
@@ -230,24 +234,14 @@ def stiffness_error_along(
     progress = np.linspace(0.0, 1.0, points)
     postures = [trajectory.path.at(float(s)) for s in progress]
     values = np.array(
-        [
-            loop.eigenvalues(
-                q, stiffness=stiffness, damping=damping, stiffness_error=stiffness_error
-            )
-            for q in postures
-        ]
+        [loop.eigenvalues(q, kp=kp, kd=kd, stiffness_error=stiffness_error) for q in postures]
     )
     return StiffnessError(
         progress,
         np.array([loop.coupling(q) for q in postures]),
         values,
         values.real.max(axis=1),
-        np.array(
-            [
-                loop.largest_error(q, stiffness=stiffness, damping=damping, allowed=allowed)
-                for q in postures
-            ]
-        ),
+        np.array([loop.largest_error(q, kp=kp, kd=kd, allowed=allowed) for q in postures]),
         dry.notices(loop.model, np.zeros(loop.model.size)),
     )
 
@@ -276,6 +270,11 @@ def closed_loop_eigenvalues(
         Take every so many samples.
     friction, friction_speed
         As for `stiffness_error_along`.
+
+    Returns
+    -------
+    Array
+        Complex, one row per sample.
     """
     require_kind("run", run, Run, "a Run")
     refuse_misfit(law, run.model)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from flexarm.arguments import (
     WithUnit,
     refused,
+    renamed,
     require_array,
     require_flag,
     require_kind,
@@ -63,19 +64,25 @@ class Statics:
         springs = any(axis.acts.spring is not None for axis in self.model.axes)
         return self.sag and (bool(np.any(self.model.gravity)) or springs)
 
-    def at_joints(self, joints: Mapping[str, WithUnit], guess: Array | None = None) -> Array:
+    @renamed(joints="at")
+    def at_joints(self, at: Mapping[str, WithUnit], guess: Array | None = None) -> Array:
         """Find the coordinates of the arm at rest with its driven joints held, (n,).
 
         Parameters
         ----------
-        joints
+        at
             Position of driven joints by name, on the link's side; the others stay as in ``guess``.
         guess
             Coordinates to start from; the arm's start if None.
+
+        Returns
+        -------
+        Array
+            Coordinates of the bent arm.
         """
         what = "positions of driven joints by name"
-        require_mapping("joints", joints, what, optional=False)
-        joints = require_numbers("joints", joints, what, units=self.model.axis_units)
+        require_mapping("at", at, what, optional=False)
+        joints = require_numbers("at", at, what, units=self.model.axis_units)
         unknown = set(joints) - set(self.drives.names)
         if unknown:
             raise FlexarmError(
@@ -99,6 +106,11 @@ class Statics:
             posture to ``guess`` is found.
         guess
             Coordinates to start from; the arm's start if None.
+
+        Returns
+        -------
+        Array
+            Coordinates of the bent arm.
         """
         require_axes(axes)
         target = require_point("point", point, axes)
@@ -247,6 +259,11 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
         The arm, and what `flexarm.build` made of it.
     q
         Coordinates in the order of ``model.names``, (n,).
+
+    Returns
+    -------
+    Arm
+        The arm with that start.
     """
     arm = validated(arm)
     require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")

@@ -7,7 +7,15 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.arguments import WithUnit, refused, require_array, require_kind, require_mapping
+from flexarm.arguments import (
+    WithUnit,
+    refused,
+    renamed,
+    require_array,
+    require_kind,
+    require_mapping,
+    require_numbers,
+)
 from flexarm.control.drives import remaining, untouched
 from flexarm.control.floating import Floating, base_along
 from flexarm.control.statics import Statics, require_axes, require_point
@@ -113,14 +121,19 @@ def joint_move(
         From where, where that is not the arm's start.
     sag
         Whether the postures are those of the bent arm in equilibrium; else of the straight one.
+
+    Returns
+    -------
+    Trajectory
+        What laws follow.
     """
     require_mapping("to", to, "positions by joint", optional=False)
     model = untouched(model)
     statics = Statics(model, sag=sag)
-    first = statics.at_joints(require_mapping("start", start, "positions by joint"))
+    first = statics.at_joints(_positions("start", start, model))
     names = statics.drives.names
     begin = dict(zip(names, (statics.drives.hubs @ first).tolist(), strict=True))
-    last = statics.at_joints(to, first)
+    last = statics.at_joints(_positions("to", to, model), first)
     end = dict(zip(names, (statics.drives.hubs @ last).tolist(), strict=True))
 
     def posture(s: float, guess: Array) -> Array:
@@ -145,13 +158,27 @@ def _floated(model: Model, path: Path) -> Path:
     return fit_path(lambda s, _: carried(s), carried(0.0))
 
 
-def hold(at: StateSpace | Equilibrium) -> Trajectory:
-    """Make a motion that stays in the state of a linear model, or an equilibrium, at rest."""
-    require_kind("at", at, (StateSpace, Equilibrium), "a StateSpace or an Equilibrium")
-    if np.any(at.point.v[remaining(at.model)]):
-        raise FlexarmError("at: must be at rest, got a state that moves: linearise about another")
-    still = Path(np.array([at.point.q, np.zeros(at.model.size)]))
-    return follow(at.model, still, Timing("cycloid", 1.0))
+def _positions(name: str, value: object, model: Model) -> dict[str, float]:
+    return require_numbers(name, value, "positions by joint", units=model.axis_units)
+
+
+@renamed(at="about")
+def hold(about: StateSpace | Equilibrium) -> Trajectory:
+    """Make a motion that stays in the state of a linear model, or an equilibrium, at rest.
+
+    Returns
+    -------
+    Trajectory
+        What laws and `flexarm.control` follow.
+    """
+    require_kind("about", about, (StateSpace, Equilibrium), "a StateSpace or an Equilibrium")
+    model, point = about.model, about.point
+    if np.any(point.v[remaining(model)]):
+        raise FlexarmError(
+            "about: must be at rest, got a state that moves: linearise about another"
+        )
+    still = Path(np.array([point.q, np.zeros(model.size)]))
+    return follow(model, still, Timing("cycloid", 1.0))
 
 
 def require_trajectory(value: object) -> None:
@@ -187,6 +214,11 @@ def tip_move(
         Whether the tip of the bent arm in equilibrium is put there, that is whether gravity's sag
         is corrected; else the rigid arm's.
 
+    Returns
+    -------
+    Trajectory
+        What laws follow.
+
     Notes
     -----
     On a free base at rest, joints move by the generalised Jacobian (Umetani & Yoshida 1989), and
@@ -197,7 +229,7 @@ def tip_move(
     statics = Statics(model, sag=sag)
     require_axes(axes)
     goal = to if callable(to) else require_point("to", to, axes)
-    first = statics.at_joints(require_mapping("start", start, "positions by joint"))
+    first = statics.at_joints(_positions("start", start, model))
     chosen = ["xyz".index(axis) for axis in axes]
     begin = formulation(DEFAULT, model).tip_pose(first)[1][chosen]
 
@@ -236,6 +268,11 @@ def reaction_free_move(
     start, sag
         As for `joint_move`.
 
+    Returns
+    -------
+    Trajectory
+        What laws follow.
+
     Raises
     ------
     FlexarmError
@@ -250,9 +287,9 @@ def reaction_free_move(
     require_mapping("to", to, "positions by joint", optional=False)
     model = untouched(model)
     statics, floating = Statics(model, sag=sag), Floating(model)
-    first = statics.at_joints(require_mapping("start", start, "positions by joint"))
+    first = statics.at_joints(_positions("start", start, model))
     hubs = statics.drives.hubs
-    wanted = hubs @ (statics.at_joints(to, first) - first)
+    wanted = hubs @ (statics.at_joints(_positions("to", to, model), first) - first)
     if not np.any(wanted):
         raise FlexarmError("to: must move a driven joint, got where it is")
     carried = floating.still_along(statics, wanted, first)

@@ -34,6 +34,11 @@ class Fit(FitData):
         ----------
         data
             Files or mappings as for `flexarm.identify`, with the same columns.
+
+        Returns
+        -------
+        tuple[ResidualTest, ...]
+            What is left of each sensor in each run.
         """
         problem = self.problem
         first = problem.runs[0]

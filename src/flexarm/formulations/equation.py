@@ -246,6 +246,11 @@ class Equation:
             Coordinates and rates.
         about
             A point of the world [m], (3,) or (N, 3); its origin if None, or ``centre-of-mass``.
+
+        Returns
+        -------
+        Array
+            (3,), or one row per state of a batch.
         """
         linear, angular, centre = self._evaluate("momentum", q, v)
         if about is None:

@@ -194,6 +194,11 @@ class Differentiable:
             Another run whose steps are taken, or their ends [s]; its own if None.
         like
             A run of the arm at these values, from elsewhere: spares building it again.
+
+        Returns
+        -------
+        Trajectory
+            The run, and its derivatives.
         """
         model = self.equation.model
         if like is not None:

@@ -160,6 +160,11 @@ def overlap(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
 def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     """Change values of an arm by their keys, such as ``links.1.section.EIz``.
 
+    Returns
+    -------
+    Arm
+        The changed arm, checked whole.
+
     Raises
     ------
     ModelError

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.accuracy.validity import validity
-from flexarm.arguments import WithUnit, require_flag, require_names, require_number, require_numbers
+from flexarm.arguments import (
+    WithUnit,
+    renamed,
+    require_flag,
+    require_names,
+    require_number,
+    require_numbers,
+)
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
@@ -61,6 +68,7 @@ class Equilibrium(Summarised):
         return dict(zip(names, self.point.u.tolist(), strict=True))
 
 
+@renamed(joints="at")
 def equilibrium(
     arm: Arm | Model,
     *,
@@ -69,7 +77,6 @@ def equilibrium(
     settle: Sequence[str] = (),
     straight: bool = False,
     t: WithUnit = 0.0,
-    joints: Mapping[str, WithUnit] | None = None,
 ) -> Equilibrium:
     """Find how an arm deflects under gravity, loads and steady rotation while its joints are held.
 
@@ -88,8 +95,6 @@ def equilibrium(
         Whether to leave the links straight, as if forces kept them so.
     t
         Time [s] at which wrenches and prescribed positions are taken.
-    joints
-        Another name of ``at``.
 
     Returns
     -------
@@ -105,10 +110,7 @@ def equilibrium(
     units = model.axis_units
     if model.orbit:
         raise FlexarmError("an equilibrium is not found in an orbit, where a base need not stay")
-    if at is not None and joints is not None:
-        raise FlexarmError("joints: is another name of 'at': give one of them")
-    name, given = ("at", at) if joints is None else ("joints", joints)
-    held = require_numbers(name, given, "positions by joint", units=units)
+    held = require_numbers("at", at, "positions by joint", units=units)
     rates = {name: f"{unit}/s" for name, unit in units.items()}
     turning = require_numbers("speeds", speeds, "speeds by joint", units=rates)
     require_names("settle", settle, "joints")

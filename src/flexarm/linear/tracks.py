@@ -123,6 +123,11 @@ class Sweep(Summarised):
         ----------
         count
             Number of modes, slowest first; as many as are readable if None.
+
+        Returns
+        -------
+        Figure
+            Matplotlib's.
         """
         if count is not None:
             require_count("count", count, 1)

@@ -141,6 +141,11 @@ class Mpc(Summarised):
         ----------
         target
             As for `step`; a plan begins at time 0.
+
+        Returns
+        -------
+        Sampled
+            The law, asked once per period.
         """
         self._goal(target)
         return Sampled(_Law(self, target), self.period)
@@ -157,6 +162,11 @@ class Mpc(Summarised):
             follow.
         t
             Time since the plan's begin [s].
+
+        Returns
+        -------
+        Array
+            Inputs of the driven joints [N m], [N].
         """
         now = np.concatenate(
             [require_shaped(name, each, (self._n,)) for name, each in (("q", q), ("v", v))]

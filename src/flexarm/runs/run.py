@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
+from flexarm.arguments import listed, refused
 from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 PAGE_SIZE = 3_000_000  # of the page in a notebook; a run with a larger one is a picture there
-FRAME = "width:100%;height:640px;border:0"
+FRAME = "width:100%;height:540px;border:0;resize:vertical;overflow:auto"
 STILL_DPI = 72  # of that picture
 
 
@@ -29,6 +31,14 @@ def _named(variables: "list[Variable]") -> "xarray.Dataset":
     from flexarm.runs.write import to_dataset
 
     return to_dataset(variables, {})
+
+
+def _require_runs(name: str, value: object) -> "list[Run]":
+    """Refuse what is no list of runs."""
+    found = listed(value)
+    if found is None or not all(isinstance(each, Run) for each in found):
+        raise refused(name, value, "a list of runs")
+    return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,6 +73,11 @@ class Run(RunData):
         ----------
         stations
             How many from root to tip (11 if None), or fractions of the (exposed) span.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``deflection`` [m], ``slope`` and ``twist`` [rad] over time, link and station.
         """
         from flexarm.runs.contents import XYZ, Variable, along_variables
 
@@ -79,6 +94,11 @@ class Run(RunData):
         ----------
         stations
             How many from root to tip (11 if None), or fractions of the (exposed) span.
+
+        Returns
+        -------
+        xarray.Dataset
+            By time, link and station, with units.
 
         Notes
         -----
@@ -181,17 +201,21 @@ class Run(RunData):
 
         export_run(self, path, force=force)
 
-    def to_html(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the run as one page that moves, whole or not at all."""
+    def to_html(
+        self, path: str | Path, *, beside: Sequence["Run"] = (), force: bool = False
+    ) -> None:
+        """Write the run, and others beside it, as one page that moves, whole or not at all."""
         from flexarm.viewer.page import run_page, save_page
 
-        save_page(run_page([self]), path, force=force)
+        save_page(run_page([self, *_require_runs("beside", beside)]), path, force=force)
 
-    def to_movie(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the run as a film, whole or not at all: gif, or by ffmpeg webm and mp4."""
+    def to_movie(
+        self, path: str | Path, *, beside: Sequence["Run"] = (), force: bool = False
+    ) -> None:
+        """Write the run, and others beside it, as a film: gif, or by ffmpeg webm and mp4."""
         from flexarm.viewer.movie import save_movie
 
-        save_movie([self], path, force=force)
+        save_movie([self, *_require_runs("beside", beside)], path, force=force)
 
     def plot(self, path: str | Path | None = None, *, force: bool = True) -> "Figure":
         """Draw joints, deflections, tip path and energy; write the figure if a path is given.
@@ -202,6 +226,11 @@ class Run(RunData):
             The file, if any; its suffix says which kind (png, svg, pdf).
         force
             Whether to overwrite a file that is there: figures are drawn again and again.
+
+        Returns
+        -------
+        Figure
+            Matplotlib's.
         """
         from flexarm.io.whole_file import write_figure
         from flexarm.runs.plot import plot_run

@@ -11,7 +11,13 @@ COUNTED = ("count-", "tg-")  # how names of arms begin on which operations are c
 
 
 def sample_names() -> tuple[str, ...]:
-    """List the names of the samples in alphabetical order."""
+    """List the names of the samples in alphabetical order.
+
+    Returns
+    -------
+    tuple[str, ...]
+        What `flexarm.sample` takes.
+    """
     return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
 
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import re
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -26,12 +27,13 @@ def fill_page(title: str, data: str, *, live: bool = False, runs: bool = False) 
     runs
         Whether its data have WebAssembly in them that it may run.
     """
-    script, style = built("viewer.js"), built("viewer.css")
+    script, style = built("unpack.js"), built("viewer.css")
     parts = {
         "title": html.escape(title),
-        "policy": _policy(script, style, live=live, runs=runs),
+        "policy": _policy([script, built("viewer.js")], style, live=live, runs=runs),
         "style": style,
         "script": script,
+        "packed": _packed("viewer.js"),
         "data": data,
     }
     # In one pass: what is put in is not looked through again.
@@ -56,12 +58,18 @@ def built(name: str) -> str:
         ) from None
 
 
-def _policy(script: str, style: str, *, live: bool, runs: bool) -> str:
+@cache
+def _packed(name: str) -> str:
+    """Pack a file of the bundle, as text."""
+    return base64.b64encode(zlib.compress(built(name).encode("utf-8"), 9)).decode("ascii")
+
+
+def _policy(scripts: list[str], style: str, *, live: bool, runs: bool) -> str:
     """Forbid everything but the page's own script and style, and all connections."""
     rules = [
         "default-src 'none'",
-        f"script-src '{_hash(script)}'" + (" 'wasm-unsafe-eval'" if runs else ""),
-        f"style-src '{_hash(style)}'",
+        " ".join(["script-src", *map(_hash, scripts)]) + (" 'wasm-unsafe-eval'" if runs else ""),
+        f"style-src {_hash(style)}",
         "img-src data: blob:",
         "base-uri 'none'",
         "form-action 'none'",
@@ -73,4 +81,4 @@ def _policy(script: str, style: str, *, live: bool, runs: bool) -> str:
 
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

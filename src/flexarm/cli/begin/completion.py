@@ -6,7 +6,7 @@ from shlex import quote
 from typing import get_args
 
 from flexarm.arguments import FormulationName, MethodName
-from flexarm.samples import sample_names
+from flexarm.samples import shown_names
 
 SUMMARY = "print a script by which bash, zsh or fish completes commands and options"
 BASH = """\
@@ -100,7 +100,7 @@ def _words(action: argparse.Action) -> list[str]:
     if action.choices:
         return [str(word) for word in action.choices]
     if action.metavar in ("ARM", "SAMPLE"):
-        return list(sample_names())
+        return list(shown_names())
     known = {"method": get_args(MethodName), "formulation": get_args(FormulationName)}
     return list(known.get(action.dest, ()))
 

@@ -4,7 +4,7 @@
 |---|---|---|
 | Gamma | 31 | u |
 | u_I, u_II | 32, 37 | wanted |
-| G_p, G_v | 32 | stiffness, damping |
+| G_p, G_v | 32 | kp, kd |
 | K^ = (1 + alpha) K | 48 | stiffness_error |
 
 Theodore & Ghosal 1995 eliminate the amplitudes' accelerations with partitions of M (erratum: the
@@ -19,7 +19,7 @@ eliminated with the amplitudes: for a rigid arm ``(H A)^-1`` is its generalised 
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import WithUnit, require_kind, require_number
+from flexarm.arguments import WithUnit, renamed, require_kind, require_number
 from flexarm.control.drives import Drives, Gain, drives, felt_by_joints, require_stiffness_error
 from flexarm.control.laws.lqr import Regulator
 from flexarm.control.trajectory import Trajectory, require_trajectory
@@ -38,11 +38,12 @@ from flexarm.model import Model, fingerprint, start_state, trace_prescribed
 from flexarm.spatial import Expr
 
 
+@renamed(stiffness="kp", damping="kd")
 def decoupling_law(
     trajectory: Trajectory,
     *,
-    stiffness: Gain,
-    damping: Gain,
+    kp: Gain,
+    kd: Gain,
     stiffness_error: float = 0.0,
     regulator: Regulator | None = None,
     switch: WithUnit | None = None,
@@ -50,13 +51,13 @@ def decoupling_law(
 ) -> ca.Function:
     """Make the law under which driven joints follow a trajectory as linear oscillators.
 
-    The error e of each joint obeys ``e'' + damping e' + stiffness e = 0``.
+    The error e of each joint obeys ``e'' + kd e' + kp e = 0``.
 
     Parameters
     ----------
     trajectory
         What to follow, and the arm as the law knows it.
-    stiffness, damping
+    kp, kd
         Gains G_p [1/s^2] and G_v [1/s], one number or one per driven joint.
     stiffness_error
         Fraction alpha by which the law overestimates the stiffness of the links (eq. 48).
@@ -77,15 +78,15 @@ def decoupling_law(
     require_trajectory(trajectory)
     model = trajectory.model
     driven = drives(model)
-    kp = driven.gains("stiffness", stiffness, "1/s^2")
-    kd = driven.gains("damping", damping, "1/s")
+    gains = driven.gains("kp", kp, "1/s^2")
+    rates = driven.gains("kd", kd, "1/s")
     stiffness_error = require_stiffness_error(stiffness_error)
     at = trajectory.end if switch is None else require_number("switch", switch, unit="s")
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     q_d, v_d, a_d = trajectory.motion(t)
     rows = ca.DM(driven.motors)
     error, rate = rows @ (q - q_d), rows @ (v - v_d)
-    wanted = rows @ a_d - kd * rate - kp * error  # (eqs 32, 33)
+    wanted = rows @ a_d - rates * rate - gains * error  # (eqs 32, 33)
     if regulator is not None:
         _require_regulator(regulator, model, driven)
         second = rows @ a_d - regulator.trace(t) @ ca.vertcat(q - q_d, v - v_d)  # (eq. 37)

@@ -109,6 +109,11 @@ def stable_inversion(
     tolerance
         At which the motion before and after is cut, and the iteration stopped, of the amplitudes.
 
+    Returns
+    -------
+    Inversion
+        Input and motion, from before the tip moves until after it rests.
+
     Raises
     ------
     FlexarmError

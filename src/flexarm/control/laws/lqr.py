@@ -165,6 +165,11 @@ def lqr(
         at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
         of its smoothing at the state).  See `DryFriction`.
 
+    Returns
+    -------
+    Regulator
+        Gains, for ``decoupling_law(regulator=...)``.
+
     Notes
     -----
     Without ``weights``, ``x^T state x`` is twice the elastic and kinetic energy of the arm, springs

@@ -4,7 +4,7 @@ from typing import Literal
 
 import casadi as ca
 
-from flexarm.arguments import is_word, refused, require_kind
+from flexarm.arguments import is_word, refused, renamed, require_kind
 from flexarm.control.drives import Drives, Gain, Side, drives, felt_by_joints
 from flexarm.control.statics import gravity_force
 from flexarm.control.trajectory import Trajectory, require_trajectory
@@ -16,11 +16,12 @@ from flexarm.spatial import Expr
 Gravity = Literal["posture", "state", "none"]
 
 
+@renamed(stiffness="kp", damping="kd")
 def pd_law(
     trajectory: Trajectory,
     *,
-    stiffness: Gain,
-    damping: Gain,
+    kp: Gain,
+    kd: Gain,
     side: Side = "motor",
     gravity: Gravity = "posture",
     feedforward: ca.Function | None = None,
@@ -32,7 +33,7 @@ def pd_law(
     trajectory
         What to follow.  Where it sags, the joints' errors are those to the bent posture, and those
         of motors to angles with the transmission wound up: this is the elastic compensation.
-    stiffness, damping
+    kp, kd
         Effort per error [N m/rad, N/m] and per error of the rate, one number or one per joint.
     side
         Where an elastic joint is measured: ``motor``, which cannot destabilise a passive arm, or
@@ -52,12 +53,12 @@ def pd_law(
     require_trajectory(trajectory)
     model = trajectory.model
     driven = drives(model)
-    kp = driven.gains("stiffness", stiffness, "N m/rad|N/m")
-    kd = driven.gains("damping", damping, "N m s/rad|N s/m")
+    gains = driven.gains("kp", kp, "N m/rad|N/m")
+    rates = driven.gains("kd", kd, "N m s/rad|N s/m")
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     q_d, v_d, _ = trajectory.motion(t)
     rows = ca.DM(driven.rows(side))
-    u = -(kp * (rows @ (q - q_d)) + kd * (rows @ (v - v_d))) / driven.gear
+    u = -(gains * (rows @ (q - q_d)) + rates * (rows @ (v - v_d))) / driven.gear
     if not is_word(gravity, ("posture", "state", "none")):
         raise refused("gravity", gravity, "'posture', 'state' or 'none'")
     if gravity == "posture":

@@ -48,6 +48,11 @@ def lqr_law(space: StateSpace, *, weights: Weights | None = None, cost: float = 
     ----------
     space, weights, cost
         As for `lqr_gain`.
+
+    Returns
+    -------
+    casadi.Function
+        (t, q, v) to u, for ``flexarm.simulate(control=...)``.
     """
     gain = lqr_gain(space, weights=weights, cost=cost)
     n, (q0, v0) = space.model.size, (space.point.q, space.point.v)
@@ -184,6 +189,11 @@ def loop_margins(space: StateSpace, gain: Array) -> dict[str, Margins]:
         The linear model.
     gain
         As `lqr_gain` gives it, (inputs, states).
+
+    Returns
+    -------
+    dict[str, Margins]
+        By input: margins of gain, phase and distance.
 
     Raises
     ------

@@ -97,7 +97,7 @@ def loop(kind: str) -> Loop:
     arm = sample(KINDS[kind])
     motion = joint_move(build(arm), GOALS, Timing("cycloid", MOVE))
     law = decoupling_law(
-        motion, stiffness=GAINS[0], damping=GAINS[1], regulator=lqr(motion, bandwidth=BANDWIDTH)
+        motion, kp=GAINS[0], kd=GAINS[1], regulator=lqr(motion, bandwidth=BANDWIDTH)
     )
     return Loop(motion, simulate(arm, t_end=T_END, dt=DT, control=law, rtol=1e-4), law)
 

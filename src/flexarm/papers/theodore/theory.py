@@ -110,7 +110,7 @@ def _move(damping: str) -> Trajectory:
 def _along(reading: Reading) -> StiffnessError:
     """Find up to which alpha the closed loop is stable, growth below 0.1 1/s, in three postures."""
     p, v = BY_GAINS[reading[GAINS]]
-    return stiffness_error_along(_move(reading[DAMPING]), stiffness=p, damping=v,
+    return stiffness_error_along(_move(reading[DAMPING]), kp=p, kd=v,
                                  stiffness_error=0.01, points=3, allowed=STILL)  # fmt: skip
 
 

@@ -133,6 +133,11 @@ class StudyResult(Summarised):
             ``scatter``: all columns over each other; ``sobol``.
         force
             Whether to overwrite a file that is there.
+
+        Returns
+        -------
+        Figure
+            Matplotlib's.
         """
         from flexarm.studies.design import plot
 
