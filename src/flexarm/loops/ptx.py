@@ -37,8 +37,7 @@ MATHEMATICS = ("sin", "cos", "exp", "log", "sinh", "cosh", "pow")
 IN_PLACE = 1500  # operations of equations that are put in place of their calls
 WRITTEN_OUT = 64  # elements that are copied one by one; more in a loop
 UNROLLED = 400  # operations of equations up to which all loops are unrolled
-SETTLED = 4  # times as many if all else is settled: in a loop with branches more code is slower
-NEAR_PLACES = 104  # doubles of a thread in the memory of its block
+STEADY = 4  # times as many in a steady kernel: in one with branches more code is slower
 ENTRY = "flexarm_runs"
 
 
@@ -173,8 +172,7 @@ def gpu_program(
     *,
     changing: Sequence[str] = (),
     outside: Sequence[str] = (),
-    near: int = NEAR_PLACES,
-    settle: bool = False,
+    near: int = 0,
 ) -> GpuProgram:
     """Compile a kernel that takes one record and returns an int, for many records.
 
@@ -191,10 +189,9 @@ def gpu_program(
     outside
         Fields of arrays that are too large to be copied, and are written in place.
     near
-        Doubles that a thread may keep in the memory of its block.
-    settle
-        Whether long equations are compiled with the numbers that all runs have in common, which
-        takes a fifth less time, but anew for other numbers.
+        Of a steady kernel, whose time goes into its equations: doubles that a thread may keep in
+        the memory of its block.  Long equations are then compiled with the numbers that all runs
+        have in common, anew for others.
 
     Raises
     ------
@@ -210,17 +207,17 @@ def gpu_program(
     written = written_fields(kernel, names) | {*changing}
     parts = parts_of(desks, written, bound, tables, outside)
     sizes = [len(each.stream.operations) for each in equations.values()]
-    large = any(size > IN_PLACE for size in sizes)
+    steady, near = near > 0, near if any(size > IN_PLACE for size in sizes) else 0
     codes = {}
     for key, each in equations.items():
         stream = each.stream
-        if settle and len(stream.operations) > IN_PLACE:
+        room = Room(near) if near and len(stream.operations) > IN_PLACE else None
+        if room:
             stream = settled(stream, _common(parts, desks[0], each))
-        room = Room(near) if len(stream.operations) > IN_PLACE else None
         codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))
     works = {each.table: codes[key].work_size for key, each in equations.items()}
     parts = [roomy(part, tables, works) for part in parts]
-    small = len(sizes) == 1 and sizes[0] <= UNROLLED * (SETTLED if settle else 1)
+    small = len(sizes) == 1 and sizes[0] <= UNROLLED * (STEADY if steady else 1)
     loops = translate(kernel, names, unrolled=written if small else None)
     texts = [_in_place(loops), library(MATHEMATICS)]
     texts += [
@@ -228,8 +225,8 @@ def gpu_program(
         for key, code in codes.items()
     ]
     entry = _Entry(parts, desks[0], tables, bound)
-    texts.append((_near(near) if large else "") + entry.text(f"kernel_{kernel.name}"))
-    return GpuProgram(tuple(texts), tuple(parts), entry.size, near if large else 0)
+    texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
+    return GpuProgram(tuple(texts), tuple(parts), entry.size, near)
 
 
 def _common(parts: Sequence[Part], desk: Desk, equations: Equations) -> dict[int, Array]:

@@ -236,7 +236,7 @@ class Fleet:
             m.budget = budget
         desks = [flight.desk(beginning, m) for flight, beginning, m in begun]
         self.program = _program(flights[0], desks)
-        self.kernel = GpuKernel(self.program.ptx(), ENTRY, self.program.near)
+        self.kernel = GpuKernel(self.program.ptx(), ENTRY)
         self.width = max(len(m.samples) for _, _, m in begun)
         numbers = {kind: k for k, kind in enumerate(firsts)}
         self._which = np.array([numbers[kind] for kind in kinds])
@@ -360,6 +360,4 @@ def _program(flight: Flight, desks: Sequence[Desk]) -> GpuProgram:
     bound["sample"] = method.sample or method.step  # without one, nothing calls it
     for key, (member, table) in flight.equations.items():
         bound[key] = Equations(member.structure.body, table, ("anchor",))
-    return gpu_program(
-        march, desks, bound, changing=("budget",), outside=("samples",), near=gpu().near
-    )
+    return gpu_program(march, desks, bound, changing=("budget",), outside=("samples",))
