@@ -232,7 +232,7 @@ def gpu_program(
 def _common(parts: Sequence[Part], desk: Desk, equations: Equations) -> dict[int, Array]:
     """Find the inputs of equations that are alike in all runs."""
     return {
-        path.entry: desk.array(path)
+        path.entry: np.asarray(desk.array(path), dtype=float)
         for part in parts
         for path in part.paths
         if part.fate == "constant" and path.name == equations.table and path.entry >= 0

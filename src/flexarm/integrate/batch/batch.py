@@ -313,9 +313,9 @@ class Batch:
         rows = self._chosen(which)
         given = None if starts is None else _mappings("starts", starts, len(rows))
         self._seen()[rows] = self._starts[self._which[rows]]
-        for k, row in enumerate([] if given is None else rows.tolist()):
+        for row, start in zip(rows.tolist(), given or [], strict=given is not None):
             task = self._kinds[self._which[row]]
-            begun = started_at(task, given[k])
+            begun = started_at(task, start)
             if begun.groups is not task.groups:
                 raise SimulationError(
                     "starts: a servo without a target holds where the model file starts: give it a "
