@@ -1,16 +1,21 @@
 """Arms that are stepped together move as they do alone, on the processor and on a GPU."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import flexarm
+from flexarm.engine.emit import llvm
+from flexarm.engine.emit.keep import Moves, Room, moves
 from flexarm.engine.gpu import dlpack
 from flexarm.engine.gpu.cuda import columns_in_place
+from flexarm.engine.stream import Stream
 from flexarm.errors import SimulationError
 from flexarm.integrate.batch.batch import Batch
 from flexarm.io.model_file import loads
+from flexarm.loops import ptx
 from tests.engine.emulated_gpu import emulated_gpu
 
 __all__ = ["emulated_gpu"]
@@ -61,6 +66,23 @@ def test_a_gpu_takes_the_same_steps() -> None:
     there.reset([1])
     there.step([0.0])
     assert there.t == pytest.approx([0.2, 0.05])
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_values_that_registers_do_not_hold_wait_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few registers, so that values wait in both memories and are used after others took theirs."""
+    found: list[Moves] = []
+
+    def noted(stream: Stream, room: Room) -> Moves:
+        found.append(moves(stream, room))
+        return found[-1]
+
+    monkeypatch.setattr(ptx, "IN_PLACE", 20)
+    monkeypatch.setattr(ptx, "Room", partial(Room, registers=12, ahead=5))
+    monkeypatch.setattr(llvm, "moves", noted)
+    test_a_gpu_takes_the_same_steps()
+    memories = {move.memory for each in found[0].loads.values() for move in each}
+    assert memories == {"near", "far", "input"}
 
 
 def test_arms_end_at_their_limits_and_begin_anew() -> None:

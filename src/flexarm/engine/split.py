@@ -1,6 +1,10 @@
 """Split a stream into what depends on numbers alone, computed once, and what follows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from flexarm.engine.stream import Load, Operation, Port, Store, Stream
 
@@ -58,6 +62,29 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
         stream.stores,
     )
     return prologue, body
+
+
+def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
+    """Make inputs that stay what they are, by their numbers, constants of the stream."""
+    constants, loads, first = list(stream.constants), list[Load](), len(stream.constants)
+    number = [*range(first)]
+    first += sum(load.port in known for load in stream.loads)
+    for load in stream.loads:
+        if load.port in known:
+            number.append(len(constants))
+            constants.append(float(known[load.port].flat[load.element]))
+        else:
+            number.append(first + len(loads))
+            loads.append(load)
+    number += range(first + len(loads), first + len(loads) + len(stream.operations))
+    number.append(-1)  # for an operand that is not there
+    return replace(
+        stream,
+        constants=tuple(constants),
+        loads=tuple(loads),
+        operations=tuple(Operation(op, number[a], number[b]) for op, a, b in stream.operations),
+        stores=tuple(store._replace(value=number[store.value]) for store in stream.stores),
+    )
 
 
 def _late(stream: Stream, port: int) -> list[bool]:

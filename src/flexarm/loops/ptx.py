@@ -19,10 +19,12 @@ import numpy as np
 
 from flexarm.engine.cache import Cache, cache_folder
 from flexarm.engine.compile import Target, foreign_machine
+from flexarm.engine.emit.keep import NEAR, Room
 from flexarm.engine.emit.kit import Dialect, library
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.emit.llvm_text import number
 from flexarm.engine.gpu.ptx import CUDA, GROUP, MOST, read, threads
+from flexarm.engine.split import settled
 from flexarm.engine.stream import Stream
 from flexarm.loops.desks import Desk, Entries, Part, Path, parts_of, paths_to
 from flexarm.loops.kernel import optimise
@@ -35,6 +37,7 @@ MATHEMATICS = ("sin", "cos", "exp", "log", "sinh", "cosh", "pow")
 IN_PLACE = 1500  # operations of equations that are put in place of their calls
 WRITTEN_OUT = 64  # elements that are copied one by one; more in a loop
 UNROLLED = 400  # operations of equations up to which all loops are unrolled
+STEADY = 4  # times as many in a steady kernel: in one with branches more code is slower
 ENTRY = "flexarm_runs"
 
 
@@ -74,6 +77,7 @@ class GpuProgram:
     texts: tuple[str, ...]
     parts: tuple[Part, ...]  # what threads have
     size: int  # numbers of a run in the image
+    near: int = 0  # doubles of a thread in the memory of its block
 
     def ptx(self) -> str:
         """Compile it, or take it from the cache.
@@ -168,6 +172,7 @@ def gpu_program(
     *,
     changing: Sequence[str] = (),
     outside: Sequence[str] = (),
+    near: int = 0,
 ) -> GpuProgram:
     """Compile a kernel that takes one record and returns an int, for many records.
 
@@ -183,6 +188,10 @@ def gpu_program(
         Fields of numbers that may change between launches.
     outside
         Fields of arrays that are too large to be copied, and are written in place.
+    near
+        Of a steady kernel, whose time goes into its equations: doubles that a thread may keep in
+        the memory of its block.  Long equations are then compiled with the numbers that all runs
+        have in common, anew for others.
 
     Raises
     ------
@@ -190,21 +199,25 @@ def gpu_program(
         If the installed llvmlite cannot write PTX, or an operation has no code for it.
     """
     equations = {key: each for key, each in bound.items() if isinstance(each, Equations)}
-    codes = {
-        key: emit_llvm(each.stream, chunk=MOST, dialect=GPU) for key, each in equations.items()
-    }
     names: dict[str, Source | str] = {
-        key: codes[key].table_entry if isinstance(each, Equations) else each
+        key: f"flexarm_{each.stream.name}_table" if isinstance(each, Equations) else each
         for key, each in bound.items()
     }
     tables = {each.table: each.entries for each in equations.values()}
     written = written_fields(kernel, names) | {*changing}
-    works = {each.table: codes[key].work_size for key, each in equations.items()}
-    parts = [
-        roomy(part, tables, works) for part in parts_of(desks, written, bound, tables, outside)
-    ]
+    parts = parts_of(desks, written, bound, tables, outside)
     sizes = [len(each.stream.operations) for each in equations.values()]
-    small = len(sizes) == 1 and sizes[0] <= UNROLLED
+    steady, near = near > 0, near if any(size > IN_PLACE for size in sizes) else 0
+    codes = {}
+    for key, each in equations.items():
+        stream = each.stream
+        room = Room(near) if near and len(stream.operations) > IN_PLACE else None
+        if room:
+            stream = settled(stream, _common(parts, desks[0], each))
+        codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))
+    works = {each.table: codes[key].work_size for key, each in equations.items()}
+    parts = [roomy(part, tables, works) for part in parts]
+    small = len(sizes) == 1 and sizes[0] <= UNROLLED * (STEADY if steady else 1)
     loops = translate(kernel, names, unrolled=written if small else None)
     texts = [_in_place(loops), library(MATHEMATICS)]
     texts += [
@@ -212,8 +225,30 @@ def gpu_program(
         for key, code in codes.items()
     ]
     entry = _Entry(parts, desks[0], tables, bound)
-    texts.append(entry.text(f"kernel_{kernel.name}"))
-    return GpuProgram(tuple(texts), tuple(parts), entry.size)
+    texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
+    return GpuProgram(tuple(texts), tuple(parts), entry.size, near)
+
+
+def _common(parts: Sequence[Part], desk: Desk, equations: Equations) -> dict[int, Array]:
+    """Find the inputs of equations that are alike in all runs."""
+    return {
+        path.entry: np.asarray(desk.array(path), dtype=float)
+        for part in parts
+        for path in part.paths
+        if part.fate == "constant" and path.name == equations.table and path.entry >= 0
+    }
+
+
+def _near(places: int) -> str:
+    """Write where a thread's near memory is: in that of its block, which is a warp."""
+    return f"""
+@near = internal addrspace(3) global [{places * GROUP} x double] undef, align 8
+define ptr addrspace(3) @{NEAR}() alwaysinline nounwind {{
+%thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+%mine = getelementptr double, ptr addrspace(3) @near, i32 %thread
+ret ptr addrspace(3) %mine
+}}
+"""
 
 
 def roomy(part: Part, tables: Mapping[str, Entries], works: Mapping[str, int]) -> Part:

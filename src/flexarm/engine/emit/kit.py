@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from flexarm.engine.emit import own
+from flexarm.engine.emit.keep import Room
 from flexarm.engine.emit.llvm_text import number, vector
 from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.emit.sincos import sincos
@@ -32,6 +33,8 @@ class Dialect:
     # LLVM's names of fmin and fmax without "min" and "max": "num" for those of the C library,
     # "imum" for a target that has instructions for them instead, which keep what is no number.
     extremes: str = "num"
+    # On a GPU: where values wait that registers do not hold; else LLVM and what follows it decide.
+    room: Room | None = None
 
 
 PROCESSOR = Dialect()

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from flexarm.engine.emit.keep import DECLARED, MEMORIES, Move, Moves, moves
 from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, Kit
 from flexarm.engine.emit.llvm_text import number, per_lane
 from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, Plan, plan, runs_of_leaves
@@ -101,7 +102,7 @@ def emit_llvm(
         text.append(f"%t{k} = getelementptr i64, ptr %table, i64 {k}")  # whatever a pointer takes
         text.append(f"{pointer} = load ptr, ptr %t{k}")
     text.append(f"call void @{entry}({arguments})\nret void\n}}\n")
-    everything = "\n".join([kit.support(), *text])
+    everything = "\n".join([kit.support(), DECLARED if dialect.room else "", *text])
     return Code(everything, entry, f"{entry}_table", width, planned.work_size)
 
 
@@ -172,6 +173,7 @@ class _Body:
         self._arrays: set[str] = set()
         self._frequent = self._frequent_windows() if kit.reach else set()
         self._temporaries = 0
+        self._brought: dict[int, str] = {}  # where values are that were put away and loaded again
 
     def _frequent_windows(self) -> "set[_Window]":
         """Choose the stretches of arrays to which a register points."""
@@ -186,8 +188,13 @@ class _Body:
         """Write the operations, and the stores of what they give."""
         first, operations = self._stream.first_operation, self._stream.operations
         places, stores = self._planned.places, self._planned.stores
+        room = self._kit.dialect.room if len(self.values) == len(operations) else None
+        kept = moves(self._stream, room) if room else Moves()
+        self._lines += room.prologue(kept.far) if room else []
         for value in self.values:
             name, operation = f"%v{value}", operations[value - first]
+            for move in kept.loads[value - first]:
+                self._brought[move.value] = self._bring(move)
             arithmetic = self._kit.arithmetic.get(operation.op)
             if arithmetic is None:
                 self.operate(name, operation)
@@ -198,6 +205,24 @@ class _Body:
                 self.store("w", places[value], name)
             for store in stores.get(value, ()):
                 self.store(f"y{store.port}", store.element, name)
+            for move in kept.stores[value - first]:
+                held, place = self.reference(move.value), self._waiting(move)
+                self._lines.append(f"store volatile double {held}, {place}")
+
+    def _bring(self, move: Move) -> str:
+        """Load a value that waits in memory."""
+        if move.memory == "input":
+            load = self._stream.loads[move.value - self._stream.first_load]
+            place = f"ptr {self._address(f'x{load.port}', load.element)}"
+        else:
+            place = self._waiting(move)
+        return self._write(f"load volatile double, {place}, align 8")
+
+    def _waiting(self, move: Move) -> str:
+        """Point to where a value waits."""
+        kind = f"ptr addrspace({MEMORIES[move.memory]})"
+        place = self._write(f"getelementptr double, {kind} %{move.memory}, i32 {move.offset}")
+        return f"{kind} {place}"
 
     def write_leaves(self, runs: list[list[Store]]) -> None:
         """Write the stores of constants and of inputs as they came."""
@@ -230,6 +255,8 @@ class _Body:
 
     def reference(self, value: int) -> str:
         """Return the name of a value, loaded first if it comes from outside this function."""
+        if value in self._brought:
+            return self._brought[value]
         if value in self.values:
             return f"%v{value}"
         if value not in self._at_hand:

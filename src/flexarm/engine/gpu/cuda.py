@@ -15,9 +15,10 @@ from flexarm.errors import DeviceError
 LIBRARIES = {"win32": "nvcuda.dll", "linux": "libcuda.so.1"}
 OLDEST = 11000  # of the driver: CUDA 11.0, the first that takes PTX 7.0
 LOG, ERROR_LOG_BUFFER, ERROR_LOG_SIZE = 8192, 5, 6
-MAJOR = 75  # of a device: number of its attribute
+MAJOR, SHARED = 75, 81  # of a device: numbers of its attributes
 VOLTA = 7
-BLOCK = 64  # threads
+BLOCK, WARP, WARPS = 64, 32, 8  # threads; of large arms registers hold so many warps at once
+RESERVED = 1024  # bytes of a block's memory that the driver takes
 OUT_OF_MEMORY = 2  # the driver's number of it
 
 
@@ -49,17 +50,24 @@ class Gpu:
                 f"GPU: NVIDIA's driver knows CUDA {have}, and 11.0 is needed: install a driver of "
                 "version 450 or newer"
             )
-        device, major = ctypes.c_int(), ctypes.c_int()
+        device = ctypes.c_int()
         self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDeviceGetAttribute", ctypes.byref(major), MAJOR, device)
+        major, shared = (self._attribute(number, device) for number in (MAJOR, SHARED))
+        # Doubles of a thread in the memory of its block, of which there is enough for all warps.
+        self.near = (shared // WARPS - RESERVED) // (8 * WARP)
         name = ctypes.create_string_buffer(256)
         self.call("cuDeviceGetName", name, 256, device)
         self.name = name.value.decode()
-        if major.value < VOLTA:
+        if major < VOLTA:
             raise DeviceError(f"GPU: {self.name} is too old: it must be a Volta (2017) or newer")
         self._context = ctypes.c_void_p()
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
         self.enter()
+
+    def _attribute(self, number: int, device: ctypes.c_int) -> int:
+        found = ctypes.c_int()
+        self.call("cuDeviceGetAttribute", ctypes.byref(found), number, device)
+        return found.value
 
     def enter(self) -> None:
         """Make it the GPU that the calls of this thread mean."""
@@ -156,9 +164,18 @@ def columns_in_place(
 
 
 class GpuKernel:
-    """A kernel of a PTX text, compiled by the driver."""
+    """A kernel of a PTX text, compiled by the driver.
 
-    def __init__(self, text: str, entry: str) -> None:
+    Parameters
+    ----------
+    text, entry
+        The text, and the kernel's name.
+    near
+        Doubles of a thread in the memory of its block.
+    """
+
+    def __init__(self, text: str, entry: str, near: int = 0) -> None:
+        self._block = WARP if near else BLOCK
         log = ctypes.create_string_buffer(LOG)
         options = (ctypes.c_int * 2)(ERROR_LOG_BUFFER, ERROR_LOG_SIZE)
         values = (ctypes.c_void_p * 2)(ctypes.addressof(log), LOG)
@@ -182,7 +199,5 @@ class GpuKernel:
         """Run it for so many arms; it takes their number and arrays."""
         given = [ctypes.c_int64(count), *(each.address for each in arrays)]
         pointers = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
-        blocks = -(-count // BLOCK)
-        gpu().call(
-            "cuLaunchKernel", self._function, blocks, 1, 1, BLOCK, 1, 1, 0, None, pointers, None
-        )
+        size = (-(-count // self._block), 1, 1, self._block, 1, 1, 0)
+        gpu().call("cuLaunchKernel", self._function, *size, None, pointers, None)

@@ -1,6 +1,6 @@
 """Many arms stepped together from outside: inputs in, states out, some begun anew."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -73,13 +73,11 @@ def batch(
         raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
     changed = _mappings("parameters", parameters, count)
     arm, structures = validated(arm), Structures()
-    distinct = {repr(sorted(changes.items())): changes for changes in changed}
-    models = build_designs(arm, list(distinct.values()))
-    known = {
-        key: _task(built(model), structures) for key, model in zip(distinct, models, strict=True)
-    }
-    tasks = [known[repr(sorted(changes.items()))] for changes in changed]
-    return Batch(tasks, dt, device)
+    said = [repr(sorted(changes.items())) for changes in changed] if parameters else [""] * count
+    distinct = dict(zip(said, changed, strict=True))
+    kinds = [_task(built(model), structures) for model in build_designs(arm, [*distinct.values()])]
+    numbers = {key: k for k, key in enumerate(distinct)}
+    return Batch(kinds, np.array([numbers[key] for key in said]), dt, device)
 
 
 def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
@@ -129,32 +127,36 @@ class Batch:
         Coordinates and inputs, in the order of their columns.
     """
 
-    def __init__(self, tasks: Sequence[Task], dt: float, device: str) -> None:
-        first = tasks[0]
-        if any(task.equation.model.names != first.equation.model.names for task in tasks):
+    def __init__(self, kinds: Sequence[Task], which: Ints, dt: float, device: str) -> None:
+        first = kinds[0]
+        if any(task.equation.model.names != first.equation.model.names for task in kinds):
             raise SimulationError("parameters: must leave all arms the same coordinates")
-        self._tasks, self.dt = tasks, dt
+        self._kinds, self._which, self.dt = kinds, which, dt
         self.names, self.input_names = first.equation.model.names, first.equation.input_names
-        distinct = {id(task): task.vibration for task in tasks}.values()
-        steps = [equal_step(RK4, each, LONG, WANTED, None) for each in distinct]
+        steps = [equal_step(RK4, task.vibration, LONG, WANTED, None) for task in kinds]
         self.substeps = int(np.ceil(dt / min(*steps, dt / FEWEST)))
         self._size = len(first.state)
-        self._rows = np.zeros((len(tasks), 1 + self._size + len(anchor_of(first))))
+        self._starts = np.array([_row(task) for task in kinds])
+        self._rows = self._starts[which]
         self._stale = self._lent = False
         kind = OnGpu if device == "gpu" else OnCores
         self._engines = [
-            (mine, kind([tasks[k] for k in mine], dt / self.substeps, self.substeps))
-            for mine in _alike(tasks)
+            (mine, kind([kinds[k] for k in which[mine]], dt / self.substeps, self.substeps))
+            for mine in _groups([_structure(task) for task in kinds], which)
+        ]
+        self._limits = [
+            (mine, *_limits([kinds[k] for k in which[mine]]))
+            for mine in _groups([_watched(task).tobytes() for task in kinds], which)
         ]
         self.reset()
 
     def __len__(self) -> int:
         """Give the number of arms."""
-        return len(self._tasks)
+        return len(self._which)
 
     def __repr__(self) -> str:
         """Say in a line what it is."""
-        name = self._tasks[0].equation.model.arm.name
+        name = self._kinds[0].equation.model.arm.name
         return f"Batch of {len(self)} times {name}: {self.dt:g} s in {self.substeps} steps"
 
     def _seen(self) -> Array:
@@ -252,7 +254,7 @@ class Batch:
     def _measure_anew(self) -> None:
         """Measure angles from where attitudes are now, of arms that near their singularity."""
         rows, n, some = self._seen(), len(self.names), False
-        for k, first in enumerate(self._tasks[0].equation.model.attitudes):
+        for k, first in enumerate(self._kinds[0].equation.model.attitudes):
             place = 1 + self._size + 9 * k
             for row in map(rows.__getitem__, np.flatnonzero(np.abs(rows[:, 2 + first]) > TURN)):
                 angles, rates = row[1 + first : 4 + first], row[1 + n + first : 4 + n + first]
@@ -291,11 +293,10 @@ class Batch:
         """Which arms are where their run would end, (count,) of bool."""
         states = self._seen()[:, 1 : 1 + 2 * len(self.names)]
         found = ~np.all(np.isfinite(states), axis=1)
-        for task, mine in self._by_task():
-            for watch in [each for each in task.watches if each.what]:
-                with np.errstate(invalid="ignore"):
-                    values = states[mine] @ watch.row
-                    found[mine] |= (values < watch.low) | (values > watch.high)
+        for mine, rows, low, high in self._limits:
+            with np.errstate(invalid="ignore"):
+                values = states[mine] @ rows.T
+                found[mine] |= np.any((values < low) | (values > high), axis=1)
         return np.asarray(found)
 
     def reset(self, which: Any = None, starts: Sequence[Mapping[str, float]] | None = None) -> None:
@@ -311,16 +312,16 @@ class Batch:
         """
         rows = self._chosen(which)
         given = None if starts is None else _mappings("starts", starts, len(rows))
-        self._seen()
-        for k, row in enumerate(rows.tolist()):
-            task = self._tasks[row]
-            begun = task if given is None else started_at(task, given[k])
+        self._seen()[rows] = self._starts[self._which[rows]]
+        for row, start in zip(rows.tolist(), given or [], strict=given is not None):
+            task = self._kinds[self._which[row]]
+            begun = started_at(task, start)
             if begun.groups is not task.groups:
                 raise SimulationError(
                     "starts: a servo without a target holds where the model file starts: give it a "
                     "target"
                 )
-            self._rows[row] = np.concatenate([[0.0], begun.state, anchor_of(begun)])
+            self._rows[row] = _row(begun)
         for mine, engine in self._engines:
             engine.take(self._rows[mine])
 
@@ -338,15 +339,13 @@ class Batch:
             raise SimulationError(f"which: must be from 0 to {len(self) - 1}, got {which}")
         return np.array(found, dtype=np.int64)
 
-    def _by_task(self) -> list[tuple[Task, list[int]]]:
-        """List arms by their model."""
-        return [(self._tasks[mine[0]], mine) for mine in _sorted(self._tasks, id)]
-
     def tip(self) -> Array:
         """Give the tips' positions [m], (count, 3)."""
         places = np.zeros((len(self), 3))
         q, v = self.q, self.v
-        for task, mine in self._by_task():
+        for task, mine in zip(
+            self._kinds, _groups(range(len(self._kinds)), self._which), strict=True
+        ):
             placed = task.equation
             if task.equation.model.attitudes:
                 placed = placed.anchored(self.anchors[mine])
@@ -354,15 +353,34 @@ class Batch:
         return places
 
 
-def _sorted(tasks: Sequence[Task], key: Callable[[Task], Hashable]) -> list[list[int]]:
-    """List the numbers of tasks by a key."""
-    found: dict[Hashable, list[int]] = {}
-    for k, task in enumerate(tasks):
-        found.setdefault(key(task), []).append(k)
-    return list(found.values())
+def _row(task: Task) -> Array:
+    """Give time, state and anchors of an arm at its start."""
+    return np.concatenate([[0.0], task.state, anchor_of(task)])
 
 
-def _alike(tasks: Sequence[Task]) -> list[list[int]]:
-    """List arms that go together: of the same operations, wrenches, motions and targets."""
-    said = {id(task): repr(task.groups[1:]) for task in tasks}
-    return _sorted(tasks, lambda task: (id(member_of(task).structure), said[id(task)]))
+def _groups(keys: Sequence[Hashable], which: Ints) -> list[slice | Ints]:
+    """Find the arms of kinds that have a key in common, in the order of the keys."""
+    numbers = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+    if len(numbers) == 1:
+        return [slice(None)]
+    group = np.array([numbers[key] for key in keys])[which]
+    order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))
+    return list(np.split(order, ends[:-1]))
+
+
+def _structure(task: Task) -> Hashable:
+    """Say what arms that go together have in common: operations, wrenches, motions, targets."""
+    return id(member_of(task).structure), repr(task.groups[1:])
+
+
+def _watched(task: Task) -> Array:
+    """Give the rows of what has limits, (count, 2 n)."""
+    found = [each.row for each in task.watches if each.what]
+    return np.array(found).reshape(-1, 2 * len(task.equation.model.names))
+
+
+def _limits(tasks: Sequence[Task]) -> tuple[Array, Array, Array]:
+    """Give what has limits, alike in all arms, (count, 2 n), and each arm's, (N, count)."""
+    bounds = [[(each.low, each.high) for each in task.watches if each.what] for task in tasks]
+    low, high = np.array(bounds).reshape(len(tasks), -1, 2).transpose(2, 0, 1)
+    return _watched(tasks[0]), low, high

@@ -110,9 +110,9 @@ class OnGpu:
         equations = Equations(member_of(tasks[0]).structure.body, "table", ("anchor",))
         program = gpu_program(
             step_thread, list(desks.values()), {"equations": equations},
-            changing=("steps",), outside=("row", "held"),
+            changing=("steps",), outside=("row", "held"), near=gpu().near,
         )  # fmt: skip
-        self._kernel = GpuKernel(program.ptx(), ENTRY)
+        self._kernel = GpuKernel(program.ptx(), ENTRY, program.near)
         images = {key: program.row(desk) for key, desk in desks.items()}
         stepper, _ = made[id(tasks[0])]
         count = len(tasks)
