@@ -105,6 +105,10 @@ def test_random_arm_obeys(identity: str, name: str, arm: str) -> None:
     check(identity, name, traced_random(arm))
 
 
+def test_points_of_an_element_that_slides_bends_and_twists_are_enough() -> None:
+    check(AGREE, "element-jacobian", traced_random("591"))
+
+
 def test_every_block_of_random_arms_takes_every_option() -> None:
     for arms in (block(0)[:FIRST], *map(block, range(3))):
         taken = frozenset().union(*(arm.options for arm in arms))

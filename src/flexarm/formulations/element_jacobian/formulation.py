@@ -188,8 +188,9 @@ class ElementJacobian(Formulation):
         """Give the Gauss points per element that integrate a link's inertia exactly."""
         if part.exact is not None:
             # between its edges a tangent reaches as a polynomial of one degree more than nodes, or
-            # of the degree of three slopes where axes have functions of their own
-            more = 2 if part.exact.common else 4
+            # of the degree of three slopes where axes have functions of their own; of a link that
+            # grows, what passes the hub is a product of two
+            more = 2 if part.exact.common and part.grown is None else 4
             return max(EXACT, -(-part.exact.count // (len(part.exact.edges) - 1)) + more)
         return EXACT_STIFFENED if self.model.stiffening else EXACT
 
