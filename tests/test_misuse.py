@@ -762,6 +762,7 @@ build(arm, stiffening=Hostile())
 change_arm(arm, HostileValues())
 # at
 equilibrium(arm, at=HostileValues())
+# joints
 modes(arm, joints=np.zeros(4))
 modes(arm, joints={3: "free"})
 modes(arm, joints=HostileValues())

@@ -199,6 +199,8 @@ def _merged(y: Array, z: Array) -> Array:
     found = np.stack([y, z], axis=-3)
     apart = np.abs(y[..., :, None] - z[..., None, :]).max(axis=-3, initial=0.0)
     near = apart <= SAME * np.abs(found).max(axis=(-3, -2, -1), initial=0.0)[..., None, None]
+    if not near.size:
+        return found
     near = near.reshape(-1, *near.shape[-2:])
     agreed(np.all(near == near[0], axis=(1, 2)))
     for along_y, along_z in np.argwhere(near[0]):
@@ -255,6 +257,8 @@ def _polar(span: Span, shapes: Shapes, known: Array, x: Array, weights: Array) -
     apart = bend[..., :, :, None, :] - known[..., :, None, :, :]
     size = np.abs(bend).max(axis=(-3, -2, -1), initial=0.0)[..., None, None]
     near = np.abs(apart).max(axis=(-4, -1), initial=0.0) <= SAME * size
+    if not near.size:
+        return found
     near = near.reshape(-1, *near.shape[-2:])
     agreed(np.all(near == near[0], axis=(1, 2)))
     for section, node in np.argwhere(near[0]):

@@ -255,7 +255,7 @@ def sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integr
     """
     mu, x, phi, quad = points.mass, points.x, points.shape, points.quadratic
     m, designs = phi.shape[-1], phi.shape[:-3]
-    flat = phi.reshape(*designs, -1, 3 * m)
+    flat = phi.reshape(*designs, phi.shape[-3], 3 * m)
     products = (mu[..., None] * flat).swapaxes(-1, -2) @ flat
     shape_shape = np.einsum("...aibj->...ijab", products.reshape(*designs, 3, m, 3, m))
     rotary_modal = np.einsum("...ga,...gai,...gaj->...ij", inertia, angle, angle)

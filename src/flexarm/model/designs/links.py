@@ -18,6 +18,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted
 from flexarm.engine.varied import Array, Varied, by_design, stacked, varies
 from flexarm.io.designs import ArmDesigns
+from flexarm.links.integrals import Points
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import on_arm_modes
 from flexarm.model.assemble import ShapesOf
@@ -285,6 +286,8 @@ def _contents(value: Any) -> list[tuple[str, Any]]:
     kept = [n for n, each in vars(type(value)).items() if isinstance(each, cached_property)]
     names = [field.name for field in fields(value)] + kept
     skipped = ("span", "shapes", "damping", "names") if isinstance(value, Flexible) else ()
+    if isinstance(value, Points):  # which are made of the others when they are asked for
+        skipped = ("condensed",)
     return [(name, getattr(value, name)) for name in names if name not in skipped]
 
 
