@@ -137,7 +137,11 @@ def test_millimetres_and_inches_round_only_once(x: float) -> None:
     assert quantity(f"{x / 2!r} in", "m") == float(Fraction(repr(x / 2)) * 254 / 10000)
 
 
-@pytest.mark.parametrize("value", [1e-300, -1e300, "1e-60 mm", "3e50 m"])
+def test_what_a_computation_left_of_zero_is_zero() -> None:
+    assert quantity(-1e-300, "m") == 0.0
+
+
+@pytest.mark.parametrize("value", [1e300, -1e300, "1e-60 mm", "3e50 m"])
 def test_a_size_that_no_arm_can_have_is_refused(value: float | str) -> None:
     with pytest.raises(ModelError, match="beyond any arm's size"):
         quantity(value, "m")

@@ -124,7 +124,7 @@ _QUANTITIES = {  # SI unit: its quantity, and how one may write it
 _BOUNDS = {
     "gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"
 }  # fmt: skip
-SMALLEST, _LARGEST = 1e-40, 1e40
+_SMALLEST, _LARGEST = 1e-40, 1e40
 _LONGEST = 100  # characters of a quantity written as text
 _NUMBER = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([-+]?[0-9]+))?")
 _FACTOR = re.compile(r" ?([*/]?) ?([A-Za-zµ°%]+|1(?![0-9]))(?: ?\^ ?([-+]?[0-9])|([-+]?[0-9]))?")
@@ -155,12 +155,14 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
         number = math.inf
     if not math.isfinite(number):
         raise ModelError(f"a finite number is needed; {_expected(unit, name)}")
+    if abs(number) < _SMALLEST:
+        return 0.0  # which a computation left something of
     return _in_range(number, unit, name)
 
 
 def _in_range(number: float, unit: str, name: str) -> float:
     """Refuse what no arm can have and no computation survives."""
-    if number and not SMALLEST <= abs(number) <= _LARGEST:
+    if number and not _SMALLEST <= abs(number) <= _LARGEST:
         raise ModelError(f"{number:g} is beyond any arm's size; {_expected(unit, name)}")
     return number
 

@@ -269,10 +269,12 @@ def test_an_input_that_is_none_is_refused(value: object) -> None:
         flexarm.simulate(wheel(), t_end=1.0, inputs={"joint1": value})
 
 
-def test_what_a_computation_left_of_zero_is_zero_in_a_table() -> None:
+def test_what_a_computation_left_of_zero_is_zero() -> None:
     table = {"kind": "table", "times": [0, 1, 2], "values": [0.6, -1.1e-49, 0.0]}
-    run = flexarm.simulate(wheel(), t_end=2.0, inputs={"joint1": table})
-    assert run.q[-1, 0] == pytest.approx((0.6 * 0.5 * (2 - 1 / 3)) / INERTIA, rel=1e-6)
+    for start in (0.0, 1.8e-42):
+        arm = wheel(f", start: {{position: {start}}}")
+        run = flexarm.simulate(arm, t_end=2.0, inputs={"joint1": table})
+        assert run.q[-1, 0] == pytest.approx((0.6 * 0.5 * (2 - 1 / 3)) / INERTIA, rel=1e-6)
 
 
 def test_a_table_that_ends_early_is_refused() -> None:

@@ -42,6 +42,21 @@ links:
     shapes: {kind: arm-modes, bending_y: 2, bending_z: 1, torsion: 1, stretch: 1}
 payload: {mass: 0.5}
 """
+TWISTED = """
+flexarm: 1
+name: in two planes on default shapes
+gravity: [0, -9.81, 0]
+links:
+  - joint: {kind: revolute}
+    length: 1.0
+    section: {mass_per_length: 0.5, EIy: 20, EIz: 30, GJ: 3, Jx: 1e-4}
+    shapes: {kind: arm-modes, bending_y: 2, bending_z: 2, torsion: 1}
+    damping: 0.01
+  - joint: {kind: revolute, axis: [0, 1, 0], start: {position: 40 deg}}
+    length: 0.7
+    section: {mass_per_length: 0.3, EIy: 10, EIz: 10, GJ: 3, Jx: 1e-4}
+payload: {mass: 0.5, com: [0.1, 0.05, 0.02]}
+"""
 # Of every sample that has them, in the campaign.
 TRIED = (
     "links.1.length", "links.2.length", "links.1.section.mass_per_length", "links.1.section.EIz",
@@ -110,6 +125,23 @@ def test_designs_of_default_shapes_have_those_of_arms_built_alone() -> None:
     keys = ("links.1.length", "links.1.section.shape.diameter", "links.2.section.material.E",
             "payload.mass", "links.1.joint.start.position")  # fmt: skip
     assert check(loads(MATERIAL), keys) == COUNT
+
+
+@pytest.mark.parametrize("key", ["links.1.section.EIy", "links.1.section.EIz"])
+def test_one_stiffness_of_default_shapes_varies_alone(key: str) -> None:
+    assert check(change_arm(loads(TWISTED), {"links.2.rigid": True}), (key,)) == COUNT
+
+
+def test_designs_with_other_numbers_of_default_shapes_are_parted() -> None:
+    """A payload off the axis changes how many shapes twist link 2."""
+    arm = loads(TWISTED)
+    sets = [{"payload.mass": float(mass)} for mass in np.geomspace(1e-3, 100, 24)]
+    found = {build(change_arm(arm, each)).names for each in (sets[0], sets[-1])}
+    assert len(found) == 2
+    for which, designs in designs_together(arm, sets):
+        for place in (0, -1):
+            alone = build(change_arm(arm, sets[which[place]]))
+            assert designs.at(place % len(which)).names == alone.names
 
 
 @pytest.mark.campaign

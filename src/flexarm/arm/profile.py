@@ -1,24 +1,13 @@
 """Functions of time that a model file can name: torques, motions, load factors."""
 
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from typing import Annotated, Generic, Literal, Self, TypeVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 from typing_extensions import TypeAliasType
 
 from flexarm.arm.part import Part, fault
 from flexarm.arm.side_files import BesideModel
-from flexarm.units import (
-    SMALLEST,
-    Angle,
-    AngularSpeed,
-    Force,
-    Frequency,
-    Length,
-    Ratio,
-    Speed,
-    Time,
-    Torque,
-)
+from flexarm.units import Angle, AngularSpeed, Force, Frequency, Length, Ratio, Speed, Time, Torque
 
 V = TypeVar("V")
 Interpolation = Literal["linear", "cubic", "hold"]
@@ -91,14 +80,6 @@ class Table(Part, Generic[V]):
     times: Annotated[tuple[Time, ...], Field(min_length=1, max_length=1_000_000)]
     values: Annotated[tuple[V, ...], Field(min_length=1, max_length=1_000_000)]
     interpolation: Interpolation = "linear"
-
-    @field_validator("values", mode="before")
-    @classmethod
-    def _next_to_nothing(cls, values: Any) -> Any:
-        """Take what a computation left of zero for zero: alone it would be no arm's number."""
-        if not isinstance(values, list | tuple):
-            return values
-        return [0.0 if isinstance(x, float) and abs(x) < SMALLEST else x for x in values]
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:

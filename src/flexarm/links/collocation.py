@@ -257,8 +257,6 @@ def _polar(span: Span, shapes: Shapes, known: Array, x: Array, weights: Array) -
     apart = bend[..., :, :, None, :] - known[..., :, None, :, :]
     size = np.abs(bend).max(axis=(-3, -2, -1), initial=0.0)[..., None, None]
     near = np.abs(apart).max(axis=(-4, -1), initial=0.0) <= SAME * size
-    if not near.size:
-        return found
     near = near.reshape(-1, *near.shape[-2:])
     agreed(np.all(near == near[0], axis=(1, 2)))
     for section, node in np.argwhere(near[0]):

@@ -51,7 +51,7 @@ def arm_mode_designs(
     motions = SmallMotions.at(model, by_design(q, count))
     found = {}
     for index in own:
-        curves, number = links[index], shape_counts(first, index)
+        curves, number = links[index], shape_counts(designs.arm, index)
         columns = motions.columns(index, curves.shapes.first, number)
         modes, choice = model.links[index].modes, first.links[index].shapes
         found[index] = curves.modes(columns, motions.stiffness[:, modes, modes], choice)

@@ -287,7 +287,7 @@ def _contents(value: Any) -> list[tuple[str, Any]]:
     names = [field.name for field in fields(value)] + kept
     skipped = ("span", "shapes", "damping", "names") if isinstance(value, Flexible) else ()
     if isinstance(value, Points):  # which are made of the others when they are asked for
-        skipped = ("condensed",)
+        names.remove("condensed")
     return [(name, getattr(value, name)) for name in names if name not in skipped]
 
 

@@ -52,10 +52,9 @@ class Sizes:
                 properties[name] = by_design(values, count)[:, 0] / first.table[name][0]
         return cls(by_design(span.length, count) / first.length, properties)
 
-    def of(self, *names: str) -> Array:
-        """Give the ratios of the first property that there is, of none 1."""
-        found = [self.properties[name] for name in names if name in self.properties]
-        return found[0] if found else np.ones_like(self.length)
+    def of(self, name: str) -> Array:
+        """Give the ratios of a property, 1 if it is the same in all."""
+        return self.properties.get(name, np.ones_like(self.length))
 
 
 def design_part(
@@ -74,7 +73,7 @@ def design_part(
     """
     points, integrals = _integrated(first, sizes, shapes)
     like = cast(Shapes, shapes)
-    nodes = None if more is None else _sized(collocate(first, like, more), sizes)
+    nodes = None if more is None else _sized(collocate(first, like, more), first, sizes)
     end, across = np.array([first.length]), (1 / sizes.length)[:, None]
     angle, root = (shapes.rotation(x)[:, 0] for x in (end, np.zeros(1)))
     angle, root = (_bent(each, across) for each in (angle, root))
@@ -176,7 +175,7 @@ def _integrated(first: Span, sizes: Sizes, shapes: DesignShapes) -> tuple[Points
     return points, cleaned(integrals)
 
 
-def _sized(found: Collocation, sizes: Sizes) -> Collocation:
+def _sized(found: Collocation, first: Span, sizes: Sizes) -> Collocation:
     """Take nodes over the first design's span to those of each design."""
     length, mass = sizes.length, sizes.of("mass_per_length")
     one, across = np.ones_like(length), 1 / length
@@ -191,7 +190,8 @@ def _sized(found: Collocation, sizes: Sizes) -> Collocation:
     update: dict[str, Any] = {
         name: _times(getattr(found, name), *each) for name, each in factors.items()
     }
-    rows = np.stack([length * sizes.of(*names) for names in STIFFNESSES], axis=1)
+    given = [next(filter(first.has, names), names[0]) for names in STIFFNESSES]
+    rows = np.stack([length * sizes.of(name) for name in given], axis=1)
     update["stiffness"] = found.stiffness * rows[..., None]
     polar = found.polar
     if polar is not None:
