@@ -179,8 +179,10 @@ def test_eigenvalues_along_a_run_at_rest_are_those_of_the_frozen_loop(
     run = flexarm.simulate(start_at(arm, model, q), t_end=0.01, dt=0.01, control=law)
     found = closed_loop_eigenvalues(law, run)[0]
     expected = FrozenLoop(model).eigenvalues(q, **GAINS, stiffness_error=error)
-    ordered = [each[np.lexsort(np.round([each.imag, each.real], 4))] for each in (found, expected)]
-    np.testing.assert_allclose(*ordered, rtol=1e-5)  # of equal ones rounding decides the order
+    one, other = (  # of equal ones rounding would decide the order
+        each[np.lexsort(np.round([each.imag, each.real], 4))] for each in (found, expected)
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
 def test_shapes_that_turn_the_hub_have_no_such_partition() -> None:

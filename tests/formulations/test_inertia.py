@@ -63,7 +63,7 @@ def follow(arm: Arm) -> Any:
 
 
 def loop(arm: Arm) -> object:
-    law = decoupling_law(follow(arm), stiffness=9.0, damping=6.0)
+    law = decoupling_law(follow(arm), kp=9.0, kd=6.0)
     return flexarm.simulate(arm, t_end=0.1, control=law)
 
 
@@ -83,7 +83,7 @@ LAWS: dict[str, Callable[[Arm], object]] = {
         np.zeros(flexarm.build(arm).size)
     ),
     "eigenvalues": lambda arm: FrozenLoop(flexarm.build(arm)).eigenvalues(
-        np.zeros(flexarm.build(arm).size), stiffness=9.0, damping=6.0
+        np.zeros(flexarm.build(arm).size), kp=9.0, kd=6.0
     ),
 }
 

@@ -142,7 +142,7 @@ def test_equal_steps_are_stable_where_friction_comes_to_rest(arm: flexarm.Arm) -
     rough = flexarm.change_arm(arm, {"links.1.joint.friction.smoothing": 1e-3})
     runs = flexarm.differentiable(rough, t_end=0.01)
     still, moving = (runs.at(v=np.eye(runs.equation.model.size)[0] * v) for v in (0.0, 0.5))
-    assert len(moving.steps) == len(still.steps)
+    assert len(moving.parts[0].steps) == len(still.parts[0].steps)
 
 
 def test_numbers_at_their_upper_bound_have_derivatives(arm: flexarm.Arm) -> None:
@@ -240,6 +240,25 @@ def test_runs_end_before_events_that_make_them_jump(
     np.testing.assert_array_equal(found, expected)
     with pytest.raises(SimulationError, match=r"'jump' may happen from t = 0.1 s on"):
         flexarm.differentiable(jumps, t_end=0.2, **options)
+
+
+def test_an_event_at_a_sample_that_rounding_moves(arm: flexarm.Arm) -> None:
+    """The sample at 3 * 0.1 is after 0.3: inputs act from the event on as after that sample."""
+    eventful = flexarm.change_arm(
+        arm, {"events": [{"at": 0.3, "servo": {"joint1": {"damping": 9}}}]}
+    )
+    runs = flexarm.differentiable(eventful, t_end=0.4, dt=0.1, parameters=KEYS[:1], step=4e-3)
+    run, inputs = runs.at(), runs.input_samples
+    weights = np.random.default_rng(1).normal(size=run.q.shape)
+    found = runs.at(inputs=inputs, steps=run).gradient(weights).inputs
+
+    def moved(k: int, by: float) -> float:
+        other = inputs.copy()
+        other[k] += by
+        return float(np.sum(weights * runs.at(inputs=other, steps=run).q))
+
+    expected = [(moved(k, 1e-3) - moved(k, -1e-3)) / 2e-3 for k in range(len(inputs))]
+    assert np.abs(found[:, 0] - expected).max() < 1e-6 * np.abs(expected).max()
 
 
 def test_times_and_targets_of_events_are_no_parameters(arm: flexarm.Arm) -> None:

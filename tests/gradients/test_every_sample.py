@@ -16,7 +16,7 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.gradients.differentiable import Differentiable
-from flexarm.gradients.trajectory import Trajectory
+from flexarm.gradients.trajectory import Samples
 from flexarm.integrate.methods import METHODS
 from flexarm.io.overrides import read_value
 from flexarm.links.base import Array
@@ -104,7 +104,7 @@ def checked(runs: Differentiable, given: dict[str, Any]) -> Iterator[tuple[str, 
     slopes = np.concatenate(run.sensitivities(), axis=1)
     rng = np.random.default_rng(4)
 
-    def samples(run: Trajectory) -> Array:
+    def samples(run: Samples) -> Array:
         return np.hstack([run.q, run.v])
 
     def changed(by: float, k: int) -> Array:
@@ -115,7 +115,7 @@ def checked(runs: Differentiable, given: dict[str, Any]) -> Iterator[tuple[str, 
     for k, key in enumerate(runs.parameters):
         h = SHARE["numbers"] * abs(runs.values[k])
         yield key, compared(slopes[:, :, k], partial(changed, k=k), h)
-    weights = rng.normal(size=(len(run.t), run.q.shape[1] * 2)) / np.abs(samples(run)).max(axis=0)
+    weights = rng.normal(size=(len(run.q), run.q.shape[1] * 2)) / np.abs(samples(run)).max(axis=0)
     gradient = run.gradient(*np.hsplit(weights, 2))
 
     def moved(by: float, name: str, way: Array) -> Array:

@@ -119,8 +119,10 @@ def test_arms_of_other_operations_wrenches_and_limits_go_their_own_way(device: A
 def test_a_servo_without_a_target_is_not_begun_elsewhere() -> None:
     held = flexarm.change_arm(loads(ARM), {"links.1.joint.servo": {"stiffness": 5, "damping": 1}})
     arms = flexarm.batch(held, 1, dt=0.1)
+    arms.step([0.0])
     with pytest.raises(SimulationError, match="a servo without a target"):
         arms.reset(starts=[{"joint1": 0.2}])
+    assert arms.t == pytest.approx([0.1])  # and nothing was begun anew
 
 
 @pytest.mark.few(1)

@@ -240,4 +240,4 @@ def _rounding(model: Model, q: Array, steps: int) -> float:
     pairs = [[axis.motor, axis.index] for axis in model.axes if axis.motor is not None]
     angles = np.array([np.abs(q[:, pair]).max(axis=0).sum() for pair in pairs])
     shares = angles / _range(_wind_ups(model, q))
-    return ROUNDED * steps**0.5 * float(shares.max(initial=0.0))
+    return float(ROUNDED * steps**0.5 * shares.max(initial=0.0))

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexarm.arm.mission import ACTIONS, Event
 from flexarm.errors import SimulationError
@@ -137,7 +138,7 @@ class Legs(Samples):
         return np.asarray(total[0]), by_start, np.asarray(total[1])
 
     @cached_property
-    def _own(self) -> list[Array]:
+    def _own(self) -> list[NDArray[np.bool_]]:
         """Which times of each leg are samples; one between two legs is of the second."""
         found = []
         for part in self.legs:

@@ -239,6 +239,7 @@ class Trajectory(Samples):
         turned, turned_table = self._joined("pulled matrices", matrices)
         along, by_matrix = self._along("pulled rates"), self._along("pulled matrices")
         count, inputs, last = len(along), len(self.task.groups[0]), len(self.nodes) - 2
+        begins = self.steps[:-1] + roundings(self.steps[:-1])
         renewed = np.add.reduceat(self._renewed, self.plan.starts[:-1]).max()
         record = Adjoint(
             **(fields | {"saved": done.saved}),
@@ -257,7 +258,7 @@ class Trajectory(Samples):
             matrix_by_number=matrices.get("by_number", np.zeros(0)),
             seeds=seeds.ravel(),
             nodes=self.nodes,
-            interval=np.clip(np.searchsorted(self.nodes, self.steps[:-1], "right") - 1, 0, last),
+            interval=np.clip(np.searchsorted(self.nodes, begins, "right") - 1, 0, last),
             **zeros({
                 "adjoint": size, "x_back": n, "g_back": len(fields["g"]),
                 "p_back": len(fields["p"]), "basis_back": 2 * n * n + 2 * n, "share": size,

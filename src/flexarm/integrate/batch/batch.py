@@ -312,16 +312,17 @@ class Batch:
         """
         rows = self._chosen(which)
         given = None if starts is None else _mappings("starts", starts, len(rows))
-        self._seen()[rows] = self._starts[self._which[rows]]
-        for row, start in zip(rows.tolist(), given or [], strict=given is not None):
-            task = self._kinds[self._which[row]]
+        begun_at = self._starts[self._which[rows]]
+        for k, start in enumerate(given or []):
+            task = self._kinds[self._which[rows[k]]]
             begun = started_at(task, start)
             if begun.groups is not task.groups:
                 raise SimulationError(
                     "starts: a servo without a target holds where the model file starts: give it a "
                     "target"
                 )
-            self._rows[row] = _row(begun)
+            begun_at[k] = _row(begun)
+        self._seen()[rows] = begun_at
         for mine, engine in self._engines:
             engine.take(self._rows[mine])
 
