@@ -183,13 +183,15 @@ CASES: list[object] = [
     if number != ALL_WAYS
 ]  # fmt: skip
 CASES += [(ALL_WAYS, method, rtol) for method in (*METHODS, "auto") for rtol in RTOLS]
-# Steps follow a fast mode that hardly counts; a damped link on a wall; rates of a fast mode.
+# Steps follow a fast mode that hardly counts; a damped link on a wall; rates of a fast mode; a base
+# whose work has fast modes in it.
 CASES += [
     (814, "dop853", 1e-6),
     (690, "etd4", 1e-6),
     (324, "etd4", 1e-2),
     (306, "rodas4", 1e-6),
     (290, "etd4", 1e-6),
+    (169, "etd4", 1e-4),
 ]
 
 

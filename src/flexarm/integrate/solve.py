@@ -23,7 +23,7 @@ from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.mission.digital import Digital, Memory
 from flexarm.integrate.mission.passing import speeds_beyond
 from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
-from flexarm.integrate.system import prescribe, rates, rounding
+from flexarm.integrate.system import PRESCRIBED, prescribe, rates, rounding
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
 from flexarm.spatial import base_rotation_matrix, base_spin
@@ -35,7 +35,6 @@ PROVEN = 50_000  # tries of steps from which on a run is long
 BISECTIONS = 60
 APPROACHES = 12  # to what a step has seen, each of them a fifth as long
 ASIDE = 0.1  # of the way to it: how far before and beyond it an approach ends
-PRESCRIBED = 2  # of the works: what prescribed coordinates have put in
 
 
 @dataclass(frozen=True)

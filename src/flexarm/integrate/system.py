@@ -11,6 +11,7 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
 
 WORKS = 4
+PRESCRIBED = 2  # of the works: what prescribed coordinates have put in
 PIECE = 9  # numbers in a row of flexarm.model.profiles.pieces
 # Times this near are one instant: of the time itself, which is at least so many seconds.
 ROUNDING, SOON = 1e-12, 1e-9

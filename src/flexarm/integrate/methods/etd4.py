@@ -2,12 +2,11 @@
 
 import math
 
+import numpy as np
+
 from flexarm.integrate.methods.base import Beginning, Method, zeros
-from flexarm.integrate.methods.exponential import (
-    ExponentialMarch,
-    exponential_sample,
-    exponential_step,
-)
+from flexarm.integrate.methods.exponential import exponential_sample, exponential_step
+from flexarm.integrate.methods.exponential_march import ExponentialMarch
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import table_of
 
@@ -16,7 +15,7 @@ RENEWAL = 20
 
 
 def _begin(beginning: Beginning) -> ExponentialMarch:
-    n, size = beginning.system.n, len(beginning.y)
+    n, known, size = beginning.system.n, beginning.system.known, len(beginning.y)
     compiled = beginning.motion.matrices()
     names = {"M": "mass", "K": "stiffness", "D": "damping", "q": "matrix_q", "v": "matrix_v"}
     arrays = zeros({"M": n * n, "K": n * n, "D": n * n, "q": n, "v": n})
@@ -25,7 +24,8 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
     sizes = {
         "modes": n * n, "inverse": n * n, "squares": n, "losses": n, "half": RESPONSES * n,
         "whole": RESPONSES * n, "part": RESPONSES * n, "x": 2 * n, "g": 5 * n,
-        "p": 5 * (size - 2 * n), "modal": 2 * n, "trial": size, "k": size, "e": size, "room": n,
+        "p": 5 * (size - 2 * n), "masses": 3 * known * n, "pulls": 4 * n, "swings": 4 * n,
+        "modal": 2 * n, "trial": size, "k": size, "e": size, "room": n,
     }  # fmt: skip
     fields = {names[key]: array for key, array in arrays.items()} | zeros(sizes)
     return ExponentialMarch(
@@ -36,12 +36,15 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
         age=RENEWAL,
         table_h=0.0,
         renewals=0,
+        masses_at=np.full(3, np.inf),
+        passed=0,
         **fields,
     )
 
 
 def _restart(m: ExponentialMarch) -> None:
     m.age = m.renewal
+    m.masses_at[:] = np.inf
 
 
 def _per_step(wanted: float, damped: bool) -> float:

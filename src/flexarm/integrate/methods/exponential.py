@@ -7,9 +7,9 @@ from where the step begins: rounding of large joint angles does not get into the
 """
 
 import math
-from dataclasses import dataclass
 
-from flexarm.integrate.march import March, measure
+from flexarm.integrate.march import measure
+from flexarm.integrate.methods.exponential_march import ExponentialMarch
 from flexarm.integrate.methods.oscillator import (
     RESPONSES,
     cholesky,
@@ -21,59 +21,25 @@ from flexarm.integrate.methods.oscillator import (
     responses,
     tridiagonalise,
 )
-from flexarm.integrate.system import rates
+from flexarm.integrate.methods.reactions import (
+    find_matrices,
+    keep_masses,
+    moves_past,
+    pulled_before,
+    pulled_error,
+    pulled_new,
+    pulled_work,
+    take_pulls_off,
+)
+from flexarm.integrate.system import PRESCRIBED, rates
 from flexarm.loops.kernel import kernel
-from flexarm.loops.language import Array, Ints, run_equations
+from flexarm.loops.language import Array
 from flexarm.loops.sums import weigh, weigh_both
 
 SIMPSON = 1.0 / 120.0  # of a cubic's deviation from its parabola, in a position
 # The same where a mode swings within a step: what drives it may swing with it, as it does where its
 # frequency is no longer that of the basis.
 UNRESOLVED = 1.0 / 16.0
-
-
-@dataclass(kw_only=True)
-class ExponentialMarch(March):
-    """A run by an exponential Runge-Kutta method."""
-
-    # matrices, matrix_table, mass, stiffness, damping: compiled mass, elastic and damping matrices,
-    # and where they write them, (n, n).
-    matrices: int
-    matrix_table: Ints
-    # matrix_q, matrix_v: where they read the state.
-    matrix_q: Array
-    matrix_v: Array
-    mass: Array
-    stiffness: Array
-    damping: Array
-    # renewal, age: tries of steps for which a basis is kept, and how many it has served.
-    renewal: int
-    age: int
-    # modes, inverse, squares, losses: the basis and its inverse by rows (n, n), squared frequencies
-    # and damping rates.
-    modes: Array
-    inverse: Array
-    squares: Array
-    losses: Array
-    # table_h, half, whole, part: step for which the oscillators' responses are tabulated, at half
-    # and whole step, (n, 5) each; room for one more.
-    table_h: float
-    half: Array
-    whole: Array
-    part: Array
-    # x, g, p: modal state at the step's begin (2n), its first half 0; g at its begin, two
-    # midpoints, end and new state (5, n); rates of works and servos' states likewise.
-    x: Array
-    g: Array
-    p: Array
-    # modal, trial, k, e, room: a modal state, a state, its rates, an error, and room for the
-    # eigenproblem.
-    modal: Array
-    trial: Array
-    k: Array
-    e: Array
-    room: Array
-    renewals: int  # number of bases so far
 
 
 @kernel
@@ -89,10 +55,8 @@ def detach(n: int, matrix: Array, k: int, diagonal: float) -> None:
 def renew(m: ExponentialMarch) -> int:
     """Take the modes of the mass and stiffness at the present state."""
     n = m.system.n
-    for i in range(n):
-        m.matrix_q[i] = m.y[i]
-        m.matrix_v[i] = m.y[n + i]
-    run_equations(m.matrices, m.matrix_table)
+    find_matrices(m, m.y)
+    keep_masses(m)
     for c in range(m.system.known):
         k = m.system.coordinates[c]
         detach(n, m.mass, k, 1.0)
@@ -180,6 +144,14 @@ def remainder(m: ExponentialMarch, x: Array, f: Array, g: Array) -> None:
 
 
 @kernel
+def accelerate(m: ExponentialMarch, x: Array, g: Array, out: Array) -> None:
+    """Give the accelerations of modes in a modal state x."""
+    n = m.system.n
+    for r in range(n):
+        out[r] = g[r] - m.squares[r] * x[r] - m.losses[r] * x[n + r]
+
+
+@kernel
 def free_motion(m: ExponentialMarch, table: Array, g0: Array, out: Array) -> None:
     """Move the modal state on under its oscillators and a constant g."""
     n = m.system.n
@@ -204,6 +176,8 @@ def evaluate(m: ExponentialMarch, part: float, which: int) -> None:
         m.trial[2 * n + i] = m.y[2 * n + i] + part * m.h * m.p[(which - 1) * extra + i]
     rates(m.system, m.t + part * m.h, m.trial, m.k)
     remainder(m, m.modal, m.k, m.g[which * n :])
+    if m.system.known > 0:
+        accelerate(m, m.modal, m.g[which * n :], m.swings[which * n :])
     for i in range(extra):
         m.p[which * extra + i] = m.k[2 * n + i]
 
@@ -230,6 +204,8 @@ def exponential_step(m: ExponentialMarch) -> int:
         m.x[r] = 0.0
     weigh(n, n, m.inverse, m.y[n:], m.x[n:])
     remainder(m, m.x, m.f, m.g)
+    if m.system.known > 0:
+        accelerate(m, m.x, m.g, m.swings)
     for i in range(m.size - 2 * n):
         m.p[i] = m.f[2 * n + i]
     free_motion(m, m.half, m.g, m.modal)
@@ -279,12 +255,16 @@ def interpolation_error(m: ExponentialMarch) -> float:
     h = m.h
     back = m.h_done
     alone = back == 0.0 or back > 20.0 * h
+    before = 0.0
     if not alone:
         for i in range(n):
             m.trial[i] = m.y_old[i] - m.y[i]
             m.trial[n + i] = m.y_old[n + i]
         weigh_both(n, m.inverse, m.trial, m.modal)
         remainder(m, m.modal, m.f_old, m.k)
+        if m.passed == 1:
+            accelerate(m, m.modal, m.k, m.swings)
+            before = pulled_before(m)
     for r in range(n):
         middle = m.g[n + r] + m.g[2 * n + r]
         left = 2.0 * (m.g[r] - middle + m.g[3 * n + r])
@@ -299,8 +279,12 @@ def interpolation_error(m: ExponentialMarch) -> float:
         middle = m.p[extra + i] + m.p[2 * extra + i]
         left = 2.0 * (m.p[i] - middle + m.p[3 * extra + i])
         if not alone:
-            left = third_difference(m, m.p[i], m.f_old[2 * n + i], middle, m.p[3 * extra + i])
+            last = m.f_old[2 * n + i] - (before if i == PRESCRIBED else 0.0)
+            left = third_difference(m, m.p[i], last, middle, m.p[3 * extra + i])
         m.e[2 * n + i] = SIMPSON * left * h
+    if m.passed == 1:
+        rest = UNRESOLVED / SIMPSON * abs(m.e[2 * n + PRESCRIBED])
+        m.e[2 * n + PRESCRIBED] = rest + pulled_error(m)
     weigh_both(n, m.modes, m.modal, m.e)
     size_of: float = measure(m, m.e)
     return size_of
@@ -321,12 +305,21 @@ def finish(m: ExponentialMarch) -> None:
         m.y_new[2 * n + i] = m.y[2 * n + i] + h * gain
     rates(m.system, m.t + h, m.y_new, m.f_new)
     remainder(m, m.modal, m.f_new, m.g[4 * n :])
+    m.passed = moves_past(m)
+    pulled = 0.0
+    if m.passed == 1:
+        take_pulls_off(m)
+        accelerate(m, m.modal, m.g[4 * n :], m.swings)
+        pulled = pulled_new(m)
     for i in range(extra):
         m.e[2 * n + i] = h * (m.f_new[2 * n + i] - m.p[3 * extra + i]) / 6.0
+    m.e[2 * n + PRESCRIBED] -= h * pulled / 6.0
     for r in range(n):
         m.modal[r] = 0.0
         m.modal[n + r] = 0.0
         answer(m, m.whole, -1.0 / h, 4.0 / (h * h), r, m.g[4 * n + r] - m.g[3 * n + r])
+    if m.passed == 1:
+        m.e[2 * n + PRESCRIBED] = abs(m.e[2 * n + PRESCRIBED]) + pulled_error(m)
     weigh_both(n, m.modes, m.modal, m.e)
     m.error = max(measure(m, m.e), interpolation_error(m)) / m.tolerance
     m.age += 1
@@ -357,4 +350,6 @@ def exponential_sample(m: ExponentialMarch) -> int:
         slope = 0.5 * (-3.0 * m.p[i] + 2.0 * middle - m.p[3 * extra + i])
         bend = 2.0 / 3.0 * (m.p[i] - middle + m.p[3 * extra + i])
         m.sampled[2 * n + i] = m.y_old[2 * n + i] + tau * (m.p[i] + z * (slope + z * bend))
+    if m.passed == 1:
+        m.sampled[2 * n + PRESCRIBED] += pulled_work(m, h, tau)
     return 0

@@ -1,0 +1,190 @@
+"""The work of prescribed coordinates, of which modes that swing within a step have a share.
+
+The force that moves a prescribed coordinate contains the accelerations of all modes, each times a
+mass.  A few values of it within a step tell nothing of a mode that swings there: the share of such
+modes is integrated with their oscillators.  Masses and prescribed rates change slowly, and are
+parabolas in time.
+"""
+
+from flexarm.integrate.methods.exponential_march import ExponentialMarch
+from flexarm.integrate.system import PRESCRIBED, channel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, run_equations
+
+# Rows of `masses`, and of `pulls`.
+LAST, BEGIN, END = 0, 1, 2
+AT_BEGIN, AT_MIDDLE, AT_END, ELSEWHERE = 0, 1, 2, 3
+
+
+@kernel
+def find_matrices(m: ExponentialMarch, y: Array) -> None:
+    """Find mass, elastic and damping matrices at a state."""
+    n = m.system.n
+    for i in range(n):
+        m.matrix_q[i] = y[i]
+        m.matrix_v[i] = y[n + i]
+    run_equations(m.matrices, m.matrix_table)
+
+
+@kernel
+def _note(m: ExponentialMarch, row: int, t: float) -> None:
+    """Note the masses that were found last as those at a time."""
+    n = m.system.n
+    for c in range(m.system.known):
+        k = m.system.coordinates[c]
+        for i in range(n):
+            m.masses[(row * m.system.known + c) * n + i] = m.mass[k * n + i]
+    m.masses_at[row] = t
+
+
+@kernel
+def _move(m: ExponentialMarch, row: int, to: int) -> None:
+    size = m.system.known * m.system.n
+    for i in range(size):
+        m.masses[to * size + i] = m.masses[row * size + i]
+    m.masses_at[to] = m.masses_at[row]
+
+
+@kernel
+def keep_masses(m: ExponentialMarch) -> None:
+    """Keep the masses that were found last as those at the step's begin."""
+    if m.masses_at[BEGIN] != m.t:
+        _move(m, BEGIN, LAST)
+    _note(m, BEGIN, m.t)
+
+
+@kernel
+def _find_masses(m: ExponentialMarch) -> None:
+    """Find the masses at both ends of the step, where they are not known."""
+    if m.masses_at[BEGIN] != m.t:
+        if m.masses_at[END] == m.t:
+            _move(m, BEGIN, LAST)
+            _move(m, END, BEGIN)
+        else:
+            find_matrices(m, m.y)
+            keep_masses(m)
+    find_matrices(m, m.y_new)
+    _note(m, END, m.t + m.h)
+
+
+@kernel
+def _speed(m: ExponentialMarch, c: int, t: float) -> float:
+    """Give the rate of a prescribed coordinate."""
+    value: float = channel(m.system, m.system.inputs + m.system.wrenches + c, t, 1)
+    return value
+
+
+@kernel
+def moves_past(m: ExponentialMarch) -> int:
+    """Tell whether modes swing within the step while prescribed coordinates move."""
+    swings = 0
+    for r in range(m.system.n):
+        if m.squares[r] * m.h * m.h > 1.0:
+            swings = 1
+    if swings == 1:
+        for c in range(m.system.known):
+            for k in range(3):
+                if _speed(m, c, m.t + 0.5 * k * m.h) != 0.0:
+                    return 1
+    return 0
+
+
+@kernel
+def _find_pulls(m: ExponentialMarch, node: int, t: float, one: int, other: int) -> None:
+    """Find pulls at a time, by the mean of two rows of masses."""
+    n = m.system.n
+    known = m.system.known
+    for i in range(n):
+        m.room[i] = 0.0
+    for c in range(known):
+        half = 0.5 * _speed(m, c, t)
+        for i in range(n):
+            here = m.masses[(one * known + c) * n + i]
+            m.room[i] += half * (here + m.masses[(other * known + c) * n + i])
+    for r in range(n):
+        pull = 0.0
+        if m.squares[r] * m.h * m.h > 1.0:
+            for i in range(n):
+                pull += m.modes[r * n + i] * m.room[i]
+        m.pulls[node * n + r] = pull
+
+
+@kernel
+def _pulled(m: ExponentialMarch, node: int, swings: Array) -> float:
+    """Give the power that modes with these accelerations take."""
+    power = 0.0
+    for r in range(m.system.n):
+        power += m.pulls[node * m.system.n + r] * swings[r]
+    return power
+
+
+@kernel
+def take_pulls_off(m: ExponentialMarch) -> None:
+    """Take what modes pull off the powers of a trial step, and add its integral to the work."""
+    n = m.system.n
+    extra = m.size - 2 * n
+    _find_masses(m)
+    _find_pulls(m, AT_BEGIN, m.t, BEGIN, BEGIN)
+    _find_pulls(m, AT_MIDDLE, m.t + 0.5 * m.h, BEGIN, END)
+    _find_pulls(m, AT_END, m.t + m.h, END, END)
+    gain = 0.0
+    for k in range(4):
+        node = (k + 1) // 2
+        pulled = _pulled(m, node, m.swings[k * n :])
+        m.p[k * extra + PRESCRIBED] -= pulled
+        gain += pulled * (2.0 if node == AT_MIDDLE else 1.0)
+    m.y_new[2 * n + PRESCRIBED] += pulled_work(m, m.h, m.h) - m.h * gain / 6.0
+
+
+@kernel
+def pulled_new(m: ExponentialMarch) -> float:
+    """Give the power that modes take at the step's end; their accelerations lead `swings`."""
+    power: float = _pulled(m, AT_END, m.swings)
+    return power
+
+
+@kernel
+def pulled_before(m: ExponentialMarch) -> float:
+    """Give the power that modes took at the last step's begin, likewise."""
+    row = LAST if m.masses_at[LAST] == m.t_old else BEGIN
+    _find_pulls(m, ELSEWHERE, m.t_old, row, row)
+    power: float = _pulled(m, ELSEWHERE, m.swings)
+    return power
+
+
+@kernel
+def pulled_error(m: ExponentialMarch) -> float:
+    """Give what errors m.modal of modes make of the work of prescribed coordinates."""
+    n = m.system.n
+    total = 0.0
+    for r in range(n):
+        total += abs(m.pulls[AT_END * n + r] * m.modal[n + r])
+    return total
+
+
+@kernel
+def pulled_work(m: ExponentialMarch, h: float, tau: float) -> float:
+    """Integrate what modes pull from the begin of a step of length h, to m.modal at tau.
+
+    By parts: a pull is a parabola in time, and the equation of a mode gives the integral of x.
+    """
+    n = m.system.n
+    z = tau / h
+    work = 0.0
+    for r in range(n):
+        if m.squares[r] * h * h > 1.0:
+            begin = m.pulls[r]
+            middle = m.pulls[n + r]
+            end = m.pulls[2 * n + r]
+            first = (4.0 * middle - 3.0 * begin - end) / h
+            second = 4.0 * (begin - 2.0 * middle + end) / (h * h)
+            both = m.g[n + r] + m.g[2 * n + r]
+            slope = -3.0 * m.g[r] + 2.0 * both - m.g[3 * n + r]
+            bend = 4.0 * (m.g[r] - both + m.g[3 * n + r])
+            driven = tau * (m.g[r] + z * (0.5 * slope + z * bend / 6.0))
+            x = m.modal[r]
+            v = m.modal[n + r]
+            area = (driven - (v - m.x[n + r]) - m.losses[r] * x) / m.squares[r]
+            here = begin + tau * (first + 0.5 * tau * second)
+            work += here * v - begin * m.x[n + r] - (first + tau * second) * x + second * area
+    return work
