@@ -101,3 +101,5 @@ def test_influence_coefficients_of_eq_3_err_as_the_deflection() -> None:
     assert values["the paper's", "none"] < 1e-10
     small, large = (values["the paper's", x] for x in ("5 mm", "1 cm"))
     assert large / small == pytest.approx(2.0, rel=0.1)
+    assert large == pytest.approx(5.47, rel=0.01)  # [%], the worst of two arms and five states
+    assert found.conditions[-1] == {"amplitudes, of links of 1 m": ("5 mm", "none")}

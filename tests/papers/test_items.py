@@ -20,7 +20,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "vibration": "i-",
     },
     "graves-1989": {
-        "cantilever": "e", "shuttle-arm": "eeee-", "compensation": "iiie", "jacobian": "e",
+        "cantilever": "e", "shuttle-arm": "eeee-", "compensation": "iiie", "jacobian": "i",
         "transposes": "ee",
         "christoffel": "e", "rotation-limit": "ee",
     },

@@ -137,7 +137,7 @@ def test_frequencies_of_link_3_begin_as_those_of_the_link_alone_with_its_payload
 @pytest.mark.campaign
 def test_modes_that_see_the_payload_have_the_exact_frequency() -> None:
     more = statement(ease(Scope()), "mass conditions")
-    # of a clamped link with a payload they are exact: what is left is the error of ten elements
+    # of a clamped link with a payload they are exact: what is left is the error of 20 elements
     held = [each for each in more.tried if each.reading["clamped with"] == "the payload"]
     assert len(held) == 3
     assert max(each.value for each in held) < 1e-3

@@ -15,6 +15,7 @@ from flexarm.cli import main
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.model import Model, build
+from flexarm.papers.runs import changed
 from flexarm.studies.closed_forms.equations import Equations, closed_form
 from flexarm.studies.closed_forms.text import as_latex, as_latex_document
 
@@ -130,6 +131,11 @@ def test_letters_that_no_paper_has_are_refused() -> None:
     with pytest.raises(FlexarmError, match="letters: must be one of korayem, theodore, chu, got"):
         as_latex_document(equations, letters="foo")
     with pytest.raises(FlexarmError, match=r"chu has none for link1\.y1: its links are planar"):
+        as_latex_document(equations, letters="chu")
+    drive = {"stiffness": 100, "rotor_inertia": 0.01}
+    wound = changed("chu-example-2", {"links.1.joint.drive": drive})
+    equations = closed_form(build(wound, stiffening=False), named=True)
+    with pytest.raises(FlexarmError, match=r"none for joint1\.motor: .*, and its joints rigid$"):
         as_latex_document(equations, letters="chu")
 
 
