@@ -479,6 +479,7 @@ run.save("")
 run.save("x.nc", force="y")
 # beside
 run.to_html("page.html", beside=run)
+run.to_html("page.html", beside=(each for each in [run]))
 run.to_movie("film.gif", beside=[1])
 # path
 run.to_csv(None)

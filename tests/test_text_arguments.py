@@ -8,6 +8,7 @@ import pytest
 import flexarm
 from flexarm.cli.arguments import seconds
 from flexarm.control import Timing, decoupling_law, hold, joint_move, pd_law
+from flexarm.control.statics import Statics
 from flexarm.errors import FlexarmError, SimulationError
 
 ARM = flexarm.sample("driven-link")
@@ -53,6 +54,13 @@ def test_arguments_are_known_by_their_old_names_too(model: flexarm.model.Model) 
     assert np.array_equal(before.point.q, now.point.q)
     with pytest.raises(FlexarmError, match="joints: is the old name of 'at': give one of them"):
         flexarm.equilibrium(model, at={}, joints={})  # type: ignore[call-arg]
+    with pytest.raises(FlexarmError, match="joints: is the old name of 'at': give one of them"):
+        Statics(model).at_joints({}, joints={})  # type: ignore[call-arg]
+    with pytest.raises(FlexarmError, match="at: is the old name of 'about': give one of them"):
+        hold(now, at=now)  # type: ignore[call-arg]
+    with pytest.warns(DeprecationWarning, match="^equilibrium: 'joints' is 'at' now$"):
+        before = flexarm.equilibrium(model, at={"joint1": 0.5}, joints=None)  # type: ignore[call-arg]
+    assert np.array_equal(before.point.q, now.point.q)
     motion, q = hold(now), np.full(model.size, 1e-3)
     for law in (pd_law, decoupling_law):
         with pytest.warns(DeprecationWarning, match="'(stiffness|damping)' is 'k[pd]' now"):

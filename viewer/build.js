@@ -23,7 +23,7 @@ await build({
   bundle: true,
   minify: true,
   format: "iife",
-  target: ["chrome100", "firefox100", "safari15"],
+  target: ["chrome100", "firefox113", "safari16.4"], // docs/viewer.md and unpack.js name them
   legalComments: "none",
   charset: "ascii",
   logLevel: "warning",

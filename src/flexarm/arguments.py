@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
+from inspect import signature
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
@@ -40,16 +41,21 @@ def renamed(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let a function take arguments by old names too, old to new, with a word of it."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        places = list(signature(function).parameters)
+
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
             for old, new in names.items() if kwargs else ():
                 if old not in kwargs:
                     continue
-                if new in kwargs:
+                value = kwargs.pop(old)
+                given = new in kwargs or new in places[: len(args)]
+                if given and value is not None:
                     raise FlexarmError(f"{old}: is the old name of '{new}': give one of them")
                 told = f"{function.__name__}: '{old}' is '{new}' now"
                 warnings.warn(told, DeprecationWarning, stacklevel=2)
-                kwargs[new] = kwargs.pop(old)
+                if not given:
+                    kwargs[new] = value
             return function(*args, **kwargs)
 
         return call

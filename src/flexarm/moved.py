@@ -38,8 +38,12 @@ MOVED = {
     "links.tabulated": ("links.families.tabulated",),
     "mechanics.validity": ("accuracy.validity", "mechanics.drives"),
     "profiles": ("model.profiles",),
+    "studies.angles": ("studies.closed_forms.angles",),
+    "studies.bent_sections": ("studies.closed_forms.bent_sections",),
     "studies.equation_text": ("studies.closed_forms.text",),
     "studies.equations": ("studies.closed_forms.equations",),
+    "studies.integrals": ("studies.closed_forms.integrals",),
+    "studies.polynomials": ("studies.closed_forms.polynomials",),
 }
 
 

@@ -1,6 +1,7 @@
 """Everything that can drive an arm: profiles, numbers, control laws in CasADi and in Python."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import casadi as ca
@@ -269,12 +270,22 @@ def test_an_input_that_is_none_is_refused(value: object) -> None:
         flexarm.simulate(wheel(), t_end=1.0, inputs={"joint1": value})
 
 
-def test_what_a_computation_left_of_zero_is_zero() -> None:
-    table = {"kind": "table", "times": [0, 1, 2], "values": [0.6, -1.1e-49, 0.0]}
-    for start in (0.0, 1.8e-42):
-        arm = wheel(f", start: {{position: {start}}}")
-        run = flexarm.simulate(arm, t_end=2.0, inputs={"joint1": table})
-        assert run.q[-1, 0] == pytest.approx((0.6 * 0.5 * (2 - 1 / 3)) / INERTIA, rel=1e-6)
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.6, -1.1e-49, 0.0],
+        (0.6, Fraction(1, 10**49), 0),
+        np.array([0.6, -1.1e-49, 0.0]),
+        list(np.array([0.6, -1.1e-44, 0.0], dtype=np.float32)),
+    ],
+    ids=["list", "fraction", "array", "single precision"],
+)
+@pytest.mark.parametrize("start", [0.0, 1.8e-42])
+def test_what_a_computation_left_of_zero_is_zero(values: object, start: float) -> None:
+    table = {"kind": "table", "times": [0, 1, 2], "values": values}
+    arm = wheel(f", start: {{position: {start}}}")
+    run = flexarm.simulate(arm, t_end=2.0, inputs={"joint1": table})
+    assert run.q[-1, 0] == pytest.approx((0.6 * 0.5 * (2 - 1 / 3)) / INERTIA, rel=1e-6)
 
 
 def test_a_table_that_ends_early_is_refused() -> None:

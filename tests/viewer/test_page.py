@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,12 @@ from flexarm.viewer.motion import FRAMES
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.page import ModeShapes, mode_page, run_page, save_page
 from tests.docs_blocks import ROOT
+from tests.viewer.conftest import DOTS, SOFTWARE, Contexts, wait_until
 from tests.viewer.poses import random_run, run_of
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+EMPTY = '<script type="application/json" id="data"></script>'
+PACKED = re.compile('(id="packed">)[^<]+')
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +53,43 @@ def test_the_page_carries_the_licences_of_what_it_bundles(html: str) -> None:
     assert re.search(r"three:\s+The MIT License", html)
     assert re.search(r"uplot:\s+The MIT License", html)
     assert html.count("The above copyright notice and this permission notice") == 2
+
+
+@pytest.mark.parametrize(
+    ("told", "first", "change"),
+    [
+        ("This browser is too old to unpack the page: ", "delete window.DecompressionStream", str),
+        ("The page cannot be shown: ", "", lambda html: PACKED.sub(r"\g<1>AAAA", html)),
+        ("The page cannot be shown: ", "", lambda html: PACKED.sub(r"\g<1>?", html)),
+        ("The page cannot be shown: .*JSON", "", lambda html: DATA.sub(EMPTY, html)),
+    ],
+    ids=["old browser", "damaged script", "no script", "no data"],
+)
+def test_a_page_that_cannot_start_says_so(
+    html: str,
+    told: str,
+    first: str,
+    change: Callable[[str], str],
+    contexts: Contexts,
+    tmp_path: Path,
+) -> None:
+    page = contexts(tuple(SOFTWARE), DOTS).new_page()
+    page.add_init_script(first)
+    file = tmp_path / "page.html"
+    file.write_text(change(html), encoding="utf-8")
+    page.goto(file.as_uri())
+    wait_until(page, "!document.getElementById('warning').hidden")
+    assert re.match(told, page.locator("#warning").inner_text())
+    page.close()
+
+
+def test_the_browsers_that_pages_take_are_those_that_they_are_built_for() -> None:
+    built = (ROOT / "viewer/build.js").read_text(encoding="utf-8")
+    targets = re.search(r'target: \["chrome(.+)", "firefox(.+)", "safari(.+)"\]', built)
+    assert targets
+    told = "it takes Chrome {}, Firefox {}, Safari {}, or newer".format(*targets.groups())
+    for file in ("docs/viewer.md", "viewer/src/unpack.js"):
+        assert told in (ROOT / file).read_text(encoding="utf-8").replace("It takes", "it takes")
 
 
 def test_nothing_in_the_frame_of_the_page_is_fetched() -> None:

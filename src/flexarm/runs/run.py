@@ -37,7 +37,7 @@ def _require_runs(name: str, value: object) -> "list[Run]":
     """Refuse what is no list of runs."""
     found = listed(value)
     if found is None or not all(isinstance(each, Run) for each in found):
-        raise refused(name, value, "a list of runs")
+        raise refused(name, value, "a list of runs, such as [other]")
     return found
 
 
