@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexarm.engine.emit.keep import WARP
 from flexarm.engine.gpu.dlpack import CUDA, DeviceArray
 from flexarm.errors import DeviceError
 
@@ -17,8 +18,8 @@ OLDEST = 11000  # of the driver: CUDA 11.0, the first that takes PTX 7.0
 LOG, ERROR_LOG_BUFFER, ERROR_LOG_SIZE = 8192, 5, 6
 MAJOR, SHARED = 75, 81  # of a device: numbers of its attributes
 VOLTA = 7
-BLOCK, WARP, WARPS = 64, 32, 8  # threads; of large arms registers hold so many warps at once
-RESERVED = 1024  # bytes of a block's memory that the driver takes
+BLOCK, WARPS = 64, 8  # threads; of large arms registers hold so many warps at once
+RESERVED, MOST = 1024, 48 * 1024  # bytes of a block's memory that the driver takes, and it may have
 OUT_OF_MEMORY = 2  # the driver's number of it
 
 
@@ -54,7 +55,7 @@ class Gpu:
         self.call("cuDeviceGet", ctypes.byref(device), 0)
         major, shared = (self._attribute(number, device) for number in (MAJOR, SHARED))
         # Doubles of a thread in the memory of its block, of which there is enough for all warps.
-        self.near = (shared // WARPS - RESERVED) // (8 * WARP)
+        self.near = min(shared // WARPS - RESERVED, MOST) // (8 * WARP)
         name = ctypes.create_string_buffer(256)
         self.call("cuDeviceGetName", name, 256, device)
         self.name = name.value.decode()

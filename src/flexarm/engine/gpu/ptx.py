@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 
 from flexarm.engine.compile import Level, Target, fit, foreign_machine
+from flexarm.engine.emit.keep import WARP
 from flexarm.engine.emit.kit import Dialect
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.stream import Port, Stream
 
-GROUP = 32
+GROUP = WARP
 # Any driver since CUDA 11 takes it, and any processor since Volta.
 CUDA = Target("nvptx64-nvidia-cuda", "sm_70", "+ptx70")
 INTERLEAVED = Dialect(fused=True, libm=False, stride=GROUP)

@@ -73,7 +73,9 @@ def batch(
         raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
     changed = _mappings("parameters", parameters, count)
     arm, structures = validated(arm), Structures()
-    said = [repr(sorted(changes.items())) for changes in changed] if parameters else [""] * count
+    said = [""] * count
+    if parameters is not None:
+        said = [repr(sorted(changes.items())) for changes in changed]
     distinct = dict(zip(said, changed, strict=True))
     kinds = [_task(built(model), structures) for model in build_designs(arm, [*distinct.values()])]
     numbers = {key: k for k, key in enumerate(distinct)}
