@@ -10,9 +10,8 @@ kept between launches in an image: number k of run i is at
 import functools
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -22,12 +21,12 @@ from flexarm.engine.compile import Target, foreign_machine
 from flexarm.engine.emit.keep import NEAR, Room
 from flexarm.engine.emit.kit import Dialect, library
 from flexarm.engine.emit.llvm import emit_llvm
-from flexarm.engine.emit.llvm_text import number
-from flexarm.engine.gpu.ptx import CUDA, GROUP, MOST, read, threads
+from flexarm.engine.gpu.ptx import CUDA, GROUP, MOST, read
 from flexarm.engine.split import settled
 from flexarm.engine.stream import Stream
-from flexarm.loops.desks import Desk, Entries, Part, Path, parts_of, paths_to
+from flexarm.loops.desks import Desk, Entries, Part, parts_of
 from flexarm.loops.kernel import optimise
+from flexarm.loops.kernel_text import ENTRY, KernelText
 from flexarm.loops.language import Array, Source
 from flexarm.loops.translate import translate
 from flexarm.loops.writes import written_fields
@@ -35,10 +34,8 @@ from flexarm.loops.writes import written_fields
 GPU = Dialect(fused=True, libm=False)
 MATHEMATICS = ("sin", "cos", "exp", "log", "sinh", "cosh", "pow")
 IN_PLACE = 1500  # operations of equations that are put in place of their calls
-WRITTEN_OUT = 64  # elements that are copied one by one; more in a loop
 UNROLLED = 400  # operations of equations up to which all loops are unrolled
 STEADY = 4  # times as many in a steady kernel: in one with branches more code is slower
-ENTRY = "flexarm_runs"
 
 
 @dataclass(frozen=True)
@@ -224,7 +221,7 @@ def gpu_program(
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
     ]
-    entry = _Entry(parts, desks[0], tables, bound)
+    entry = KernelText(parts, desks[0], tables, bound)
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
     return GpuProgram(tuple(texts), tuple(parts), entry.size, near)
 
@@ -275,179 +272,3 @@ def _equations(text: str, entry: str, operations: int) -> str:
     if operations <= IN_PLACE:
         return inner
     return re.sub(rf"(define void @{entry}\(.*\)) alwaysinline", r"\1 noinline", inner)
-
-
-class _Entry:
-    """The text of the kernel that a thread runs."""
-
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        desk: Desk,
-        tables: Mapping[str, Entries],
-        bound: Collection[str],
-    ) -> None:
-        self.parts, self.desk, self.tables, self.bound = parts, desk, tables, bound
-        self.size = sum(part.count for part in parts if part.stored)
-        self.constants: list[str] = []
-        self.rooms: list[str] = []
-        self.before: list[str] = []
-        self.after: list[str] = []
-
-    def text(self, function: str) -> str:
-        """Write it: it calls a function with the record."""
-        self._make_records()
-        for k, part in enumerate(self.parts):
-            if part.size:
-                self._array(k, part)
-            else:
-                self._number(k, part)
-        outer = [k for k, part in enumerate(self.parts) if part.fate == "outside"]
-        find = [
-            "%state = getelementptr i64, ptr addrspace(1) %codes, i64 %arm",
-            "%was = load i64, ptr addrspace(1) %state",
-            "%goes = icmp eq i64 %was, 0",
-            "br i1 %goes, label %go, label %done",
-            "go:",
-            f"%first = mul i64 %group, {self.size * GROUP}",
-            "%start = add i64 %first, %lane",
-        ]
-        end = [
-            f"%code = call i64 @{function}(ptr %record0)",
-            *self.after,
-            "store i64 %code, ptr addrspace(1) %state",
-        ]
-        pointers = ["%codes", "%image", *(f"%outer{k}" for k in outer)]
-        kernel = threads(ENTRY, pointers, [*find, *self.before, *end], self.rooms)
-        movers = [_mover("flexarm_take", back=False), _mover("flexarm_bring", back=True)]
-        return "\n".join([*self.constants, *movers, f"declare i64 @{function}(ptr)", kernel])
-
-    def _make_records(self) -> None:
-        number_of = {id(record): r for r, record in enumerate(self.desk.records)}
-        for r, record in enumerate(self.desk.records):
-            layout = record.layout()
-            self.rooms.append(f"%record{r} = alloca [{len(layout.types)} x i64], align 8")
-            for slot, name in layout.records:
-                inner = number_of[id(getattr(record, name))]
-                self._store(r, slot, f"ptr %record{inner}")
-            for slot, name in layout.arrays:
-                paths = paths_to(record, r, name, self.tables)
-                if paths[0].entry >= 0:
-                    self.rooms.append(f"%table{r}.{slot} = alloca [{len(paths)} x ptr], align 8")
-                    self._store(r, slot, f"ptr %table{r}.{slot}")
-
-    def _store(self, record: int, slot: int, value: str) -> None:
-        place = f"%slot{record}.{slot}"
-        self.before.append(f"{place} = getelementptr i64, ptr %record{record}, i64 {slot}")
-        self.before.append(f"store {value}, ptr {place}")
-
-    def _slot(self, path: Path) -> int:
-        return list(self.desk.records[path.record].layout().types).index(path.name)
-
-    def _place(self, place: int, name: str) -> list[str]:
-        """Find a number of the image."""
-        return [
-            f"{name}.at = add i64 %start, {place * GROUP}",
-            f"{name}.p = getelementptr double, ptr addrspace(1) %image, i64 {name}.at",
-        ]
-
-    def _number(self, k: int, part: Part) -> None:
-        path, kind = part.paths[0], _kind(part)
-        slot = self._slot(path)
-        if part.fate == "constant":
-            value = self.desk.value(path)
-            if path.name in self.bound:  # an address of this process: only whether there is one
-                value = bool(value)
-            self._store(path.record, slot, f"{kind} {_constant(part, value)}")
-            return
-        self.before += self._place(part.place, f"%n{k}")
-        self.before.append(f"%n{k} = load {kind}, ptr addrspace(1) %n{k}.p")
-        self._store(path.record, slot, f"{kind} %n{k}")
-        if part.fate == "kept":
-            self.after.append(f"%n{k}.new = load {kind}, ptr %slot{path.record}.{slot}")
-            self.after.append(f"store {kind} %n{k}.new, ptr addrspace(1) %n{k}.p")
-
-    def _array(self, k: int, part: Part) -> None:
-        kind = _kind(part)
-        pointer = f"%array{k}"
-        if part.fate == "constant":
-            listed = ", ".join(
-                f"{kind} {_constant(part, x)}" for x in self.desk.array(part.paths[0])
-            )
-            self.constants.append(
-                f"@array{k} = internal addrspace(1) constant [{part.size} x {kind}] [{listed}]"
-            )
-            pointer = f"addrspacecast (ptr addrspace(1) @array{k} to ptr)"
-        elif part.fate == "outside":
-            self.before += [
-                f"%at{k} = mul i64 %arm, {part.size}",
-                f"%far{k} = getelementptr {kind}, ptr addrspace(1) %outer{k}, i64 %at{k}",
-                f"%array{k} = addrspacecast ptr addrspace(1) %far{k} to ptr",
-            ]
-        else:
-            self.rooms.append(f"%array{k} = alloca [{part.size} x {kind}], align 8")
-        if part.stored:
-            self._copy(k, part)
-        for path in part.paths:
-            if path.entry < 0:
-                self._store(path.record, self._slot(path), f"ptr {pointer}")
-            else:
-                table = f"%table{path.record}.{self._slot(path)}"
-                name = f"%entry{path.record}.{self._slot(path)}.{path.entry}"
-                self.before.append(f"{name} = getelementptr ptr, ptr {table}, i64 {path.entry}")
-                self.before.append(f"store ptr {pointer}, ptr {name}")
-
-    def _copy(self, k: int, part: Part) -> None:
-        """Take an array from the image, and bring it back."""
-        if part.size > WRITTEN_OUT:
-            self.before += self._place(part.place, f"%e{k}")
-            listed = f"(ptr %array{k}, ptr addrspace(1) %e{k}.p, i64 {part.size})"
-            self.before.append(f"call void @flexarm_take{listed}")
-            if part.fate == "kept":
-                self.after.append(f"call void @flexarm_bring{listed}")
-            return
-        kind = _kind(part)
-        for i in range(part.size):
-            name = f"%e{k}.{i}"
-            self.before += [
-                *self._place(part.place + i, name),
-                f"{name} = load {kind}, ptr addrspace(1) {name}.p",
-                f"{name}.l = getelementptr {kind}, ptr %array{k}, i64 {i}",
-                f"store {kind} {name}, ptr {name}.l",
-            ]
-            if part.fate == "kept":
-                self.after += [
-                    f"{name}.new = load {kind}, ptr {name}.l",
-                    f"store {kind} {name}.new, ptr addrspace(1) {name}.p",
-                ]
-
-
-def _mover(name: str, *, back: bool) -> str:
-    """Write the loop that copies an array from the image, or back."""
-    ways = ("ptr %near", "ptr addrspace(1) %far")
-    source, target = ways if back else ways[::-1]
-    return f"""
-define internal void @{name}(ptr %array, ptr addrspace(1) %image, i64 %n) alwaysinline nounwind {{
-entry:
-br label %loop
-loop:
-%k = phi i64 [0, %entry], [%next, %loop]
-%near = getelementptr i64, ptr %array, i64 %k
-%at = mul i64 %k, {GROUP}
-%far = getelementptr i64, ptr addrspace(1) %image, i64 %at
-%x = load i64, {source}
-store i64 %x, {target}
-%next = add i64 %k, 1
-%more = icmp ult i64 %next, %n
-br i1 %more, label %loop, label %done
-done:
-ret void
-}}"""
-
-
-def _kind(part: Part) -> str:
-    return "double" if part.real else "i64"
-
-
-def _constant(part: Part, value: Any) -> str:
-    return number(float(value), 1) if part.real else str(int(value))

@@ -15,7 +15,8 @@ from flexarm.integrate.problem import system_of
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.desks import Desk
-from flexarm.loops.ptx import ENTRY, Equations, gpu_program, interleaved
+from flexarm.loops.kernel_text import ENTRY
+from flexarm.loops.ptx import Equations, gpu_program, interleaved
 
 
 def member_of(task: Task) -> Member:

@@ -21,8 +21,9 @@ from flexarm.integrate.solve import Solution, after_march, begin_march, collect
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.desks import Desk
+from flexarm.loops.kernel_text import ENTRY
 from flexarm.loops.language import Source
-from flexarm.loops.ptx import ENTRY, Equations, GpuProgram, gpu_program, interleaved, rows_of
+from flexarm.loops.ptx import Equations, GpuProgram, gpu_program, interleaved, rows_of
 
 WORK = 40_000_000  # operations of a thread in one launch, about
 SHARE = 0.4  # of the free memory
