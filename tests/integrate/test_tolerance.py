@@ -1,7 +1,8 @@
 """The tolerance is kept where damping misleads, by rk4 without a step, and between steps."""
 
 from functools import cache
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.integrate.batch.many import simulate_many
-from flexarm.integrate.choice.choose import Pilot
+from flexarm.integrate.choice.choose import STIFF as STIFF_HEATS
+from flexarm.integrate.choice.choose import Pilot, race
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.integrate.task import DAMPED, Task, prepare
@@ -417,6 +419,26 @@ def test_a_pilot_whose_trials_are_all_rejected_would_never_arrive() -> None:
     pilot = Pilot(task_of(flexarm.sample("driven-link")), METHODS["dop853"], 1e-3, None)
     pilot.march.tolerance, pilot.march.smallest = 1e-300, 0.0
     assert pilot.go(0.1, 0.0) == np.inf
+
+
+@pytest.mark.parametrize(("explicit", "heats"), [(1.4, 2), (1.6, 1)])
+def test_who_is_behind_an_implicit_method_at_its_slowest_is_out(
+    explicit: float, heats: int
+) -> None:
+    class Runner:
+        march, begin = SimpleNamespace(t=np.inf), 0.0
+
+        def __init__(self, name: str, work: float) -> None:
+            self.name, self.work, self.slow_at_first = name, work, name == "rodas4"
+            self.heats = 0
+
+        def go(self, *limits: float) -> float:
+            self.heats += 1
+            return self.work
+
+    running = [Runner("rodas4", 1.0), Runner("dop853", explicit)]
+    race(cast(Any, running), 1.0, STIFF_HEATS)
+    assert [each.heats for each in running] == [heats, heats]
 
 
 @pytest.mark.parametrize("ratio", [0.0, 0.1, 0.3, 0.54, 0.8, 0.99])

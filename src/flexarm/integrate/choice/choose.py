@@ -24,6 +24,8 @@ STIFF = ((0.25, 6.0), (1.0, 1.0))  # with an implicit method
 # A method gives up that has taken this part of the work of the one ahead, and would take as many
 # times the work that that would for the whole motion.
 SPENT, BEHIND = 0.2, 6.0
+# Times the work of an implicit method that is ahead at first, where it is slow: nobody catches up.
+NEVER = 1.5
 
 
 def choose(
@@ -153,10 +155,12 @@ def race(
             pilot.arrived = pilot.march.t >= pilot.begin + part * whole
             if pilot.arrived and pilot.work < taken:
                 taken, ahead = pilot.work, costs[pilot.name]
+        leader = min(running, key=lambda pilot: costs[pilot.name])
+        most = (NEVER if leader.slow_at_first else margin) * least
         running = [
             pilot
             for pilot in running
-            if costs[pilot.name] <= margin * least or (pilot.slow_at_first and pilot.arrived)
+            if costs[pilot.name] <= most or (pilot.slow_at_first and pilot.arrived)
         ]
         if len(running) <= 1:
             break
