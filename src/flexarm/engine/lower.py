@@ -1,6 +1,7 @@
 """From a CasADi function to a stream: shared values found, signs folded, dead values dropped."""
 
 import math
+import struct
 from collections import Counter
 
 import casadi
@@ -13,6 +14,7 @@ EVEN = frozenset({"cos", "cosh", "fabs"})
 COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "fmin", "fmax", "hypot"})
 # Between them a reciprocal neither overflows nor loses digits.
 SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-1022, 2.0**1022
+ROUNDED = 32  # places of the last bit by which folded constants that are equal may come out apart
 NAMES: dict[int, str] = {
     getattr(casadi, f"OP_{name.upper()}"): name
     for name in BINARY | FUNCTIONS | {"neg", "not", "fabs", "sign", "floor", "ceil"}
@@ -198,7 +200,7 @@ class _Values:
         self.constants: list[float] = []
         self._numbers: dict[int, float] = {}  # of the values that are constants
         self._known: dict[tuple[str, int, int], int] = {}
-        self._constant: dict[str, int] = {}
+        self._constant: dict[int, tuple[int, int]] = {}  # bits of one, and its value, by group
 
     def define(self, op: str, a: int, b: int = -1) -> int:
         """Return the value of an operation, a new one unless it has been defined before."""
@@ -217,12 +219,20 @@ class _Values:
         return self._plain_constant(number)
 
     def _plain_constant(self, number: float) -> int:
-        key = number.hex()
-        if key not in self._constant:
-            self._constant[key] = self.define("constant", len(self.constants))
-            self._numbers[self._constant[key]] = number
-            self.constants.append(number)
-        return self._constant[key]
+        """Return a constant that is not negative, or a known one that rounding keeps apart."""
+        (bits,) = struct.unpack("q", struct.pack("d", number))
+        group, room = bits // ROUNDED, 1
+        if SMALLEST_DIVISOR < number < LARGEST_DIVISOR:
+            room = ROUNDED
+        for near in (group, group - 1, group + 1):
+            known, value = self._constant.get(near, (-ROUNDED, -1))
+            if abs(bits - known) < room:
+                return value
+        value = self.define("constant", len(self.constants))
+        self._constant[group] = bits, value
+        self._numbers[value] = number
+        self.constants.append(number)
+        return value
 
     def number(self, reference: int) -> float | None:
         """Return the number that a reference means, None if it is not a constant."""
