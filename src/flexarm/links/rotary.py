@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.collocation import Polar
-from flexarm.links.integrals import Integrals, Points
+from flexarm.links.integrals import Integrals, Points, settled_pairs
 
 DUST = 1e-14
 
@@ -36,9 +36,7 @@ def constant_rotary(i: Integrals, points: Points, polar: Polar | None) -> Rotary
         shape[..., 0, :] -= np.sum(J * twist, axis=-2)
         modal -= (J * twist).swapaxes(-1, -2) @ twist
         inertia, shape = _less_dust(inertia, i.rotary), _less_dust(shape, i.rotary_shape)
-    size = np.sqrt(np.diagonal(i.modal_mass, axis1=-2, axis2=-1))
-    dust = DUST * size[..., :, None] * size[..., None, :]
-    return Rotary(inertia, shape, np.where(np.abs(modal) <= dust, 0.0, modal))
+    return Rotary(inertia, shape, settled_pairs(modal, i.modal_mass))
 
 
 def _less_dust(rest: Array, whole: Array) -> Array:
