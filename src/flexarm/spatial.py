@@ -60,7 +60,7 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
 def turn(axis: int, angle: float) -> Array:
     """Rotation matrix about axis 0, 1, 2 (x, y, z) by an angle [rad].
 
-    Right angles give exact zeros, which a traced equation then skips, and half of one equal numbers.
+    Right angles give exact zeros, which a traced equation then skips, and half of one equal sides.
     """
     c, s = np.cos(angle), np.sin(angle)
     c, s = (0.0 if abs(c) < 1e-15 else c), (0.0 if abs(s) < 1e-15 else s)

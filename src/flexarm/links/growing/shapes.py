@@ -187,7 +187,7 @@ def _mixed(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Arr
     nodes, panels, degree, m = values.shape
     flat = values.transpose(1, 2, 0, 3).reshape(panels * degree, nodes * m)
     left, size, right = np.linalg.svd(flat, full_matrices=False)
-    kept = int(np.sum(size > 1e-14 * size[0]))
+    kept = int(np.sum(size > _ROUNDING * size[0]))
     parents = left[:, :kept].T.reshape(kept, panels, degree)
     by_node = (size[:kept, None] * right[:kept]).reshape(kept, nodes, m).transpose(1, 0, 2)
     by_node = np.where(np.any(values != 0, axis=(0, 1, 2)), by_node, 0.0)
@@ -200,7 +200,7 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
     """Cut a Chebyshev series where it has converged."""
     size = np.abs(fit).max(initial=0.0)
     tail = [float(np.abs(term).max(initial=0.0)) for term in fit]
-    needed = 1 + max((r for r in range(len(tail)) if tail[r] > 1e-14 * size), default=0)
+    needed = 1 + max((r for r in range(len(tail)) if tail[r] > _ROUNDING * size), default=0)
     if needed > _NODES - 4:
         raise ShapeError(
             f"the shapes change too fast over exposed lengths {range_[0]:g} to {range_[1]:g} m: "

@@ -11,9 +11,10 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import DIRECTIONS, Array, Direction
-from flexarm.links.fields import AXES, Basis, Moving, evaluate, product_integrals
+from flexarm.links.fields import AXES, Basis, Moving, evaluate
 from flexarm.links.growing.fields import Factors, SlidingMotion, exposed_points
 from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.integrals import settled_pairs
 from flexarm.mechanics.bodies.exact.growing import grown_terms
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
@@ -96,7 +97,7 @@ def _stiffness(part: LinkModel, length: Expr) -> Expr:
         rows = shapes.values(direction, xi, order)
         known = shapes.span.has(name)
         value = float(shapes.span.table[name][0]) if known else 0.0
-        form = constant(value * product_integrals(rows, rows, weight))
+        form = constant(settled_pairs(value * ((weight * rows) @ rows.T)))
         blocks.append(form * length if power > 0 else form / length)
     return ca.diagcat(*blocks)
 
