@@ -22,7 +22,7 @@ ALIKE = 1e-10  # of themselves, by no more than which equal numbers differ howev
 
 
 def settled(values: Array, size: Array | float | None = None, designs: int = 0) -> Array:
-    """Take what only rounding keeps from 0, from 1 or from another number for that.
+    """Take what only rounding keeps from 0, from a whole or from another number for that.
 
     Traced equations skip zeros and compute what is equal once; what processors round differently
     would decide it else.  Numbers that have opposite signs are equal too, but for the sign.
@@ -51,7 +51,8 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
     apart[..., 0] = True
     first = np.maximum.accumulate(np.where(apart, np.arange(flat.shape[-1]), 0), axis=-1)
     found = np.take_along_axis(flat, first, axis=-1)
-    found = np.where(flat <= room, 0.0, np.where(np.abs(found - 1.0) <= close, 1.0, found))
+    whole = np.round(found)
+    found = np.where(flat <= room, 0.0, np.where(np.abs(found - whole) <= close, whole, found))
     result = np.empty_like(found)
     np.put_along_axis(result, order, found, axis=-1)
     return np.where(values < 0, -1.0, 1.0) * result.reshape(values.shape) + 0.0

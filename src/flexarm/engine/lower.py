@@ -14,7 +14,7 @@ EVEN = frozenset({"cos", "cosh", "fabs"})
 COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "fmin", "fmax", "hypot"})
 # Between them a reciprocal neither overflows nor loses digits.
 SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-1022, 2.0**1022
-ROUNDED = 32  # places of the last bit by which folded constants that are equal may come out apart
+ROUNDED = 256  # places of the last bit by which folded constants that are equal may come out apart
 NAMES: dict[int, str] = {
     getattr(casadi, f"OP_{name.upper()}"): name
     for name in BINARY | FUNCTIONS | {"neg", "not", "fabs", "sign", "floor", "ceil"}
@@ -152,7 +152,7 @@ def _share_reciprocals(
         elif op == "load":
             new.append(again.define("load", a, b))
         elif op == "div" and divisions[b] > 1:
-            reciprocal = again.divide(again.constant(1.0), new[b])
+            reciprocal = again.divide(again.one, new[b])
             new.append(again.multiply(new[a], reciprocal))
         else:
             new.append(again.combine(op, [new[a], new[b]] if op in BINARY else [new[a]]))
@@ -201,6 +201,7 @@ class _Values:
         self._numbers: dict[int, float] = {}  # of the values that are constants
         self._known: dict[tuple[str, int, int], int] = {}
         self._constant: dict[int, tuple[int, int]] = {}  # bits of one, and its value, by group
+        self.one, self.two = self._plain_constant(1.0), self._plain_constant(2.0)
 
     def define(self, op: str, a: int, b: int = -1) -> int:
         """Return the value of an operation, a new one unless it has been defined before."""
@@ -258,7 +259,7 @@ class _Values:
         if op == casadi.OP_TWICE:
             return self.add(arguments[0], arguments[0])
         if op == casadi.OP_INV:
-            return self.divide(self.constant(1.0), arguments[0])
+            return self.divide(self.one, arguments[0])
         if op in (casadi.OP_ASSIGN, casadi.OP_LIFT):
             return arguments[0]
         names = [name for name in dir(casadi) if name.startswith("OP_")]
@@ -320,10 +321,12 @@ class _Values:
             a, b, x, y = b, a, y, x
         negative = (a < 0) != (b < 0)
         a, b = a if a >= 0 else ~a, b if b >= 0 else ~b
-        if x is not None and abs(x) == 1.0:
+        if a == self.one:
             product = b
         elif x == 0.0:
             product = a
+        elif a == self.two:
+            product = self.add(b, b)
         else:
             product = self.define("mul", a, b) if a <= b else self.define("mul", b, a)
         return ~product if negative else product
