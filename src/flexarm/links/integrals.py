@@ -311,9 +311,9 @@ def cleaned(integrals: Integrals) -> Integrals:
     named = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
     designs = integrals.modal_mass.ndim - 2
     arrays = {name: value for name, value in named.items() if np.ndim(value) > designs}
-    pairs = _pair_sizes(integrals.modal_mass)
+    pairs = pair_sizes(integrals.modal_mass)
     natural = {"modal_mass": pairs, "rotary_modal": pairs}
-    natural["stiffness"] = _pair_sizes(integrals.stiffness)
+    natural["stiffness"] = pair_sizes(integrals.stiffness)
     natural["shape_shape"] = pairs[..., None, None]
     front = integrals.modal_mass.shape[:designs]
     for name, value in arrays.items():
@@ -334,10 +334,10 @@ def cleaned(integrals: Integrals) -> Integrals:
 
 def settled_pairs(form: Array, whole: Array | None = None) -> Array:
     """Take for 0 or equal what rounding leaves of a form of modes, or of its part in a whole."""
-    return settled(form, _pair_sizes(form if whole is None else whole), form.ndim - 2)
+    return settled(form, pair_sizes(form if whole is None else whole), form.ndim - 2)
 
 
-def _pair_sizes(form: Array) -> Array:
+def pair_sizes(form: Array) -> Array:
     """Give natural sizes of a form's entries: rounding grows with the number of modes."""
     size = np.sqrt(np.abs(np.diagonal(form, axis1=-2, axis2=-1)))
     many = max(1.0, size.shape[-1] ** 2 / 10)
