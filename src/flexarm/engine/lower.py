@@ -301,6 +301,9 @@ class _Values:
             return b
         if y == 0.0:
             return a
+        rest = self._cancelled(a, b)
+        if rest is not None:
+            return rest
         if (a < 0) == (b < 0):
             a, b, negative = (a, b, False) if a >= 0 else (~a, ~b, True)
             total = self.define("add", a, b) if a <= b else self.define("add", b, a)
@@ -311,6 +314,17 @@ class _Values:
         if ("sub", minus, plus) in self._known:
             return ~self._known["sub", minus, plus]
         return self.define("sub", plus, minus)
+
+    def _cancelled(self, a: int, b: int) -> int | None:
+        """Return what is left of a + b where one is a sum that has the other with minus in it."""
+        for whole, part in ((a, b), (b, a)):
+            op, *two = self.defined[_unsigned(whole)]
+            if op in ("add", "sub"):
+                p, q = two[0], two[1] if op == "add" else ~two[1]
+                p, q = (p, q) if whole >= 0 else (~p, ~q)
+                if ~part in (p, q):
+                    return q if ~part == p else p
+        return None
 
     def multiply(self, a: int, b: int) -> int:
         """Return a * b: the product of two values, perhaps with a minus."""

@@ -110,11 +110,21 @@ def follow_length(
     built = [build((low + high) / 2 + (high - low) / 2 * t) for t in node]
     samples = [_fit_places(shapes, low, high, t) for shapes, t in zip(built, node, strict=True)]
     _align_signs([sample[1] for sample in samples])
-    parents, factors = {}, {}
+    parents, factors = dict[Direction, Array](), dict[Direction, Array]()
+    found, curves = dict[Direction, Array](), dict[Direction, Array]()
     for direction in DIRECTIONS:
         values = np.stack([sample[1][direction] for sample in samples])
-        split = _scaled(values, node, range_) or _mixed(values, node, range_)
-        parents[direction], factors[direction] = split
+        moved = np.flatnonzero(np.any(values, axis=(0, 1, 2)))
+        for other, its in found.items():
+            if len(moved) == len(its) and _same(values[..., moved], curves[other][..., its]):
+                parents[direction] = parents[other]
+                factors[direction] = np.zeros_like(factors[other])
+                factors[direction][..., moved] = factors[other][..., its]
+                break
+        else:
+            split = _scaled(values, node, range_) or _mixed(values, node, range_)
+            parents[direction], factors[direction] = split
+        found[direction], curves[direction] = moved, values
     return SlidingShapes(built[0].names, span, range_, samples[0][0], parents, factors)
 
 
@@ -130,6 +140,12 @@ def fixed_shapes(
         parents[direction] = np.ascontiguousarray(curves[:, :, moved].transpose(2, 0, 1))
         factors[direction] = np.eye(curves.shape[2])[None, moved]
     return SlidingShapes(shapes.names, span, range_, edges, parents, factors)
+
+
+def _same(curves: Array, others: Array) -> bool:
+    """Tell whether only rounding keeps curves of two directions apart."""
+    apart = np.abs(curves - others).max(initial=0.0)
+    return bool(apart <= _ROUNDING * np.abs(curves).max(initial=0.0))
 
 
 def _align_signs(samples: list[dict[Direction, Array]]) -> None:
