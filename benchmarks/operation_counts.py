@@ -165,9 +165,8 @@ def _page(found: dict[str, list[dict[str, Any]]]) -> str:
 _ABOUT = """Made by `python benchmarks/operation_counts.py --markdown docs/operation-counts.md`; do
 not edit. Counted is what flexarm compiles, after equal subexpressions have been shared: a square
 is a multiplication, twice a value an addition, a change of sign nothing. Numbers of the arm are
-folded in. `flexarm count ARM` gives the same for any arm. Rounding decides which are exactly
-0, 1 or equal, so that processors differ: these are of x86-64; linear `count-2-2-2` and
-`count-3-2-2` take 268 and 1392 on 64-bit ARM."""
+folded in; what only rounding keeps from 0, 1 or another number is that, on any processor.
+`flexarm count ARM` gives the same for any arm."""
 
 _FORWARD = """Multiplications, additions, divisions and functions (sines and cosines) from
 coordinates, rates and torques to accelerations; the total leaves the functions out. The arms are

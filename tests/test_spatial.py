@@ -17,6 +17,7 @@ from flexarm.spatial import (
     constant,
     rotation_from_angles,
     rotation_z_to,
+    settled,
     skew_matrix,
     turn,
     turn_z,
@@ -54,6 +55,25 @@ def test_turn_is_the_right_handed_rotation(axis: int, angle: float) -> None:
 def test_right_angles_are_exact(axis: int, quarters: int) -> None:
     matrix = turn(axis, quarters * np.pi / 2)
     assert np.array_equal(np.abs(matrix), np.abs(np.round(matrix)))
+
+
+def test_half_a_right_angle_has_equal_sides() -> None:
+    for eighth in range(8):
+        matrix = turn(2, eighth * np.pi / 4)
+        assert len(np.unique(np.abs(matrix[:2, :2]))) == 1 + (eighth % 2 == 0)
+
+
+def test_numbers_that_rounding_keeps_apart_are_settled_by_their_natural_size() -> None:
+    values = np.array([[1 / 3, -(1 / 3) * (1 + 3e-14), 1e-14], [2 - 1e-13, 0.7, 0.7 + 1e-9]])
+    found = settled(values)
+    assert found[0].tolist() == [1 / 3, -1 / 3, 0.0]
+    assert found[1].tolist() == [2.0, 0.7, 0.7 + 1e-9]
+    assert settled(values, 1e-3).tolist() == values.tolist()
+    assert settled(np.array([1e9, 1.0, 1.0 + 1e-8])).tolist() == [1e9, 1.0, 1.0 + 1e-8]
+    both = settled(np.stack([values, 1e3 * values]), designs=1)
+    assert np.array_equal(both[0], found)
+    assert both[1, 0, 2] == 0
+    assert both[1, 0, 0] == -both[1, 0, 1]
 
 
 def test_angles_turn_about_fixed_axes_x_then_y_then_z() -> None:

@@ -17,15 +17,56 @@ from flexarm.engine.numbers import positive
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = Any  # casadi.SX | casadi.MX | casadi.DM: CasADi ships no types
+ROUNDING = 1e-13  # of a number's natural size: what is left of 0, or between numbers that are equal
+ALIKE = 1e-10  # of themselves, by no more than which equal numbers differ however small they are
+
+
+def settled(values: Array, size: Array | float | None = None, designs: int = 0) -> Array:
+    """Take what only rounding keeps from 0, from a whole or from another number for that.
+
+    Traced equations skip zeros and compute what is equal once; what processors round differently
+    would decide it else.  Numbers that have opposite signs are equal too, but for the sign.
+
+    Parameters
+    ----------
+    values
+        The numbers, in an array that is not of Python objects.
+    size
+        Natural size of each, to which its rounding error is relative; by default that of the
+        largest.
+    designs
+        Of so many axes in front, every entry has numbers of its own.
+    """
+    sizes = np.abs(values)
+    if not sizes.size:
+        return values
+    front, beyond = values.shape[:designs], tuple(range(designs, values.ndim))
+    natural = sizes.max(axis=beyond, keepdims=True) if size is None else np.asarray(size)
+    room = np.broadcast_to(ROUNDING * natural, values.shape).reshape(*front, -1)
+    flat = sizes.reshape(*front, -1)
+    order = np.argsort(flat, axis=-1)
+    flat, room = (np.take_along_axis(each, order, axis=-1) for each in (flat, room))
+    close = np.minimum(room, ALIKE * flat)
+    apart = np.diff(flat, axis=-1, prepend=-1.0) > np.minimum(close, np.roll(close, 1, axis=-1))
+    apart[..., 0] = True
+    first = np.maximum.accumulate(np.where(apart, np.arange(flat.shape[-1]), 0), axis=-1)
+    found = np.take_along_axis(flat, first, axis=-1)
+    whole = np.round(found)
+    found = np.where(flat <= room, 0.0, np.where(np.abs(found - whole) <= close, whole, found))
+    result = np.empty_like(found)
+    np.put_along_axis(result, order, found, axis=-1)
+    return np.where(values < 0, -1.0, 1.0) * result.reshape(values.shape) + 0.0
 
 
 def turn(axis: int, angle: float) -> Array:
     """Rotation matrix about axis 0, 1, 2 (x, y, z) by an angle [rad].
 
-    Right angles give exact zeros, which a traced equation then skips.
+    Right angles give exact zeros, which a traced equation then skips, and half of one equal sides.
     """
     c, s = np.cos(angle), np.sin(angle)
     c, s = (0.0 if abs(c) < 1e-15 else c), (0.0 if abs(s) < 1e-15 else s)
+    if isinstance(c, float) and abs(abs(c) - abs(s)) < 1e-15:
+        s = math.copysign(c, s)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     matrix = np.eye(3) if isinstance(c, float) else np.eye(3, dtype=object)
     matrix[i, i] = matrix[j, j] = c

@@ -111,6 +111,28 @@ def test_squares_and_doubles_are_a_product_and_a_sum() -> None:
     assert ops(X[0] ** 2, 2 * X[1]) == {"mul": 1, "add": 1}
 
 
+def test_twice_a_value_is_a_sum_however_it_was_written() -> None:
+    assert ops(casadi.sin(X[0]) * casadi.SX(2.0000000000000004)) == {"sin": 1, "add": 1}
+
+
+def test_constants_that_rounding_keeps_apart_are_one_and_others_are_not() -> None:
+    third = 1 / 3
+    near, far = third * (1 + 1e-14), third * (1 + 1e-12)
+    assert ops(third * X[0], near * X[0]) == {"mul": 1}
+    assert ops(third * X[0], -near * X[0]) == {"mul": 1, "neg": 1}
+    assert ops(third * X[0], far * X[0]) == {"mul": 2}
+    assert set(stream_of(X[0] + 5e-324, X[0] + 1e-323).constants) == {5e-324, 1e-323}
+
+
+def test_what_cancels_in_a_sum_is_not_computed() -> None:
+    product, again = X[0] * X[1], X[1] * X[0]
+    assert ops((X[2] + product) - again) == {}
+    assert ops((X[2] - product) + again) == {}
+    assert ops(product - (X[2] + again)) == {"neg": 1}
+    assert ops((product - X[2]) - again) == {"neg": 1}
+    assert ops((X[2] + product) + again) == {"mul": 1, "add": 2}
+
+
 def test_a_sparse_input_is_read_from_its_place_in_the_full_matrix() -> None:
     a = casadi.SX.sym("a", casadi.Sparsity.lower(2))
     stream = lower(casadi.Function("f", [a], [a[1, 0] * a[1, 1]]))

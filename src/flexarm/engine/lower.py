@@ -1,6 +1,7 @@
 """From a CasADi function to a stream: shared values found, signs folded, dead values dropped."""
 
 import math
+import struct
 from collections import Counter
 
 import casadi
@@ -13,6 +14,7 @@ EVEN = frozenset({"cos", "cosh", "fabs"})
 COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "fmin", "fmax", "hypot"})
 # Between them a reciprocal neither overflows nor loses digits.
 SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-1022, 2.0**1022
+ROUNDED = 256  # places of the last bit by which folded constants that are equal may come out apart
 NAMES: dict[int, str] = {
     getattr(casadi, f"OP_{name.upper()}"): name
     for name in BINARY | FUNCTIONS | {"neg", "not", "fabs", "sign", "floor", "ceil"}
@@ -150,7 +152,7 @@ def _share_reciprocals(
         elif op == "load":
             new.append(again.define("load", a, b))
         elif op == "div" and divisions[b] > 1:
-            reciprocal = again.divide(again.constant(1.0), new[b])
+            reciprocal = again.divide(again.one, new[b])
             new.append(again.multiply(new[a], reciprocal))
         else:
             new.append(again.combine(op, [new[a], new[b]] if op in BINARY else [new[a]]))
@@ -198,7 +200,8 @@ class _Values:
         self.constants: list[float] = []
         self._numbers: dict[int, float] = {}  # of the values that are constants
         self._known: dict[tuple[str, int, int], int] = {}
-        self._constant: dict[str, int] = {}
+        self._constant: dict[int, tuple[int, int]] = {}  # bits of one, and its value, by group
+        self.one, self.two = self._plain_constant(1.0), self._plain_constant(2.0)
 
     def define(self, op: str, a: int, b: int = -1) -> int:
         """Return the value of an operation, a new one unless it has been defined before."""
@@ -217,12 +220,20 @@ class _Values:
         return self._plain_constant(number)
 
     def _plain_constant(self, number: float) -> int:
-        key = number.hex()
-        if key not in self._constant:
-            self._constant[key] = self.define("constant", len(self.constants))
-            self._numbers[self._constant[key]] = number
-            self.constants.append(number)
-        return self._constant[key]
+        """Return a constant that is not negative, or a known one that rounding keeps apart."""
+        (bits,) = struct.unpack("q", struct.pack("d", number))
+        group, room = bits // ROUNDED, 1
+        if SMALLEST_DIVISOR < number < LARGEST_DIVISOR:
+            room = ROUNDED
+        for near in (group, group - 1, group + 1):
+            known, value = self._constant.get(near, (-ROUNDED, -1))
+            if abs(bits - known) < room:
+                return value
+        value = self.define("constant", len(self.constants))
+        self._constant[group] = bits, value
+        self._numbers[value] = number
+        self.constants.append(number)
+        return value
 
     def number(self, reference: int) -> float | None:
         """Return the number that a reference means, None if it is not a constant."""
@@ -248,7 +259,7 @@ class _Values:
         if op == casadi.OP_TWICE:
             return self.add(arguments[0], arguments[0])
         if op == casadi.OP_INV:
-            return self.divide(self.constant(1.0), arguments[0])
+            return self.divide(self.one, arguments[0])
         if op in (casadi.OP_ASSIGN, casadi.OP_LIFT):
             return arguments[0]
         names = [name for name in dir(casadi) if name.startswith("OP_")]
@@ -290,6 +301,9 @@ class _Values:
             return b
         if y == 0.0:
             return a
+        rest = self._cancelled(a, b)
+        if rest is not None:
+            return rest
         if (a < 0) == (b < 0):
             a, b, negative = (a, b, False) if a >= 0 else (~a, ~b, True)
             total = self.define("add", a, b) if a <= b else self.define("add", b, a)
@@ -301,6 +315,17 @@ class _Values:
             return ~self._known["sub", minus, plus]
         return self.define("sub", plus, minus)
 
+    def _cancelled(self, a: int, b: int) -> int | None:
+        """Return what is left of a + b where one is a sum that has the other with minus in it."""
+        for whole, part in ((a, b), (b, a)):
+            op, *two = self.defined[_unsigned(whole)]
+            if op in ("add", "sub"):
+                p, q = two[0], two[1] if op == "add" else ~two[1]
+                p, q = (p, q) if whole >= 0 else (~p, ~q)
+                if ~part in (p, q):
+                    return q if ~part == p else p
+        return None
+
     def multiply(self, a: int, b: int) -> int:
         """Return a * b: the product of two values, perhaps with a minus."""
         x, y = self.number(a), self.number(b)
@@ -310,10 +335,12 @@ class _Values:
             a, b, x, y = b, a, y, x
         negative = (a < 0) != (b < 0)
         a, b = a if a >= 0 else ~a, b if b >= 0 else ~b
-        if x is not None and abs(x) == 1.0:
+        if a == self.one:
             product = b
         elif x == 0.0:
             product = a
+        elif a == self.two:
+            product = self.add(b, b)
         else:
             product = self.define("mul", a, b) if a <= b else self.define("mul", b, a)
         return ~product if negative else product

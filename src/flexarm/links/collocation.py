@@ -17,8 +17,9 @@ from numpy.polynomial import legendre
 from flexarm.engine.varied import agreed
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
-from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, clean, gauss_nodes
+from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, gauss_nodes
 from flexarm.links.span import Span
+from flexarm.spatial import settled
 
 SAME = 1e-12  # between functions, and of their products from 0 or 1
 # and what stands for those left out
@@ -91,13 +92,13 @@ class Collocation:
         inverse = np.linalg.pinv(self.factor)
         back = inverse.swapaxes(-1, -2)[..., :, None, :, :]
         found = back @ self.gram @ inverse[..., None, :, :, :]
-        whole = np.round(found)  # axes of one space have the same functions
-        return np.where(np.abs(found - whole) <= SAME, whole, found)
+        return settled(found, 1.0, found.ndim - 4)  # axes of one space have the same functions
 
     @cached_property
     def lever(self) -> Array:
         """``int mu psi^a`` of the first of the functions that are orthonormal per axis, (3,)."""
-        return np.asarray(np.sum(self.mean * np.linalg.pinv(self.factor)[..., 0], axis=-1))
+        found = np.sum(self.mean * np.linalg.pinv(self.factor)[..., 0], axis=-1)
+        return settled(found, designs=found.ndim - 1)
 
     def reach(self, x: Array) -> Array:
         """Evaluate ``I_g^a``, (3, len(x), G)."""
@@ -154,33 +155,41 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
     tip = [_beside(fine.weights[None] @ card, ends) for card in cards]
     heavy = reach * fine.mass[:, None]
     gram = heavy.swapaxes(-1, -2)[..., :, None, :, :] @ reach[..., None, :, :, :]
-    gram = (gram + gram.swapaxes(-3, -4).swapaxes(-1, -2)) / 2
-    mean, end = heavy.sum(axis=-2), np.array([span.length])
+    gram = settled((gram + gram.swapaxes(-3, -4).swapaxes(-1, -2)) / 2, designs=gram.ndim - 4)
+    mean, end = settled(heavy.sum(axis=-2), designs=gram.ndim - 4), np.array([span.length])
     # a tangent at an edge is that of the panel which the edge opens
     x, weights = np.append(nodes, where), np.append(weights, 0 * where)
     inside = np.append(nodes, where + 1e-9 * span.length)
 
     def of(direction: Direction, nu: int, places: Array = inside) -> Array:
         values = shapes.values(direction, places, nu)
-        return clean(values, values.ndim - 2)
+        return settled(values, designs=values.ndim - 2)
 
-    bend = [axis_slopes(shapes, d, inside) for d in AXES[1:]]
-    slopes = _merged(*(clean(each, each.ndim - 2) for each in bend))
+    # sections of the rotary inertia that are turned as nodes are have the same numbers
+    turning, stands_for = polar_nodes(found)
+    both = [
+        np.concatenate([axis_slopes(shapes, d, inside), shapes.values(d, turning, 1)], axis=-2)
+        for d in AXES[1:]
+    ]
+    slopes, turned = np.split(_merged(*both), [len(inside)], axis=-2)
     return Collocation(
         x=x,
         bend=slopes,
         curve=_merged(of("y", 2), of("z", 2)),
-        lean=np.stack([clean(leans(shapes, d, inside)) for d in AXES[1:]]),
+        lean=settled(np.stack([leans(shapes, d, inside) for d in AXES[1:]])),
         stretch=np.concatenate([of("x", 1, nodes), jumps], axis=-2),
         straight=np.append(0 * nodes + 1, 0 * where),
         twist=of("twist", 0),
         torsion=of("twist", 1),
         stiffness=weights * np.stack([_stiffness(span, n, x) for n in STIFFNESSES]),
-        polar=_polar(span, shapes, slopes, *polar_nodes(found)),
+        polar=_polar(span, shapes, turned, turning, stands_for),
         gram=gram,
         mean=mean,
-        factor=np.stack([_factor(gram[..., a, a, :, :], mean[..., a, :]) for a in range(3)], -3),
-        tip=np.concatenate(tip, axis=-2),
+        factor=settled(
+            np.stack([_factor(gram[..., a, a, :, :], mean[..., a, :]) for a in range(3)], -3),
+            designs=gram.ndim - 4,
+        ),
+        tip=settled(np.concatenate(tip, axis=-2), designs=gram.ndim - 4),
         tip_bend=_merged(of("y", 1, end), of("z", 1, end))[..., 0, :],
         tip_twist=of("twist", 0, end)[..., 0, :],
         edges=fine.edges,
@@ -191,21 +200,8 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
 
 
 def _merged(y: Array, z: Array) -> Array:
-    """Put what shapes do along y and z, (G, m) each, into one, (2, G, m).
-
-    A shape along z that only rounding keeps apart from one along y has the same numbers, so that
-    what both enter into is computed once.
-    """
-    found = np.stack([y, z], axis=-3)
-    apart = np.abs(y[..., :, None] - z[..., None, :]).max(axis=-3, initial=0.0)
-    near = apart <= SAME * np.abs(found).max(axis=(-3, -2, -1), initial=0.0)[..., None, None]
-    if not near.size:
-        return found
-    near = near.reshape(-1, *near.shape[-2:])
-    agreed(np.all(near == near[0], axis=(1, 2)))
-    for along_y, along_z in np.argwhere(near[0]):
-        found[..., 1, :, along_z] = found[..., 0, :, along_y]
-    return found
+    """Put what shapes do along y and z, (G, m) each, into one, (2, G, m)."""
+    return settled(np.stack([y, z], axis=-3), designs=y.ndim - 2)
 
 
 def _beside(functions: Array, more: Array) -> Array:
@@ -223,7 +219,7 @@ def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
         return inner, jumps
     size = np.abs(shapes.values("x", fine.x)).max(initial=0.0)
     found = np.abs(jumps).max(axis=1, initial=0.0) > 1e-3 * size
-    return inner[found], clean(np.where(np.abs(jumps) > 1e-3 * size, jumps, 0.0)[found])
+    return inner[found], settled(np.where(np.abs(jumps) > 1e-3 * size, jumps, 0.0)[found])
 
 
 @dataclass(frozen=True)
@@ -243,25 +239,11 @@ def polar_nodes(found: Cardinals) -> tuple[Array, Array]:
     return gauss_nodes(found.edges, counts)
 
 
-def _polar(span: Span, shapes: Shapes, known: Array, x: Array, weights: Array) -> Polar | None:
-    """Take sections for the rotary inertia, if it is there and sections turn.
-
-    One that is turned as a node is, whose slopes are known, (2, G, m), has the same numbers.
-    """
+def _polar(span: Span, shapes: Shapes, bend: Array, x: Array, weights: Array) -> Polar | None:
+    """Take sections for the rotary inertia, with their slopes, if it is there and sections turn."""
     inertia, twist = weights * span.at("Jx", x), shapes.values("twist", x)
-    designs = twist.ndim - 2
-    twist = clean(twist, designs)
-    if not np.any(inertia) or not np.any(twist):
-        return None
-    bend = _merged(*(clean(shapes.values(d, x, 1), designs) for d in AXES[1:]))
-    apart = bend[..., :, :, None, :] - known[..., :, None, :, :]
-    size = np.abs(bend).max(axis=(-3, -2, -1), initial=0.0)[..., None, None]
-    near = np.abs(apart).max(axis=(-4, -1), initial=0.0) <= SAME * size
-    near = near.reshape(-1, *near.shape[-2:])
-    agreed(np.all(near == near[0], axis=(1, 2)))
-    for section, node in np.argwhere(near[0]):
-        bend[..., section, :] = known[..., node, :]
-    return Polar(inertia, bend, twist)
+    twist = settled(twist, designs=twist.ndim - 2)
+    return Polar(inertia, bend, twist) if np.any(inertia) and np.any(twist) else None
 
 
 def _factor(gram: Array, mean: Array) -> Array:

@@ -19,6 +19,7 @@ from flexarm.links.base import Array, Shapes
 from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
 from flexarm.links.span import Span
+from flexarm.spatial import settled
 
 _TOLERANCE = 1e-13
 _ORDERS = (8, 12, 18, 27, 40, 60, 90, 135, 200)
@@ -306,28 +307,41 @@ def _fourth_order(points: Points) -> Array:
 
 
 def cleaned(integrals: Integrals) -> Integrals:
-    """Set quadrature dust to zero, so that traced equations skip it."""
-    found, designs = {}, integrals.modal_mass.ndim - 2
-    size, root = (
-        np.sqrt(np.abs(np.diagonal(each, axis1=-2, axis2=-1)))
-        for each in (integrals.modal_mass, integrals.stiffness)
+    """Take for 0, or for equal, what quadrature and rounding leave, so that equations skip it."""
+    named = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
+    designs = integrals.modal_mass.ndim - 2
+    arrays = {name: value for name, value in named.items() if np.ndim(value) > designs}
+    pairs = pair_sizes(integrals.modal_mass)
+    natural = {"modal_mass": pairs, "rotary_modal": pairs}
+    natural["stiffness"] = pair_sizes(integrals.stiffness)
+    natural["shape_shape"] = pairs[..., None, None]
+    front = integrals.modal_mass.shape[:designs]
+    for name, value in arrays.items():
+        beyond = tuple(range(designs, value.ndim))
+        largest = np.abs(value).max(axis=beyond, initial=0.0, keepdims=True)
+        natural[name] = np.broadcast_to(natural.get(name, largest), value.shape)
+    values, room = (
+        np.concatenate([each[name].reshape(*front, -1) for name in arrays], axis=-1)
+        for each in (arrays, natural)
     )
-    sizes, roots = (each[..., :, None] * each[..., None, :] for each in (size, root))
-    for field in fields(Integrals):
-        value = getattr(integrals, field.name)
-        if np.ndim(value) > designs:
-            beyond = tuple(range(designs, value.ndim))
-            scale = _DUST * np.abs(value).max(axis=beyond, initial=0.0, keepdims=True)
-            if field.name in ("modal_mass", "shape_shape", "rotary_modal"):
-                # products of modes that are orthogonal: rounding grows with their number
-                pairs = sizes[..., None, None] if field.name == "shape_shape" else sizes
-                scale = _DUST * size.shape[-1] ** 2 * pairs
-            elif field.name == "stiffness":
-                scale = _DUST * roots
-            value = np.where(np.abs(value) <= scale, 0.0, value)
-            value.flags.writeable = False
-        found[field.name] = value
-    return Integrals(**found)
+    ends = np.cumsum([natural[name].reshape(*front, -1).shape[-1] for name in arrays])
+    parts = np.split(settled(values, room, designs), ends[:-1], axis=-1)
+    for name, part in zip(arrays, parts, strict=True):
+        named[name] = part.reshape(arrays[name].shape)
+        named[name].flags.writeable = False
+    return Integrals(**named)
+
+
+def settled_pairs(form: Array, whole: Array | None = None) -> Array:
+    """Take for 0 or equal what rounding leaves of a form of modes, or of its part in a whole."""
+    return settled(form, pair_sizes(form if whole is None else whole), form.ndim - 2)
+
+
+def pair_sizes(form: Array) -> Array:
+    """Give natural sizes of a form's entries: rounding grows with the number of modes."""
+    size = np.sqrt(np.abs(np.diagonal(form, axis1=-2, axis2=-1)))
+    many = max(1.0, size.shape[-1] ** 2 / 10)
+    return np.asarray(many * size[..., :, None] * size[..., None, :])
 
 
 def _index(shapes: Shapes, name: str) -> int:

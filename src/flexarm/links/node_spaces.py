@@ -15,6 +15,7 @@ from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
 from flexarm.links.curves import Piecewise
 from flexarm.links.span import Span, gauss_points
+from flexarm.spatial import settled
 
 AXES: tuple[Direction, ...] = ("x", "y", "z")
 FINE = 64  # points of a single panel
@@ -265,17 +266,10 @@ def fine_points(shapes: Shapes) -> int:
 
 def live(slopes: Array) -> Array:
     """Keep the columns that are not zero."""
-    cleaned = clean(slopes, slopes.ndim - 2)
+    cleaned = settled(slopes, designs=slopes.ndim - 2)
     return np.asarray(cleaned[..., np.any(cleaned != 0, axis=tuple(range(slopes.ndim - 1)))])
 
 
 def axis_slopes(shapes: Shapes, direction: Direction, x: Array) -> Array:
     """Give the slope of the axis per amplitude, (len(x), m), shear included."""
     return shapes.values(direction, x, 1) + leans(shapes, direction, x)
-
-
-def clean(values: Array, designs: int = 0) -> Array:
-    """Set rounding dust to zero, so that traced equations skip it; beyond so many axes."""
-    beyond = tuple(range(designs, values.ndim))
-    size = np.abs(values).max(axis=beyond, initial=0.0, keepdims=True)
-    return np.where(np.abs(values) <= 1e-13 * size, 0.0, values)

@@ -6,9 +6,8 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.collocation import Polar
-from flexarm.links.integrals import Integrals, Points
-
-DUST = 1e-14
+from flexarm.links.integrals import Integrals, Points, pair_sizes
+from flexarm.spatial import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -29,19 +28,23 @@ def constant_rotary(i: Integrals, points: Points, polar: Polar | None) -> Rotary
     inertia, shape = i.rotary.copy(), i.rotary_shape.copy()
     root = np.sqrt(points.mass)[..., None, None] * points.shape
     root = root.reshape(*root.shape[:-3], -1, root.shape[-1])
-    modal = i.modal_mass - root.swapaxes(-1, -2) @ root
+    modal, sizes = i.modal_mass - root.swapaxes(-1, -2) @ root, pair_sizes(i.modal_mass)
     if polar is not None:
         J, twist = polar.inertia[..., None], polar.twist
         inertia[..., 0, 0] -= J.sum(axis=(-2, -1))
         shape[..., 0, :] -= np.sum(J * twist, axis=-2)
-        modal -= (J * twist).swapaxes(-1, -2) @ twist
-        inertia, shape = _less_dust(inertia, i.rotary), _less_dust(shape, i.rotary_shape)
-    size = np.sqrt(np.diagonal(i.modal_mass, axis1=-2, axis2=-1))
-    dust = DUST * size[..., :, None] * size[..., None, :]
-    return Rotary(inertia, shape, np.where(np.abs(modal) <= dust, 0.0, modal))
+        inertia, shape = (
+            _less_dust(rest, np.abs(whole).max(axis=(-2, -1), initial=0.0, keepdims=True))
+            for rest, whole in ((inertia, i.rotary), (shape, i.rotary_shape))
+        )
+        # in the order in which equations sum it, so that they have nothing left of nothing
+        products = (J * twist)[..., :, None] * twist[..., None, :]
+        turning = np.triu(np.cumsum(products, axis=-3)[..., -1, :, :])
+        turning = turning + np.triu(turning, 1).swapaxes(-1, -2)
+        modal = _less_dust(modal, sizes) - turning
+    return Rotary(inertia, shape, _less_dust(modal, sizes))
 
 
-def _less_dust(rest: Array, whole: Array) -> Array:
-    """Take for zero what rounding left of a whole."""
-    size = np.abs(whole).max(axis=(-2, -1), initial=0.0, keepdims=True)
-    return np.where(np.abs(rest) <= DUST * size, 0.0, rest)
+def _less_dust(rest: Array, size: Array) -> Array:
+    """Take for zero what rounding left of numbers of some size."""
+    return np.where(np.abs(rest) <= ROUNDING * size, 0.0, rest)

@@ -22,15 +22,14 @@ from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia, with
 from flexarm.links.families.static import add_static
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
-from flexarm.links.integrals import integrate, quadratic_displacement
-from flexarm.links.node_spaces import clean
+from flexarm.links.integrals import integrate, quadratic_displacement, settled_pairs
 from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.reduced.file import read_body
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
-from flexarm.spatial import Inertia
+from flexarm.spatial import Inertia, settled
 
 _NODES = 40
 REMEMBERED = 200
@@ -177,7 +176,7 @@ def undamped_part(link: Link, theory: Theory, span: Span, shapes: Shapes, more: 
     slopes = quadratic_displacement(
         shapes, tip, edges, stiffening=False, extra=extra, derivative=1
     )[0]
-    tip_shape, tip_angle = clean(shapes.displacement(tip)[0]), clean(shapes.rotation(tip)[0])
+    tip_shape, tip_angle = (settled(f(tip)[0]) for f in (shapes.displacement, shapes.rotation))
     angle_quadratic = np.stack([0 * slopes[0], -slopes[2], slopes[1]])
     root_angle = shapes.rotation(np.zeros(1))[0]
     root_angle[np.abs(root_angle) < 1e-12 * np.abs(tip_angle).max(initial=0.0)] = 0.0
@@ -326,7 +325,7 @@ def _damping(
         ratios = ratios + (loss.loss_factor or 0.0) / 2 * strains[direction] / total
     weighted = mass @ modes
     scaled = weighted * (2 * ratios * np.sqrt(np.abs(squares)))[..., None, :]
-    return np.asarray(result + scaled @ weighted.swapaxes(-1, -2))
+    return settled_pairs(result + scaled @ weighted.swapaxes(-1, -2))
 
 
 def _stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:

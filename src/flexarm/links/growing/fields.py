@@ -221,17 +221,14 @@ def _integrated(
     jumps too by its mean: momentum that sections take up as they pass such places.
     """
     places, weights = exposed_points(shapes)
-    basis, inner = Basis.of(functions(places), weights), shapes.edges[1:-1]
+    inner, pulses = shapes.edges[1:-1], []
     low, high = functions(np.nextafter(inner, 0.0)), functions(inner)
     for b in AXES:
         start = before.get(b, 0)
         count = (len(high[b]) - start) // 3
         pulse = ((1 - inner) * (high[b] - low[b]))[start + count : start + 2 * count]
-        last, size = start + 2 * count, np.abs(high[b]).max(initial=0.0)
-        pulse = np.where(np.abs(pulse) > 1e-10 * size, pulse, 0.0)
-        basis.mean[b][last:] += pulse.sum(axis=1)
-        for a in AXES:
-            added = (low[a] + high[a]) / 2 @ pulse.T
-            basis.gram[a, b][:, last:] += added
-            basis.gram[b, a][last:, :] += added.T
-    return basis
+        size = np.abs(high[b]).max(initial=0.0)
+        pulses += [0 * high[b][: start + 2 * count]]
+        pulses += [np.where(np.abs(pulse) > 1e-10 * size, pulse, 0.0)]
+    middle = np.concatenate([(low[a] + high[a]) / 2 for a in AXES])
+    return Basis.of(functions(places), weights, (middle, np.concatenate(pulses)))

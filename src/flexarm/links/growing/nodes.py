@@ -23,8 +23,9 @@ from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.collocation import Cardinals, Collocation, collocate, polar_nodes
 from flexarm.links.fields import AXES, Axis, Basis, Functions
 from flexarm.links.growing.shapes import SlidingShapes
-from flexarm.links.node_spaces import Fine, clean
+from flexarm.links.node_spaces import Fine
 from flexarm.links.span import Span
+from flexarm.spatial import settled
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class GrowingPolar:
         """Take sections, of a link that bends and twists."""
         inertia = weights * span.at("Jx", x)
         angles: tuple[tuple[Direction, int], ...] = (("y", 1), ("z", 1), ("twist", 0))
-        rows = np.stack([clean(parents.values(d, x, nu + k)) for k in (0, 1) for d, nu in angles])
+        rows = [settled(parents.values(d, x, nu + k)) for k in (0, 1) for d, nu in angles]
+        rows = settled(np.stack(rows))
         if not (np.any(inertia) and np.any(rows[2]) and np.any(rows[:2])):
             return None
         return cls(inertia, 1 - x, rows)
@@ -78,9 +80,9 @@ class GrowingNodes:
         return cls(
             replace(collocate(span, parents, more), more=asked),
             GrowingPolar.of(span, parents, *polar_nodes(found)),
-            np.einsum("apg,bph->abgh", reach, heavy),
-            np.einsum("apg,bph->abgh", past, heavy),
-            heavy.sum(axis=1),
+            settled(np.einsum("apg,bph->abgh", reach, heavy)),
+            settled(np.einsum("apg,bph->abgh", past, heavy)),
+            settled(heavy.sum(axis=1)),
             np.stack([fine.series(card) for card in cards]),
         )
 

@@ -110,11 +110,21 @@ def follow_length(
     built = [build((low + high) / 2 + (high - low) / 2 * t) for t in node]
     samples = [_fit_places(shapes, low, high, t) for shapes, t in zip(built, node, strict=True)]
     _align_signs([sample[1] for sample in samples])
-    parents, factors = {}, {}
+    parents, factors = dict[Direction, Array](), dict[Direction, Array]()
+    found, curves = dict[Direction, Array](), dict[Direction, Array]()
     for direction in DIRECTIONS:
         values = np.stack([sample[1][direction] for sample in samples])
-        split = _scaled(values, node, range_) or _mixed(values, node, range_)
-        parents[direction], factors[direction] = split
+        moved = np.flatnonzero(np.any(values, axis=(0, 1, 2)))
+        for other, its in found.items():
+            if len(moved) == len(its) and _same(values[..., moved], curves[other][..., its]):
+                parents[direction] = parents[other]
+                factors[direction] = np.zeros_like(factors[other])
+                factors[direction][..., moved] = factors[other][..., its]
+                break
+        else:
+            split = _scaled(values, node, range_) or _mixed(values, node, range_)
+            parents[direction], factors[direction] = split
+        found[direction], curves[direction] = moved, values
     return SlidingShapes(built[0].names, span, range_, samples[0][0], parents, factors)
 
 
@@ -130,6 +140,12 @@ def fixed_shapes(
         parents[direction] = np.ascontiguousarray(curves[:, :, moved].transpose(2, 0, 1))
         factors[direction] = np.eye(curves.shape[2])[None, moved]
     return SlidingShapes(shapes.names, span, range_, edges, parents, factors)
+
+
+def _same(curves: Array, others: Array) -> bool:
+    """Tell whether only rounding keeps curves of two directions apart."""
+    apart = np.abs(curves - others).max(initial=0.0)
+    return bool(apart <= _ROUNDING * np.abs(curves).max(initial=0.0))
 
 
 def _align_signs(samples: list[dict[Direction, Array]]) -> None:
@@ -187,7 +203,7 @@ def _mixed(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Arr
     nodes, panels, degree, m = values.shape
     flat = values.transpose(1, 2, 0, 3).reshape(panels * degree, nodes * m)
     left, size, right = np.linalg.svd(flat, full_matrices=False)
-    kept = int(np.sum(size > 1e-14 * size[0]))
+    kept = int(np.sum(size > _ROUNDING * size[0]))
     parents = left[:, :kept].T.reshape(kept, panels, degree)
     by_node = (size[:kept, None] * right[:kept]).reshape(kept, nodes, m).transpose(1, 0, 2)
     by_node = np.where(np.any(values != 0, axis=(0, 1, 2)), by_node, 0.0)
@@ -200,7 +216,7 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
     """Cut a Chebyshev series where it has converged."""
     size = np.abs(fit).max(initial=0.0)
     tail = [float(np.abs(term).max(initial=0.0)) for term in fit]
-    needed = 1 + max((r for r in range(len(tail)) if tail[r] > 1e-14 * size), default=0)
+    needed = 1 + max((r for r in range(len(tail)) if tail[r] > _ROUNDING * size), default=0)
     if needed > _NODES - 4:
         raise ShapeError(
             f"the shapes change too fast over exposed lengths {range_[0]:g} to {range_[1]:g} m: "

@@ -9,8 +9,8 @@ from numpy.polynomial import legendre
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.collocation import Collocation
-from flexarm.links.node_spaces import clean
 from flexarm.links.span import Span
+from flexarm.spatial import settled
 
 POINTS = (16, 32, 64)  # of a panel: more where the series has not ended
 ENDED, ENDED_REACH = 1e-14, 1e-12  # of the largest coefficient; of tangents that were fitted
@@ -92,7 +92,7 @@ def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED
     for count in POINTS:
         node, weight = legendre.leggauss(count)
         x = left + half * (1 + node)
-        at = clean(values(x.ravel())).reshape(len(left), count, -1)
+        at = settled(values(x.ravel())).reshape(len(left), count, -1)
         basis = legendre.legvander(node, count - 1) * weight[:, None]
         scale = (2 * np.arange(count) + 1) / 2
         fit = np.einsum("gk,k,pgm->pkm", basis, scale, at, optimize=True)

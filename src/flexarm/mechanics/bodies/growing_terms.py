@@ -11,9 +11,10 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import DIRECTIONS, Array, Direction
-from flexarm.links.fields import AXES, Basis, Moving, evaluate, product_integrals
+from flexarm.links.fields import AXES, Basis, Moving, evaluate
 from flexarm.links.growing.fields import Factors, SlidingMotion, exposed_points
 from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.integrals import settled_pairs
 from flexarm.mechanics.bodies.exact.growing import grown_terms
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
@@ -28,6 +29,7 @@ from flexarm.spatial import Expr, constant
 STIFFNESS: dict[Direction, tuple[str, int, float]] = {
     "y": ("EIz", 2, -1.0), "z": ("EIy", 2, -1.0), "twist": ("GJ", 1, -1.0), "x": ("EA", 1, 1.0)
 }  # fmt: skip
+FITTED = 100.0  # by how much second derivatives of fitted curves magnify what rounding leaves
 
 
 def sliding_terms(part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
@@ -91,14 +93,16 @@ def _stiffness(part: LinkModel, length: Expr) -> Expr:
     shapes = part.sliding
     assert shapes is not None
     xi, weight = exposed_points(shapes)
-    blocks = []
+    form, places = np.zeros((0, 0)), list[tuple[slice, float]]()
     for direction, (name, order, power) in STIFFNESS.items():
-        rows = shapes.values(direction, xi, order)
-        known = shapes.span.has(name)
-        value = float(shapes.span.table[name][0]) if known else 0.0
-        form = constant(value * product_integrals(rows, rows, weight))
-        blocks.append(form * length if power > 0 else form / length)
-    return ca.diagcat(*blocks)
+        rows, known = shapes.values(direction, xi, order), shapes.span.has(name)
+        value, start = float(shapes.span.table[name][0]) if known else 0.0, len(form)
+        form = np.pad(form, (0, len(rows)))
+        form[start:, start:] = value * ((weight * rows) @ rows.T)
+        places.append((slice(start, len(form)), power))
+    form = settled_pairs(form, FITTED * form)
+    blocks = [(constant(form[block, block]), power) for block, power in places]
+    return ca.diagcat(*[k * length if power > 0 else k / length for k, power in blocks])
 
 
 def _powers(part: LinkModel) -> Array:

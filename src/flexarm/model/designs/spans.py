@@ -14,11 +14,12 @@ from flexarm.engine.varied import Array, by_design, plain, stacked, varied, vari
 from flexarm.links.base import Shapes
 from flexarm.links.collocation import STIFFNESSES, Collocation, Polar, collocate
 from flexarm.links.integrals import Integrals, Points, cleaned, integrate_with, sums
-from flexarm.links.node_spaces import clean, fine_points
+from flexarm.links.node_spaces import fine_points
 from flexarm.links.rotary import constant_rotary
 from flexarm.links.span import Span
 from flexarm.model.designs.draw import DesignShapes
 from flexarm.model.parts import Flexible
+from flexarm.spatial import settled
 
 ENOUGH = 2  # points beyond the degree of curves, for quadrature of their products
 
@@ -84,8 +85,8 @@ def design_part(
         shapes=like,
         integrals=_stacked(integrals),
         points=_stacked(points),
-        tip_shape=stacked(clean(shapes.displacement(end)[:, 0], 1)),
-        tip_angle=stacked(clean(angle, 1)),
+        tip_shape=stacked(settled(shapes.displacement(end)[:, 0], designs=1)),
+        tip_angle=stacked(settled(angle, designs=1)),
         tip_quadratic=np.zeros((3, m, m)),
         tip_angle_quadratic=np.zeros((3, m, m)),
         root_angle=stacked(np.where(np.abs(root) < 1e-12 * size, 0.0, root)),
