@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.arm import Arm, Link
-from flexarm.arm.shapes import Counted, Normalise, ShapeChoice
+from flexarm.arm.shapes import ClampedMass, Counted, Normalise, ShapeChoice
 from flexarm.engine.varied import Array, agreed, by_design
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.basis import MOTIONS, SMALL_TIP, family, join, normalisation
-from flexarm.links.curves import combine
+from flexarm.links.curves import Combination, combine
 from flexarm.links.families.static import SPANNED
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import SmallMotions, bare_arm, many_curves
@@ -129,7 +129,7 @@ class LinkCurves:
 
         Their strains share no energy.
         """
-        many, stiffness = self.shapes.first, self.shapes.stiffness
+        many, stiffness, of_modes = self.shapes.first, self.shapes.stiffness, columns
         if isinstance(choice, Counted) and choice.static:
             if choice.normalise != "tip":
                 raise NotTogether  # which static shapes are scaled by in any case
@@ -147,6 +147,8 @@ class LinkCurves:
             at += len(own)
             curves = [many.shapes[i].curves[direction] for i in rows]
             made = [combine(curves, column) for column in mixed[0].T]
+            if weights is not of_modes[direction] or isinstance(choice, ClampedMass):
+                made = [Combination((each,), (1.0,)) for each in made]  # no series, as alone
             parts.append(family(direction, made, energy[0], self.span.edges))
         whole = self.shapes.columns @ whole
         return DesignShapes(join(parts, self.span), many, self.shapes.ratios, whole, stiff)

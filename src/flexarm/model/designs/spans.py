@@ -83,7 +83,7 @@ def part_over_first(first: Span, shapes: DesignShapes, more: int | None) -> Flex
     linear theory.
     """
     like, m = cast(Shapes, shapes), len(shapes.shapes)
-    integrals, points = integrate_with(first, like, enough_points(shapes.first))
+    integrals, points = integrate_with(first, like, enough_points(shapes.curves))
     end, none = np.array([first.length]), np.zeros((3, m, m))
     angle, root = (shapes.rotation(x)[:, 0] for x in (end, np.zeros(1)))
     size = np.abs(angle).max(axis=(1, 2), initial=0.0, keepdims=True)
