@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.varied import Array, by_design, stacked, varied, varies
+from flexarm.engine.varied import Array, by_design, stacked, varied, varied_columns, varies
 from flexarm.links.base import Shapes
 from flexarm.links.basis import MOTIONS, Motion
 from flexarm.links.collocation import STIFFNESSES, Collocation, Polar, collocate
@@ -250,7 +250,7 @@ def _times(value: Array, axes: int, factor: Array) -> NDArray[Any]:
         return stacked(value * factor)
     if np.all(factor == 1.0):
         return value
-    found, wide = value.astype(object), np.broadcast_to(factor, (len(factor), *value.shape))
-    for place in zip(*np.nonzero(value), strict=True):
-        found[place] = varied(value[place] * wide[(slice(None), *place)])
+    found, places = value.astype(object), np.nonzero(value)
+    wide = np.broadcast_to(factor, (len(factor), *value.shape))
+    found[places] = varied_columns(value[places] * wide[(slice(None), *places)])
     return found
