@@ -162,7 +162,9 @@ def varied_columns(rows: Array) -> list["Varied | float"]:
     """Take numbers by design, one per column, (N, K); those that all have are plain."""
     columns = np.ascontiguousarray(rows.T)
     plain = np.all(columns == columns[:, :1], axis=1).tolist()
-    return [float(each[0]) if same else Varied(each) for each, same in zip(columns, plain, strict=True)]
+    return [
+        float(each[0]) if same else Varied(each) for each, same in zip(columns, plain, strict=True)
+    ]
 
 
 def by_design(value: Any, count: int) -> Array:

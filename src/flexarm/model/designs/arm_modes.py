@@ -114,7 +114,7 @@ class LinkCurves:
         return np.asarray(unit @ turn[..., ::-1])
 
     def _with_static(self, direction: Direction, modes: Array) -> Array:
-        """Add what forces at the tip do, constant and linear strains, less what modes have of it."""
+        """Add what forces at the tip do, constant and linear strains, less the modes' part."""
         _, stiffness = self._of(direction)
         unit = modes / np.sqrt(np.sum(modes * (stiffness @ modes), axis=1))[:, None]
         pulled = stiffness[..., : MOTIONS[direction].order]
@@ -159,9 +159,7 @@ class LinkCurves:
         rows = [i for i, shape in enumerate(many) if direction in shape.curves]
         return rows, self.shapes.stiffness.take(rows, -2).take(rows, -1)
 
-    def _scale(
-        self, direction: Direction, rows: list[int], mixed: Array, how: Normalise
-    ) -> Array:
+    def _scale(self, direction: Direction, rows: list[int], mixed: Array, how: Normalise) -> Array:
         """Give what scales shapes of a direction, (N, m)."""
         tip = self._values(direction, rows, mixed, np.array([self.span.length]))[:, 0]
         places = np.linspace(0.0, self.span.length, 101)

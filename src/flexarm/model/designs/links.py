@@ -157,12 +157,10 @@ def _powers(span: Span, names: Sequence[str], made: Callable[[Span], Shapes]) ->
         grown = np.linalg.norm(there, axis=1) / np.linalg.norm(here, axis=1)
         power = np.round(2 * np.log(grown) / np.log(ELSEWHERE)) / 2
         stretched = Growth.of(sizes, shapes, ELSEWHERE ** power[None]).shapes(shapes)
-        pairs = (
-            (there, here * ELSEWHERE ** power[:, None]),
-            (others.stiffness, stretched.stiffness[0]),
-        )
-        if not all(np.all(np.abs(a - b) <= EXACT * np.abs(a).max(axis=1)[:, None]) for a, b in pairs):
-            return None
+        followed = (here * ELSEWHERE ** power[:, None], stretched.stiffness[0])
+        for one, other in zip((there, others.stiffness), followed, strict=True):
+            if np.any(np.abs(one - other) > EXACT * np.abs(one).max(axis=1)[:, None]):
+                return None
         shapes = others
         found.append(power)
     return np.stack(found, axis=1)

@@ -70,7 +70,9 @@ class Bodies:
             hub = None if agreed(np.isinf(root)) else root / turned
             inertia = by_design(ends.tip_inertia[motion.axis], count) / turned
         if motion.order == 1:
-            return cls(np.sqrt(mass if motion.axis is None else inertia)[:, None, None], hub, slopes)
+            return cls(
+                np.sqrt(mass if motion.axis is None else inertia)[:, None, None], hub, slopes
+            )
         offset = by_design(ends.tip_offset, count) / length
         centre = inertia - mass * offset**2
         if np.any(centre < -1e-9 * mass * offset**2):
