@@ -85,11 +85,6 @@ class LinkCurves:
         growth = Growth.of(sizes, many, sizes.length[:, None] ** orders)
         return cls(span, growth, growth.shapes(many))
 
-    @property
-    def sizes(self) -> Sizes:
-        """Give the spans over that of the first design."""
-        return self.growth.sizes
-
     def part(self, link: Link) -> Flexible:
         """Build the elastic part of a link on these curves."""
         here = undamped_part(link, LINEAR, self.span, self.shapes.first, 0)
@@ -175,7 +170,7 @@ class LinkCurves:
         self, direction: Direction, rows: list[int], columns: Array, x: Array, nu: int = 0
     ) -> Array:
         """Evaluate combinations of curves at places of the first design, (N, len(x), m)."""
-        rise = self.sizes.length ** (MOTIONS[direction].order - nu)
+        rise = self.growth.sizes.length ** (MOTIONS[direction].order - nu)
         curves = self.shapes.first.values(direction, x, nu)[:, rows]
         return np.asarray((curves @ columns) * rise[:, None, None])
 
@@ -185,7 +180,9 @@ class LinkCurves:
         x, weight = self.span.quadrature(enough_points(self.shapes.first))
         for nu, name in enumerate((motion.inertia, motion.rotary)):
             if name is not None and self.span.has(name):
-                density = self.span.table[name][0] * self.sizes.of(name) * self.sizes.length
+                density = (
+                    self.span.table[name][0] * self.growth.sizes.of(name) * self.growth.sizes.length
+                )
                 values = self._values(direction, rows, columns, x, nu)
                 values = values * np.sqrt(density[:, None, None] * weight[:, None])
                 total = total + values.swapaxes(-1, -2) @ values

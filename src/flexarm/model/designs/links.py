@@ -8,6 +8,7 @@ curves and stiffness follow them.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from flexarm.model.assemble import ShapesOf
 from flexarm.model.designs.arm_modes import arm_mode_designs
 from flexarm.model.designs.draw import DesignShapes, Drawer
 from flexarm.model.designs.loaded import loaded_designs
-from flexarm.model.designs.spans import Growth, NotTogether, Sizes, part_over_first
+from flexarm.model.designs.spans import Growth, NotTogether, Sizes, enough_points
 from flexarm.model.flexible import (
     Theory,
     check_amplitudes,
@@ -52,10 +53,10 @@ class LinkDesigns:
         assert link.section is not None
         span = Span.of(link.section, link.span)
         sheared = span.has("GAy") or span.has("GAz")
-        if sheared or link.quadratic_shapes:
+        if sheared or link.quadratic_shapes or theory.stiffening > theory.bends(link):
             raise NotTogether
         if index in self._own:
-            part = self._on_arm_modes(arm, index, theory, span)
+            part = self._on(arm, index, theory, span, self._sizes[index], self._shapes[index])
         else:
             part = self._alone(arm, index, theory, span)
         part.__dict__["damping"] = self._damping(arm, index, part)  # of no other one
@@ -80,21 +81,15 @@ class LinkDesigns:
             found[index] = Sizes.between(span, Drawer(span, count)(0), count)
         return found
 
-    def _on_arm_modes(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
-        """Build a part on shapes that are found with those of all other links."""
-        return self._on(arm, index, theory, span, self._sizes[index], self._shapes[index])
-
     def _on(
         self, arm: Arm, index: int, theory: Theory, span: Span, sizes: Sizes, shapes: DesignShapes
     ) -> Flexible:
         """Build a part on shapes that differ by design."""
-        more = None
+        link, first = arm.links[index], Drawer(span, self.designs.count)(0)
         check_amplitudes(arm, index, shapes.names)
-        if theory.bends(arm.links[index]):
-            more = theory.nodes or chosen_nodes(arm, index, span, shapes.first)
-        elif theory.stiffening:
-            raise NotTogether
-        here = part_over_first(Drawer(span, self.designs.count)(0), shapes, more)
+        more = chosen_nodes(arm, index, span, shapes.first) if theory.bends(link) else 0
+        points = enough_points(shapes.curves)
+        here = undamped_part(link, theory, first, cast(Shapes, shapes), more, points)
         return Growth.of(sizes, shapes.first).part(here, span, shapes)
 
     def _alone(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
@@ -114,7 +109,7 @@ class LinkDesigns:
         if shapes.damping is not None:
             raise NotTogether
         check_amplitudes(arm, index, shapes.names)
-        more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
+        more = chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
         here = undamped_part(link, theory, first, shapes, more)
         if not Drawer(span, count).differ:
             return here

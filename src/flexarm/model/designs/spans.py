@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from flexarm.engine.varied import Array, by_design, stacked, varied, varied_columns, varies
 from flexarm.links.base import Shapes
 from flexarm.links.basis import MOTIONS, Motion
-from flexarm.links.collocation import STIFFNESSES, Collocation, Polar, collocate
+from flexarm.links.collocation import STIFFNESSES, Collocation, Polar
 from flexarm.links.curves import Piecewise
-from flexarm.links.integrals import Integrals, Points, cleaned, integrate_with
-from flexarm.links.node_spaces import clean
+from flexarm.links.integrals import Integrals, Points
 from flexarm.links.rotary import Rotary
 from flexarm.links.span import Span
 from flexarm.model.designs.draw import DesignShapes
@@ -76,32 +75,6 @@ def enough_points(shapes: Shapes) -> int:
     return max(curve.degree for curve in curves if isinstance(curve, Piecewise)) + ENOUGH
 
 
-def part_over_first(first: Span, shapes: DesignShapes, more: int | None) -> Flexible:
-    """Build the elastic part of a link without damping, over the span of the first design.
-
-    Its arrays are (N, ...) where shapes enter; ``more`` nodes beyond the number of shapes, None by
-    linear theory.
-    """
-    like, m = cast(Shapes, shapes), len(shapes.shapes)
-    integrals, points = integrate_with(first, like, enough_points(shapes.curves))
-    end, none = np.array([first.length]), np.zeros((3, m, m))
-    angle, root = (shapes.rotation(x)[:, 0] for x in (end, np.zeros(1)))
-    size = np.abs(angle).max(axis=(1, 2), initial=0.0, keepdims=True)
-    return Flexible(
-        span=first,
-        shapes=like,
-        integrals=cleaned(integrals),
-        points=points,
-        tip_shape=clean(shapes.displacement(end)[:, 0], 1),
-        tip_angle=clean(angle, 1),
-        tip_quadratic=none,
-        tip_angle_quadratic=none,
-        root_angle=np.where(np.abs(root) < 1e-12 * size, 0.0, root),
-        damping=np.zeros((m, m)),
-        nodes=None if more is None else collocate(first, like, more),
-    )
-
-
 @dataclass(frozen=True)
 class Growth:
     """How what stands over the span of the first design changes with the spans of others."""
@@ -137,7 +110,7 @@ class Growth:
 
     def part(self, part: Flexible, span: Span, shapes: DesignShapes) -> Flexible:
         """Take an elastic part to those of all designs, over their span and on their shapes."""
-        if part.points.draws or part.shapes.mass is not None:
+        if part.shapes.mass is not None:
             raise NotTogether
         g, a = self.shape, self.angle
         made = replace(
