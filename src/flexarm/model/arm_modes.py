@@ -213,7 +213,8 @@ class SmallMotions:
             first = np.eye(len(rows))[:, :1] * np.sqrt(3 * np.where(total == 0, 1.0, total))
             strained = np.concatenate([strained, first], axis=-1)
         if strained.shape[-1] > len(rows):  # of the same left vectors, and fewer
-            strained = np.linalg.qr(strained.swapaxes(-1, -2), mode="r").swapaxes(-1, -2)
+            right = np.asarray(np.linalg.qr(strained.swapaxes(-1, -2), mode="r"))
+            strained = right.swapaxes(-1, -2)
         kept, _, _ = np.linalg.svd(strained, full_matrices=False)
         return np.linalg.solve(lower.swapaxes(-1, -2), kept[..., :count])
 

@@ -99,8 +99,8 @@ class LinkDesigns:
         first = Drawer(span, count)(0)
         if ends is not None and Drawer((ends, span), count).differ:
             sizes = Sizes.between(span, first, count)
-            shapes = loaded_designs(link.shapes, first, sizes, ends, number)
-            return self._on(arm, index, theory, span, sizes, shapes)
+            found = loaded_designs(link.shapes, first, sizes, ends, number)
+            return self._on(arm, index, theory, span, sizes, found)
 
         def made(span: Span) -> Shapes:
             return shapes_between(self.designs.first, index, span, ends, number)

@@ -152,7 +152,7 @@ class Growth:
         dust = DUST * size.shape[1] ** 2 * size[:, :, None] * size[:, None]
         return replace(
             found,
-            mass=varied(found.mass * mass),
+            mass=cast(float, varied(found.mass * mass)),
             first=_times(found.first, 1, mass * length),
             second=_times(found.second, 2, mass * length**2),
             shape=_times(found.shape, 2, mass[:, None] * g),
@@ -224,6 +224,6 @@ def _times(value: Array, axes: int, factor: Array) -> NDArray[Any]:
     if np.all(factor == 1.0):
         return value
     found, places = value.astype(object), np.nonzero(value)
-    wide = np.broadcast_to(factor, (len(factor), *value.shape))
-    found[places] = varied_columns(value[places] * wide[(slice(None), *places)])
+    wide = np.moveaxis(np.broadcast_to(factor, (len(factor), *value.shape)), 0, -1)
+    found[places] = varied_columns(wide[places].T * value[places])
     return found
