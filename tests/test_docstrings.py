@@ -23,7 +23,7 @@ def callables() -> Iterator[tuple[str, object, bool]]:
         if inspect.isfunction(found):
             yield name, found, True
         elif inspect.isclass(found):
-            for own, value in vars(found).items():
+            for own, value in dict(vars(found)).items():
                 method = getattr(value, "__func__", value)
                 if inspect.isfunction(method) and not own.startswith("_"):
                     yield f"{name}.{own}", method, False

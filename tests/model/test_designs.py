@@ -57,6 +57,17 @@ links:
     section: {mass_per_length: 0.3, EIy: 10, EIz: 10, GJ: 3, Jx: 1e-4}
 payload: {mass: 0.5, com: [0.1, 0.05, 0.02]}
 """
+LOADED = """
+flexarm: 1
+name: between bodies
+gravity: [0, -9.81, 0]
+links:
+  - joint: {kind: revolute, hub: {outboard: {mass: 1, inertia: [0, 0, 0.02]}}}
+    length: 1.0
+    section: {mass_per_length: 0.5, EIz: 30, GJ: 3, Jx: 1e-4, Jz: 2e-4}
+    shapes: SHAPES
+payload: {mass: 0.5, com: [0.1, 0, 0], inertia: [1e-3, 2e-3, 3e-3]}
+"""
 # Of every sample that has them, in the campaign.
 TRIED = (
     "links.1.length", "links.2.length", "links.1.section.mass_per_length", "links.1.section.EIz",
@@ -125,6 +136,23 @@ def test_designs_of_default_shapes_have_those_of_arms_built_alone() -> None:
     keys = ("links.1.length", "links.1.section.shape.diameter", "links.2.section.material.E",
             "payload.mass", "links.1.joint.start.position")  # fmt: skip
     assert check(loads(MATERIAL), keys) == COUNT
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        "{kind: loaded, bending_y: 2, torsion: 1}",
+        "{kind: loaded, root: held, bending_y: 2, torsion: 1, normalise: mass}",
+        "{kind: clamped-mass, bending_y: 2, torsion: 1}",
+        "{kind: clamped-mass, bending_y: 1, torsion: 1, static: true}",
+        "{kind: arm-modes, bending_y: 2, torsion: 1, static: true}",
+    ],
+)
+def test_designs_of_shapes_that_follow_loads_are_those_built_alone(shapes: str) -> None:
+    """Whatever hangs on the link's ends, and its own length and section."""
+    keys = ("links.1.length", "links.1.section.Jz", "links.1.section.EIz", "payload.mass",
+            "links.1.joint.hub.outboard.mass")  # fmt: skip
+    assert check(loads(LOADED.replace("SHAPES", shapes)), keys) == COUNT
 
 
 @pytest.mark.parametrize("key", ["links.1.section.EIy", "links.1.section.EIz"])

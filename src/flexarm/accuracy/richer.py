@@ -12,7 +12,7 @@ from flexarm.links.base import DIRECTIONS, Array, Curve, Shape, Shapes
 from flexarm.links.basis import MOTIONS, Motion, own_stiffness
 from flexarm.links.curves import Piecewise, combine
 from flexarm.links.families.arm_modes import moment_curves
-from flexarm.links.integrals import integrate_with
+from flexarm.links.integrals import integrate
 from flexarm.links.rails.rail import Rail
 from flexarm.model import LinkModel, Model
 from flexarm.model.flexible import link_damping
@@ -217,9 +217,11 @@ def _grown(part: LinkModel, elastic: Flexible, added: list[Shape]) -> Flexible:
     )
     shapes.stiffness[:] = own_stiffness(shapes, span)
     shapes.stiffness[:m, :m] = old.stiffness
-    integrals, points = integrate_with(span, shapes, 12 + 2 * total)
+    integrals, points = integrate(span, shapes, stiffening=False, order=12 + 2 * total)
     # Added shapes stay at rest: what is linear in their amplitudes need not be traced.
-    integrals.shape_shape[m:] = 0.0
+    products = integrals.shape_shape.copy()
+    products[m:] = 0.0
+    integrals = replace(integrals, shape_shape=products)
     tip, none = np.array([span.length]), np.zeros((3, total, total))
     stiffness, mass = (np.diag(each)[m:] for each in (integrals.stiffness, integrals.modal_mass))
     damping = np.zeros((total, total))

@@ -66,7 +66,11 @@ class Part(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, revalidate_instances="always"
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        revalidate_instances="always",
+        defer_build=True,
     )
 
     def __reduce__(self) -> tuple[Any, ...]:

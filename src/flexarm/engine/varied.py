@@ -154,9 +154,17 @@ def stacked(rows: Array) -> NDArray[Any]:
     if np.all(rows == first):
         return np.array(first)
     found = np.empty(first.shape, dtype=object)
-    columns = np.ascontiguousarray(rows.reshape(len(rows), -1).T)
-    found.ravel()[:] = [varied(each) for each in columns]
+    found.ravel()[:] = varied_columns(rows.reshape(len(rows), -1))
     return found
+
+
+def varied_columns(rows: Array) -> list["Varied | float"]:
+    """Take numbers by design, one per column, (N, K); those that all have are plain."""
+    columns = np.ascontiguousarray(rows.T)
+    plain = np.all(columns == columns[:, :1], axis=1).tolist()
+    return [
+        float(each[0]) if same else Varied(each) for each, same in zip(columns, plain, strict=True)
+    ]
 
 
 def by_design(value: Any, count: int) -> Array:

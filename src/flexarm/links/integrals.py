@@ -196,9 +196,14 @@ def quadratic_displacement(
 
 
 def integrate(
-    span: Span, shapes: Shapes, *, stiffening: bool, extra: Sequence[QuadraticShape] = ()
+    span: Span,
+    shapes: Shapes,
+    *,
+    stiffening: bool,
+    extra: Sequence[QuadraticShape] = (),
+    order: int | None = None,
 ) -> tuple[Integrals, Points]:
-    """Integrate the shapes of a span, with as many quadrature points as that takes.
+    """Integrate the shapes of a span, with so many points between edges, or as many as it takes.
 
     Returns
     -------
@@ -210,19 +215,13 @@ def integrate(
     for shape in extra:
         edges = np.union1d(edges, np.clip(shape.stations, 0.0, span.length))
     edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
-    coarse = _at_order(span, shapes, edges, _ORDERS[0], stiffening, extra)
-    for order in _ORDERS[1:]:
-        fine = _at_order(span, shapes, edges, order, stiffening, extra)
+    coarse = _at_order(span, shapes, edges, order or _ORDERS[0], stiffening, extra)
+    for finer in _ORDERS[1:] if order is None else ():
+        fine = _at_order(span, shapes, edges, finer, stiffening, extra)
         if _agree(coarse, fine):
             return cleaned(coarse[0]), coarse[1]
         coarse = fine
     return cleaned(coarse[0]), coarse[1]
-
-
-def integrate_with(span: Span, shapes: Shapes, order: int) -> tuple[Integrals, Points]:
-    """Integrate the shapes of a span by linear theory with so many points between edges."""
-    edges = np.union1d(span.edges, shapes.edges)
-    return _at_order(span, shapes, edges, order, False, ())
 
 
 def _at_order(

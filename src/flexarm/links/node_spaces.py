@@ -23,6 +23,7 @@ FINE_OF_MANY = 20  # of each of several
 # Slopes of shapes fall off so: the higher one is, the less its products matter.
 FALL = 1.5
 RANK = 1e-9
+PLAIN = 1e-4  # of the largest square, above which principal parts are those of squares
 UNSOLVABLE = 1e4  # condition of a space at nodes that are not those of all its functions
 DUST = 1e-6  # weight of polynomials, which fill a space where products do not
 TRIPLE, STRETCHED = 0.2, 0.1  # weights of products of three slopes, and of a slope and a stretch
@@ -235,10 +236,13 @@ def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:
     start, rest = root * held, root * further
     for _ in range(2):
         rest = rest - start @ (start.swapaxes(-1, -2) @ rest)
-    if rest.shape[-1] > rest.shape[-2]:  # of the same principal parts, and fewer
-        rest = np.asarray(np.linalg.qr(rest.swapaxes(-1, -2), mode="r")).swapaxes(-1, -2)
-    found = np.linalg.svd(rest, full_matrices=False)[0]
-    return np.concatenate([held, found[..., : max(count - held.shape[-1], 0)] / root], axis=-1)
+    room = min(max(count - held.shape[-1], 0), *rest.shape[-2:])
+    if not room:
+        return held
+    squares, found = np.linalg.eigh(rest @ rest.swapaxes(-1, -2))
+    if np.any(squares[..., -room] < PLAIN * squares[..., -1]):  # squares have lost their digits
+        found = np.linalg.svd(rest, full_matrices=False)[0][..., ::-1]
+    return np.concatenate([held, found[..., : -room - 1 : -1] / root], axis=-1)
 
 
 def _falling(slopes: Array) -> Array:

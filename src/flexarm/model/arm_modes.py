@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexarm.arm import Arm, Section
 from flexarm.arm.shapes import ArmModes, Counted
@@ -171,10 +172,11 @@ class SmallMotions:
         mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
         still = set(model.prescribed)
         driven = {a.index if a.motor is None else a.motor for a in model.axes if a.driven}
-        own = _weighed_modes(mass, stiffness, still)
+        linked = _linked(mass) | _linked(stiffness)
+        own = _weighed_modes(mass, stiffness, linked, still)
         held = own[..., :0]
         if driven - still:
-            held = _weighed_modes(mass, stiffness, still | driven)
+            held = _weighed_modes(mass, stiffness, linked, still | driven)
         return cls(model, stiffness, own, held)
 
     def columns(self, index: int, many: Shapes, number: Counts) -> dict[Direction, Array]:
@@ -210,11 +212,16 @@ class SmallMotions:
             strained[..., 0, :] = 0.0
             first = np.eye(len(rows))[:, :1] * np.sqrt(3 * np.where(total == 0, 1.0, total))
             strained = np.concatenate([strained, first], axis=-1)
+        if strained.shape[-1] > len(rows):  # of the same left vectors, and fewer
+            right = np.asarray(np.linalg.qr(strained.swapaxes(-1, -2), mode="r"))
+            strained = right.swapaxes(-1, -2)
         kept, _, _ = np.linalg.svd(strained, full_matrices=False)
         return np.linalg.solve(lower.swapaxes(-1, -2), kept[..., :count])
 
 
-def _weighed_modes(mass: Array, stiffness: Array, still: set[int]) -> Array:
+def _weighed_modes(
+    mass: Array, stiffness: Array, linked: NDArray[np.bool_], still: set[int]
+) -> Array:
     """Find modes of unit strain energy, with some coordinates still, times their weights.
 
     Raises
@@ -222,46 +229,69 @@ def _weighed_modes(mass: Array, stiffness: Array, still: set[int]) -> Array:
     Differ
         If some designs have more motions without strain than others.
     """
-    free = [i for i in range(mass.shape[-1]) if i not in still]
-    mass, part = (each.take(free, -2).take(free, -1) for each in (mass, stiffness))
-    size = np.sqrt(np.diagonal(part, axis1=-2, axis2=-1))[..., None]
-    size = np.where(size == 0, 1.0, size)
-    values, vectors = _eigen(part / (size * size.swapaxes(-1, -2)))
-    loose = (values <= SINGULAR).reshape(-1, len(free))
-    agreed(np.all(loose == loose[0], axis=1))
-    rigid, strained = ((vectors / size).compress(which, -1) for which in (loose[0], ~loose[0]))
-    strained = strained / np.sqrt(values[..., None, ~loose[0]])
-    # What moves without strain moves so that it has no momentum.
-    pull = rigid.swapaxes(-1, -2) @ mass @ strained
-    weight = np.linalg.pinv(rigid.swapaxes(-1, -2) @ mass @ rigid, hermitian=True)
-    moving = strained.swapaxes(-1, -2) @ mass @ strained - pull.swapaxes(-1, -2) @ weight @ pull
-    squares, turn = _eigen((moving + moving.swapaxes(-1, -2)) / 2)
-    periods = np.sqrt(np.maximum(squares, 0.0))  # 1/w
-    found = np.zeros((*stiffness.shape[:-1], periods.shape[-1]))
+    groups = []
+    for own in _blocks(linked, [i for i in range(len(linked)) if i not in still]):
+        of = (each[..., np.array(own)[:, None], own] for each in (mass, stiffness))
+        groups.append((own, *_modes(*of)))
+    found = np.zeros((*stiffness.shape[:-1], sum(each.shape[-1] for _, _, each in groups)))
     if not found.size:
         return found
+    periods = np.concatenate([each for _, _, each in groups], axis=-1)
     slow = np.sort(periods, axis=-1)[..., ::-1]
     second = slow[..., min(1, slow.shape[-1] - 1), None]
     second = np.where(second == 0, slow[..., :1], second)
     cubes = periods**3
     weights = np.where(second == 0, 1.0, cubes / np.where(second == 0, 1.0, cubes + second**3 / 2))
-    found[..., free, :] = (strained @ turn) * weights[..., None, :]
+    at = 0
+    for own, modes, mine in groups:
+        columns = np.arange(at, at + mine.shape[-1])
+        found[..., np.array(own)[:, None], columns] = modes * weights[..., None, columns]
+        at += len(columns)
     return found
+
+
+def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
+    """Find modes of unit strain energy, a column each, and their periods over 2 pi."""
+    size = np.sqrt(np.diagonal(stiffness, axis1=-2, axis2=-1))[..., None]
+    size = np.where(size == 0, 1.0, size)
+    values, vectors = _eigen(stiffness / (size * size.swapaxes(-1, -2)))
+    loose = (values <= SINGULAR).reshape(-1, values.shape[-1])
+    agreed(np.all(loose == loose[0], axis=1))
+    rigid, strained = ((vectors / size).compress(which, -1) for which in (loose[0], ~loose[0]))
+    strained = strained / np.sqrt(values[..., None, ~loose[0]])
+    moved = mass @ strained
+    moving = strained.swapaxes(-1, -2) @ moved
+    if rigid.shape[-1]:  # what moves without strain moves so that it has no momentum
+        pull = rigid.swapaxes(-1, -2) @ moved
+        weight = np.linalg.pinv(rigid.swapaxes(-1, -2) @ mass @ rigid, hermitian=True)
+        moving = moving - pull.swapaxes(-1, -2) @ weight @ pull
+    squares, turn = _eigen((moving + moving.swapaxes(-1, -2)) / 2)
+    return strained @ turn, np.sqrt(np.maximum(squares, 0.0))
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array]:
     """Find eigenvalues and vectors of a symmetric matrix, each block that it falls into apart."""
-    size = np.sqrt(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)))
-    linked = np.abs(matrix) > DUST * size[..., None, :] * size[..., :, None]
-    linked = np.any(linked.reshape(-1, *matrix.shape[-2:]), axis=0)
     values, vectors = np.zeros(matrix.shape[:-1]), np.zeros_like(matrix)
-    left = set(range(len(linked)))
-    while left:
-        block = {min(left)}
-        while grown := {int(j) for i in block for j in np.flatnonzero(linked[i])} - block:
-            block |= grown
-        left -= block
-        own = sorted(block)
+    for own in _blocks(_linked(matrix), list(range(matrix.shape[-1]))):
         values[..., own], part = np.linalg.eigh(matrix.take(own, -2).take(own, -1))
         vectors[..., np.array(own)[:, None], own] = part
     return values, vectors
+
+
+def _linked(matrix: Array) -> NDArray[np.bool_]:
+    """Tell which coordinates a symmetric matrix couples in any design."""
+    size = np.sqrt(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)))
+    linked = np.abs(matrix) > DUST * size[..., None, :] * size[..., :, None]
+    return np.asarray(np.any(linked.reshape(-1, *matrix.shape[-2:]), axis=0))
+
+
+def _blocks(linked: NDArray[np.bool_], among: list[int]) -> list[list[int]]:
+    """Part some coordinates into blocks that are not coupled."""
+    left, found = set(among), []
+    while left:
+        block = {min(left)}
+        while grown := {int(j) for i in block for j in np.flatnonzero(linked[i])} & left - block:
+            block |= grown
+        left -= block
+        found.append(sorted(block))
+    return found

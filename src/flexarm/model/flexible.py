@@ -101,6 +101,11 @@ def remembered(key: Hashable, make: Callable[[], T]) -> T:
     return cast(T, found)
 
 
+def _made(key: Hashable, make: Callable[[], T]) -> T:
+    """Make something, in the way of `remembered`."""
+    return make()
+
+
 def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
     """Refuse what a link says about amplitudes that it does not have."""
     link = arm.links[index]
@@ -160,15 +165,22 @@ def flexible_part(
     return replace(part, damping=link_damping(arm, index, part))
 
 
-def undamped_part(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int) -> Flexible:
-    """Build the elastic part of a link on shapes over a span, with so many nodes beyond them."""
+def undamped_part(
+    link: Link, theory: Theory, span: Span, shapes: Shapes, more: int, order: int | None = None
+) -> Flexible:
+    """Build the elastic part of a link on shapes over a span, with so many nodes beyond them.
+
+    Of shapes of N designs over one span, arrays are (N, ...); those are integrated with so many
+    points between edges, and not remembered.
+    """
     extra = link.quadratic_shapes
     exact = theory.bends(link)
-    drawn = theory.stiffening and not exact  # by the series
+    drawn, designs = theory.stiffening and not exact, shapes.stiffness.ndim - 2  # by the series
+    keep = remembered if order is None else _made
     # Shapes that were remembered are the same object, which a key keeps.
-    integrals, points = remembered(
+    integrals, points = keep(
         ("integrals", _Same(shapes), span.contents, drawn, str(extra)),
-        lambda: integrate(span, shapes, stiffening=drawn, extra=extra),
+        lambda: integrate(span, shapes, stiffening=drawn, extra=extra, order=order),
     )
     tip = np.array([span.length])
     edges = np.union1d(span.edges, shapes.edges)
@@ -176,18 +188,22 @@ def undamped_part(link: Link, theory: Theory, span: Span, shapes: Shapes, more: 
     slopes = quadratic_displacement(
         shapes, tip, edges, stiffening=False, extra=extra, derivative=1
     )[0]
-    tip_shape, tip_angle = (settled(f(tip)[0]) for f in (shapes.displacement, shapes.rotation))
+    tip_shape, tip_angle = (
+        settled(each(tip)[..., 0, :, :], designs=designs)
+        for each in (shapes.displacement, shapes.rotation)
+    )
     angle_quadratic = np.stack([0 * slopes[0], -slopes[2], slopes[1]])
-    root_angle = shapes.rotation(np.zeros(1))[0]
-    root_angle[np.abs(root_angle) < 1e-12 * np.abs(tip_angle).max(initial=0.0)] = 0.0
+    root_angle = shapes.rotation(np.zeros(1))[..., 0, :, :]
+    size = np.abs(tip_angle).max(axis=(-2, -1), initial=0.0, keepdims=True)
+    root_angle = np.where(np.abs(root_angle) < 1e-12 * size, 0.0, root_angle)
     nodes = None
     if exact:
-        nodes = remembered(
+        nodes = keep(
             ("nodes", _Same(shapes), span.contents, more), lambda: collocate(span, shapes, more)
         )
     return Flexible(
         span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
-        root_angle, np.zeros_like(integrals.stiffness), nodes,
+        root_angle, np.zeros_like(shapes.stiffness), nodes,
     )  # fmt: skip
 
 

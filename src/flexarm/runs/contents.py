@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -49,6 +48,8 @@ class Variable:
 
 def attributes(run: RunData) -> dict[str, str | int | float]:
     """List what is said of a run as a whole; the arm as the text of a model file."""
+    from importlib.metadata import version
+
     return {
         "flexarm_run": FORMAT,
         "flexarm_version": version("flexarm"),

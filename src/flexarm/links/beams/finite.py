@@ -214,7 +214,7 @@ class Problem:
     def apply(self, z: Array) -> Array:
         """Multiply B by coordinates z, (rows, k)."""
         z = z - self._held @ (self._held.T @ z)
-        rows = self._loaded(z)
+        rows = self.loaded(z)
         if self._tied:
             return np.asarray(rows - self.rigid * (self.mesh.tip[0] @ z / self.mesh.span.length))
         return np.asarray(rows - self._free @ (self._free.T @ rows))
@@ -241,7 +241,7 @@ class Problem:
         if self._tied:
             motion[1] = -self.mesh.tip[0] @ z / self.mesh.span.length
         elif self.rigid.shape[1]:
-            amounts = -np.linalg.lstsq(self.rigid, self._loaded(z))[0]
+            amounts = -np.linalg.lstsq(self.rigid, self.loaded(z))[0]
             motion[order - len(amounts) :] = amounts
         return motion
 
@@ -280,7 +280,8 @@ class Problem:
         """Orthonormal basis of the rigid motions, in rows of B."""
         return np.linalg.qr(self.rigid)[0]
 
-    def _loaded(self, z: Array) -> Array:
+    def loaded(self, z: Array) -> Array:
+        """Multiply B by coordinates z with the root held, (rows, k)."""
         hub = np.zeros((1, z.shape[1]))
         return self._stack(self.mesh.fields(z), self.mesh.tip @ z, hub)
 

@@ -5,22 +5,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.arm import Arm
-from flexarm.arm.shapes import Normalise, ShapeChoice
+from flexarm.arm import Arm, Link
+from flexarm.arm.shapes import ClampedMass, Counted, Normalise, ShapeChoice
 from flexarm.engine.varied import Array, agreed, by_design
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.basis import MOTIONS, SMALL_TIP, family, join, normalisation
-from flexarm.links.curves import combine
-from flexarm.links.node_spaces import fine_points
+from flexarm.links.curves import Combination, combine
+from flexarm.links.families.static import SPANNED
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import SmallMotions, bare_arm, many_curves
 from flexarm.model.assemble import FlexibleOf, ShapesOf, assemble
 from flexarm.model.designs.draw import DesignShapes
-from flexarm.model.designs.spans import ENOUGH, NotTogether, Sizes, curve_part, no_shapes
-from flexarm.model.flexible import Theory, shape_counts
+from flexarm.model.designs.spans import Growth, NotTogether, Sizes, enough_points, no_shapes
+from flexarm.model.flexible import Theory, shape_counts, undamped_part
 from flexarm.model.parts import Flexible
 from flexarm.model.state import start_state
+
+LINEAR = Theory(stiffening=False, exact=False, nodes=None)
 
 
 def arm_mode_designs(
@@ -43,18 +45,17 @@ def arm_mode_designs(
     def part(arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> Flexible:
         if index not in own:
             return others(arm, index, theory, shapes_of)
-        return curve_part(links[index].span, sizes[index], links[index].shapes)
+        return links[index].part(arm.links[index])
 
-    linear = Theory(stiffening=False, exact=False, nodes=None)
-    model = assemble(bare_arm(designs.arm, own), linear, "cayley", no_shapes, part)
+    model = assemble(bare_arm(designs.arm, own), LINEAR, "cayley", no_shapes, part)
     q, _ = start_state(model, object)
     motions = SmallMotions.at(model, by_design(q, count))
     found = {}
     for index in own:
         curves, number = links[index], shape_counts(designs.arm, index)
         columns = motions.columns(index, curves.shapes.first, number)
-        modes, choice = model.links[index].modes, first.links[index].shapes
-        found[index] = curves.modes(columns, motions.stiffness[:, modes, modes], choice)
+        choice = first.links[index].shapes
+        found[index] = curves.modes(columns, choice)
     return found
 
 
@@ -63,7 +64,7 @@ class LinkCurves:
     """Curves of which the shapes of a link are combined, of all designs."""
 
     span: Span  # of the first design
-    sizes: Sizes
+    growth: Growth
     shapes: DesignShapes
 
     @classmethod
@@ -72,29 +73,68 @@ class LinkCurves:
         section = arm.links[index].section
         assert section is not None
         span = Span.of(section, arm.links[index].span)
-        many = many_curves(arm, index, span)
-        motions = [MOTIONS[next(iter(shape.curves))] for shape in many.shapes]
-        if not all(span.table[motion.inertia][0] > 0 for motion in motions):
+        curves = cls.on(span, many_curves(arm, index, span), sizes)
+        if not all(span.table[motion.inertia][0] > 0 for motion in curves.growth.motions):
             raise NotTogether
-        rises = sizes.length[:, None] ** [motion.order for motion in motions]
-        stiff = np.array([sizes.of(motion.stiffness) for motion in motions]).T
-        columns = rises[:, :, None] * np.eye(len(motions))
-        # Strains are of the same size in all designs.
-        stiffness = many.stiffness * (stiff * sizes.length[:, None])[:, :, None]
-        return cls(span, sizes, DesignShapes(many, many, 1 / sizes.length, columns, stiffness))
+        return curves
 
-    def modes(
-        self, columns: Mapping[Direction, Array], stiffness: Array, choice: ShapeChoice
-    ) -> DesignShapes:
-        """Combine curves, per direction one shape per column (N, curves, m), into modes."""
-        many, how = self.shapes.first, normalisation(choice)
+    @classmethod
+    def on(cls, span: Span, many: Shapes, sizes: Sizes) -> "LinkCurves":
+        """Stretch curves of the first design, so that they have the same strains in all."""
+        orders = [MOTIONS[next(iter(shape.curves))].order for shape in many.shapes]
+        growth = Growth.of(sizes, many, sizes.length[:, None] ** orders)
+        return cls(span, growth, growth.shapes(many))
+
+    def part(self, link: Link) -> Flexible:
+        """Build the elastic part of a link on these curves."""
+        here = undamped_part(link, LINEAR, self.span, self.shapes.first, 0)
+        return self.growth.part(here, self.span, self.shapes)
+
+    def modes(self, columns: Mapping[Direction, Array], choice: ShapeChoice) -> DesignShapes:
+        """Combine curves, per direction one shape per column (N, curves, m), into modes.
+
+        They are modes of the span alone, slowest first.
+        """
+        mixed = {d: self._diagonal(d, weights) for d, weights in columns.items()}
+        return self.scaled(mixed, choice)
+
+    def _diagonal(self, direction: Direction, weights: Array) -> Array:
+        """Turn shapes of a direction into modes of the span alone, of unit stiffness."""
+        rows, stiffness = self._of(direction)
+        shared = weights.swapaxes(-1, -2) @ stiffness @ weights
+        size = np.sqrt(np.diagonal(shared, axis1=-2, axis2=-1))
+        lower = np.linalg.cholesky(shared / (size[:, :, None] * size[:, None]))
+        unit = weights @ (np.linalg.inv(lower) / size[:, None]).swapaxes(-1, -2)
+        _, turn = np.linalg.eigh(self._mass(direction, rows, unit))
+        return np.asarray(unit @ turn[..., ::-1])
+
+    def _with_static(self, direction: Direction, modes: Array) -> Array:
+        """Add what forces at the tip do, constant and linear strains, less the modes' part."""
+        _, stiffness = self._of(direction)
+        unit = modes / np.sqrt(np.sum(modes * (stiffness @ modes), axis=1))[:, None]
+        pulled = stiffness[..., : MOTIONS[direction].order]
+        left = np.eye(*pulled.shape[1:]) - unit @ (unit.swapaxes(-1, -2) @ pulled)
+        energy, whole = np.sum(left * (stiffness @ left), axis=1), np.diagonal(pulled, 0, 1, 2)
+        if agreed(np.all(energy < SPANNED * whole, axis=1)):
+            return modes
+        return np.concatenate([modes, self._diagonal(direction, left)], axis=-1)
+
+    def scaled(self, columns: Mapping[Direction, Array], choice: ShapeChoice) -> DesignShapes:
+        """Combine curves, per direction one shape per column (N, curves, m), into shapes.
+
+        Their strains share no energy.
+        """
+        many, stiffness, of_modes = self.shapes.first, self.shapes.stiffness, columns
+        if isinstance(choice, Counted) and choice.static:
+            if choice.normalise != "tip":
+                raise NotTogether  # which static shapes are scaled by in any case
+            columns = {d: self._with_static(d, modes) for d, modes in columns.items()}
         count = sum(each.shape[-1] for each in columns.values())
         whole = np.zeros((*stiffness.shape[:2], count))
         stiff, parts, at = np.zeros((len(stiffness), count, count)), list[Shapes](), 0
         for direction, weights in columns.items():
-            rows = [i for i, shape in enumerate(many.shapes) if direction in shape.curves]
-            own_stiffness = stiffness.take(rows, -2).take(rows, -1)
-            mixed = self._diagonal(direction, rows, weights, own_stiffness, how)
+            rows, own_stiffness = self._of(direction)
+            mixed = weights * self._scale(direction, rows, weights, normalisation(choice))[:, None]
             energy = np.sum(mixed * (own_stiffness @ mixed), axis=1)
             own = np.arange(at, at + weights.shape[-1])
             stiff[:, own, own] = energy
@@ -102,51 +142,47 @@ class LinkCurves:
             at += len(own)
             curves = [many.shapes[i].curves[direction] for i in rows]
             made = [combine(curves, column) for column in mixed[0].T]
+            if weights is not of_modes[direction] or isinstance(choice, ClampedMass):
+                made = [Combination((each,), (1.0,)) for each in made]  # no series, as alone
             parts.append(family(direction, made, energy[0], self.span.edges))
         whole = self.shapes.columns @ whole
-        return DesignShapes(join(parts, self.span), many, 1 / self.sizes.length, whole, stiff)
+        return DesignShapes(join(parts, self.span), many, self.shapes.ratios, whole, stiff)
 
-    def _diagonal(
-        self,
-        direction: Direction,
-        rows: list[int],
-        weights: Array,
-        stiffness: Array,
-        how: Normalise,
-    ) -> Array:
-        """Turn shapes of a direction into modes of the span, slowest first, (N, curves, m)."""
-        shared = weights.swapaxes(-1, -2) @ stiffness @ weights
-        size = np.sqrt(np.diagonal(shared, axis1=-2, axis2=-1))
-        lower = np.linalg.cholesky(shared / (size[:, :, None] * size[:, None]))
-        unit = weights @ (np.linalg.inv(lower) / size[:, None]).swapaxes(-1, -2)
-        _, turn = np.linalg.eigh(self._mass(direction, rows, unit))
-        mixed = unit @ turn[..., ::-1]
+    def _of(self, direction: Direction) -> tuple[list[int], Array]:
+        """Give the curves of a direction by their numbers, and their stiffness, (N, k, k)."""
+        many = self.shapes.first.shapes
+        rows = [i for i, shape in enumerate(many) if direction in shape.curves]
+        return rows, self.shapes.stiffness.take(rows, -2).take(rows, -1)
+
+    def _scale(self, direction: Direction, rows: list[int], mixed: Array, how: Normalise) -> Array:
+        """Give what scales shapes of a direction, (N, m)."""
         tip = self._values(direction, rows, mixed, np.array([self.span.length]))[:, 0]
         places = np.linspace(0.0, self.span.length, 101)
         peak = np.abs(self._values(direction, rows, mixed, places)).max(axis=1)
-        if not agreed(np.all(np.abs(tip) >= 2 * SMALL_TIP * peak, axis=1)):
+        if how == "none" or not agreed(np.all(np.abs(tip) >= 2 * SMALL_TIP * peak, axis=1)):
             raise NotTogether  # scaled by what is not at the tip
-        scale = 1 / tip
-        if how == "mass":
-            mass = self._mass(direction, rows, mixed)
-            scale = np.sign(tip) / np.sqrt(np.diagonal(mass, axis1=-2, axis2=-1))
-        return np.asarray(mixed * scale[:, None])
+        if how == "tip":
+            return np.asarray(1 / tip)
+        mass = self._mass(direction, rows, mixed)
+        return np.asarray(np.sign(tip) / np.sqrt(np.diagonal(mass, axis1=-2, axis2=-1)))
 
     def _values(
         self, direction: Direction, rows: list[int], columns: Array, x: Array, nu: int = 0
     ) -> Array:
         """Evaluate combinations of curves at places of the first design, (N, len(x), m)."""
-        rise = self.sizes.length ** (MOTIONS[direction].order - nu)
+        rise = self.growth.sizes.length ** (MOTIONS[direction].order - nu)
         curves = self.shapes.first.values(direction, x, nu)[:, rows]
         return np.asarray((curves @ columns) * rise[:, None, None])
 
     def _mass(self, direction: Direction, rows: list[int], columns: Array) -> Array:
         """Integrate the mass matrix of the span alone, (N, m, m)."""
         motion, total = MOTIONS[direction], np.zeros(())
-        x, weight = self.span.quadrature(fine_points(self.shapes.first) // 3 + ENOUGH)
+        x, weight = self.span.quadrature(enough_points(self.shapes.first))
         for nu, name in enumerate((motion.inertia, motion.rotary)):
             if name is not None and self.span.has(name):
-                density = self.span.table[name][0] * self.sizes.of(name) * self.sizes.length
+                density = (
+                    self.span.table[name][0] * self.growth.sizes.of(name) * self.growth.sizes.length
+                )
                 values = self._values(direction, rows, columns, x, nu)
                 values = values * np.sqrt(density[:, None, None] * weight[:, None])
                 total = total + values.swapaxes(-1, -2) @ values

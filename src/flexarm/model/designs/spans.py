@@ -1,27 +1,28 @@
-"""The elastic part of a uniform link on shapes that differ by design.
+"""The elastic part of a uniform link in many designs, from one over the span of the first.
 
-Shapes are given over the span of the first design; what they weigh there follows powers of a
-design's length and section.
+What shapes do and weigh over that span follows powers of a design's length and section.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from flexarm.engine.varied import Array, by_design, plain, stacked, varied, varies
+from flexarm.engine.varied import Array, by_design, stacked, varied, varied_columns, varies
 from flexarm.links.base import Shapes
-from flexarm.links.collocation import STIFFNESSES, Collocation, Polar, collocate
-from flexarm.links.integrals import Integrals, Points, cleaned, integrate_with, sums
-from flexarm.links.node_spaces import fine_points
-from flexarm.links.rotary import constant_rotary
+from flexarm.links.basis import MOTIONS, Motion
+from flexarm.links.collocation import STIFFNESSES, Collocation, Polar
+from flexarm.links.curves import Piecewise
+from flexarm.links.integrals import Integrals, Points
+from flexarm.links.rotary import Rotary
 from flexarm.links.span import Span
 from flexarm.model.designs.draw import DesignShapes
 from flexarm.model.parts import Flexible
-from flexarm.spatial import settled
 
 ENOUGH = 2  # points beyond the degree of curves, for quadrature of their products
+DUST = 1e-14
 
 
 class NotTogether(Exception):
@@ -53,182 +54,176 @@ class Sizes:
                 properties[name] = by_design(values, count)[:, 0] / first.table[name][0]
         return cls(by_design(span.length, count) / first.length, properties)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of what differs by design, the length among them."""
+        same = bool(np.all(self.length == self.length[0]))
+        return (*(() if same else ("length",)), *self.properties)
+
     def of(self, name: str) -> Array:
-        """Give the ratios of a property, 1 if it is the same in all."""
+        """Give the ratios of a property, or of the length; 1 if it is the same in all."""
+        if name == "length":
+            return self.length
         return self.properties.get(name, np.ones_like(self.length))
 
 
-def design_part(
-    span: Span, first: Span, sizes: Sizes, shapes: DesignShapes, more: int | None
-) -> Flexible:
-    """Build the elastic part of a link without damping.
-
-    Parameters
-    ----------
-    span, first, sizes
-        The span of all designs, of the first, and how they differ.
-    shapes
-        The shapes by design.
-    more
-        How many nodes there are beyond the number of shapes; None by linear theory.
-    """
-    points, integrals = _integrated(first, sizes, shapes)
-    like = cast(Shapes, shapes)
-    nodes = None if more is None else _sized(collocate(first, like, more), first, sizes)
-    end, across = np.array([first.length]), (1 / sizes.length)[:, None]
-    angle, root = (shapes.rotation(x)[:, 0] for x in (end, np.zeros(1)))
-    angle, root = (_bent(each, across) for each in (angle, root))
-    size = np.abs(angle).max(axis=(1, 2), initial=0.0, keepdims=True)
-    m = len(shapes.shapes)
-    part = Flexible(
-        span=span,
-        shapes=like,
-        integrals=_stacked(integrals),
-        points=_stacked(points),
-        tip_shape=stacked(settled(shapes.displacement(end)[:, 0], designs=1)),
-        tip_angle=stacked(settled(angle, designs=1)),
-        tip_quadratic=np.zeros((3, m, m)),
-        tip_angle_quadratic=np.zeros((3, m, m)),
-        root_angle=stacked(np.where(np.abs(root) < 1e-12 * size, 0.0, root)),
-        damping=np.zeros((m, m)),
-        nodes=None if nodes is None else _stacked_nodes(nodes),
-    )
-    rotary = constant_rotary(integrals, points, None if nodes is None else nodes.polar)
-    part.__dict__["rotary"] = _stacked(rotary)
-    return part
+def enough_points(shapes: Shapes) -> int:
+    """Count points that integrate products of two polynomials exactly."""
+    curves = [curve for shape in shapes.shapes for curve in shape.curves.values()]
+    if not all(isinstance(curve, Piecewise) for curve in curves):
+        raise NotTogether
+    return max(curve.degree for curve in curves if isinstance(curve, Piecewise)) + ENOUGH
 
 
-def curve_part(span: Span, sizes: Sizes, shapes: DesignShapes) -> Flexible:
-    """Build what small motions need of a link, whose span is given of the first design.
+@dataclass(frozen=True)
+class Growth:
+    """How what stands over the span of the first design changes with the spans of others."""
 
-    Shapes are curves of one direction each, of the same form in all designs.
-    """
-    many = shapes.first
-    found, _ = integrate_with(span, many, fine_points(many) // 3 + ENOUGH)
-    directions = [next(iter(shape.curves)) for shape in many.shapes]
-    turned = {"y": "Jz", "z": "Jy", "twist": "Jx", "x": "Jx"}
-    length, mass = sizes.length, sizes.of("mass_per_length") * sizes.length
-    grown = np.diagonal(shapes.columns, axis1=1, axis2=2)  # (N, m)
-    bends = np.array([direction in ("y", "z") for direction in directions])
-    angled = grown / np.where(bends, length[:, None], 1.0)
-    rotary = np.array([sizes.of(turned[d]) for d in directions]).T * length[:, None]
-    moved = mass[:, None, None] * grown[:, :, None] * grown[:, None]
-    turning = rotary[:, :, None] * angled[:, :, None] * angled[:, None]
-    about = np.stack([sizes.of(n) for n in ("Jx", "Jy", "Jz")], axis=1) * length[:, None]
-    end, m = np.array([span.length]), len(directions)
-    translated = found.modal_mass - found.rotary_modal
-    still: Any = np.zeros((3, m))
-    integrals = cleaned(
-        Integrals(
-            mass=plain(found.mass * mass),
-            first=found.first * (mass * length)[:, None],
-            second=found.second * (mass * length**2)[:, None, None],
-            shape=found.shape * (mass[:, None] * grown)[:, None],
-            position_shape=found.position_shape
-            * ((mass * length)[:, None] * grown)[..., None, None],
-            shape_shape=np.zeros((len(length), 1, 1, 1, 1)),
-            rotary=found.rotary * about[:, None],
-            rotary_shape=found.rotary_shape * (rotary * angled)[:, None],
-            rotary_modal=found.rotary_modal * turning,
-            quadratic=np.zeros((len(length), 1)),
-            position_quadratic=np.zeros((len(length), 1)),
-            modal_mass=translated * moved + found.rotary_modal * turning,
-            stiffness=shapes.stiffness,
+    sizes: Sizes
+    motions: tuple[Motion, ...]  # of the shapes, m of them
+    shape: Array  # what shapes are times, (N, m)
+
+    @classmethod
+    def of(cls, sizes: Sizes, shapes: Shapes, shape: Array | None = None) -> "Growth":
+        """Say what shapes are times; 1 if they are those of all designs already."""
+        if any(len(each.curves) > 1 for each in shapes.shapes):
+            raise NotTogether
+        motions = tuple(MOTIONS[next(iter(each.curves))] for each in shapes.shapes)
+        return cls(
+            sizes, motions, np.ones((len(sizes.length), len(motions))) if shape is None else shape
         )
-    )
-    return Flexible(
-        span, cast(Shapes, shapes), _stacked(integrals), still,
-        stacked(many.displacement(end)[0] * grown[:, None]),
-        stacked(many.rotation(end)[0] * angled[:, None]), still, still, still, still, None,
-    )  # fmt: skip
 
+    @property
+    def angle(self) -> Array:
+        """Give what sections' angles are times, (N, m)."""
+        bends = np.array([motion.order == 2 for motion in self.motions])
+        return np.where(bends, self.shape / self.sizes.length[:, None], self.shape)
 
-def _bent(angle: Array, across: Array) -> Array:
-    """Take angles (N, 3, m) over the first span to those over a design's: slopes change."""
-    return np.concatenate([angle[:, :1], angle[:, 1:] * across[..., None]], axis=1)
+    def shapes(self, shapes: Shapes) -> DesignShapes:
+        """Take shapes of the first design to those of all."""
+        length = self.sizes.length
+        strain = self.shape / length[:, None] ** [motion.order for motion in self.motions]
+        stiff = np.stack([self.sizes.of(motion.stiffness) for motion in self.motions], axis=1)
+        energy = (stiff * length[:, None] * strain)[:, :, None] * strain[:, None]
+        columns = self.shape[:, :, None] * np.eye(len(self.motions))
+        return DesignShapes(shapes, shapes, 1 / length, columns, shapes.stiffness * energy)
 
-
-def _integrated(first: Span, sizes: Sizes, shapes: DesignShapes) -> tuple[Points, Integrals]:
-    """Integrate shapes, exactly for polynomials, (N, ...) each."""
-    like = cast(Shapes, shapes)
-    order = fine_points(like) // 3 + ENOUGH
-    _, points = integrate_with(first, like, order)
-    _, weight = first.quadrature(order, shapes.edges)
-    length, across = sizes.length[:, None], (1 / sizes.length)[:, None]
-    own: list[Array] = [
-        first.table[n][0] * sizes.of(n) if first.has(n) else 0 * sizes.length
-        for n in ("Jx", "Jy", "Jz", "EIz", "EIy", "mass_per_length")
-    ]
-    spread = [each[:, None] * weight * length for each in own]
-    angle = shapes.rotation(points.x)
-    angle[:, :, 1:] *= across[..., None, None]
-    quadratic = np.broadcast_to(points.quadratic, (len(length), *points.quadratic.shape))
-    points = Points(
-        points.x * length,
-        spread[5],
-        points.shape,
-        quadratic,
-        np.stack(spread[3:5], axis=1),
-        points.slope * across[..., None, None],
-        points.curvature * across[..., None, None] ** 2,
-    )
-    integrals = sums(points, np.stack(spread[:3], axis=-1), angle, like)
-    return points, cleaned(integrals)
-
-
-def _sized(found: Collocation, first: Span, sizes: Sizes) -> Collocation:
-    """Take nodes over the first design's span to those of each design."""
-    length, mass = sizes.length, sizes.of("mass_per_length")
-    one, across = np.ones_like(length), 1 / length
-    # Axes of an array, and what it is times, by design.
-    factors = {
-        "x": (1, length), "bend": (3, across), "curve": (3, across**2), "stretch": (2, across),
-        "twist": (2, one), "torsion": (2, across), "gram": (4, mass * length**3),
-        "mean": (2, mass * length**2), "factor": (3, np.sqrt(mass * length**3)),
-        "tip": (2, length), "tip_bend": (2, across), "tip_twist": (1, one), "edges": (1, length),
-        "series": (4, length),
-    }  # fmt: skip
-    update: dict[str, Any] = {
-        name: _times(getattr(found, name), *each) for name, each in factors.items()
-    }
-    given = [next(filter(first.has, names), names[0]) for names in STIFFNESSES]
-    rows = np.stack([length * sizes.of(name) for name in given], axis=1)
-    update["stiffness"] = found.stiffness * rows[..., None]
-    polar = found.polar
-    if polar is not None:
-        update["polar"] = Polar(
-            _times(polar.inertia, 1, length * sizes.of("Jx")),
-            _times(polar.bend, 3, across),
-            _times(polar.twist, 2, one),
+    def part(self, part: Flexible, span: Span, shapes: DesignShapes) -> Flexible:
+        """Take an elastic part to those of all designs, over their span and on their shapes."""
+        if part.shapes.mass is not None:
+            raise NotTogether
+        g, a = self.shape, self.angle
+        made = replace(
+            part,
+            span=span,
+            shapes=cast(Shapes, shapes),
+            integrals=self._integrals(part.integrals, shapes.stiffness),
+            points=self._points(part.points),
+            tip_shape=_times(part.tip_shape, 2, g),
+            tip_angle=_times(part.tip_angle, 2, a),
+            root_angle=_times(part.root_angle, 2, a),
+            nodes=None if part.nodes is None else self._nodes(part.nodes, part.span),
         )
-    return replace(found, **update)
+        turned, about = self._turned
+        rotary, both = part.rotary, a[:, :, None] * a[:, None]
+        made.__dict__["rotary"] = Rotary(
+            _times(rotary.inertia, 2, about[:, None]),
+            _times(rotary.shape, 2, turned * a),
+            _times(rotary.modal, 2, turned[:, None] * both),
+        )
+        return made
+
+    @property
+    def _turned(self) -> tuple[Array, Array]:
+        """Give what the rotary inertia of shapes, (N, m), and about x, y, z, (N, 3), is times."""
+        own = [motion.rotary or "Jx" for motion in self.motions]  # a stretch turns nothing
+        names = (own, ("Jx", "Jy", "Jz"))
+        of, about = (np.stack([self.sizes.of(n) for n in each], axis=1) for each in names)
+        return of * self.sizes.length[:, None], about * self.sizes.length[:, None]
+
+    def _integrals(self, found: Integrals, stiffness: Array) -> Integrals:
+        length, g, a = self.sizes.length, self.shape, self.angle
+        mass, (turned, about) = self.sizes.of("mass_per_length") * length, self._turned
+        pairs, turning = g[:, :, None] * g[:, None], turned[:, None] * a[:, :, None] * a[:, None]
+        weighed = mass[:, None, None] * pairs
+        rotary_modal = found.rotary_modal * turning
+        modal_mass = (found.modal_mass - found.rotary_modal) * weighed + rotary_modal
+        size = np.sqrt(np.diagonal(modal_mass, axis1=1, axis2=2))
+        dust = DUST * size.shape[1] ** 2 * size[:, :, None] * size[:, None]
+        return replace(
+            found,
+            mass=cast(float, varied(found.mass * mass)),
+            first=_times(found.first, 1, mass * length),
+            second=_times(found.second, 2, mass * length**2),
+            shape=_times(found.shape, 2, mass[:, None] * g),
+            position_shape=_times(
+                found.position_shape, 3, ((mass * length)[:, None] * g)[..., None, None]
+            ),
+            shape_shape=_times(found.shape_shape, 4, weighed[..., None, None]),
+            rotary=_times(found.rotary, 2, about[:, None]),
+            rotary_shape=_times(found.rotary_shape, 2, turned * a),
+            rotary_modal=stacked(rotary_modal),
+            modal_mass=stacked(np.where(np.abs(modal_mass) <= dust, 0.0, modal_mass)),
+            stiffness=stacked(stiffness),
+        )
+
+    def _points(self, points: Points) -> Points:
+        length, g = self.sizes.length, self.shape
+        bent = np.stack([self.sizes.of(n) for n in ("EIz", "EIy")], axis=1) * length[:, None]
+        slope = g / length[:, None]
+        return replace(
+            points,
+            x=_times(points.x, 1, length),
+            mass=_times(points.mass, 1, self.sizes.of("mass_per_length") * length),
+            shape=_times(points.shape, 3, g),
+            bending=_times(points.bending, 2, bent[:, :, None]),
+            slope=_times(points.slope, 3, slope),
+            curvature=_times(points.curvature, 3, slope / length[:, None]),
+        )
+
+    def _nodes(self, found: Collocation, first: Span) -> Collocation:
+        if not np.all(found.straight):
+            raise NotTogether  # displacements jump there
+        sizes, g, length = self.sizes, self.shape, self.sizes.length
+        mass, slope = sizes.of("mass_per_length"), g / length[:, None]
+        # Axes of an array, and what it is times, by design.
+        factors = {
+            "x": (1, length), "bend": (3, slope), "curve": (3, slope / length[:, None]),
+            "stretch": (2, slope), "twist": (2, g), "torsion": (2, slope),
+            "gram": (4, mass * length**3), "mean": (2, mass * length**2),
+            "factor": (3, np.sqrt(mass * length**3)), "tip": (2, length), "tip_bend": (2, slope),
+            "tip_twist": (1, g), "edges": (1, length), "series": (4, length),
+        }  # fmt: skip
+        update: dict[str, Any] = {
+            name: _times(getattr(found, name), *each) for name, each in factors.items()
+        }
+        given = [next(filter(first.has, names), names[0]) for names in STIFFNESSES]
+        rows = np.stack([length * sizes.of(name) for name in given], axis=1)
+        update["stiffness"] = _times(found.stiffness, 2, rows[..., None])
+        if (polar := found.polar) is not None:
+            update["polar"] = Polar(
+                _times(polar.inertia, 1, length * sizes.of("Jx")),
+                _times(polar.bend, 3, slope),
+                _times(polar.twist, 2, g),
+            )
+        made = replace(found, **update)
+        bends = tuple(bool(np.any(found.bend[..., k, :, :])) for k in range(2))
+        made.__dict__.update(
+            cross=_times(found.cross, 4, np.ones_like(length)),
+            lever=_times(found.lever, 1, np.sqrt(mass * length)), bends=bends, leaning=False,
+            stretches=found.stretches, twists=found.twists,
+        )  # fmt: skip
+        return made
 
 
-def _times(value: Array, axes: int, factor: Array) -> Array:
-    """Scale an array of so many axes by design, (N, ...)."""
-    value = value if value.ndim > axes else value[None]
-    return np.asarray(value * factor.reshape(-1, *[1] * axes))
-
-
-def _stacked_nodes(found: Collocation) -> Collocation:
-    """Put nodes of all designs, (N, ...), into one."""
-    shared = ("lean", "straight", "common", "more", "polar")
-    update: dict[str, Any] = {
-        f.name: stacked(getattr(found, f.name)) for f in fields(found) if f.name not in shared
-    }
-    polar = None if found.polar is None else _stacked(found.polar)
-    made = replace(found, **update, polar=polar)
-    bends = tuple(bool(np.any(found.bend[:, k])) for k in range(2))
-    made.__dict__.update(
-        cross=stacked(found.cross), lever=stacked(found.lever), bends=bends, leaning=False,
-        stretches=bool(np.any(found.stretch)), twists=bool(np.any(found.twist)),
-    )  # fmt: skip
-    return made
-
-
-def _stacked(found: Any) -> Any:
-    """Put numbers and arrays of all designs, (N, ...), into one each."""
-    values = {field.name: getattr(found, field.name) for field in fields(found)}
-    return type(found)(
-        **{n: varied(each) if each.ndim == 1 else stacked(each) for n, each in values.items()}
-    )
+def _times(value: Array, axes: int, factor: Array) -> NDArray[Any]:
+    """Scale an array of so many axes, or one by design, (N, ...), by factors of its last axes."""
+    factor = factor.reshape(len(factor), *[1] * (axes + 1 - factor.ndim), *factor.shape[1:])
+    if value.ndim > axes:
+        return stacked(value * factor)
+    if np.all(factor == 1.0):
+        return value
+    found, places = value.astype(object), np.nonzero(value)
+    wide = np.moveaxis(np.broadcast_to(factor, (len(factor), *value.shape)), 0, -1)
+    found[places] = varied_columns(wide[places].T * value[places])
+    return found
