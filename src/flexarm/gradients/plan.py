@@ -1,11 +1,12 @@
-"""What is held of a run that is differentiated: its method, and its steps."""
+"""What is held of a run that is differentiated: its method, its steps, and what happens."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from flexarm.gradients.phases import Phase
 from flexarm.integrate.methods.explicit import table_of_rows
 from flexarm.integrate.system import ROUNDING, SOON
 from flexarm.links.base import Array
@@ -43,17 +44,20 @@ class Tableau:
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps of a run, which are held when it is differentiated.
+    """The steps of a phase of a run, which are held when it is differentiated.
 
     Attributes
     ----------
     ends
         Of the steps [s], the samples among them.
+    phase
+        In which nothing happens.
     renewed
         Whether modes are taken anew at the begin of each step; empty of a method without any.
     """
 
     ends: Array
+    phase: Phase
     renewed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
@@ -72,6 +76,22 @@ class Plan:
         able = np.flatnonzero(self.renewed) if len(self.renewed) else np.arange(count)
         places = np.searchsorted(able, np.arange(0, count, max(1, math.isqrt(count + 1))))
         return np.append(np.unique(able[places[places < len(able)]]), count)
+
+    def begun(self, t: float) -> "Plan":
+        """Begin at another time [s], from which a step goes to the begin of these."""
+        if t == self.ends[0]:
+            return self
+        phase = replace(self.phase, times=np.append(t, self.phase.times[1:]))
+        renewed = np.insert(self.renewed, 0, 1) if len(self.renewed) else self.renewed
+        return Plan(np.insert(self.ends, 0, t), phase, renewed)
+
+    def until(self, t: float) -> "Plan":
+        """End at another time [s], to which a step goes from the end of these."""
+        if t == self.ends[-1]:
+            return self
+        phase = replace(self.phase, times=np.append(self.phase.times[:-1], t))
+        renewed = np.append(self.renewed, 0) if len(self.renewed) else self.renewed
+        return Plan(np.append(self.ends, t), phase, renewed)
 
 
 def roundings(times: Array) -> Array:
