@@ -26,7 +26,7 @@ from flexarm.formulations.numbers.structures import Structures
 from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.crossing import reached
 from flexarm.gradients.legs import Legs, require_like
-from flexarm.gradients.phases import Phase, looks, refuse_events
+from flexarm.gradients.phases import Phase, looks, refuse_at_once, refuse_events
 from flexarm.gradients.plan import Plan, Tableau, roundings
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.steps import record
@@ -355,7 +355,8 @@ class Differentiable:
         for _ in range(APPROACHES):
             if not seen or t >= end - rounding(end):
                 return [leg.by(plan)], phase.after(model, self.times, end, ())
-            if t <= begin:  # it is beyond its value already
+            if t <= begin + 4 * rounding(begin):  # it is beyond its value already
+                refuse_at_once(model, [*seen, *(k for k, at in phase.events if at == begin)], begin)
                 return [], phase.after(model, self.times, begin, seen)
             found = _ended(leg, plan, seen[0], t)
             guess, t = t, float(found[-1].t[-1])
@@ -416,12 +417,7 @@ class Differentiable:
             renewed.append(begins[begins < m.t])
         which = np.flatnonzero((m.seen < m.seen_low) | (m.seen > m.seen_high)) if seen else []
         events = tuple(list(looks(task.equation.model))[k] for k in which)
-        all_when = {task.equation.model.arm.events[k].when.model_dump_json() for k in events}
-        if len(all_when) > 1:
-            raise SimulationError(
-                f"gradients: several events happen at once at t = {m.t:.6g} s: which is the first "
-                "depends on numbers, and there is no derivative: give one another value"
-            )
+        refuse_at_once(task.equation.model, events, m.t)
         return np.concatenate(found), np.concatenate([*renewed, []]), events, m.t
 
 

@@ -1,6 +1,6 @@
 """Phases of a run in which nothing happens, between events that places and rates go through."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -122,4 +122,14 @@ def _refuse(event: Event, at: float) -> None:
         raise SimulationError(
             f"gradients: '{event.title}' looks out for the distance of a body that drifts: take a "
             "quantity of the arm, such as tip.x, or leave the event out"
+        )
+
+
+def refuse_at_once(model: Model, events: Sequence[int], t: float) -> None:
+    """Refuse events that several quantities bring about at one time [s]."""
+    found = [each for each in (model.arm.events[k].when for k in events) if each is not None]
+    if any(each != found[0] for each in found):
+        raise SimulationError(
+            f"gradients: several quantities reach their values at once at t = {t:.6g} s: which is "
+            "the first depends on numbers, and there is no derivative: give one another value"
         )

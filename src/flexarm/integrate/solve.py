@@ -312,6 +312,9 @@ def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> fl
             late = m.t
         if not is_beyond(late):
             late = -1.0
+            keep_samples(m)
+            if m.t < end:  # from nearer by it would seem to be there again
+                _step_to(m, end)
             break
     m.steps, m.h = steps, wish
     return late
