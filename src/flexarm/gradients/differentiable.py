@@ -373,8 +373,8 @@ class Differentiable:
         inside = listed[(listed > task.times[0]) & (listed < task.times[-1])]
         stops = _apart(np.concatenate([task.times, inside]))
         if self.method.adaptive:
-            ends, renewed, seen, t = self._recorded(task)
-            ends = _apart(np.concatenate([stops, ends]))
+            taken, renewed, seen, t = self._recorded(task)
+            ends = _divided(stops, taken, np.arange(len(taken)))
             if not self.method.solves_vibrations:
                 return Plan(ends, phase), seen, t
             modes = np.zeros(len(ends) - 1, dtype=np.int64)
@@ -385,13 +385,8 @@ class Differentiable:
         if task.v.any():
             rest = self._task(model, task.q, None, None, phase)
         h = equal_step(self.method, rest.vibration, float(self.times[-1]), self.rtol, self.step)
-        left = np.diff(stops)
-        parts = np.maximum(1, np.floor(left / h + 0.999999)).astype(int) * self.finer
-        inner = [
-            begin + (end - begin) * np.arange(count) / count
-            for begin, end, count in zip(stops[:-1], stops[1:], parts, strict=True)
-        ]
-        plan = Plan(np.append(np.concatenate(inner), stops[-1]), phase)
+        span = stops[[0, -1]]
+        plan = Plan(_divided(stops, span, (span - span[0]) / h, self.finer), phase)
         if not np.isfinite(task.bounds).any():
             return plan, (), 0.0
         return plan, *self._recorded(task, h / self.finer)[2:]
@@ -436,6 +431,20 @@ def _ended(leg: Trajectory, plan: Plan, event: int, t: float) -> list[Trajectory
         return Plan(ends, replace(phase, times=ends, ended=event), np.minimum(plan.renewed[:1], 1))
 
     return [*found, reached(leg, until, t)]
+
+
+def _divided(stops: Array, taken: Array, count: Array, finer: int = 1) -> Array:
+    """Divide the time between stops [s] into few steps, none longer than those that are taken.
+
+    Those are counted at their ends; steps may be cut into finer parts.
+    """
+    passed = np.interp(stops, taken, count)
+    parts = np.maximum(1, np.floor(np.diff(passed) + 0.999999)).astype(int) * finer
+    ends = [stops[:1]]
+    for a, b, end, steps in zip(passed[:-1], passed[1:], stops[1:], parts, strict=True):
+        inside = np.interp(a + (b - a) * np.arange(1, steps) / steps, count, taken)
+        ends += [inside, np.array([end])]
+    return np.concatenate(ends)
 
 
 def _apart(times: Array) -> Array:

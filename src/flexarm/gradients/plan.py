@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class Plan:
         grain = 4 * float(np.spacing(self.ends[-1]))
         return np.asarray(np.round(np.diff(self.ends) / grain) * grain)
 
-    @property
+    @cached_property
     def starts(self) -> Ints:
         """Steps that segments between checkpoints begin with, and the end: about a root of them.
 

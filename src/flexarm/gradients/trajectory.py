@@ -165,8 +165,9 @@ class Trajectory(Samples):
         SimulationError
             If the motion grew without bound.
         """
-        steps = self._advanced
-        found = steps.samples.reshape(len(self.t), -1)
+        self._rewind()
+        advance(self._steps)
+        found = self._steps.samples.reshape(len(self.t), -1)
         if not np.isfinite(found).all():
             late = self.t[np.flatnonzero(~np.isfinite(found).all(axis=1))[0]]
             raise SimulationError(
@@ -189,7 +190,8 @@ class Trajectory(Samples):
         """
         self.states  # noqa: B018  refuses a motion that has no end
         n, size, driven = self.n, self._size, len(self.task.groups[0])
-        fields, buffers, matrices = self._fields(1)
+        fields, buffers, matrices = self._fields
+        self._rewind()
         equations, table = self._joined("pushed rates", buffers)
         if matrices:
             matrices[TANGENT] = buffers[TANGENT]
@@ -224,8 +226,8 @@ class Trajectory(Samples):
                 "basis_along": columns * (2 * n * n + 2 * n), "more": 2 * n,
             }),
         )  # fmt: skip
+        record.adopt(self._steps)
         push(record)
-        del matrices, buffers  # what compiled code points to lived as long as the call
         return np.swapaxes(record.tangent_samples.reshape(len(self.t), columns, size), 1, 2)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
@@ -234,8 +236,8 @@ class Trajectory(Samples):
         They become those by the parameters, by the first state and by the inputs.
         """
         self.states  # noqa: B018
-        done, size, n = self._advanced, self._size, self.n
-        fields, buffers, matrices = self._fields(int(np.diff(self.plan.starts).max()))
+        size, n = self._size, self.n
+        fields, buffers, matrices = self._fields
         equations, table = self._joined("pulled rates", buffers)
         turned, turned_table = self._joined("pulled matrices", matrices)
         along, by_matrix = self.along("pulled rates"), self.along("pulled matrices")
@@ -243,7 +245,7 @@ class Trajectory(Samples):
         begins = self.steps[:-1] + roundings(self.steps[:-1])
         renewed = np.add.reduceat(self._renewed, self.plan.starts[:-1]).max()
         record = Adjoint(
-            **(fields | {"saved": done.saved}),
+            **fields,
             numbers=count,
             matrix_numbers=len(by_matrix),
             equations=equations,
@@ -268,8 +270,8 @@ class Trajectory(Samples):
                 "by_matrix_numbers": len(by_matrix), "by_inputs": len(self.nodes) * inputs,
             }),
         )  # fmt: skip
+        record.adopt(self._steps)
         pull(record)
-        del matrices, buffers  # as above
         by_start = record.adjoint
         by_model = record.by_numbers @ along + record.by_matrix_numbers @ by_matrix
         return (
@@ -342,16 +344,20 @@ class Trajectory(Samples):
         return 2 * self.n + self.task.motion.actuators.states
 
     @cached_property
-    def _advanced(self) -> Steps:
-        fields, buffers, matrices = self._fields(1)
-        record = Steps(**fields)
-        advance(record)
-        del buffers, matrices  # what compiled code points to lived as long as the call
-        return record
+    def _steps(self) -> Steps:
+        return Steps(**self._fields[0])
+
+    def _rewind(self) -> None:
+        """Go back to the start."""
+        system, more = self._fields[0]["system"], self.task.states
+        more = more if len(more) else np.zeros(self._size - 2 * self.n)
+        self._fields[0]["y"][:] = np.concatenate([self.task.q, self.task.v, more])
+        system.current[:] = system.first[:-1]
 
     @property
     def _renewed(self) -> Ints:
-        return np.resize(self.plan.renewed, len(self.steps) - 1)
+        count = len(self.steps) - 1
+        return self.plan.renewed if len(self.plan.renewed) else np.zeros(count, dtype=np.int64)
 
     @cached_property
     def _members(self) -> dict[str, Member]:
@@ -388,8 +394,9 @@ class Trajectory(Samples):
             self._directions[name] = directions_of(book, self.model, self.nearby)
         return self._directions[name]
 
-    def _fields(self, every: int) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
-        """Give what all records have, with room for so many steps, and the buffers.
+    @cached_property
+    def _fields(self) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
+        """What the records of all passes have, and the buffers that compiled code points to.
 
         Those of the matrices are apart, none of a method without modes.
         """
@@ -408,8 +415,7 @@ class Trajectory(Samples):
         order = np.argsort(self.steps, kind="stable")  # about events some may go back
         near = np.searchsorted(self.steps, self.t - roundings(self.t), sorter=order)
         ends[order[near]] = np.arange(len(self.t))
-        more = self.task.states if len(self.task.states) else np.zeros(size - 2 * n)
-        y = np.concatenate([self.task.q, self.task.v, more])
+        every = int(np.diff(starts).max())
         fields = {
             "system": system,
             "size": size,
@@ -432,9 +438,8 @@ class Trajectory(Samples):
             "samples": np.zeros(len(self.t) * size),
             "segments": len(starts) - 1,
             "starts": starts,
-            "y": y,
             **zeros({
-                "k": size, "trial": size, "places": 2 * every * stages * size,
+                "y": size, "k": size, "trial": size, "places": 2 * every * stages * size,
                 "saved": len(starts) * size, "swing": 3 * (stages + 1) * 2 * n,
                 "into": 3 * (stages + 1) * stages * 2 * n, "x": n, "g": stages * n,
                 "p": stages * (size - 2 * n), "modal": 2 * n, "answers": 3 * RESPONSES,
