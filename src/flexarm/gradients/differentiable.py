@@ -374,6 +374,7 @@ class Differentiable:
         stops = _apart(np.concatenate([task.times, inside]))
         if self.method.adaptive:
             taken, renewed, seen, t = self._recorded(task)
+            stops = np.append(stops[stops < t], t)
             ends = _divided(stops, taken, np.arange(len(taken)))
             if not self.method.solves_vibrations:
                 return Plan(ends, phase), seen, t
@@ -408,7 +409,7 @@ class Differentiable:
                 raise SimulationError(
                     f"gradients: the run stops at t = {m.t:.4g} s: flexarm.simulate says why"
                 )
-            found += [ends[ends < m.t], np.array([] if seen else [m.t])]
+            found += [ends[ends < m.t], np.array([m.t])]
             renewed.append(begins[begins < m.t])
         which = np.flatnonzero((m.seen < m.seen_low) | (m.seen > m.seen_high)) if seen else []
         events = tuple(list(looks(task.equation.model))[k] for k in which)

@@ -64,8 +64,13 @@ class Plan:
     @property
     def lengths(self) -> Array:
         """Of the steps [s], alike where rounding alone tells them apart."""
-        grain = 4 * float(np.spacing(self.ends[-1]))
+        grain = self._grain
         return np.asarray(np.round(np.diff(self.ends) / grain) * grain)
+
+    @property
+    def _grain(self) -> float:
+        """The time [s] that lengths are whole multiples of."""
+        return 4 * float(np.spacing(self.ends[-1]))
 
     @cached_property
     def starts(self) -> Ints:
@@ -80,7 +85,7 @@ class Plan:
 
     def begun(self, t: float) -> "Plan":
         """Begin at another time [s], from which a step goes to the begin of these."""
-        if t == self.ends[0]:
+        if abs(t - self.ends[0]) <= self._grain:
             return self
         phase = replace(self.phase, times=np.append(t, self.phase.times[1:]))
         renewed = np.insert(self.renewed, 0, 1) if len(self.renewed) else self.renewed
@@ -88,7 +93,7 @@ class Plan:
 
     def until(self, t: float) -> "Plan":
         """End at another time [s], to which a step goes from the end of these."""
-        if t == self.ends[-1]:
+        if abs(t - self.ends[-1]) <= self._grain:
             return self
         phase = replace(self.phase, times=np.append(self.phase.times[:-1], t))
         renewed = np.append(self.renewed, 0) if len(self.renewed) else self.renewed
