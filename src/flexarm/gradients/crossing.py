@@ -9,7 +9,7 @@ Trans. Circuits Syst. I 47(2), 204-220).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from flexarm.errors import SimulationError
 from flexarm.gradients.phases import value_of
 from flexarm.gradients.plan import Plan
 from flexarm.gradients.trajectory import Trajectory
+from flexarm.integrate.mission.legs import times_of
+from flexarm.integrate.system import rounding
 from flexarm.links.base import Array
 
 GRAZES = 1e-9  # of a quantity's size: one that would go beyond its value by less only touches it
@@ -37,8 +39,7 @@ class Crossing:
     @classmethod
     def between(cls, before: Trajectory, after: Trajectory) -> "Crossing":
         """Find what becomes of them from a leg to the next."""
-        y, event = before.states[-1], before.plan.phase.ended
-        rates = before.rates_at(-1)
+        event, rates = before.plan.phase.ended, before.rates_at(-1)
         for channel in after.task.groups[3]:
             if channel.begin == after.t[0] and np.any(channel.pieces[:, 3:7]):
                 raise SimulationError(
@@ -86,6 +87,23 @@ def reached(leg: Trajectory, plan: Callable[[float], Plan], t: float) -> Traject
             "value: when that is has no derivative there; take a value that is passed at a speed"
         )
     return found
+
+
+def ended(leg: Trajectory, plan: Plan, event: int, t: float) -> list[Trajectory]:
+    """End a leg by an event near a time [s]: whole steps, and the one to where it happens."""
+    ends, phase, found = plan.ends[plan.ends < t - 2 * rounding(t)], plan.phase, []
+    last = float(ends[-1])
+    if len(ends) > 1:
+        times = times_of(phase.times, float(ends[0]), last)
+        whole = Plan(ends, replace(phase, times=times), plan.renewed[: len(ends) - 1])
+        found = [leg.by(whole)]
+        leg = replace(leg, like=leg.like or found[0]).after(found[0])
+
+    def until(t: float) -> Plan:
+        ends = np.array([last, t])
+        return Plan(ends, replace(phase, times=ends, ended=event), np.minimum(plan.renewed[:1], 1))
+
+    return [*found, reached(leg, until, t)]
 
 
 def _beyond(leg: Trajectory, sample: int, event: int, value: float) -> tuple[float, float]:

@@ -23,28 +23,24 @@ from flexarm.formulations.numbers.parameters import (
     parameter_values,
 )
 from flexarm.formulations.numbers.structures import Structures
+from flexarm.gradients.crossing import ended, reached
 from flexarm.gradients.hooks import jax_function, torch_function
-from flexarm.gradients.crossing import reached
 from flexarm.gradients.legs import Legs, require_like
 from flexarm.gradients.phases import Phase, looks, refuse_at_once, refuse_events
 from flexarm.gradients.plan import Plan, Tableau, roundings
 from flexarm.gradients.rates import RateFunctions
-from flexarm.gradients.steps import record
+from flexarm.gradients.recorded import apart, divided, recorded
 from flexarm.gradients.trajectory import Samples, Trajectory
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
-from flexarm.integrate.loop import FINISHED, SEEN
 from flexarm.integrate.methods import METHODS, dop853, rk4
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.mission.legs import times_of
-from flexarm.integrate.mission.seen import beyond
 from flexarm.integrate.mission.situation import Situation
 from flexarm.integrate.options import seconds
 from flexarm.integrate.problem import Channel, jumps
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
-from flexarm.integrate.solve import at_sight, begin_march
 from flexarm.integrate.system import rounding
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
@@ -56,7 +52,6 @@ TABLEAUS = {
     "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
     "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
 }
-ROUNDS = 100  # of a run that is recorded, at a time
 APPROACHES = 3  # to an event near a sample, of which it is not clear which comes first
 ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
 TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
@@ -358,7 +353,7 @@ class Differentiable:
             if t <= begin + 4 * rounding(begin):  # it is beyond its value already
                 refuse_at_once(model, [*seen, *(k for k, at in phase.events if at == begin)], begin)
                 return [], phase.after(model, self.times, begin, seen)
-            found = _ended(leg, plan, seen[0], t)
+            found = ended(leg, plan, seen[0], t)
             guess, t = t, float(found[-1].t[-1])
             if np.diff(np.searchsorted(phase.times, [guess, t]))[0] == 0:  # no sample between
                 break
@@ -371,11 +366,11 @@ class Differentiable:
         """
         listed = jumps([channel for group in task.groups for channel in group])
         inside = listed[(listed > task.times[0]) & (listed < task.times[-1])]
-        stops = _apart(np.concatenate([task.times, inside]))
+        stops = apart(np.concatenate([task.times, inside]))
         if self.method.adaptive:
-            taken, renewed, seen, t = self._recorded(task)
+            taken, renewed, seen, t = recorded(task, self.method, self.rtol)
             stops = np.append(stops[stops < t], t)
-            ends = _divided(stops, taken, np.arange(len(taken)))
+            ends = divided(stops, taken, np.arange(len(taken)))
             if not self.method.solves_vibrations:
                 return Plan(ends, phase), seen, t
             modes = np.zeros(len(ends) - 1, dtype=np.int64)
@@ -387,74 +382,10 @@ class Differentiable:
             rest = self._task(model, task.q, None, None, phase)
         h = equal_step(self.method, rest.vibration, float(self.times[-1]), self.rtol, self.step)
         span = stops[[0, -1]]
-        plan = Plan(_divided(stops, span, (span - span[0]) / h, self.finer), phase)
+        plan = Plan(divided(stops, span, (span - span[0]) / h, self.finer), phase)
         if not np.isfinite(task.bounds).any():
             return plan, (), 0.0
-        return plan, *self._recorded(task, h / self.finer)[2:]
-
-    def _recorded(
-        self, task: Task, step: float | None = None
-    ) -> tuple[Array, Array, tuple[int, ...], float]:
-        """Run by the method: ends of its steps, where it takes modes, what it sees, its end."""
-        beginning = task.beginning(self.method, self.rtol, step)
-        m, tries = begin_march(beginning), self.method.renewed_after
-        found, renewed, seen = [task.times[:1]], [], bool(beyond(m) >= 0)
-        while m.t < m.t_end and not seen:
-            begins, ends = np.full(ROUNDS, np.inf), np.full(ROUNDS * tries, np.inf)
-            code = record(m, ROUNDS, tries, begins, ends)
-            if code == SEEN:
-                seen = at_sight(m, beginning, np.array(task.equation.anchor)) is not None
-            # Nothing is there, or a corner of the equations that the motion goes on from.
-            if code > FINISHED and not seen and (code != SEEN or m.h_done == 0.0):
-                raise SimulationError(
-                    f"gradients: the run stops at t = {m.t:.4g} s: flexarm.simulate says why"
-                )
-            found += [ends[ends < m.t], np.array([m.t])]
-            renewed.append(begins[begins < m.t])
-        which = np.flatnonzero((m.seen < m.seen_low) | (m.seen > m.seen_high)) if seen else []
-        events = tuple(list(looks(task.equation.model))[k] for k in which)
-        refuse_at_once(task.equation.model, events, m.t)
-        return np.concatenate(found), np.concatenate([*renewed, []]), events, m.t
-
-
-def _ended(leg: Trajectory, plan: Plan, event: int, t: float) -> list[Trajectory]:
-    """End a leg by an event near a time [s]: whole steps, and the one to where it happens."""
-    ends, phase, found = plan.ends[plan.ends < t - 2 * rounding(t)], plan.phase, []
-    last = float(ends[-1])
-    if len(ends) > 1:
-        times = times_of(phase.times, float(ends[0]), last)
-        whole = Plan(ends, replace(phase, times=times), plan.renewed[: len(ends) - 1])
-        found = [leg.by(whole)]
-        leg = replace(leg, like=leg.like or found[0]).after(found[0])
-
-    def until(t: float) -> Plan:
-        ends = np.array([last, t])
-        return Plan(ends, replace(phase, times=ends, ended=event), np.minimum(plan.renewed[:1], 1))
-
-    return [*found, reached(leg, until, t)]
-
-
-def _divided(stops: Array, taken: Array, count: Array, finer: int = 1) -> Array:
-    """Divide the time between stops [s] into few steps, none longer than those that are taken.
-
-    Those are counted at their ends; steps may be cut into finer parts.
-    """
-    passed = np.interp(stops, taken, count)
-    parts = np.maximum(1, np.floor(np.diff(passed) + 0.999999)).astype(int) * finer
-    ends = [stops[:1]]
-    for a, b, end, steps in zip(passed[:-1], passed[1:], stops[1:], parts, strict=True):
-        inside = np.interp(a + (b - a) * np.arange(1, steps) / steps, count, taken)
-        ends += [inside, np.array([end])]
-    return np.concatenate(ends)
-
-
-def _apart(times: Array) -> Array:
-    """Sort times, and keep one of those that rounding makes two."""
-    times = np.unique(times)
-    near = np.append(True, np.diff(times) > roundings(times[1:]))
-    kept = np.asarray(times[near])
-    kept[-1] = times[-1]
-    return kept
+        return plan, *recorded(task, self.method, self.rtol, h / self.finer)[2:]
 
 
 def _table(times: Array, values: Array) -> Table[float]:

@@ -42,9 +42,7 @@ class Phase:
         end = next(t for t in stops if t - begin > rounding(begin))
         return cls(times_of(times, begin, end), events)
 
-    def after(
-        self, model: Model, times: Array, t: float, seen: tuple[int, ...]
-    ) -> "Phase | None":
+    def after(self, model: Model, times: Array, t: float, seen: tuple[int, ...]) -> "Phase | None":
         """Give the one after it from a time [s] on, by events that were seen; None at the end."""
         if times[-1] - t <= rounding(float(times[-1])):
             return None
