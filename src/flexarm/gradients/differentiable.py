@@ -23,12 +23,15 @@ from flexarm.formulations.numbers.parameters import (
     parameter_values,
 )
 from flexarm.formulations.numbers.structures import Structures
+from flexarm.gradients.crossing import ended, reached
 from flexarm.gradients.hooks import jax_function, torch_function
-from flexarm.gradients.legs import Legs, Phase, phases, require_like
+from flexarm.gradients.legs import Legs, require_like
+from flexarm.gradients.phases import Phase, looks, refuse_at_once, refuse_events
 from flexarm.gradients.plan import Plan, Tableau, roundings
 from flexarm.gradients.rates import RateFunctions
-from flexarm.gradients.steps import record
+from flexarm.gradients.recorded import apart, divided, recorded
 from flexarm.gradients.trajectory import Samples, Trajectory
+from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
 from flexarm.integrate.methods import METHODS, dop853, rk4
@@ -38,7 +41,7 @@ from flexarm.integrate.options import seconds
 from flexarm.integrate.problem import Channel, jumps
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
-from flexarm.integrate.solve import begin_march
+from flexarm.integrate.system import rounding
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
@@ -49,7 +52,7 @@ TABLEAUS = {
     "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
     "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
 }
-ROUNDS = 100  # of a run that is recorded, at a time
+APPROACHES = 3  # to an event near a sample, of which it is not clear which comes first
 ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
 TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
 
@@ -91,7 +94,7 @@ def differentiable(
     ------
     SimulationError
         If the arm cannot be simulated, or what happens in a run makes it jump: events before its
-        end that do more than change servos or let the payload go at a time, dry friction, closed
+        end that do more than change servos or let the payload go, dry friction, closed
         brakes, sampled servos, nodes of a rail.
     """
     t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
@@ -115,13 +118,16 @@ def differentiable(
             )
     return Differentiable(
         equation, keys, times, METHODS[method], float(rtol), step,
-        dict(inputs or {}), RateFunctions(equation.structures or Structures(), control),
+        dict(inputs or {}),
+        RateFunctions(
+            equation.structures or Structures(), control, tuple(looks(model).values())
+        ),
     )  # fmt: skip
 
 
 def _refuse_jumps(model: Model, times: Array) -> None:
     """Refuse what makes states or forces jump before the end: gradients are of what is smooth."""
-    phases(model, times)
+    refuse_events(model, float(times[-1]))
     start = Situation.at_start(model, ())
     if start.closed or model.arm.start != "stated":
         raise SimulationError(
@@ -205,34 +211,49 @@ class Differentiable:
             model = like.parts[0].task.equation.model
         elif values is not None and self.parameters:
             model = changed_model(model, self.parameters, values)
-        if like is None:
-            self._all_smooth  # noqa: B018  refuses parameters of functions of time
         arms = cache(lambda: {key: Nearby.of(model, key) for key in self.parameters})
+        plans = self._plans(model, steps)
+        phase = plans[0].phase if plans else Phase.of(model, self.times)
         parts: list[Trajectory] = []
-        for k, phase in enumerate(phases(model, self.times)):
-            x, started = np.zeros(0), not parts and q is None and v is None
+        while phase is not None:
+            if like is None:
+                self._refuse_functions_of_time(phase)
             if parts:
-                q, v, x = np.split(parts[-1].states[-1], [model.size, 2 * model.size])
-            task = replace(self._task(model, q, v, inputs, phase), states=x)
+                q, v, _ = np.split(parts[-1].states[-1], [model.size, 2 * model.size])
+            task = self._task(model, q, v, inputs, phase)
             require_like(parts[0].task if parts else task, task)
             if task.motion.actuators.sampled:
                 raise SimulationError("gradients: sampled servos jump: take their 'period' away")
-            known = None if like is None or k >= len(like.parts) else like.parts[k]
-            if isinstance(steps, Samples):
-                plan = steps.parts[k].plan
-            elif steps is None:
-                plan = self._plan(task, phase)
-            elif self.method.solves_vibrations or len(phase.times) < len(self.times):
-                raise SimulationError(f"steps: {ANOTHER}: give the other run itself")
-            else:
-                plan = Plan(steps)
-            parts.append(
-                Trajectory(
-                    task, self.functions, self.parameters, TABLEAUS[self.method.name], plan,
-                    self.times, partial(phase.nearby, arms), started, known,
-                )
+            known = [] if like is None else like.parts
+            leg = Trajectory(
+                task, self.functions, self.parameters, TABLEAUS[self.method.name],
+                Plan(phase.times, phase), self.times, partial(phase.nearby, arms),
+                not parts and q is None and v is None,
+                next((part for part in known if part.plan.phase.done == phase.done), None),
             )  # fmt: skip
+            leg = leg.after(parts[-1]) if parts else leg
+            if not plans:
+                found, phase = self._legs(model, leg, phase)
+                parts += found
+                continue
+            plan = plans[len(parts)].begun(float(parts[-1].t[-1])) if parts else plans[0]
+            ended = plan.phase.ended >= 0
+            end = float(plan.ends[-1])
+            parts.append(reached(leg, plan.until, end) if ended else leg.by(plan))
+            phase = plans[len(parts)].phase if len(parts) < len(plans) else None
         return parts[0] if len(parts) == 1 else Legs(tuple(parts), self.times)
+
+    def _plans(self, model: Model, steps: Array | Samples | None) -> tuple[Plan, ...]:
+        """Take the steps of another run; none if there is none."""
+        if steps is None:
+            return ()
+        if isinstance(steps, Samples):
+            return tuple(part.plan for part in steps.parts)
+        phase = Phase.of(model, self.times)
+        apart = len(phase.times) < len(self.times) or np.isfinite(phase.bounds(model)).any()
+        if self.method.solves_vibrations or apart:
+            raise SimulationError(f"steps: {ANOTHER}: give the other run itself")
+        return (Plan(steps, phase),)
 
     def jax(self) -> Callable[..., Any]:
         """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.
@@ -251,7 +272,7 @@ class Differentiable:
     @cached_property
     def _first(self) -> Task:
         model = self.equation.model
-        return self._task(model, None, None, None, phases(model, self.times)[0])
+        return self._task(model, None, None, None, Phase.of(model, self.times))
 
     @property
     def start(self) -> tuple[Array, Array]:
@@ -268,7 +289,7 @@ class Differentiable:
     def _task(
         self, model: Model, q: Array | None, v: Array | None, inputs: Array | None, phase: Phase
     ) -> Task:
-        n, home = model.size, start_state(model)[0]
+        n, home, bounds = model.size, start_state(model)[0], phase.bounds(model)
         model, begins = phase.situated(model)
         still = np.zeros(n)
         state = None
@@ -282,8 +303,10 @@ class Differentiable:
         )
         task = prepare(
             model, phase.times, inputs=self.inputs, control=self.functions.law, equation=equation,
+            actuators=actuators_of(model, lookouts=self.functions.lookouts),
             state=state, home=home, begins=begins, wanted=self.rtol,
         )  # fmt: skip
+        task = replace(task, bounds=bounds)
         if inputs is None:
             return task
         given = real_numbers("inputs", inputs, (len(self.times), len(task.groups[0])))
@@ -294,74 +317,75 @@ class Differentiable:
         return replace(task, groups=(tables, *task.groups[1:]))
 
     @cached_property
-    def _all_smooth(self) -> bool:
-        """Refuse a parameter that changes an input, a target or a given motion."""
+    def _smooth(self) -> set[tuple[int, ...]]:
+        """Events after which no parameter changes a function of time, as far as it is known."""
+        return set()
+
+    def _refuse_functions_of_time(self, phase: Phase) -> None:
+        """Refuse a parameter that changes an input, a target or a given motion in a phase."""
+        if phase.done in self._smooth:
+            return
         model = self.equation.model
-        found = phases(model, self.times)
-        here = [self._task(model, None, None, None, phase).groups for phase in found]
+        here = self._task(model, None, None, None, phase).groups
         for key in self.parameters:
             other = Nearby.of(model, key).models[0]
-            if [e.at for e in other.arm.events] != [e.at for e in model.arm.events]:
+            one, two = ([(e.at, e.after) for e in m.arm.events] for m in (model, other))
+            if one != two:
                 raise FlexarmError(f"parameters: '{key}' is when an event happens: leave it out")
-            for groups, phase in zip(here, found, strict=True):
-                there = self._task(other, None, None, None, phase).groups
-                for a, b in zip(chain(*groups), chain(*there), strict=True):
-                    if a.begin != b.begin or not np.array_equal(a.pieces, b.pieces):
-                        raise FlexarmError(
-                            f"parameters: '{key}' changes {a.name} as a function of time: "
-                            "gradients by inputs are by their values at the samples; leave it out"
-                        )
-        return True
+            there = self._task(other, None, None, None, phase).groups
+            for a, b in zip(chain(*here), chain(*there), strict=True):
+                if a.begin != b.begin or not np.array_equal(a.pieces, b.pieces):
+                    raise FlexarmError(
+                        f"parameters: '{key}' changes {a.name} as a function of time: "
+                        "gradients by inputs are by their values at the samples; leave it out"
+                    )
+        self._smooth.add(phase.done)
 
-    def _plan(self, task: Task, phase: Phase) -> Plan:
-        """Choose the steps: equal ones, or those that a run by an adaptive method takes."""
+    def _legs(
+        self, model: Model, leg: Trajectory, phase: Phase
+    ) -> tuple[list[Trajectory], Phase | None]:
+        """Choose the steps of a phase, and end it where a quantity brings an event about."""
+        plan, seen, t = self._plan(leg.task, phase)
+        begin, end = float(phase.times[0]), float(phase.times[-1])
+        for _ in range(APPROACHES):
+            if not seen or t >= end - rounding(end):
+                return [leg.by(plan)], phase.after(model, self.times, end, ())
+            if t <= begin + 4 * rounding(begin):  # it is beyond its value already
+                refuse_at_once(model, [*seen, *(k for k, at in phase.events if at == begin)], begin)
+                return [], phase.after(model, self.times, begin, seen)
+            found = ended(leg, plan, seen[0], t)
+            guess, t = t, float(found[-1].t[-1])
+            if np.diff(np.searchsorted(phase.times, [guess, t]))[0] == 0:  # no sample between
+                break
+        return found, phase.after(model, self.times, t, seen)
+
+    def _plan(self, task: Task, phase: Phase) -> tuple[Plan, tuple[int, ...], float]:
+        """Choose the steps: equal ones, or those that a run by an adaptive method takes.
+
+        Events that a quantity brings about, and when [s], come after them.
+        """
         listed = jumps([channel for group in task.groups for channel in group])
         inside = listed[(listed > task.times[0]) & (listed < task.times[-1])]
-        stops = _apart(np.concatenate([task.times, inside]))
+        stops = apart(np.concatenate([task.times, inside]))
         if self.method.adaptive:
-            return self._recorded(task, stops)
+            taken, renewed, seen, t = recorded(task, self.method, self.rtol)
+            stops = np.append(stops[stops < t], t)
+            ends = divided(stops, taken, np.arange(len(taken)))
+            if not self.method.solves_vibrations:
+                return Plan(ends, phase), seen, t
+            modes = np.zeros(len(ends) - 1, dtype=np.int64)
+            modes[np.searchsorted(ends, renewed - roundings(renewed))] = 1
+            return Plan(ends, phase, modes), seen, t
         # Smooth friction decays fastest at rest, where a joint that moves now may come to.
         model, rest = task.equation.model, task
         if task.v.any():
             rest = self._task(model, task.q, None, None, phase)
         h = equal_step(self.method, rest.vibration, float(self.times[-1]), self.rtol, self.step)
-        left = np.diff(stops)
-        parts = np.maximum(1, np.floor(left / h + 0.999999)).astype(int) * self.finer
-        inner = [
-            begin + (end - begin) * np.arange(count) / count
-            for begin, end, count in zip(stops[:-1], stops[1:], parts, strict=True)
-        ]
-        return Plan(np.append(np.concatenate(inner), stops[-1]))
-
-    def _recorded(self, task: Task, stops: Array) -> Plan:
-        """Run by an adaptive method; its steps end at the stops too."""
-        m = begin_march(task.beginning(self.method, self.rtol))
-        tries = self.method.renewed_after
-        begins, room = np.zeros(ROUNDS), np.zeros(ROUNDS * tries)
-        found, renewed = [stops], []
-        while m.t < m.t_end:
-            count = record(m, ROUNDS, tries, begins, room)
-            if count < 0:
-                raise SimulationError(
-                    f"gradients: the run stops at t = {m.t:.4g} s: flexarm.simulate says why"
-                )
-            found.append(room[:count].copy())
-            renewed.append(begins[begins < m.t_end])
-        ends = _apart(np.concatenate(found))
-        if not self.method.solves_vibrations:
-            return Plan(ends)
-        modes, times = np.zeros(len(ends) - 1, dtype=np.int64), np.concatenate(renewed)
-        modes[np.searchsorted(ends, times - roundings(times))] = 1
-        return Plan(ends, modes)
-
-
-def _apart(times: Array) -> Array:
-    """Sort times, and keep one of those that rounding makes two."""
-    times = np.unique(times)
-    near = np.append(True, np.diff(times) > roundings(times[1:]))
-    kept = np.asarray(times[near])
-    kept[-1] = times[-1]
-    return kept
+        span = stops[[0, -1]]
+        plan = Plan(divided(stops, span, (span - span[0]) / h, self.finer), phase)
+        if not np.isfinite(task.bounds).any():
+            return plan, (), 0.0
+        return plan, *recorded(task, self.method, self.rtol, h / self.finer)[2:]
 
 
 def _table(times: Array, values: Array) -> Table[float]:

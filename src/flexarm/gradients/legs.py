@@ -1,82 +1,17 @@
-"""Legs of a run between events at given times: each is differentiated, and they are joined."""
+"""Legs of a run between events: each is differentiated, and they are joined."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.arm.mission import ACTIONS, Event
 from flexarm.errors import SimulationError
-from flexarm.formulations.numbers.parameters import Nearby
+from flexarm.gradients.crossing import Crossing
 from flexarm.gradients.plan import roundings
 from flexarm.gradients.trajectory import Samples, Trajectory
-from flexarm.integrate.mission.legs import times_of
-from flexarm.integrate.mission.locks import instants
-from flexarm.integrate.mission.situation import Situation
-from flexarm.integrate.system import rounding
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
-from flexarm.model import Model
-
-DIFFERENTIATED = ("servo", "let_go")  # actions of events that change neither places nor rates
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A part of a run in which nothing happens: times that it keeps, and events before it."""
-
-    times: Array
-    events: tuple[int, ...]
-
-    def situated(self, model: Model) -> tuple[Model, dict[str, float]]:
-        """Give an arm as it is then, and the times [s] that targets of servos count from."""
-        start = situation = Situation.at_start(model, ())
-        for event in (model.arm.events[k] for k in self.events):
-            assert event.at is not None
-            situation = situation.commanded(event, model, event.at)
-            situation = situation if event.let_go is None else situation.without(event.let_go)
-        begins = {name: begin for name, (_, begin, _) in situation.servos.items()}
-        return situation.servoed(situation.model(model, start)), begins
-
-    def nearby(self, arms: Callable[[], Mapping[str, Nearby]]) -> dict[str, Nearby]:
-        """Give arms that differ a little in a number as they are then, by its key."""
-        return {
-            key: replace(each, models=tuple(self.situated(model)[0] for model in each.models))
-            for key, each in arms().items()
-        }
-
-
-def phases(model: Model, times: Array) -> list[Phase]:
-    """Cut a run into phases between its events, or refuse events that make states jump."""
-    end = float(times[-1])
-    found: dict[int, float] = {}
-    for k, event in enumerate(model.arm.events):
-        at = event.after if event.at is None else event.at
-        if at < end - rounding(end):
-            _refuse(event, at)
-            found[k] = at
-    order = sorted(found, key=lambda k: (found[k], model.arm.events[k].title))
-    marks = instants([found[k] for k in order if found[k] > 0], end)
-    return [
-        Phase(
-            times_of(times, begin, stop),
-            tuple(k for k in order if found[k] <= begin + rounding(begin)),
-        )
-        for begin, stop in pairwise(marks)
-    ]
-
-
-def _refuse(event: Event, at: float) -> None:
-    done = [name for name in ACTIONS if getattr(event, name)]
-    if event.at is None or any(name not in DIFFERENTIATED for name in done):
-        raise SimulationError(
-            f"gradients: '{event.title}' may happen from t = {at:g} s on: of events, those at a "
-            "time that change servos or let the payload go are differentiated; end the run there "
-            "(t_end), and begin another by at(q=..., v=...) with the arm as it is after it"
-        )
 
 
 def require_like(first: Task, other: Task) -> None:
@@ -117,11 +52,21 @@ class Legs(Samples):
         """Coordinates, rates, and states of servos and drives at the samples, (T, size)."""
         return self._joined([part.states for part in self.legs])
 
+    @cached_property
+    def _crossings(self) -> list[Crossing | None]:
+        """What happens between two legs, by the second; None if its time is given."""
+        pairs = zip(self.legs, self.legs[1:], strict=False)
+        return [
+            None, *(Crossing.between(a, b) if a.plan.phase.ended >= 0 else None for a, b in pairs)
+        ]  # fmt: skip
+
     def state_sensitivities(self, inputs: int = 0) -> Array:
         """Differentiate the whole states at the samples: see `Samples`."""
         found: list[Array] = []
-        for part in self.legs:
+        for part, crossing in zip(self.legs, self._crossings, strict=True):
             first = found[-1][-1] if found else None
+            if first is not None and crossing is not None:
+                first = crossing.pushed(first)
             found.append(part.state_sensitivities(inputs, first))
         return self._joined(found)
 
@@ -129,11 +74,15 @@ class Legs(Samples):
         """Pull derivatives by the states at the samples back: see `Samples`."""
         by_start = np.zeros(seeds.shape[1])
         total: tuple[Array | float, Array | float] = (0.0, 0.0)
-        for part, own in zip(reversed(self.legs), reversed(self._own), strict=True):
+        for k in reversed(range(len(self.legs))):
+            part, own, crossing = self.legs[k], self._own[k], self._crossings[k]
             mine, left = np.zeros((len(part.t), seeds.shape[1])), len(seeds) - np.count_nonzero(own)
             mine[own], seeds = seeds[left:], seeds[:left]
             mine[-1] += by_start
             by_numbers, by_start, by_inputs = part.pulled(mine)
+            if crossing is not None:
+                by_start, more = crossing.pulled(by_start)
+                by_numbers = by_numbers + more
             total = total[0] + by_numbers, total[1] + by_inputs
         return np.asarray(total[0]), by_start, np.asarray(total[1])
 

@@ -1,11 +1,13 @@
-"""What is held of a run that is differentiated: its method, and its steps."""
+"""What is held of a run that is differentiated: its method, its steps, and what happens."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
+from flexarm.gradients.phases import Phase
 from flexarm.integrate.methods.explicit import table_of_rows
 from flexarm.integrate.system import ROUNDING, SOON
 from flexarm.links.base import Array
@@ -43,26 +45,34 @@ class Tableau:
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps of a run, which are held when it is differentiated.
+    """The steps of a phase of a run, which are held when it is differentiated.
 
     Attributes
     ----------
     ends
         Of the steps [s], the samples among them.
+    phase
+        In which nothing happens.
     renewed
         Whether modes are taken anew at the begin of each step; empty of a method without any.
     """
 
     ends: Array
+    phase: Phase
     renewed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def lengths(self) -> Array:
         """Of the steps [s], alike where rounding alone tells them apart."""
-        grain = 4 * float(np.spacing(self.ends[-1]))
+        grain = self._grain
         return np.asarray(np.round(np.diff(self.ends) / grain) * grain)
 
     @property
+    def _grain(self) -> float:
+        """The time [s] that lengths are whole multiples of."""
+        return 4 * float(np.spacing(self.ends[-1]))
+
+    @cached_property
     def starts(self) -> Ints:
         """Steps that segments between checkpoints begin with, and the end: about a root of them.
 
@@ -72,6 +82,22 @@ class Plan:
         able = np.flatnonzero(self.renewed) if len(self.renewed) else np.arange(count)
         places = np.searchsorted(able, np.arange(0, count, max(1, math.isqrt(count + 1))))
         return np.append(np.unique(able[places[places < len(able)]]), count)
+
+    def begun(self, t: float) -> "Plan":
+        """Begin at another time [s], from which a step goes to the begin of these."""
+        if abs(t - self.ends[0]) <= self._grain:
+            return self
+        phase = replace(self.phase, times=np.append(t, self.phase.times[1:]))
+        renewed = np.insert(self.renewed, 0, 1) if len(self.renewed) else self.renewed
+        return Plan(np.insert(self.ends, 0, t), phase, renewed)
+
+    def until(self, t: float) -> "Plan":
+        """End at another time [s], to which a step goes from the end of these."""
+        if abs(t - self.ends[-1]) <= self._grain:
+            return self
+        phase = replace(self.phase, times=np.append(self.phase.times[:-1], t))
+        renewed = np.append(self.renewed, 0) if len(self.renewed) else self.renewed
+        return Plan(np.append(self.ends, t), phase, renewed)
 
 
 def roundings(times: Array) -> Array:

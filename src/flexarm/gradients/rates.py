@@ -11,6 +11,7 @@ import casadi as ca
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.numbers.structures import NUMBERS, Member, Structures
 from flexarm.integrate.actuators import Actuators, actuators_of, matrices_of, motion_of
+from flexarm.integrate.mission.lookouts import Lookout
 from flexarm.model import Model
 from flexarm.spatial import Expr
 
@@ -29,20 +30,23 @@ class RateFunctions:
     structures: Structures
     # A function (t, q, v) to u that takes the place of inputs and servos, or None.
     law: ca.Function | None = None
+    lookouts: tuple[Lookout, ...] = ()  # what events look out for
 
     def member(self, name: str, formulation: Formulation, others: Others) -> Member:
         """Compile one of them.
 
         ``rates`` are accelerations and rates of the further states (a, dx), ``matrices`` mass,
-        stiffness and damping (M, K, D); after ``pulled `` with ``weight^T d(...)`` by state, inputs
-        and numbers, after ``pushed `` with their change along tangents of these.
+        stiffness and damping (M, K, D), ``seen`` what events look out for; after ``pulled `` with
+        ``weight^T d(...)`` by state, inputs and numbers, after ``pushed `` with their change along
+        tangents of these.
         """
         how, _, what = name.rpartition(" ")
-        trace = {"rates": self._trace, "matrices": self._matrices}[what]
+        trace = {"rates": self._trace, "matrices": self._matrices, "seen": self._seen}[what]
         derived: dict[str, Derive] = {"": lambda f: f, "pulled": _pulled, "pushed": _pushed}
         law = "" if self.law is None else self.law.serialize()
+        seen = repr(self.lookouts) if what == "seen" else ""
         return self.structures.member(
-            f"gradients {name} {law}", formulation, lambda f: derived[how](trace(f)), others,
+            f"gradients {name} {law}{seen}", formulation, lambda f: derived[how](trace(f)), others,
             level="fast",
         )  # fmt: skip
 
@@ -59,11 +63,20 @@ class RateFunctions:
 
     def _trace(self, formulation: Formulation) -> ca.Function:
         """Trace the rates, with servos and drive trains whose numbers are symbols too."""
-        motion = motion_of(formulation, self.law, self._actuators(formulation))
-        symbols, found = motion.sx_in(), dict.fromkeys(("a", "dx"), ca.SX(0, 1))
-        called = motion.call(symbols, True, False)
-        found |= dict(zip(motion.name_out(), called, strict=True))
-        names = [name for name in ("a", "dx") if found[name].numel()]
+        return self._picked(formulation, self._actuators(formulation), ("a", "dx"))
+
+    def _seen(self, formulation: Formulation) -> ca.Function:
+        actuators = replace(self._actuators(formulation), lookouts=self.lookouts)
+        return self._picked(formulation, actuators, ("seen",))
+
+    def _picked(
+        self, formulation: Formulation, actuators: Actuators, wanted: tuple[str, ...]
+    ) -> ca.Function:
+        """Trace some outputs of the motion, those that there are."""
+        motion = motion_of(formulation, self.law, actuators)
+        symbols = motion.sx_in()
+        found = dict(zip(motion.name_out(), motion.call(symbols, True, False), strict=True))
+        names = [name for name in wanted if name in found and found[name].numel()]
         return ca.Function(
             "rates", symbols, [ca.densify(found[name]) for name in names], motion.name_in(), names
         )

@@ -8,7 +8,7 @@ modes anew at given steps.
 from dataclasses import dataclass
 
 from flexarm.gradients.modes import double_all, responses_along
-from flexarm.integrate.loop import FINISHED, march
+from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.march import March
 from flexarm.integrate.methods.exponential import detach, find_modes
 from flexarm.integrate.methods.oscillator import RESPONSES, double_time, responses
@@ -86,19 +86,20 @@ class Steps(Record):
 
 @kernel
 def record(m: March, rounds: int, tries: int, begins: Array, ends: Array) -> int:
-    """Go on by rounds of so many tries; note where rounds begin and steps end; -1 if it stops."""
+    """Go on by rounds of so many tries; note where rounds begin and steps end; say how it ended."""
     count = 0
     m.budget = 1
     for k in range(rounds):
         begins[k] = m.t
         for _ in range(tries):
             t = m.t
-            if march(m) > FINISHED:
-                return -1
+            code: int = march(m)
+            if code > FINISHED:
+                return code
             if m.t > t:
                 ends[count] = m.t
                 count += 1
-    return count
+    return RUNNING
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Member
 from flexarm.gradients.adjoint import Adjoint, pull
+from flexarm.gradients.phases import looks
 from flexarm.gradients.plan import KROGSTAD, Plan, Tableau, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import Steps, advance
@@ -20,7 +21,7 @@ from flexarm.gradients.tangents import Tangents, push
 from flexarm.integrate.methods.base import zeros
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
-from flexarm.integrate.system import WORKS
+from flexarm.integrate.system import WORKS, enter_pieces, rates
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
@@ -164,18 +165,19 @@ class Trajectory(Samples):
         SimulationError
             If the motion grew without bound.
         """
-        steps = self._advanced
-        found = steps.samples.reshape(len(self.t), -1)
+        self._rewind()
+        advance(self._steps)
+        found = self._steps.samples.reshape(len(self.t), -1)
         if not np.isfinite(found).all():
             late = self.t[np.flatnonzero(~np.isfinite(found).all(axis=1))[0]]
             raise SimulationError(
                 f"the motion grew without bound before t = {late:.4g} s: take smaller steps, or "
                 "look at inputs and numbers of the arm"
             )
-        for first in self._model.attitudes:
+        for first in self.model.attitudes:
             if np.abs(found[:, first + 1]).max() > TURN:
                 raise SimulationError(
-                    f"{self._model.names[first + 1]}: turns by more than {TURN:g} rad, where its "
+                    f"{self.model.names[first + 1]}: turns by more than {TURN:g} rad, where its "
                     "angles are counted anew: gradients are of runs that turn by less"
                 )
         return found
@@ -188,12 +190,13 @@ class Trajectory(Samples):
         """
         self.states  # noqa: B018  refuses a motion that has no end
         n, size, driven = self.n, self._size, len(self.task.groups[0])
-        fields, buffers, matrices = self._fields(1)
+        fields, buffers, matrices = self._fields
+        self._rewind()
         equations, table = self._joined("pushed rates", buffers)
         if matrices:
             matrices[TANGENT] = buffers[TANGENT]
         turned, turned_table = self._joined("pushed matrices", matrices)
-        along, by_matrix = self._along("pushed rates"), self._along("pushed matrices")
+        along, by_matrix = self.along("pushed rates"), self.along("pushed matrices")
         columns = along.shape[1] + inputs
         pulses = np.zeros((columns, driven))
         pulses[along.shape[1] :, :] = np.eye(inputs, driven)
@@ -223,8 +226,8 @@ class Trajectory(Samples):
                 "basis_along": columns * (2 * n * n + 2 * n), "more": 2 * n,
             }),
         )  # fmt: skip
+        record.adopt(self._steps)
         push(record)
-        del matrices, buffers  # what compiled code points to lived as long as the call
         return np.swapaxes(record.tangent_samples.reshape(len(self.t), columns, size), 1, 2)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
@@ -233,16 +236,16 @@ class Trajectory(Samples):
         They become those by the parameters, by the first state and by the inputs.
         """
         self.states  # noqa: B018
-        done, size, n = self._advanced, self._size, self.n
-        fields, buffers, matrices = self._fields(int(np.diff(self.plan.starts).max()))
+        size, n = self._size, self.n
+        fields, buffers, matrices = self._fields
         equations, table = self._joined("pulled rates", buffers)
         turned, turned_table = self._joined("pulled matrices", matrices)
-        along, by_matrix = self._along("pulled rates"), self._along("pulled matrices")
+        along, by_matrix = self.along("pulled rates"), self.along("pulled matrices")
         count, inputs, last = len(along), len(self.task.groups[0]), len(self.nodes) - 2
         begins = self.steps[:-1] + roundings(self.steps[:-1])
         renewed = np.add.reduceat(self._renewed, self.plan.starts[:-1]).max()
         record = Adjoint(
-            **(fields | {"saved": done.saved}),
+            **fields,
             numbers=count,
             matrix_numbers=len(by_matrix),
             equations=equations,
@@ -267,8 +270,8 @@ class Trajectory(Samples):
                 "by_matrix_numbers": len(by_matrix), "by_inputs": len(self.nodes) * inputs,
             }),
         )  # fmt: skip
+        record.adopt(self._steps)
         pull(record)
-        del matrices, buffers  # as above
         by_start = record.adjoint
         by_model = record.by_numbers @ along + record.by_matrix_numbers @ by_matrix
         return (
@@ -276,6 +279,46 @@ class Trajectory(Samples):
             by_start.copy(),
             record.by_inputs.reshape(len(self.nodes), -1),
         )
+
+    def by(self, plan: Plan) -> "Trajectory":
+        """Go by another plan."""
+        return replace(self, task=replace(self.task, times=plan.phase.times), plan=plan)
+
+    def after(self, other: "Trajectory") -> "Trajectory":
+        """Begin where another ends."""
+        q, v, x = np.split(other.states[-1], [self.n, 2 * self.n])
+        return replace(self, task=replace(self.task, q=q, v=v, states=x), started=False)
+
+    def rates_at(self, sample: int) -> Array:
+        """Give the rates of the state at the first or last sample, (size,)."""
+        return self._at(sample)[0]
+
+    def looked(self, sample: int, event: int) -> tuple[float, Array, Array]:
+        """Give what an event looks out for, and its derivatives by the state and by numbers.
+
+        They are those at the first (0) or last (-1) sample, by the numbers of ``pulled seen``.
+        """
+        _, buffers = self._at(sample)
+        place = list(looks(self.model)).index(event)
+        buffers[WEIGHT] = np.eye(len(self.functions.lookouts))[place]
+        found = {}
+        for name in ("seen", "pulled seen"):
+            member = self._member(name)
+            given = member.inputs[: len(member.inputs) - len(member.constants)]
+            values = member.call(*(buffers[port.name] for port in given))
+            found |= {port.name: v for port, v in zip(member.outputs, values, strict=True)}
+        return float(found["seen"][place]), found["by_state"], found["by_number"]
+
+    def _at(self, sample: int) -> tuple[Array, dict[str, Array]]:
+        """Evaluate the rates at the first or last sample, as steps there do; and what they read."""
+        system, buffers = system_of(
+            self.task.equation, self._member("rates"), self.task.groups, accounts=-WORKS
+        )
+        begin = self.steps[-2 if sample else 0]
+        found = np.zeros(self._size)
+        enter_pieces(system, begin + float(roundings(begin)))
+        rates(system, self.t[sample], self.states[sample].copy(), found)
+        return found, buffers
 
     @cached_property
     def nearby(self) -> Mapping[str, Nearby]:
@@ -287,29 +330,34 @@ class Trajectory(Samples):
         return {}
 
     @property
-    def _model(self) -> Model:
+    def model(self) -> Model:
+        """The arm as it is in the phase."""
         return self.task.equation.model
 
     @property
     def n(self) -> int:
         """How many coordinates there are."""
-        return self._model.size
+        return self.model.size
 
     @property
     def _size(self) -> int:
         return 2 * self.n + self.task.motion.actuators.states
 
     @cached_property
-    def _advanced(self) -> Steps:
-        fields, buffers, matrices = self._fields(1)
-        record = Steps(**fields)
-        advance(record)
-        del buffers, matrices  # what compiled code points to lived as long as the call
-        return record
+    def _steps(self) -> Steps:
+        return Steps(**self._fields[0])
+
+    def _rewind(self) -> None:
+        """Go back to the start."""
+        system, more = self._fields[0]["system"], self.task.states
+        more = more if len(more) else np.zeros(self._size - 2 * self.n)
+        self._fields[0]["y"][:] = np.concatenate([self.task.q, self.task.v, more])
+        system.current[:] = system.first[:-1]
 
     @property
     def _renewed(self) -> Ints:
-        return np.resize(self.plan.renewed, len(self.steps) - 1)
+        count = len(self.steps) - 1
+        return self.plan.renewed if len(self.plan.renewed) else np.zeros(count, dtype=np.int64)
 
     @cached_property
     def _members(self) -> dict[str, Member]:
@@ -335,19 +383,20 @@ class Trajectory(Samples):
         buffers[f"work of {name}"] = kept[-1]
         return member.table_address, table
 
-    def _along(self, name: str) -> Array:
+    def along(self, name: str) -> Array:
         """Give how the numbers of a function change with the parameters, (numbers, k)."""
         if "matrices" in name and not len(self.plan.renewed):
             return np.zeros((0, len(self.nearby)))
         if self.like is not None:
-            return self.like._along(name)
+            return self.like.along(name)
         if name not in self._directions:
             book = self._member(name).structure.book
-            self._directions[name] = directions_of(book, self._model, self.nearby)
+            self._directions[name] = directions_of(book, self.model, self.nearby)
         return self._directions[name]
 
-    def _fields(self, every: int) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
-        """Give what all records have, with room for so many steps, and the buffers.
+    @cached_property
+    def _fields(self) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
+        """What the records of all passes have, and the buffers that compiled code points to.
 
         Those of the matrices are apart, none of a method without modes.
         """
@@ -363,10 +412,10 @@ class Trajectory(Samples):
             matrices = {**parts, "anchor": buffers["anchor"], **zeros({"q": n, "v": n})}
         address, table = self._joined("matrices", matrices)
         ends = np.full(count + 1, -1, dtype=np.int64)
-        near = np.searchsorted(self.steps, self.t - roundings(self.t))
-        ends[near] = np.arange(len(self.t))
-        more = self.task.states if len(self.task.states) else np.zeros(size - 2 * n)
-        y = np.concatenate([self.task.q, self.task.v, more])
+        order = np.argsort(self.steps, kind="stable")  # about events some may go back
+        near = np.searchsorted(self.steps, self.t - roundings(self.t), sorter=order)
+        ends[order[near]] = np.arange(len(self.t))
+        every = int(np.diff(starts).max())
         fields = {
             "system": system,
             "size": size,
@@ -389,9 +438,8 @@ class Trajectory(Samples):
             "samples": np.zeros(len(self.t) * size),
             "segments": len(starts) - 1,
             "starts": starts,
-            "y": y,
             **zeros({
-                "k": size, "trial": size, "places": 2 * every * stages * size,
+                "y": size, "k": size, "trial": size, "places": 2 * every * stages * size,
                 "saved": len(starts) * size, "swing": 3 * (stages + 1) * 2 * n,
                 "into": 3 * (stages + 1) * stages * 2 * n, "x": n, "g": stages * n,
                 "p": stages * (size - 2 * n), "modal": 2 * n, "answers": 3 * RESPONSES,
@@ -404,7 +452,7 @@ class Trajectory(Samples):
         """Differentiate the start by the parameters, (k, size)."""
         found = np.zeros((len(self.nearby), self._size))
         if self.started:
-            here = np.concatenate(start_state(self._model))
+            here = np.concatenate(start_state(self.model))
             for k, each in enumerate(self.nearby.values()):
                 there = np.array([np.concatenate(start_state(m)) for m in each.models])
                 found[k, : 2 * self.n] = each.weights @ (there - here)

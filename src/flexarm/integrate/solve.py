@@ -168,7 +168,7 @@ def after_march(
     if code == FINISHED:
         return Ending() if m.t >= log.end else _asked(log, m)
     if code == SEEN:
-        return _at_sight(m, beginning, anchors[-1][1])
+        return at_sight(m, beginning, anchors[-1][1])
     if code == WATCHED and not beginning.watched[m.watched].what:
         _anchor(m, beginning, anchors)
     elif code == WATCHED:
@@ -238,7 +238,7 @@ def turn_corners(m: March, beginning: Beginning) -> None:
             m.seen_high[k] = np.inf if above else look.corner
 
 
-def _at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
+def at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
     """Find when a quantity that is looked out for left its bounds within the last step, if so.
 
     At a corner of the equations the motion goes on with a new step.
@@ -312,6 +312,9 @@ def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> fl
             late = m.t
         if not is_beyond(late):
             late = -1.0
+            keep_samples(m)
+            if m.t < end:  # from nearer by it would seem to be there again
+                _step_to(m, end)
             break
     m.steps, m.h = steps, wish
     return late

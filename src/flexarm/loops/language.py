@@ -39,6 +39,7 @@ from flexarm.errors import FlexarmError
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+DOUBLE, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 MATH = ("sqrt", "sin", "cos", "exp", "log", "sinh", "cosh", "floor", "pow", "isfinite")
 
 
@@ -86,6 +87,11 @@ class Record:
         """By slot: what was packed last, and the array whose address that is."""
         count = len(self.slots)
         return [0] * count, [None] * count
+
+    def adopt(self, other: "Record") -> None:
+        """Take the addresses of arrays that a record of its first fields has packed."""
+        for mine, theirs in zip(self._packed, other._packed, strict=True):
+            mine[: len(theirs)] = theirs
 
     def pack(self) -> None:
         """Write the fields where the compiled code reads them."""
@@ -201,7 +207,7 @@ class Source:
 
 def address_of(value: Any, kind: Any, name: str) -> int:
     """Give the address of an array that a kernel can take."""
-    wanted = np.dtype(np.float64 if kind == Array else np.int64)
+    wanted = DOUBLE if kind is Array or kind == Array else INTEGER  # == of these is slow
     if not isinstance(value, np.ndarray) or value.dtype != wanted or not value.flags.c_contiguous:
         raise FlexarmError(f"kernel argument '{name}': must be a contiguous array of {wanted}")
     return int(value.ctypes.data)

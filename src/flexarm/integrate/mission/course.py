@@ -196,10 +196,7 @@ class Course:
                 event = self.events[look.event]
                 assert event.when is not None
                 if self._counts(look) and event.after <= t + rounding(t):
-                    low[k] = -np.inf if event.when.below is None else event.when.below
-                    high[k] = np.inf if event.when.above is None else event.when.above
-                    if look.lookout.squared:
-                        low[k], high[k] = low[k] * abs(low[k]), high[k] * abs(high[k])
+                    low[k], high[k] = look.lookout.bounds(event.when)
                 continue
             holder = self._holders[look.holder]
             locked = holder.axis.name in self.situation.locked

@@ -1,10 +1,12 @@
 """Quantities that a run looks out for: what happens when one crosses a value."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
 import casadi as ca
 
+from flexarm.arm.mission import When
 from flexarm.errors import SimulationError
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.drives import windup
@@ -68,6 +70,12 @@ class Lookout:
     def smooth(self) -> bool:
         """Whether its rate follows from accelerations."""
         return self.kind != "effort"
+
+    def bounds(self, when: When) -> tuple[float, float]:
+        """Give the bounds, low and high, within which an event does not happen."""
+        low = -math.inf if when.below is None else float(when.below)
+        high = math.inf if when.above is None else float(when.above)
+        return (low * abs(low), high * abs(high)) if self.squared else (low, high)
 
     def trace(self, seen: Seen) -> Expr:
         """Trace the quantity, or its square."""

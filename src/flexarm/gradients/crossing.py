@@ -1,0 +1,112 @@
+"""Events that a quantity brings about: when they happen, and what becomes of derivatives there.
+
+Steps stay as they are when a number changes, but the time t of the event moves.  A run in the steps
+of another goes on to it by one step more, and after the event back by one more.  Where the two runs
+are one, both have no length, and a step of any method changes with its length there as the state
+does with time: derivatives dy of the state become dy + (f - f') dt, with the rates f before and f'
+after the event, and dt what keeps the quantity at its value (saltation; Hiskens & Pai 2000, IEEE
+Trans. Circuits Syst. I 47(2), 204-220).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.errors import SimulationError
+from flexarm.gradients.phases import value_of
+from flexarm.gradients.plan import Plan
+from flexarm.gradients.trajectory import Trajectory
+from flexarm.integrate.mission.legs import times_of
+from flexarm.integrate.system import rounding
+from flexarm.links.base import Array
+
+GRAZES = 1e-9  # of a quantity's size: one that would go beyond its value by less only touches it
+SETTLED = 1e-9  # of the last step: by how much the time of an event may be unsettled
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """What becomes of derivatives where an event happens that a quantity brings about."""
+
+    # by_state, by_parameters, rate: derivatives of the quantity beyond its value by the state
+    # (size,), by the parameters (k,), and by time.
+    by_state: Array
+    by_parameters: Array
+    rate: float
+    jump: Array  # by how much rates of the state are less after it, (size,)
+
+    @classmethod
+    def between(cls, before: Trajectory, after: Trajectory) -> "Crossing":
+        """Find what becomes of them from a leg to the next."""
+        event, rates = before.plan.phase.ended, before.rates_at(-1)
+        for channel in after.task.groups[3]:
+            if channel.begin == after.t[0] and np.any(channel.pieces[:, 3:7]):
+                raise SimulationError(
+                    f"gradients: {channel.name}: its target moves from the time of an event on "
+                    "that depends on the motion: give a constant one"
+                )
+        _, by_state, by_number = before.looked(-1, event)
+        by_parameters = by_number @ before.along("pulled seen")
+        here = value_of(before.model, event)
+        for k, each in enumerate(before.nearby.values()):
+            there = np.array([value_of(model, event) for model in each.models])
+            by_parameters[k] -= each.weights @ (there - here)
+        return cls(by_state, by_parameters, float(by_state @ rates), rates - after.rates_at(0))
+
+    def pushed(self, slopes: Array) -> Array:
+        """Take derivatives of the state, (size, k), from before it to after it."""
+        off = self.by_state @ slopes
+        off[: len(self.by_parameters)] += self.by_parameters
+        return np.asarray(slopes - np.outer(self.jump, off / self.rate))
+
+    def pulled(self, by: Array) -> tuple[Array, Array]:
+        """Take derivatives by the state, (size,), back to before it, and give those by numbers."""
+        off = -float(self.jump @ by) / self.rate
+        return by + off * self.by_state, off * self.by_parameters
+
+
+def reached(leg: Trajectory, plan: Callable[[float], Plan], t: float) -> Trajectory:
+    """End a leg where the quantity that ends it has its value, near a time [s] (Newton)."""
+    event, model, moved = plan(t).phase.ended, leg.model, np.inf
+    value = value_of(model, event)
+    while True:
+        found = leg.by(plan(t))
+        off, rate = _beyond(found, -1, event, value)
+        step = -off / rate if rate else np.nan
+        if not abs(step) < moved / 2:
+            break
+        t, moved = t + step, abs(step)
+    first, last = _beyond(found, 0, event, value), abs(found.t[-1] - found.t[0])
+    depth = rate**2 / 2 / max(abs(rate - first[1]) / last, 1e-300)
+    size = max(abs(value), abs(first[0]))
+    if not moved <= SETTLED * last or depth < GRAZES * size:
+        title = model.arm.events[event].title
+        raise SimulationError(
+            f"gradients: '{title}' happens at t = {t:.6g} s where its quantity only touches its "
+            "value: when that is has no derivative there; take a value that is passed at a speed"
+        )
+    return found
+
+
+def ended(leg: Trajectory, plan: Plan, event: int, t: float) -> list[Trajectory]:
+    """End a leg by an event near a time [s]: whole steps, and the one to where it happens."""
+    ends, phase, found = plan.ends[plan.ends < t - 2 * rounding(t)], plan.phase, []
+    last = float(ends[-1])
+    if len(ends) > 1:
+        times = times_of(phase.times, float(ends[0]), last)
+        whole = Plan(ends, replace(phase, times=times), plan.renewed[: len(ends) - 1])
+        found = [leg.by(whole)]
+        leg = replace(leg, like=leg.like or found[0]).after(found[0])
+
+    def until(t: float) -> Plan:
+        ends = np.array([last, t])
+        return Plan(ends, replace(phase, times=ends, ended=event), np.minimum(plan.renewed[:1], 1))
+
+    return [*found, reached(leg, until, t)]
+
+
+def _beyond(leg: Trajectory, sample: int, event: int, value: float) -> tuple[float, float]:
+    """Give by how much a quantity is beyond its value at a sample of a leg, and its rate."""
+    found, by_state, _ = leg.looked(sample, event)
+    return found - value, float(by_state @ leg.rates_at(sample))

@@ -1,0 +1,120 @@
+"""Gradients through events that a quantity brings about, against closed forms; what is refused."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.io.model_file import loads
+from flexarm.links.base import Array
+
+LETS_GO = """
+flexarm: 1
+name: lets its load go at an angle
+links:
+  - joint: {kind: revolute, axis: [0, 0, 1], input: {kind: constant, value: 2}}
+    length: 0.5
+    body: {mass: 1, com: [0.25, 0, 0], inertia: [0, 0.02, 0.02]}
+payload: {mass: 0.7}
+events:
+  - {name: drop, when: {quantity: joint1, above: 0.3}, let_go: payload}
+"""
+DROP = {"name": "drop", "when": {"quantity": "joint1", "above": 0.3}}
+TIMES = np.linspace(0, 0.9, 10)
+
+
+def closed_form(mass: Any, angle: Any, q: Any, v: Any) -> Array:
+    """Turn a bar by a torque of 2 N m: it lets its load go at an angle, (T, 2)."""
+    bare = 0.02 + 1 * 0.25**2
+    slow, quick = 2 / (bare + mass * 0.5**2), 2 / bare
+    speed = np.sqrt(v**2 + 2 * slow * (angle - q))
+    late = TIMES - (speed - v) / slow
+    loaded = [q + v * TIMES + slow * TIMES**2 / 2, v + slow * TIMES]
+    free = [angle + speed * late + quick * late**2 / 2, speed + quick * late]
+    return np.where(np.real(late) < 0, loaded, free).T
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853", "etd4"])
+def test_a_load_let_go_at_an_angle(method: str) -> None:
+    keys = ["payload.mass", "events.1.when.above"]
+    runs = flexarm.differentiable(loads(LETS_GO), t_end=0.9, dt=0.1, parameters=keys, method=method)
+    start = {"q": np.array([0.01]), "v": np.array([0.2])}
+    run = runs.at(**start)
+    at = np.array([0.7, 0.3, 0.01, 0.2])
+    np.testing.assert_allclose(np.hstack([run.q, run.v]), closed_form(*at), atol=1e-11)
+    weights = np.random.default_rng(1).normal(size=(len(TIMES), 2))
+    slopes = np.concatenate(run.sensitivities(), axis=1)
+    gradient = run.gradient(weights[:, :1], weights[:, 1:])
+    found = [*gradient.parameters, *gradient.q, *gradient.v]
+    for k in range(4):
+        expected = closed_form(*(at + 1e-30j * np.eye(4)[k])).imag / 1e-30
+        if k < len(keys):
+            np.testing.assert_allclose(slopes[:, :, k], expected, rtol=1e-10, atol=1e-11)
+        assert found[k] == pytest.approx(np.sum(weights * expected), rel=1e-10)
+
+
+def throwing(height: float) -> flexarm.Arm:
+    """Throw a bar against a torque that stops it at 0.5 rad; it lets its load go before, or not."""
+    stop = (0.0825 + 0.7 * 0.25) / 2  # inertia over the torque, s^2
+    return flexarm.change_arm(
+        loads(LETS_GO),
+        {
+            "links.1.joint.start": {"speed": float(stop**-0.5)},
+            "links.1.joint.input": {"kind": "constant", "value": -2.0},
+            "events.1.when.above": 0.5 + height,
+        },
+    )
+
+
+def test_a_value_that_is_only_touched_is_refused() -> None:
+    flexarm.differentiable(throwing(-1e-6), t_end=0.9, parameters=["payload.mass"]).at()
+    with pytest.raises(SimulationError, match=r"'drop' happens at t = 0.35\d+ s where .* touches"):
+        flexarm.differentiable(throwing(-1e-11), t_end=0.9, parameters=["payload.mass"]).at()
+    past = flexarm.differentiable(throwing(1e-6), t_end=0.9, parameters=["payload.mass"]).at()
+    assert len(past.parts) == 1  # it never happens
+
+
+def test_a_quantity_beyond_its_value_from_the_begin() -> None:
+    arm = flexarm.change_arm(loads(LETS_GO), {"links.1.joint.start": {"position": 0.4}})
+    runs = flexarm.differentiable(arm, t_end=0.9, dt=0.1, parameters=["payload.mass"])
+    run = runs.at()
+    assert not run.sensitivities()[0].any()  # it is let go at once
+    bare = 0.02 + 1 * 0.25**2
+    np.testing.assert_allclose(run.q[:, 0], 0.4 + TIMES**2 / bare, rtol=1e-11)
+
+
+DAMP = {"servo": {"joint1": {"damping": 1.0}}}
+TOO = {"when": {"quantity": "tip.y", "above": 0.5 * np.sin(0.3)}}
+SWING = {"target": {"kind": "sine", "amplitude": 0.1, "frequency": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([DROP | {"end": True}], "'drop' may happen from t = 0 s on"),
+        ([DROP | {"let_go": "payload"}, TOO | DAMP], "values at once"),
+        ([DROP | {"servo": {"joint1": SWING}}], "its target moves from"),
+    ],
+)
+def test_what_happens_in_no_order_is_refused(events: list[dict[str, Any]], said: str) -> None:
+    servo = {"links.1.joint.servo": {"stiffness": 0.1, "damping": 0.1}}
+    arm = flexarm.change_arm(loads(LETS_GO), servo)
+    arm = flexarm.change_arm(arm, {"events": events})
+    with pytest.raises(SimulationError, match=said):
+        flexarm.differentiable(arm, t_end=0.9, parameters=["payload.mass"]).at().sensitivities()
+
+
+def test_distances_of_bodies_are_refused() -> None:
+    body = {"name": "mote", "body": {"mass": 1.0}, "position": [0.0, 1.0, 0.0]}
+    event = DROP | {"when": {"quantity": "distance.mote", "below": 0.3}, "let_go": "payload"}
+    arm = flexarm.change_arm(loads(LETS_GO), {"bodies": [body], "events": [event]})
+    with pytest.raises(SimulationError, match="the distance of a body that drifts"):
+        flexarm.differentiable(arm, t_end=0.9)
+
+
+def test_when_an_event_is_looked_for_is_no_parameter() -> None:
+    arm = flexarm.change_arm(loads(LETS_GO), {"events.1.after": 0.1})
+    with pytest.raises(FlexarmError, match="is when an event happens"):
+        flexarm.differentiable(arm, t_end=0.9, parameters=["events.1.after"]).at()
