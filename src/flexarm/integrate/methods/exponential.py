@@ -86,7 +86,7 @@ def find_modes(
         return 1
     reduce_pencil(n, mass, stiffness)
     tridiagonalise(n, stiffness, inverse, squares, losses, room)
-    if diagonalise(n, inverse, squares, losses) != 0:
+    if diagonalise(n, inverse, squares, losses, modes) != 0:
         return 1
     _modes_from_rotation(n, mass, modes, inverse)
     congruence(n, modes, n, 1, damping, mass, stiffness)
@@ -98,21 +98,46 @@ def find_modes(
 
 @kernel
 def _modes_from_rotation(n: int, mass: Array, modes: Array, inverse: Array) -> None:
-    """Modes are rows of V^T L^-1, their inverse has rows of L V, with V^T in ``inverse``."""
-    for r in range(n):
-        for i in range(n):
-            modes[r * n + i] = inverse[r * n + i]
+    """Modes are rows of V^T L^-1, their inverse has rows of L V, with V^T in ``inverse``.
+
+    Four rows at a time read L once; the last one may be done again.
+    """
+    for r in range(0, n, 4):
+        r0 = r * n
+        r1 = min(r + 1, n - 1) * n
+        r2 = min(r + 2, n - 1) * n
+        r3 = min(r + 3, n - 1) * n
         for i in range(n - 1, -1, -1):
-            modes[r * n + i] /= mass[i * n + i]
-            value = modes[r * n + i]
-            for j in range(i):
-                modes[r * n + j] -= mass[i * n + j] * value
-    for r in range(n):
+            s0 = inverse[r0 + i]
+            s1 = inverse[r1 + i]
+            s2 = inverse[r2 + i]
+            s3 = inverse[r3 + i]
+            for j in range(i + 1, n):
+                factor = mass[j * n + i]
+                s0 -= modes[r0 + j] * factor
+                s1 -= modes[r1 + j] * factor
+                s2 -= modes[r2 + j] * factor
+                s3 -= modes[r3 + j] * factor
+            factor = 1.0 / mass[i * n + i]
+            modes[r0 + i] = s0 * factor
+            modes[r1 + i] = s1 * factor
+            modes[r2 + i] = s2 * factor
+            modes[r3 + i] = s3 * factor
         for i in range(n - 1, -1, -1):
-            value = 0.0
+            s0 = 0.0
+            s1 = 0.0
+            s2 = 0.0
+            s3 = 0.0
             for j in range(i + 1):
-                value += inverse[r * n + j] * mass[i * n + j]
-            inverse[r * n + i] = value
+                factor = mass[i * n + j]
+                s0 += inverse[r0 + j] * factor
+                s1 += inverse[r1 + j] * factor
+                s2 += inverse[r2 + j] * factor
+                s3 += inverse[r3 + j] * factor
+            inverse[r0 + i] = s0
+            inverse[r1 + i] = s1
+            inverse[r2 + i] = s2
+            inverse[r3 + i] = s3
     for r in range(n):
         for i in range(r):
             value = inverse[r * n + i]
