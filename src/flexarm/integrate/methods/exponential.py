@@ -217,6 +217,45 @@ def answer(m: ExponentialMarch, table: Array, b1: float, b2: float, r: int, valu
 
 
 @kernel
+def goes_on(m: ExponentialMarch) -> int:
+    """Tell whether the step begins where the last trial ended, in the same basis."""
+    if m.age == 0 or m.h_done == 0.0:
+        return 0
+    for i in range(2 * m.system.n):
+        if m.y[i] != m.y_new[i] or m.f[i] != m.f_new[i]:
+            return 0
+    return 1
+
+
+@kernel
+def look_back(m: ExponentialMarch) -> None:
+    """Find g at the begin of the last step, as it is seen from where it ended."""
+    n = m.system.n
+    for i in range(n):
+        m.trial[i] = m.y_old[i] - m.y[i]
+        m.trial[n + i] = m.y_old[n + i]
+    weigh_both(n, m.inverse, m.trial, m.modal)
+    remainder(m, m.modal, m.f_old, m.before)
+
+
+@kernel
+def begin_step(m: ExponentialMarch) -> None:
+    """Find rates of modes and g at the step's begin, and g at the begin of the last step."""
+    n = m.system.n
+    if goes_on(m) == 1:
+        for r in range(n):
+            moved = m.squares[r] * m.ended[r]
+            m.before[r] = m.g[r] - moved
+            m.g[r] = m.g[4 * n + r] - moved
+            m.x[n + r] = m.ended[n + r]
+        return
+    weigh(n, n, m.inverse, m.y[n:], m.x[n:])
+    remainder(m, m.x, m.f, m.g)
+    if m.h_done > 0.0:
+        look_back(m)
+
+
+@kernel
 def exponential_step(m: ExponentialMarch) -> int:
     """Try one step."""
     n = m.system.n
@@ -225,10 +264,7 @@ def exponential_step(m: ExponentialMarch) -> int:
         return 1
     tabulate(m)
     h = m.h
-    for r in range(n):
-        m.x[r] = 0.0
-    weigh(n, n, m.inverse, m.y[n:], m.x[n:])
-    remainder(m, m.x, m.f, m.g)
+    begin_step(m)
     if m.system.known > 0:
         accelerate(m, m.x, m.g, m.swings)
     for i in range(m.size - 2 * n):
@@ -281,20 +317,15 @@ def interpolation_error(m: ExponentialMarch) -> float:
     back = m.h_done
     alone = back == 0.0 or back > 20.0 * h
     before = 0.0
-    if not alone:
-        for i in range(n):
-            m.trial[i] = m.y_old[i] - m.y[i]
-            m.trial[n + i] = m.y_old[n + i]
-        weigh_both(n, m.inverse, m.trial, m.modal)
-        remainder(m, m.modal, m.f_old, m.k)
-        if m.passed == 1:
-            accelerate(m, m.modal, m.k, m.swings)
-            before = pulled_before(m)
+    if not alone and m.passed == 1:
+        look_back(m)
+        accelerate(m, m.modal, m.before, m.swings)
+        before = pulled_before(m)
     for r in range(n):
         middle = m.g[n + r] + m.g[2 * n + r]
         left = 2.0 * (m.g[r] - middle + m.g[3 * n + r])
         if not alone:
-            left = third_difference(m, m.g[r], m.k[r], middle, m.g[3 * n + r])
+            left = third_difference(m, m.g[r], m.before[r], middle, m.g[3 * n + r])
         turned = math.sqrt(max(m.squares[r], 0.0)) * h
         size = min(SIMPSON * (1.0 + turned * turned), UNRESOLVED) * left
         m.modal[r] = size * h * h / max(turned, 1.0)
@@ -323,6 +354,8 @@ def finish(m: ExponentialMarch) -> None:
     weigh_both(n, m.modes, m.modal, m.y_new)
     for i in range(n):
         m.y_new[i] += m.y[i]
+        m.ended[i] = m.modal[i]
+        m.ended[n + i] = m.modal[n + i]
     extra = m.size - 2 * n
     for i in range(extra):
         middle = m.p[extra + i] + m.p[2 * extra + i]
