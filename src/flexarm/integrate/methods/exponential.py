@@ -290,22 +290,6 @@ def exponential_step(m: ExponentialMarch) -> int:
 
 
 @kernel
-def third_difference(
-    m: ExponentialMarch, here: float, before: float, middle: float, after: float
-) -> float:
-    """Give the third difference of a quantity over a step, with its value a step before.
-
-    ``middle`` is the sum of its two values in the middle.
-    """
-    h = m.h
-    back = m.h_done
-    third = 2.0 * here / back - before * h * h / (back * (back + 0.5 * h) * (back + h))
-    third -= 2.0 * middle / (back + 0.5 * h)
-    third += 2.0 * after / (back + h)
-    return third * h
-
-
-@kernel
 def interpolation_error(m: ExponentialMarch) -> float:
     """Measure what the parabola through g leaves out, by its third difference with the last step.
 
@@ -315,28 +299,34 @@ def interpolation_error(m: ExponentialMarch) -> float:
     n = m.system.n
     h = m.h
     back = m.h_done
-    alone = back == 0.0 or back > 20.0 * h
+    # Weights of a difference: of values at the begin, a step before, in the middle (the sum of
+    # both there), at the end.
+    here = 2.0
     before = 0.0
-    if not alone and m.passed == 1:
-        look_back(m)
-        accelerate(m, m.modal, m.before, m.swings)
-        before = pulled_before(m)
+    middle = -2.0
+    after = 2.0
+    power = 0.0
+    if back > 0.0 and back <= 20.0 * h:
+        here = 2.0 * h / back
+        before = -h * h * h / (back * (back + 0.5 * h) * (back + h))
+        middle = -2.0 * h / (back + 0.5 * h)
+        after = 2.0 * h / (back + h)
+        if m.passed == 1:
+            look_back(m)
+            accelerate(m, m.modal, m.before, m.swings)
+            power = pulled_before(m)
     for r in range(n):
-        middle = m.g[n + r] + m.g[2 * n + r]
-        left = 2.0 * (m.g[r] - middle + m.g[3 * n + r])
-        if not alone:
-            left = third_difference(m, m.g[r], m.before[r], middle, m.g[3 * n + r])
+        left = here * m.g[r] + before * m.before[r] + after * m.g[3 * n + r]
+        left += middle * (m.g[n + r] + m.g[2 * n + r])
         turned = math.sqrt(max(m.squares[r], 0.0)) * h
         size = min(SIMPSON * (1.0 + turned * turned), UNRESOLVED) * left
         m.modal[r] = size * h * h / max(turned, 1.0)
         m.modal[n + r] = size * h
     extra = m.size - 2 * n
     for i in range(extra):
-        middle = m.p[extra + i] + m.p[2 * extra + i]
-        left = 2.0 * (m.p[i] - middle + m.p[3 * extra + i])
-        if not alone:
-            last = m.f_old[2 * n + i] - (before if i == PRESCRIBED else 0.0)
-            left = third_difference(m, m.p[i], last, middle, m.p[3 * extra + i])
+        last = m.f_old[2 * n + i] - (power if i == PRESCRIBED else 0.0)
+        left = here * m.p[i] + before * last + after * m.p[3 * extra + i]
+        left += middle * (m.p[extra + i] + m.p[2 * extra + i])
         m.e[2 * n + i] = SIMPSON * left * h
     if m.passed == 1:
         rest = UNRESOLVED / SIMPSON * abs(m.e[2 * n + PRESCRIBED])
