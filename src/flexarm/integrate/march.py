@@ -154,14 +154,39 @@ def find_modal(m: March, x: Array, out: Array) -> None:
 
 
 @kernel
-def find_rounding(m: March) -> None:
-    """Find what the digits of coordinates leave out of each mode: elastic forces see that."""
+def find_modal_error(m: March, e: Array) -> None:
+    """Take an error to those of modes and of their rates; numbers of `to_modes` are read once."""
+    n = m.system.n
     k = m.modes_per_lane
     for lane in range(m.lanes):
         for i in range(k):
+            place = 0.0
+            rate = 0.0
+            for j in range(k):
+                factor = m.to_modes[(lane * k + i) * k + j]
+                place += factor * e[j * m.lanes + lane]
+                rate += factor * e[n + j * m.lanes + lane]
+            m.modal_places[i * m.lanes + lane] = place
+            m.modal_rates[i * m.lanes + lane] = rate
+
+
+@kernel
+def find_modal_state(m: March) -> None:
+    """Find the rates of modes, and what the digits of coordinates leave out of each mode.
+
+    Elastic forces see that.
+    """
+    n = m.system.n
+    k = m.modes_per_lane
+    for lane in range(m.lanes):
+        for i in range(k):
+            rate = 0.0
             total = 0.0
             for j in range(k):
-                total += abs(m.to_modes[(lane * k + i) * k + j] * m.y[j * m.lanes + lane])
+                factor = m.to_modes[(lane * k + i) * k + j]
+                rate += factor * m.y[n + j * m.lanes + lane]
+                total += abs(factor * m.y[j * m.lanes + lane])
+            m.modal_rates[i * m.lanes + lane] = rate
             m.rounded[i * m.lanes + lane] = DIGITS * total
 
 
@@ -179,8 +204,7 @@ def counting(allowed: float, rounding: float) -> float:
 def widen(m: March) -> None:
     """Widen the ranges by the state at t."""
     n = m.system.n
-    find_modal(m, m.y[n:], m.modal_rates)
-    find_rounding(m)
+    find_modal_state(m)
     for g in range(m.groups):
         m.scale[g] = m.floor[g]
         m.top_scale[g] = m.top_floor[g]
@@ -229,8 +253,7 @@ def measure(m: March, e: Array) -> float:
     """
     n = m.system.n
     worst = 0.0
-    find_modal(m, e, m.modal_places)
-    find_modal(m, e[n:], m.modal_rates)
+    find_modal_error(m, e)
     for r in range(m.functionals):
         g = m.group_of[r]
         place = m.tolerance * m.scale[g]

@@ -20,8 +20,10 @@ class KernelText:
         desk: Desk,
         tables: Mapping[str, Entries],
         bound: Collection[str],
+        registers: int = 0,
     ) -> None:
         self.parts, self.desk, self.tables, self.bound = parts, desk, tables, bound
+        self.registers = registers
         self.size = sum(part.count for part in parts if part.stored)
         self.constants: list[str] = []
         self.rooms: list[str] = []
@@ -52,7 +54,7 @@ class KernelText:
             "store i64 %code, ptr addrspace(1) %state",
         ]
         pointers = ["%codes", "%image", *(f"%outer{k}" for k in outer)]
-        kernel = threads(ENTRY, pointers, [*find, *self.before, *end], self.rooms)
+        kernel = threads(ENTRY, pointers, [*find, *self.before, *end], self.rooms, self.registers)
         movers = [_mover("flexarm_take", back=False), _mover("flexarm_bring", back=True)]
         return "\n".join([*self.constants, *movers, f"declare i64 @{function}(ptr)", kernel])
 

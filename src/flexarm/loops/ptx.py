@@ -35,6 +35,9 @@ GPU = Dialect(fused=True, libm=False)
 MATHEMATICS = ("sin", "cos", "exp", "log", "sinh", "cosh", "pow")
 IN_PLACE = 1500  # operations of equations that are put in place of their calls
 UNROLLED = 400  # operations of equations up to which all loops are unrolled
+# Of more operations, up to so many, a kernel with branches waits for its arrays, not for what its
+# equations have no register for: with half the registers twice as many threads wait at once.
+FEW, SHORT = 128, 5000
 STEADY = 4  # times as many in a steady kernel: in one with branches more code is slower
 
 
@@ -221,7 +224,8 @@ def gpu_program(
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
     ]
-    entry = KernelText(parts, desks[0], tables, bound)
+    waits = not steady and IN_PLACE < max(sizes, default=0) <= SHORT
+    entry = KernelText(parts, desks[0], tables, bound, FEW if waits else 0)
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
     return GpuProgram(tuple(texts), tuple(parts), entry.size, near)
 

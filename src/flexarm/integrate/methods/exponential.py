@@ -86,7 +86,7 @@ def find_modes(
         return 1
     reduce_pencil(n, mass, stiffness)
     tridiagonalise(n, stiffness, inverse, squares, losses, room)
-    if diagonalise(n, inverse, squares, losses) != 0:
+    if diagonalise(n, inverse, squares, losses, modes) != 0:
         return 1
     _modes_from_rotation(n, mass, modes, inverse)
     congruence(n, modes, n, 1, damping, mass, stiffness)
@@ -98,21 +98,46 @@ def find_modes(
 
 @kernel
 def _modes_from_rotation(n: int, mass: Array, modes: Array, inverse: Array) -> None:
-    """Modes are rows of V^T L^-1, their inverse has rows of L V, with V^T in ``inverse``."""
-    for r in range(n):
-        for i in range(n):
-            modes[r * n + i] = inverse[r * n + i]
+    """Modes are rows of V^T L^-1, their inverse has rows of L V, with V^T in ``inverse``.
+
+    Four rows at a time read L once; the last one may be done again.
+    """
+    for r in range(0, n, 4):
+        r0 = r * n
+        r1 = min(r + 1, n - 1) * n
+        r2 = min(r + 2, n - 1) * n
+        r3 = min(r + 3, n - 1) * n
         for i in range(n - 1, -1, -1):
-            modes[r * n + i] /= mass[i * n + i]
-            value = modes[r * n + i]
-            for j in range(i):
-                modes[r * n + j] -= mass[i * n + j] * value
-    for r in range(n):
+            s0 = inverse[r0 + i]
+            s1 = inverse[r1 + i]
+            s2 = inverse[r2 + i]
+            s3 = inverse[r3 + i]
+            for j in range(i + 1, n):
+                factor = mass[j * n + i]
+                s0 -= modes[r0 + j] * factor
+                s1 -= modes[r1 + j] * factor
+                s2 -= modes[r2 + j] * factor
+                s3 -= modes[r3 + j] * factor
+            factor = 1.0 / mass[i * n + i]
+            modes[r0 + i] = s0 * factor
+            modes[r1 + i] = s1 * factor
+            modes[r2 + i] = s2 * factor
+            modes[r3 + i] = s3 * factor
         for i in range(n - 1, -1, -1):
-            value = 0.0
+            s0 = 0.0
+            s1 = 0.0
+            s2 = 0.0
+            s3 = 0.0
             for j in range(i + 1):
-                value += inverse[r * n + j] * mass[i * n + j]
-            inverse[r * n + i] = value
+                factor = mass[i * n + j]
+                s0 += inverse[r0 + j] * factor
+                s1 += inverse[r1 + j] * factor
+                s2 += inverse[r2 + j] * factor
+                s3 += inverse[r3 + j] * factor
+            inverse[r0 + i] = s0
+            inverse[r1 + i] = s1
+            inverse[r2 + i] = s2
+            inverse[r3 + i] = s3
     for r in range(n):
         for i in range(r):
             value = inverse[r * n + i]
@@ -192,6 +217,45 @@ def answer(m: ExponentialMarch, table: Array, b1: float, b2: float, r: int, valu
 
 
 @kernel
+def goes_on(m: ExponentialMarch) -> int:
+    """Tell whether the step begins where the last trial ended, in the same basis."""
+    if m.age == 0 or m.h_done == 0.0:
+        return 0
+    for i in range(2 * m.system.n):
+        if m.y[i] != m.y_new[i] or m.f[i] != m.f_new[i]:
+            return 0
+    return 1
+
+
+@kernel
+def look_back(m: ExponentialMarch) -> None:
+    """Find g at the begin of the last step, as it is seen from where it ended."""
+    n = m.system.n
+    for i in range(n):
+        m.trial[i] = m.y_old[i] - m.y[i]
+        m.trial[n + i] = m.y_old[n + i]
+    weigh_both(n, m.inverse, m.trial, m.modal)
+    remainder(m, m.modal, m.f_old, m.before)
+
+
+@kernel
+def begin_step(m: ExponentialMarch) -> None:
+    """Find rates of modes and g at the step's begin, and g at the begin of the last step."""
+    n = m.system.n
+    if goes_on(m) == 1:
+        for r in range(n):
+            moved = m.squares[r] * m.ended[r]
+            m.before[r] = m.g[r] - moved
+            m.g[r] = m.g[4 * n + r] - moved
+            m.x[n + r] = m.ended[n + r]
+        return
+    weigh(n, n, m.inverse, m.y[n:], m.x[n:])
+    remainder(m, m.x, m.f, m.g)
+    if m.h_done > 0.0:
+        look_back(m)
+
+
+@kernel
 def exponential_step(m: ExponentialMarch) -> int:
     """Try one step."""
     n = m.system.n
@@ -200,10 +264,7 @@ def exponential_step(m: ExponentialMarch) -> int:
         return 1
     tabulate(m)
     h = m.h
-    for r in range(n):
-        m.x[r] = 0.0
-    weigh(n, n, m.inverse, m.y[n:], m.x[n:])
-    remainder(m, m.x, m.f, m.g)
+    begin_step(m)
     if m.system.known > 0:
         accelerate(m, m.x, m.g, m.swings)
     for i in range(m.size - 2 * n):
@@ -229,22 +290,6 @@ def exponential_step(m: ExponentialMarch) -> int:
 
 
 @kernel
-def third_difference(
-    m: ExponentialMarch, here: float, before: float, middle: float, after: float
-) -> float:
-    """Give the third difference of a quantity over a step, with its value a step before.
-
-    ``middle`` is the sum of its two values in the middle.
-    """
-    h = m.h
-    back = m.h_done
-    third = 2.0 * here / back - before * h * h / (back * (back + 0.5 * h) * (back + h))
-    third -= 2.0 * middle / (back + 0.5 * h)
-    third += 2.0 * after / (back + h)
-    return third * h
-
-
-@kernel
 def interpolation_error(m: ExponentialMarch) -> float:
     """Measure what the parabola through g leaves out, by its third difference with the last step.
 
@@ -254,33 +299,34 @@ def interpolation_error(m: ExponentialMarch) -> float:
     n = m.system.n
     h = m.h
     back = m.h_done
-    alone = back == 0.0 or back > 20.0 * h
+    # Weights of a difference: of values at the begin, a step before, in the middle (the sum of
+    # both there), at the end.
+    here = 2.0
     before = 0.0
-    if not alone:
-        for i in range(n):
-            m.trial[i] = m.y_old[i] - m.y[i]
-            m.trial[n + i] = m.y_old[n + i]
-        weigh_both(n, m.inverse, m.trial, m.modal)
-        remainder(m, m.modal, m.f_old, m.k)
+    middle = -2.0
+    after = 2.0
+    power = 0.0
+    if back > 0.0 and back <= 20.0 * h:
+        here = 2.0 * h / back
+        before = -h * h * h / (back * (back + 0.5 * h) * (back + h))
+        middle = -2.0 * h / (back + 0.5 * h)
+        after = 2.0 * h / (back + h)
         if m.passed == 1:
-            accelerate(m, m.modal, m.k, m.swings)
-            before = pulled_before(m)
+            look_back(m)
+            accelerate(m, m.modal, m.before, m.swings)
+            power = pulled_before(m)
     for r in range(n):
-        middle = m.g[n + r] + m.g[2 * n + r]
-        left = 2.0 * (m.g[r] - middle + m.g[3 * n + r])
-        if not alone:
-            left = third_difference(m, m.g[r], m.k[r], middle, m.g[3 * n + r])
+        left = here * m.g[r] + before * m.before[r] + after * m.g[3 * n + r]
+        left += middle * (m.g[n + r] + m.g[2 * n + r])
         turned = math.sqrt(max(m.squares[r], 0.0)) * h
         size = min(SIMPSON * (1.0 + turned * turned), UNRESOLVED) * left
         m.modal[r] = size * h * h / max(turned, 1.0)
         m.modal[n + r] = size * h
     extra = m.size - 2 * n
     for i in range(extra):
-        middle = m.p[extra + i] + m.p[2 * extra + i]
-        left = 2.0 * (m.p[i] - middle + m.p[3 * extra + i])
-        if not alone:
-            last = m.f_old[2 * n + i] - (before if i == PRESCRIBED else 0.0)
-            left = third_difference(m, m.p[i], last, middle, m.p[3 * extra + i])
+        last = m.f_old[2 * n + i] - (power if i == PRESCRIBED else 0.0)
+        left = here * m.p[i] + before * last + after * m.p[3 * extra + i]
+        left += middle * (m.p[extra + i] + m.p[2 * extra + i])
         m.e[2 * n + i] = SIMPSON * left * h
     if m.passed == 1:
         rest = UNRESOLVED / SIMPSON * abs(m.e[2 * n + PRESCRIBED])
@@ -298,6 +344,8 @@ def finish(m: ExponentialMarch) -> None:
     weigh_both(n, m.modes, m.modal, m.y_new)
     for i in range(n):
         m.y_new[i] += m.y[i]
+        m.ended[i] = m.modal[i]
+        m.ended[n + i] = m.modal[n + i]
     extra = m.size - 2 * n
     for i in range(extra):
         middle = m.p[extra + i] + m.p[2 * extra + i]

@@ -51,6 +51,10 @@ class ExponentialMarch(March):
     x: Array
     g: Array
     p: Array
+    # before, ended: g at the last step's begin, seen from its end (n); modal state at the end of
+    # the last trial, from its begin (2n).
+    before: Array
+    ended: Array
     # modal, trial, k, e, room: a modal state, a state, its rates, an error, and room for the
     # eigenproblem.
     modal: Array

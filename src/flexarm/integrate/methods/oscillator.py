@@ -127,19 +127,40 @@ def cholesky(n: int, a: Array) -> int:
 
 @kernel
 def reduce_pencil(n: int, lower: Array, a: Array) -> None:
-    """Turn A into L^-1 A L^-T."""
-    for i in range(n):
-        for k in range(i):
-            for c in range(n):
-                a[i * n + c] -= lower[i * n + k] * a[k * n + c]
-        for c in range(n):
-            a[i * n + c] /= lower[i * n + i]
+    """Turn a symmetric A into L^-1 A L^-T."""
+    _solve_rows(n, lower, a)
     for r in range(n):
-        for i in range(n):
+        for i in range(r):
             value = a[r * n + i]
+            a[r * n + i] = a[i * n + r]
+            a[i * n + r] = value
+    _solve_rows(n, lower, a)
+
+
+@kernel
+def _solve_rows(n: int, lower: Array, a: Array) -> None:
+    """Turn A into A L^-T: four rows at a time read L once; the last one may be done again."""
+    for r in range(0, n, 4):
+        r0 = r * n
+        r1 = min(r + 1, n - 1) * n
+        r2 = min(r + 2, n - 1) * n
+        r3 = min(r + 3, n - 1) * n
+        for i in range(n):
+            s0 = a[r0 + i]
+            s1 = a[r1 + i]
+            s2 = a[r2 + i]
+            s3 = a[r3 + i]
             for k in range(i):
-                value -= a[r * n + k] * lower[i * n + k]
-            a[r * n + i] = value / lower[i * n + i]
+                factor = lower[i * n + k]
+                s0 -= a[r0 + k] * factor
+                s1 -= a[r1 + k] * factor
+                s2 -= a[r2 + k] * factor
+                s3 -= a[r3 + k] * factor
+            factor = 1.0 / lower[i * n + i]
+            a[r0 + i] = s0 * factor
+            a[r1 + i] = s1 * factor
+            a[r2 + i] = s2 * factor
+            a[r3 + i] = s3 * factor
 
 
 @kernel
@@ -162,14 +183,8 @@ def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, x: Array) -> 
             square += x[i] * x[i]
         factor = 2.0 / square
         _reflect(n, k, a, x, factor, d)
-        for c in range(n):
-            d[c] = 0.0
-        for i in range(k + 1, n):
-            for c in range(n):
-                d[c] += x[i] * q[i * n + c]
-        for i in range(k + 1, n):
-            for c in range(n):
-                q[i * n + c] -= factor * x[i] * d[c]
+        for c in range(0, n, 4):
+            _reflect_columns(n, k, q, x, factor, c)
     for i in range(n):
         d[i] = a[i * n + i]
         e[i] = a[(i + 1) * n + i] if i + 1 < n else 0.0
@@ -194,8 +209,38 @@ def _reflect(n: int, k: int, a: Array, x: Array, factor: float, p: Array) -> Non
 
 
 @kernel
-def diagonalise(n: int, q: Array, d: Array, e: Array) -> int:
-    """Turn d and e into eigenvalues by shifted rotations; rows of q follow.  0 if it converged."""
+def _reflect_columns(n: int, k: int, q: Array, x: Array, factor: float, c: int) -> None:
+    """Reflect four columns of Q from c on at x beyond k; the last one may be done again."""
+    c1 = min(c + 1, n - 1)
+    c2 = min(c + 2, n - 1)
+    c3 = min(c + 3, n - 1)
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
+    for i in range(k + 1, n):
+        s0 += x[i] * q[i * n + c]
+        s1 += x[i] * q[i * n + c1]
+        s2 += x[i] * q[i * n + c2]
+        s3 += x[i] * q[i * n + c3]
+    for i in range(k + 1, n):
+        weight = factor * x[i]
+        v0 = q[i * n + c] - weight * s0
+        v1 = q[i * n + c1] - weight * s1
+        v2 = q[i * n + c2] - weight * s2
+        v3 = q[i * n + c3] - weight * s3
+        q[i * n + c] = v0
+        q[i * n + c1] = v1
+        q[i * n + c2] = v2
+        q[i * n + c3] = v3
+
+
+@kernel
+def diagonalise(n: int, q: Array, d: Array, e: Array, turns: Array) -> int:
+    """Turn d and e into eigenvalues by shifted rotations; rows of q follow.  0 if it converged.
+
+    There are 2n turns, room for cosines and sines.
+    """
     for first in range(n):
         for sweep in range(60):
             last = first
@@ -208,12 +253,14 @@ def diagonalise(n: int, q: Array, d: Array, e: Array) -> int:
                 break
             if sweep == 59:
                 return 1
-            _chase(n, first, last, q, d, e)
+            _chase(n, first, last, q, d, e, turns)
     return 0
 
 
 @kernel
-def _chase(n: int, first: int, last: int, q: Array, d: Array, e: Array) -> None:
+def _chase(
+    n: int, first: int, last: int, q: Array, d: Array, e: Array, turns: Array
+) -> None:
     """Do one implicit QL sweep on the block from first to last."""
     g = (d[first + 1] - d[first]) / (2.0 * e[first])
     r = math.sqrt(g * g + 1.0)
@@ -229,6 +276,7 @@ def _chase(n: int, first: int, last: int, q: Array, d: Array, e: Array) -> None:
         if r == 0.0:
             d[i + 1] -= p
             e[last] = 0.0
+            _turn_rows(n, i + 1, last, q, turns)
             return
         s = f / r
         c = g / r
@@ -237,13 +285,47 @@ def _chase(n: int, first: int, last: int, q: Array, d: Array, e: Array) -> None:
         p = s * r
         d[i + 1] = g + p
         g = c * r - b
-        for k in range(n):
-            upper = q[(i + 1) * n + k]
-            q[(i + 1) * n + k] = s * q[i * n + k] + c * upper
-            q[i * n + k] = c * q[i * n + k] - s * upper
+        turns[2 * i] = c
+        turns[2 * i + 1] = s
     d[first] -= p
     e[first] = g
     e[last] = 0.0
+    _turn_rows(n, first, last, q, turns)
+
+
+@kernel
+def _turn_rows(n: int, first: int, last: int, q: Array, turns: Array) -> None:
+    """Turn neighbouring rows from the last to the first into each other, four columns at a time.
+
+    The last column may be done again.
+    """
+    for k in range(0, n, 4):
+        k1 = min(k + 1, n - 1)
+        k2 = min(k + 2, n - 1)
+        k3 = min(k + 3, n - 1)
+        u0 = q[last * n + k]
+        u1 = q[last * n + k1]
+        u2 = q[last * n + k2]
+        u3 = q[last * n + k3]
+        for i in range(last - 1, first - 1, -1):
+            c = turns[2 * i]
+            s = turns[2 * i + 1]
+            v0 = q[i * n + k]
+            v1 = q[i * n + k1]
+            v2 = q[i * n + k2]
+            v3 = q[i * n + k3]
+            q[(i + 1) * n + k] = s * v0 + c * u0
+            q[(i + 1) * n + k1] = s * v1 + c * u1
+            q[(i + 1) * n + k2] = s * v2 + c * u2
+            q[(i + 1) * n + k3] = s * v3 + c * u3
+            u0 = c * v0 - s * u0
+            u1 = c * v1 - s * u1
+            u2 = c * v2 - s * u2
+            u3 = c * v3 - s * u3
+        q[first * n + k] = u0
+        q[first * n + k1] = u1
+        q[first * n + k2] = u2
+        q[first * n + k3] = u3
 
 
 @kernel
@@ -251,6 +333,13 @@ def congruence(
     n: int, rows: Array, down: int, across: int, matrix: Array, room: Array, out: Array
 ) -> None:
     """Compute R A R^T of a matrix whose rows begin ``down`` apart and go on ``across``."""
+    some = 0
+    for i in range(n * n):
+        out[i] = 0.0
+        if matrix[i] != 0.0:
+            some = 1
+    if some == 0:
+        return
     for r in range(n):
         for j in range(n):
             total = 0.0
