@@ -127,6 +127,7 @@ def test_designs_of_default_shapes_have_those_of_arms_built_alone() -> None:
     assert check(loads(MATERIAL), keys) == COUNT
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("key", ["links.1.section.EIy", "links.1.section.EIz"])
 def test_one_stiffness_of_default_shapes_varies_alone(key: str) -> None:
     assert check(change_arm(loads(TWISTED), {"links.2.rigid": True}), (key,)) == COUNT

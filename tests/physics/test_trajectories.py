@@ -191,7 +191,7 @@ class Boom:
             bend = self.root_bend @ q[1:] / where**2
             return np.concatenate([v[1:], a[1:], [effort[0] * speed, -speed * bend**2 / 2]])
 
-        return integrate(rate, np.append(start, [0.0, 0.0]), [0.0, t_end], rtol=1e-10, atol=1e-16)
+        return integrate(rate, np.append(start, [0.0, 0.0]), [0.0, t_end], rtol=1e-8, atol=1e-14)
 
 
 @cache
