@@ -10,7 +10,7 @@ from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.collocation import Collocation
 from flexarm.links.node_spaces import clean
-from flexarm.links.span import Span
+from flexarm.links.span import Span, gauss_points
 
 POINTS = (16, 32, 64)  # of a panel: more where the series has not ended
 ENDED, ENDED_REACH = 1e-14, 1e-12  # of the largest coefficient; of tangents that were fitted
@@ -90,7 +90,7 @@ def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED
     """Fit functions (len(x), m) by Legendre series on panels that are smooth, (p, terms, m)."""
     left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
     for count in POINTS:
-        node, weight = legendre.leggauss(count)
+        node, weight = gauss_points(count)
         x = left + half * (1 + node)
         at = clean(values(x.ravel())).reshape(len(left), count, -1)
         basis = legendre.legvander(node, count - 1) * weight[:, None]
