@@ -180,7 +180,7 @@ def test_the_gallery_is_as_the_samples_say() -> None:
     assert GALLERY.read_text(encoding="utf-8") == gallery()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=campaign_if(name in LONGER)) for name in FIGURES]
 )

@@ -32,9 +32,8 @@ def clamped_free(count: int) -> str:
 def turned_links(count: int, shapes: str) -> Arm:
     """Make a planar arm whose joints are turned."""
     link = f"  - joint: {TURNED}\n    length: 0.7\n    section: {{{SOFT}}}\n    shapes: {shapes}\n"
-    return loads(
-        "flexarm: 1\nname: two\ngravity: [0, 0, 0]\nlinks:\n" + count * link + "payload: {mass: 0.3}\n"
-    )
+    head = "flexarm: 1\nname: turned\ngravity: [0, 0, 0]\nlinks:\n"
+    return loads(head + count * link + "payload: {mass: 0.3}\n")
 
 
 ARMS = {
