@@ -97,11 +97,13 @@ def _leave_to_campaigns(cases: list[pytest.Function]) -> None:
     """Keep cases that meet many values of the parameters, by their names: no other case matters."""
     mark = cases[0].get_closest_marker("few")
     left = sorted(cases, key=lambda case: sha256(case.name.encode()).digest())
-    met = set[tuple[str, int]]()
+    new = [set(case.callspec.indices.items()) for case in left]  # values that none kept has met
     for _ in range(min(mark.args[0] if mark else 0, len(left))):
-        kept = max(left, key=lambda case: len(case.callspec.indices.items() - met))
-        met |= kept.callspec.indices.items()
-        left.remove(kept)
+        k = max(range(len(left)), key=lambda k: len(new[k]))
+        met = new.pop(k)
+        del left[k]
+        if met:
+            new = [values - met for values in new]
     for case in left:
         case.add_marker("campaign")
 

@@ -109,6 +109,7 @@ def imported_modules(path: Path, *, inside: tuple[str, ...]) -> Iterator[tuple[i
         yield from ((node.lineno, name) for name in names if name.partition(".")[0] == "flexarm")
 
 
+@cache
 def room_of(module: str, package: Path) -> str:
     """Name the room of a dotted name: the front, unless it goes through a file or a known room."""
     name = module.split(".")[1] if "." in module else ""

@@ -29,12 +29,11 @@ def clamped_free(count: int) -> str:
     return f"{{kind: clamped-free, bending_y: {count}}}"
 
 
-def two_links(shapes: str) -> Arm:
+def turned_links(count: int, shapes: str) -> Arm:
     """Make a planar arm whose joints are turned."""
     link = f"  - joint: {TURNED}\n    length: 0.7\n    section: {{{SOFT}}}\n    shapes: {shapes}\n"
-    return loads(
-        "flexarm: 1\nname: two\ngravity: [0, 0, 0]\nlinks:\n" + 2 * link + "payload: {mass: 0.3}\n"
-    )
+    head = "flexarm: 1\nname: turned\ngravity: [0, 0, 0]\nlinks:\n"
+    return loads(head + count * link + "payload: {mass: 0.3}\n")
 
 
 ARMS = {
@@ -49,7 +48,7 @@ ARMS = {
         section="mass_per_length: 1, EIz: 50", gravity="[0, -9.81, 0]",
         shapes="{kind: loaded, root: held, bending_y: 1}",
     ),
-    "two links turned, 1 shape": lambda: two_links(clamped_free(1)),
+    "two links turned, 1 shape": lambda: turned_links(2, clamped_free(1)),
 }  # fmt: skip
 
 
@@ -94,10 +93,17 @@ def test_the_estimate_is_within_a_factor_of_two_of_the_true_error(name: str) -> 
 
 
 @pytest.mark.parametrize(
-    "shapes", ["elements", pytest.param("clamped-free", marks=pytest.mark.campaign)]
+    ("links", "shapes"),
+    [
+        (1, "elements"),
+        pytest.param(2, "elements", marks=pytest.mark.campaign),
+        pytest.param(2, "clamped-free", marks=pytest.mark.campaign),
+    ],
 )
-def test_shapes_within_the_wish_are_found_without_being_asked_again(shapes: str) -> None:
-    arm, wish = two_links(f"{{kind: {shapes}, bending_y: 1}}"), 0.001
+def test_shapes_within_the_wish_are_found_without_being_asked_again(
+    links: int, shapes: str
+) -> None:
+    arm, wish = turned_links(links, f"{{kind: {shapes}, bending_y: 1}}"), 0.001
     found = converge(arm, t_end=0.5, wish=wish)
     assert found.estimate is not None
     assert found.estimate > wish
@@ -128,7 +134,7 @@ def test_search_ends_at_its_bound_of_work_and_says_what_it_came_to() -> None:
 
 @pytest.mark.campaign
 def test_a_family_that_lacks_a_shape_is_found_out_and_another_is_advised() -> None:
-    found = converge(two_links(clamped_free(2)), t_end=0.5)
+    found = converge(turned_links(2, clamped_free(2)), t_end=0.5)
     assert found.mismatch
     assert any("root: held" in line for line in found.advice)
     rows = {row.basis: row for row in found.rows}

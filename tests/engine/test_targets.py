@@ -27,10 +27,15 @@ from tests.physics.cases import LONG, SIBLINGS, campaign_if
 
 TOGETHER = "name"
 FAST = ("korayem-two-link",)  # with all of LLVM's effort; the others in campaigns
+# Of no operation that others do not have, nor of more of them: for campaigns.
+ALIKE = (
+    "chen-rotating-link", "chen-two-link", "count-2-2-2", "count-6-6-3", "deluca-siciliano",
+    "driven-link-payload", "graves-rms", "tg-rr", "tg-rr-elements", "tg-rrr", "theodore-rrp",
+)  # fmt: skip
 CASES = [
     pytest.param(name, level, marks=campaign_if(name in left))
     for level, left in (
-        ("quick", {*SIBLINGS, *LONG}),
+        ("quick", {*SIBLINGS, *LONG, *ALIKE}),
         ("fast", {*flexarm.sample_names()} - {*FAST}),
     )
     for name in flexarm.sample_names()

@@ -57,7 +57,7 @@ def test_runs_are_those_of_the_processor(method: str) -> None:
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_numbers_inputs_and_tolerances_are_each_run_s_own() -> None:
-    arm = flexarm.sample("deluca-siciliano")
+    arm = flexarm.sample("driven-link-payload")
     table = {"kind": "table", "times": [0, 0.05, 0.1, 0.3], "values": [0, 1, -1, 0]}
     wave = {"kind": "sine", "amplitude": 1, "frequency": 3}
     pairs = both(

@@ -56,10 +56,16 @@ def deflection_error(run: Run, reference: Run) -> float:
     return float(error / np.ptp(reference.q @ rows, axis=0).max())
 
 
+@cache
+def fallen(t_end: float) -> tuple[Task, Array]:
+    """Give a fall, and how it ends."""
+    task = task_of(fall(1), t_end)
+    return task, by_equal_steps(task, "dop853", int(15000 * t_end))
+
+
 def measured_order(name: str, t_end: float) -> float:
     """Fit the power of the step that errors at the end fall with, between 1e-6 and 1e-10."""
-    task = task_of(fall(1), t_end)
-    exact = by_equal_steps(task, "dop853", int(15000 * t_end))
+    task, exact = fallen(t_end)
     steps, errors, count, error = [], [], int(300 * t_end), np.inf
     while error > 1e-10 and count < 30_000:
         error = float(np.abs(by_equal_steps(task, name, count) - exact)[:8].max())

@@ -25,8 +25,9 @@ data = st.recursive(
 
 @given(st.dictionaries(texts, data, max_size=5))
 def test_any_data_read_back_the_same(value: dict[str, Any]) -> None:
-    assert read(emit(value), "x").data == value
-    assert not read(emit(value), "x").problems
+    found = read(emit(value), "x")
+    assert found.data == value
+    assert not found.problems
 
 
 @given(st.dictionaries(texts, data, max_size=5))

@@ -51,7 +51,7 @@ FILES = (
 CHOSEN = (
     "polynomials or oblique and composite"
     " or (planted or kinematic-influence) and (korayem or revolute)"
-    " or planted and (oblique or 94 or measured)"
+    " or planted and (oblique or 94) or planted-order and measured"
     " or planted-trusting and random_motions and 92"
 )
 SOUND = "kinematic-influence"  # what the planted formulations are made of

@@ -155,6 +155,7 @@ def test_designs_of_shapes_that_follow_loads_are_those_built_alone(shapes: str) 
     assert check(loads(LOADED.replace("SHAPES", shapes)), keys) == COUNT
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("key", ["links.1.section.EIy", "links.1.section.EIz"])
 def test_one_stiffness_of_default_shapes_varies_alone(key: str) -> None:
     assert check(change_arm(loads(TWISTED), {"links.2.rigid": True}), (key,)) == COUNT

@@ -53,15 +53,15 @@ class Draft:
 
     def number(self, low: float, high: float) -> float:
         """Draw a number."""
-        return float(self.random.uniform(low, high))
+        return low + (high - low) * self.random.random()  # bit for bit `uniform`, in a third
 
     def vector(self, size: float) -> list[float]:
         """Draw a vector with entries up to a size."""
-        return [float(x) for x in self.random.uniform(-size, size, 3)]
+        return [self.number(-size, size) for _ in range(3)]
 
     def body(self) -> Piece:
         """Draw a rigid body, with products of inertia or without."""
-        inertia = [float(x) for x in self.random.uniform(0.01, 0.03, 3)]
+        inertia = [self.number(0.01, 0.03) for _ in range(3)]
         if self.chance(0.5):
             self.note("products of inertia")
             inertia += self.vector(0.003)

@@ -6,6 +6,7 @@ arm's description, its coordinate names and its shape functions (and the way to 
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -94,7 +95,8 @@ class Reference:
             end = self._link(part, end)
         if model.arm.payload is not None:
             self._body(end, model.arm.payload)
-        self._functions = self._differentiate(end)
+        self._end = end
+        self._functions: dict[str, ca.Function] = {}
 
     def mass_matrix(self, q: Array) -> Array:
         """Second derivative of the kinetic energy by the rates: momenta at unit rates."""
@@ -142,31 +144,41 @@ class Reference:
         return numbers[:9].reshape(3, 3).T, numbers[9:]
 
     def _call(self, name: str, *arguments: Array) -> Array:
+        if name not in self._functions:
+            self._functions[name] = self._function(name)
         return np.array(self._functions[name](*arguments), dtype=float).ravel()
 
-    def _differentiate(self, end: Pose) -> dict[str, ca.Function]:
-        q, v = self._q, self._v
-        momentum = ca.gradient(self._kinetic, v)
+    @cached_property
+    def _momentum(self) -> Expr:
+        return ca.gradient(self._kinetic, self._v)
+
+    @direct_operators()
+    def _function(self, name: str) -> ca.Function:
+        """Differentiate what is asked for: of most arms that is not all."""
+        q, v, kinetic, end = self._q, self._v, self._kinetic, self._end
         u, factors = (ca.SX.sym(name, k) for name, k in zip("uf", self.loads, strict=True))
-        applied = ca.SX(len(self.model.names), 1)
-        amounts = ca.vertcat(u, factors)
+        table: dict[str, tuple[list[Expr], Callable[[], Expr]]] = {
+            "kinetic": ([q, v], lambda: kinetic),
+            "momentum": ([q, v], lambda: self._momentum),
+            "coriolis": (
+                [q, v],
+                lambda: ca.jtimes(self._momentum, q, v) - ca.gradient(kinetic, q),
+            ),
+            "potential": ([q], lambda: ca.vertcat(self._elastic, self._weight)),
+            "elastic": ([q], lambda: ca.gradient(self._elastic, q)),
+            "gravity": ([q], lambda: ca.gradient(self._weight, q)),
+            "drag": ([q, v], lambda: self._drag),
+            "applied": ([q, u, factors], lambda: self._applied(ca.vertcat(u, factors))),
+            "tip": ([q], lambda: ca.vertcat(ca.vec(end.rotation), end.position)),
+        }
+        inputs, make = table[name]
+        return ca.Function(name, inputs, [ca.densify(make())])
+
+    def _applied(self, amounts: Expr) -> Expr:
+        total = ca.SX(len(self.model.names), 1)
         for i, load in enumerate(self._inputs + self._wrenches):
-            applied += load * amounts[i]
-        table: dict[str, tuple[list[Expr], Expr]] = {
-            "kinetic": ([q, v], self._kinetic),
-            "momentum": ([q, v], momentum),
-            "coriolis": ([q, v], ca.jtimes(momentum, q, v) - ca.gradient(self._kinetic, q)),
-            "potential": ([q], ca.vertcat(self._elastic, self._weight)),
-            "elastic": ([q], ca.gradient(self._elastic, q)),
-            "gravity": ([q], ca.gradient(self._weight, q)),
-            "drag": ([q, v], self._drag),
-            "applied": ([q, u, factors], applied),
-            "tip": ([q], ca.vertcat(ca.vec(end.rotation), end.position)),
-        }
-        return {
-            name: ca.Function(name, inputs, [ca.densify(result)])
-            for name, (inputs, result) in table.items()
-        }
+            total += load * amounts[i]
+        return total
 
     def _coordinate(self, index: int | None) -> Expr:
         assert index is not None

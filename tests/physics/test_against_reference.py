@@ -588,7 +588,7 @@ def test_energies_are_sums_over_the_material(case: str) -> None:
     assert_close([float(energy[0, 0]) for energy in got], expected)
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(8)
 @every_case
 def test_tip_is_where_the_frames_lead(case: str) -> None:
     q, _ = state(case, 0)

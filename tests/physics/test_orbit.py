@@ -87,13 +87,9 @@ class InertialAxes(Reference):
         self._phase = ca.SX.sym("phase")
         self._field = RATE**2 * ca.DM(np.diag([2.0, -1.0, -1.0]))  # at phase 0
         super().__init__(model)
-        momentum = ca.gradient(self._kinetic, self._v)
         force = ca.gradient(self._elastic + self._weight - self._kinetic, self._q)
-        c = self._rate(momentum) + force
+        c = self._rate(self._momentum) + force
         self.c = ca.Function("c", [self._q, self._v], [ca.substitute(c, self._phase, 0)])
-
-    def _differentiate(self, end: Pose) -> dict[str, ca.Function]:
-        return {}
 
     def _rate(self, value: Expr) -> Expr:
         value, known = ca.SX(value), ca.vertcat(self._q, self._phase)

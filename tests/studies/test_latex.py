@@ -133,7 +133,9 @@ def test_letters_that_no_paper_has_are_refused() -> None:
     with pytest.raises(FlexarmError, match=r"chu has none for link1\.y1: its links are planar"):
         as_latex_document(equations, letters="chu")
     drive = {"stiffness": 100, "rotor_inertia": 0.01}
-    wound = changed("chu-example-2", {"links.1.joint.drive": drive})
+    wound = changed("driven-link", {
+        "links.1.joint.drive": drive, "links.1.shapes": {"kind": "elements", "bending_y": 1},
+    })  # fmt: skip
     equations = closed_form(build(wound, stiffening=False), named=True)
     with pytest.raises(FlexarmError, match=r"none for joint1\.motor: .*, and its joints rigid$"):
         as_latex_document(equations, letters="chu")

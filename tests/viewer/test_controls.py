@@ -236,9 +236,8 @@ def test_every_curve_has_a_swatch_of_its_own(open_page: Opener) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_light_and_dark_follow_the_system_and_the_button(open_page: Opener) -> None:
+def test_light_and_dark_follow_the_system_and_the_button(page: Page) -> None:
     colour = "getComputedStyle(document.body).backgroundColor"
-    page = open_page(run_page([smooth_run(5)]))
     light = page.evaluate(colour)
     page.emulate_media(color_scheme="dark")
     dark = page.evaluate(colour)
@@ -247,16 +246,19 @@ def test_light_and_dark_follow_the_system_and_the_button(open_page: Opener) -> N
     assert page.evaluate(colour) == light
     page.locator("#theme").click()
     assert page.evaluate(colour) == dark
+    page.locator("#theme").click()
+    assert page.evaluate(colour) == light
 
 
-def test_a_phone_shows_all_without_scrolling_sideways(open_page: Opener) -> None:
-    page = open_page(run_page([smooth_run()]), width=360, height=740)
+def test_a_phone_shows_all_without_scrolling_sideways(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     for name in ("#play", "#time", "#speed", "#scale", "#field", "#reset", "#help"):
         box = page.locator(name).bounding_box()
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 360
+    page.set_viewport_size({"width": 800, "height": 1300})
 
 
 def hostile_run() -> Run:
@@ -301,10 +303,15 @@ def bar_modes() -> ModeShapes:
                       np.array([0.01, 0.0]), vectors)  # fmt: skip
 
 
-def test_the_mode_picker_shows_frequency_name_and_shape(open_page: Opener) -> None:
-    modes = bar_modes()
-    page = open_page(mode_page(modes))
-    caption = page.locator("#caption")
+@pytest.fixture(scope="module")
+def swinging(open_shared: Opener) -> Page:
+    return open_shared(mode_page(bar_modes()))
+
+
+def test_the_mode_picker_shows_frequency_name_and_shape(swinging: Page) -> None:
+    page, caption = swinging, swinging.locator("#caption")
+    page.evaluate("flexarm.pick(0)")
+    usual = page.locator("#speed").input_value()
     assert caption.locator("b").inner_text() == "Mode 1: 1.50 Hz"
     assert "<i>first</i> · damping 1.00 %" in caption.inner_text()
     assert caption.inner_text().endswith("shown 2.40 times slower")  # a swing in 1.6 s
@@ -318,6 +325,7 @@ def test_the_mode_picker_shows_frequency_name_and_shape(open_page: Opener) -> No
     page.locator("#modes button").nth(0).focus()
     page.keyboard.press("ArrowRight")
     assert caption.locator("b").inner_text() == "Mode 2: 20.0 Hz"
+    page.locator("#speed").select_option(usual)
 
 
 @pytest.mark.campaign
@@ -336,11 +344,6 @@ def test_on_a_phone_the_legend_lies_in_the_margin_under_the_arm(open_page: Opene
     margin = (1 - 0.74) / 2 * stage["height"]  # what the first view leaves free under the arm
     assert legend["y"] >= stage["y"] + stage["height"] - margin
     assert legend["x"] + legend["width"] <= stage["x"] + stage["width"]
-
-
-@pytest.fixture(scope="module")
-def swinging(open_shared: Opener) -> Page:
-    return open_shared(mode_page(bar_modes()))
 
 
 @pytest.mark.few(1)

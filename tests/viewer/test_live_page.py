@@ -45,11 +45,12 @@ def slide(page: Page, selector: str, value: float) -> None:
     )
 
 
-def test_ten_seconds_are_those_of_python(page: Page) -> None:
+@pytest.mark.parametrize("t_end", [2.0, pytest.param(10.0, marks=pytest.mark.campaign)])
+def test_every_state_is_that_of_python(page: Page, t_end: float) -> None:
     step = page.evaluate("flexarm.step()")
     still = {"joint1": 0.0, "joint2": 0.0}
     run = flexarm.simulate(
-        flexarm.sample(SAMPLE), t_end=10.0, method="rk4", step=step, inputs=still
+        flexarm.sample(SAMPLE), t_end=t_end, method="rk4", step=step, inputs=still
     )
     page.evaluate("flexarm.put('hand', [0, 0]), flexarm.put('servo', [0, 0, 0, 0, 0, 0])")
     found = page.evaluate("times => flexarm.run(...times)", run.t[1:].tolist())

@@ -68,7 +68,7 @@ def fit(target: "Target", *, level: Level, width: int, operations: int) -> Fit:
     address is short within 128 bytes of a register, or 128 of the widest vectors. On 64-bit ARM
     caches and instructions are larger, but a constant takes five of them without a table.
     """
-    if level == "quick":
+    if EFFORT.get(level) == EFFORT["quick"]:
         return Fit(ordered=False)
     if target.triple.startswith(("aarch64", "arm64")):
         return Fit(range(4096 // width))

@@ -3,6 +3,7 @@
 import math
 import struct
 from collections import Counter
+from itertools import chain
 
 import casadi
 
@@ -101,9 +102,20 @@ def _read(
         function.instruction_id, function.instruction_input, function.instruction_output,
     )  # fmt: skip
     output, load, constant = casadi.OP_OUTPUT, casadi.OP_INPUT, casadi.OP_CONST
+    product, total, difference = casadi.OP_MUL, casadi.OP_ADD, casadi.OP_SUB
+    add, multiply = values.add, values.multiply
     for k in range(function.n_instructions()):
         op, target = read(k), target_of(k)
-        if op == output:
+        if op == product:
+            a, b = source_of(k)
+            work[target[0]] = multiply(work[a], work[b])
+        elif op == total:
+            a, b = source_of(k)
+            work[target[0]] = add(work[a], work[b])
+        elif op == difference:
+            a, b = source_of(k)
+            work[target[0]] = add(work[a], ~work[b])
+        elif op == output:
             port, nonzero = target
             results[port, places_out[port][nonzero]] = work[source_of(k)[0]]
         elif op == load:
@@ -121,11 +133,12 @@ def _needed(values: "_Values", results: dict[tuple[int, int], int]) -> list[bool
     for reference in results.values():
         needed[_unsigned(reference)] = True
     for k in range(len(needed) - 1, -1, -1):
-        op, a, b = values.defined[k]
-        if needed[k] and op not in ("constant", "load"):
-            needed[a] = True
-            if op in BINARY:
-                needed[b] = True
+        if needed[k]:
+            op, a, b = values.defined[k]
+            if op not in ("constant", "load"):
+                needed[a] = True
+                if op in BINARY:
+                    needed[b] = True
     return needed
 
 
@@ -147,6 +160,10 @@ def _share_reciprocals(
     for k, (op, a, b) in enumerate(values.defined):
         if not needed[k]:
             new.append(-1)
+        elif op == "mul":  # most are products and sums
+            new.append(again.multiply(new[a], new[b]))
+        elif op == "add":
+            new.append(again.add(new[a], new[b]))
         elif op == "constant":
             new.append(again.constant(values.constants[a]))
         elif op == "load":
@@ -172,9 +189,11 @@ def _finish(
     """Put constants first, then loads, then operations, and leave out what is not needed."""
     results = {place: values.positive(reference) for place, reference in results.items()}
     needed = _needed(values, results)
-    kept = [k for k in range(len(values.defined)) if needed[k]]
-    kinds = {"constant": 0, "load": 1}
-    kept.sort(key=lambda k: kinds.get(values.defined[k][0], 2))
+    kinds: dict[str, list[int]] = {"constant": [], "load": [], "operation": []}
+    for k, (op, _, _) in enumerate(values.defined):
+        if needed[k]:
+            kinds.get(op, kinds["operation"]).append(k)
+    kept = [*chain.from_iterable(kinds.values())]
     number = {old: new for new, old in enumerate(kept)}
     constants, loads, operations = [], [], []
     for k in kept:
@@ -201,7 +220,7 @@ class _Values:
         self._numbers: dict[int, float] = {}  # of the values that are constants
         self._known: dict[tuple[str, int, int], int] = {}
         self._constant: dict[int, tuple[int, int]] = {}  # bits of one, and its value, by group
-        self.one, self.two = self._plain_constant(1.0), self._plain_constant(2.0)
+        self.one = self._plain_constant(1.0)
 
     def define(self, op: str, a: int, b: int = -1) -> int:
         """Return the value of an operation, a new one unless it has been defined before."""
@@ -294,21 +313,22 @@ class _Values:
 
     def add(self, a: int, b: int) -> int:
         """Return a + b: the sum of two values or the difference of two, perhaps with a minus."""
-        x, y = self.number(a), self.number(b)
-        if x is not None and y is not None:
-            return self.constant(x + y)
-        if x == 0.0:
-            return b
-        if y == 0.0:
-            return a
+        p, q = a if a >= 0 else ~a, b if b >= 0 else ~b
+        if p in self._numbers or q in self._numbers:  # few are
+            x, y = self.number(a), self.number(b)
+            if x is not None and y is not None:
+                return self.constant(x + y)
+            if x == 0.0:
+                return b
+            if y == 0.0:
+                return a
         rest = self._cancelled(a, b)
         if rest is not None:
             return rest
         if (a < 0) == (b < 0):
-            a, b, negative = (a, b, False) if a >= 0 else (~a, ~b, True)
-            total = self.define("add", a, b) if a <= b else self.define("add", b, a)
-            return ~total if negative else total
-        plus, minus = (a, ~b) if a >= 0 else (b, ~a)
+            total = self.define("add", p, q) if p <= q else self.define("add", q, p)
+            return ~total if a < 0 else total
+        plus, minus = (p, q) if a >= 0 else (q, p)
         if plus == minus:
             return self.constant(0.0)
         if ("sub", minus, plus) in self._known:
@@ -328,22 +348,20 @@ class _Values:
 
     def multiply(self, a: int, b: int) -> int:
         """Return a * b: the product of two values, perhaps with a minus."""
-        x, y = self.number(a), self.number(b)
-        if x is not None and y is not None:
-            return self.constant(x * y)
-        if y is not None:
-            a, b, x, y = b, a, y, x
-        negative = (a < 0) != (b < 0)
-        a, b = a if a >= 0 else ~a, b if b >= 0 else ~b
-        if a == self.one:
-            product = b
-        elif x == 0.0:
-            product = a
-        elif a == self.two:
-            product = self.add(b, b)
-        else:
-            product = self.define("mul", a, b) if a <= b else self.define("mul", b, a)
-        return ~product if negative else product
+        p, q = a if a >= 0 else ~a, b if b >= 0 else ~b
+        product = -1
+        if p in self._numbers or q in self._numbers:  # few are
+            x, y = self.number(a), self.number(b)
+            if x is not None and y is not None:
+                return self.constant(x * y)
+            factor, given, other = (abs(x), p, q) if x is not None else (abs(y or 0.0), q, p)
+            if factor == 2.0:
+                product = self.add(other, other)
+            else:
+                product = other if factor == 1.0 else given if factor == 0.0 else -1
+        if product < 0:
+            product = self.define("mul", p, q) if p <= q else self.define("mul", q, p)
+        return ~product if (a < 0) != (b < 0) else product
 
     def divide(self, a: int, b: int) -> int:
         """Return a / b, as a product where b is a constant."""

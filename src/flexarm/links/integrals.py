@@ -18,7 +18,7 @@ from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Shapes
 from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
-from flexarm.links.span import Span
+from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import settled
 
 _TOLERANCE = 1e-13
@@ -140,7 +140,7 @@ def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
     -----
     Chen, Zhang & Liu 2012, eqs 5-6: half of it is how far a bent, unstretched axis draws in.
     """
-    node, weight = np.polynomial.legendre.leggauss(40)
+    node, weight = gauss_points(40)
     panel = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, len(edges) - 2)
 
     def integral(start: Array, end: Array) -> Array:

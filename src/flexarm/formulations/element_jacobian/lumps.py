@@ -12,6 +12,7 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.links.fields import AXES, evaluate
 from flexarm.links.integrals import quadratic_displacement
+from flexarm.links.span import gauss_points
 from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, turned
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
@@ -25,7 +26,7 @@ ROD = np.array([0.0, 1.0, 1.0]) / 12  # inertia of a rod about its centre by mas
 
 def element_points(edges: Array, count: int) -> tuple[Array, Array]:
     """Place Gauss points with their weights on every element, (elements count,) each."""
-    node, weight = np.polynomial.legendre.leggauss(count)
+    node, weight = gauss_points(count)
     half = np.diff(edges)[:, None] / 2
     return (edges[:-1, None] + half * (1 + node)).ravel(), (half * weight).ravel()
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from flexarm.errors import ShapeError
 from flexarm.links.beams.frequency import SERIES_BELOW, Array, beam_products, inertia_determinant
 from flexarm.links.beams.roots import bracketed_root
+from flexarm.links.span import gauss_points
 
 LARGEST_RATIO = 1e12
 ROOT_TOLERANCE = 1e-8
@@ -274,7 +275,7 @@ def _series(nu: int) -> tuple[Array, Array, Array]:
 
 def _modal_mass(ends: "BeamEnds", shape: "BeamShape") -> float:
     """Evaluate the mass of a shape with all that its ends carry."""
-    nodes, weights = np.polynomial.legendre.leggauss(16)
+    nodes, weights = gauss_points(16)
     # Panels of less than two radians: sixteen points then integrate to rounding.
     panels = math.ceil(shape.lam / 2) + 1
     xi = (np.arange(panels)[:, None] + (nodes + 1) / 2) / panels

@@ -20,7 +20,7 @@ from flexarm.links.basis import (
 )
 from flexarm.links.curves import combine, integrate_strain
 from flexarm.links.families.loaded import Loaded
-from flexarm.links.span import Span
+from flexarm.links.span import Span, gauss_points
 
 RATIONAL = 6  # degrees more for a polynomial over a stiffness that changes
 
@@ -53,7 +53,7 @@ def moment_curves(span: Span, motion: Motion, count: int) -> list[Curve]:
     edges = span.edges
     values = span.table[motion.stiffness]
     degree = count - 1 + (0 if np.all(values == values[0]) else RATIONAL)
-    node, _ = legendre.leggauss(degree + 1)
+    node, _ = gauss_points(degree + 1)
     inverse = np.linalg.inv(legendre.legvander(node, degree))
     panels = []
     for left, right in pairwise(edges):

@@ -18,6 +18,7 @@ from numpy.polynomial import chebyshev
 from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, Moving
 from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.span import gauss_points
 from flexarm.spatial import Expr, constant
 
 _POINTS = 48
@@ -149,7 +150,7 @@ class SlidingMotion:
 
 def exposed_points(shapes: SlidingShapes) -> tuple[Array, Array]:
     """Place Gauss-Legendre points with their weights on every panel of xi."""
-    node, weight = np.polynomial.legendre.leggauss(_POINTS)
+    node, weight = gauss_points(_POINTS)
     half = np.diff(shapes.edges) / 2
     return (
         ((shapes.edges[:-1] + half)[:, None] + half[:, None] * node).ravel(),

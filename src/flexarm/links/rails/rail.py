@@ -9,7 +9,7 @@ from numpy.polynomial import legendre
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.collocation import Collocation
-from flexarm.links.span import Span
+from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import settled
 
 POINTS = (16, 32, 64)  # of a panel: more where the series has not ended
@@ -90,7 +90,7 @@ def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED
     """Fit functions (len(x), m) by Legendre series on panels that are smooth, (p, terms, m)."""
     left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
     for count in POINTS:
-        node, weight = legendre.leggauss(count)
+        node, weight = gauss_points(count)
         x = left + half * (1 + node)
         at = settled(values(x.ravel())).reshape(len(left), count, -1)
         basis = legendre.legvander(node, count - 1) * weight[:, None]
