@@ -24,6 +24,7 @@ from flexarm.viewer.scene import scene, states
 from flexarm.viewer.surroundings import obstacles
 
 STEP = 1e-6  # of coordinates, by which a mode's motion is found
+FEW_KEYS, SHORT = 3, 24  # keys that tell runs apart, and characters of their values
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
     runs
         One run, or more.
     labels
-        What to call them; by arm, method and stiffening if left out.
+        What to call them; by what differs if left out.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
     runs
         One run, or more.
     labels
-        What to call them; by arm, method and stiffening if left out.
+        What to call them; by what differs if left out.
     live
         Version of the data, if a server will give newer ones.
 
@@ -102,7 +103,7 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
     """
     if not runs:
         raise FlexarmError("a page shows one run, or several to compare: got none")
-    labels = labels or _labels(runs)
+    labels = labels or run_labels(runs)
     arrays = Arrays()
     found = [limits(run.model, run.q) for run in runs]
     unit = deflection_unit(max(each["deflection"] or 0.0 for each in found))
@@ -222,15 +223,56 @@ def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
     return np.asarray((ahead - back) / (2 * STEP))
 
 
-def _labels(runs: Sequence[RunData]) -> list[str]:
-    """Tell runs apart by arm, method and stiffening; by number too, where that does not."""
-    found = [
-        f"{run.model.arm.name}, {run.method}, stiffening {'on' if run.model.stiffening else 'off'}"
-        for run in runs
+def run_labels(runs: Sequence[RunData]) -> list[str]:
+    """Tell runs apart by what differs: arms, keys of their files, methods; else by number."""
+    told = [_told(run) for run in runs]
+    keys = [
+        key
+        for key in dict.fromkeys(key for each in told for key in each)
+        if len({each.get(key) for each in told}) > 1
     ]
-    if len(set(found)) == len(found):
-        return found
-    return [f"{k}: {label}" for k, label in enumerate(found, 1)]
+    names = [run.model.arm.name for run in runs]
+    if len(set(names)) == len(names):
+        return names
+    found = [
+        ", ".join(f"{key} {each.get(key, 'none')}" for key in keys[:FEW_KEYS]) for each in told
+    ]
+    if len(set(names)) > 1:
+        found = [f"{name}, {label}" for name, label in zip(names, found, strict=True)]
+    return _numbered(found)
+
+
+def file_labels(paths: Sequence[Path]) -> list[str]:
+    """Call runs by their files, with folders where these tell them apart; one needs no label."""
+    names = [path.stem for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path.with_suffix("")) for path in paths]
+    return _numbered(names) if len(paths) > 1 else []
+
+
+def _numbered(labels: list[str]) -> list[str]:
+    if len(set(labels)) == len(labels):
+        return labels
+    return [f"{k}: {label}".removesuffix(": ") for k, label in enumerate(labels, 1)]
+
+
+def _told(run: RunData) -> dict[str, str]:
+    """Give what is said of a run and its arm but names, by keys of the model file, shortened."""
+    found: dict[str, str] = {}
+
+    def walk(key: str, value: Any) -> None:
+        inner = value.items() if isinstance(value, dict) else ()
+        if isinstance(value, list) and any(isinstance(each, dict) for each in value):
+            inner = enumerate(value, 1)
+        for name, each in inner:
+            walk(f"{key}.{name}" if key else str(name), each)
+        if not inner:
+            text = " ".join(str(value).split())
+            found[key] = text if len(text) <= SHORT else f"{text[: SHORT - 3]}..."
+
+    walk("", run.model.arm.model_dump(exclude_unset=True, mode="json", exclude={"name", "notes"}))
+    found |= {"stiffening": "on" if run.model.stiffening else "off", "method": run.method}
+    return found | {"formulation": run.formulation, "rtol": f"{run.rtol:g}"}
 
 
 def _facts(runs: Sequence[RunData]) -> str:
