@@ -1,5 +1,6 @@
 """What looks wrong once an arm's modes are known."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -23,7 +24,7 @@ STILL = 1e-12  # of the square of the highest frequency: less is no vibration
 
 def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]:
     """Tell of links whose highest bending mode is short against their section, in one notice."""
-    found: list[tuple[float, int, str, str]] = []
+    found: dict[int, tuple[float, str]] = {}
     for index, (link, facts) in enumerate(zip(arm.links, links, strict=True)):
         if link.section is None or facts.flexible is None:
             continue
@@ -38,22 +39,21 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
                 shear_error(span, motion, link.section, omega)
                 for omega in _bounds(facts.flexible, direction, used)
             )
-            if last > SHEAR_ERROR:
+            if last > max(SHEAR_ERROR, found.get(index, (0.0, ""))[0]):
                 mode = f"mode {used} of {direction.direction}"
-                long = (
+                found[index] = last, (
                     f"{facts.name} is {span.length / radius:.3g} radii of gyration ({radius:.3g} m)"
                     f" long: without shear, {mode} is about {100 * last:.2g} % too fast, mode 1 "
                     f"about {100 * first:.2g} %"
-                )
-                found.append((last, index, f"{facts.name} ({mode}: {100 * last:.2g} %)", long))
+                )  # fmt: skip
     if found:
-        worst, *others = sorted(found, key=lambda each: -each[0])
-        so = f"; so are {', '.join(each[2] for each in others)}" if others else ""
+        worst, *others = sorted(found, key=lambda index: -found[index][0])
+        so = [f"{links[index].name} ({100 * found[index][0]:.2g} %)" for index in others]
         yield Notice(
             "warning",
             "stubby-link",
-            _places("section", (each[1] for each in found)),
-            worst[3] + so,
+            _places("section", found),
+            found[worst][1] + (f"; stubby too: {', '.join(so)}" if so else ""),
             "give its shear ('shear: true' of a shape, or GAy and GAz), use fewer modes in "
             "bending, or make the link rigid; check EA and EI",
         )
@@ -61,7 +61,7 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
 
 def _places(key: str, indices: Iterable[int]) -> str:
     """Name a key of several links in the model file, each once."""
-    return ", ".join(f"links[{index + 1}].{key}" for index in sorted(set(indices)))
+    return ", ".join(f"links[{index + 1}].{key}" for index in sorted(indices))
 
 
 def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
@@ -139,15 +139,18 @@ def arm_damping_notice(model: Model, held: Linear) -> Iterator[Notice]:
     ratio = float(vectors[:, k] @ held.damping @ vectors[:, k]) / (2 * omega)
     if ratio >= MUCH_LESS * given:
         return
+    most = held.names[rows[index][int(np.argmax(strain[rows[index], k]))]]
+    found = re.search(r"(twist|stretch|[yz])\d*$", most)
+    key = found[1] if found else "y"
     name, more = model.links[index].name, given**2 / max(ratio, 1e-12)
     yield Notice(
         "note",
         "less-damping",
         f"links[{index + 1}].damping",
         f"{given:.3g} is the ratio of {name}'s own modes, clamped at its root; the arm's slowest "
-        f"bending, {omega / (2 * np.pi):.4g} Hz with driven joints locked, has {ratio:.2g}",
+        f"mode of links, {omega / (2 * np.pi):.4g} Hz with driven joints locked, has {ratio:.2g}",
         f"for {given:.3g} there give links {more / given:.3g} times as much, by mode too "
-        f"('damping: {{y1: {more:.2g}}}'); 'flexarm modes' says what each mode of the arm has",
+        f"('damping: {{{key}1: {more:.2g}}}'); 'flexarm modes' says what each mode of the arm has",
     )
 
 
