@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,7 @@ def save_picture(
         Whether to overwrite a file that is there.
     """
     labels = _require_runs(runs, labels)
-    film = Film.of(runs, labels)
+    film = replace(Film.of(runs, labels), speed=1.0)  # which a picture does not have
     t = film.times[-1] if at is None else require_number("at", at, unit="s")
     figure, show = _stage(film)
     show(int(np.abs(film.times - t).argmin()))

@@ -24,7 +24,7 @@ from flexarm.viewer.scene import scene, states
 from flexarm.viewer.surroundings import obstacles
 
 STEP = 1e-6  # of coordinates, by which a mode's motion is found
-FEW_KEYS, SHORT = 3, 24  # keys that tell runs apart, and characters of their values
+LONG, SHORT = 24, 24  # characters of labels that tell enough, and of values in them
 
 
 @dataclass(frozen=True)
@@ -226,19 +226,15 @@ def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
 def run_labels(runs: Sequence[RunData]) -> list[str]:
     """Tell runs apart by what differs: arms, keys of their files, methods; else by number."""
     told = [_told(run) for run in runs]
-    keys = [
-        key
-        for key in dict.fromkeys(key for each in told for key in each)
-        if len({each.get(key) for each in told}) > 1
-    ]
-    names = [run.model.arm.name for run in runs]
-    if len(set(names)) == len(names):
-        return names
-    found = [
-        ", ".join(f"{key} {each.get(key, 'none')}" for key in keys[:FEW_KEYS]) for each in told
-    ]
-    if len(set(names)) > 1:
-        found = [f"{name}, {label}" for name, label in zip(names, found, strict=True)]
+    found = [run.model.arm.name for run in runs]
+    if len(set(found)) == 1 < len(runs):
+        found = [""] * len(runs)
+    for key in dict.fromkeys(key for each in told for key in each if key != "name"):
+        values = [each.get(key, "none") for each in told]
+        if len(set(values)) == 1 or (len(set(found)) == len(found) and len(found[0]) > LONG):
+            continue
+        pairs = zip(found, values, strict=True)
+        found = [f"{label}, {key} {value}".removeprefix(", ") for label, value in pairs]
     return _numbered(found)
 
 
@@ -257,20 +253,20 @@ def _numbered(labels: list[str]) -> list[str]:
 
 
 def _told(run: RunData) -> dict[str, str]:
-    """Give what is said of a run and its arm but names, by keys of the model file, shortened."""
+    """Give what is said of a run and its arm, by keys of the model file, shortened."""
     found: dict[str, str] = {}
 
     def walk(key: str, value: Any) -> None:
-        inner = value.items() if isinstance(value, dict) else ()
-        if isinstance(value, list) and any(isinstance(each, dict) for each in value):
-            inner = enumerate(value, 1)
-        for name, each in inner:
-            walk(f"{key}.{name}" if key else str(name), each)
-        if not inner:
-            text = " ".join(str(value).split())
+        if isinstance(value, dict):
+            for name, each in value.items():
+                walk(f"{key}.{name}".removeprefix("."), each)
+        elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+            walk(key, dict(enumerate(value, 1)))
+        else:
+            text = f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
             found[key] = text if len(text) <= SHORT else f"{text[: SHORT - 3]}..."
 
-    walk("", run.model.arm.model_dump(exclude_unset=True, mode="json", exclude={"name", "notes"}))
+    walk("", run.model.arm.model_dump(exclude_unset=True, mode="json", exclude={"notes"}))
     found |= {"stiffening": "on" if run.model.stiffening else "off", "method": run.method}
     return found | {"formulation": run.formulation, "rtol": f"{run.rtol:g}"}
 

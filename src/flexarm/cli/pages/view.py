@@ -52,9 +52,11 @@ def run(args: argparse.Namespace) -> int:
     still = args.movie or args.picture
     if args.serve and (args.out or still or args.force):
         raise Misuse("--serve writes no file: leave out --out, --movie and --force, or --serve")
-    if still and (args.out is not None or args.open or (args.movie and args.picture)):
-        what = "movie" if args.movie else "picture"
-        raise Misuse(f"--{what} writes nothing else: leave out what asks for more, or --{what}")
+    if args.movie and args.picture:
+        raise Misuse("--movie and --picture: give one of them")
+    if still and (args.out is not None or args.open):
+        what = "--movie" if args.movie else "--picture"
+        raise Misuse(f"{what} writes no page: leave out --out and --open, or {what}")
     if args.at is not None and args.picture is None:
         raise Misuse("--at is for --picture: add --picture, or leave out --at")
     require_figure(args.picture, "--picture")
