@@ -181,10 +181,10 @@ def plan(
         vibration than tolerated: with the number, and what to change.
     """
     begun = time.process_time()
-    problem, program, first = _pose(arm, to, aim, duration, start, limits, intervals, joining)
     require_positive("tolerance", tolerance)
-    reach = sum(part.length for part in problem.model.links)
-    anyway = STILL * reach if atol is None else require_positive("atol", atol, unit="m")
+    anyway = 0.0 if atol is None else require_positive("atol", atol, unit="m")
+    problem, program, first = _pose(arm, to, aim, duration, start, limits, intervals, joining)
+    anyway = anyway or STILL * sum(part.length for part in problem.model.links)
     fast = vibrations(problem.tangent, {}).frequency
     if not len(fast):
         raise FlexarmError("arm: nothing vibrates: a plan is for arms that bend or wind up")
