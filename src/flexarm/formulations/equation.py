@@ -218,7 +218,7 @@ class Equation:
         return self._evaluate("tip_acceleration", q, v, a)[0]
 
     def link_frames(self, q: Array) -> Frames:
-        """Compute ``root_`` and ``tip_position`` [m] and ``_rotation`` of every link in the world."""
+        """Compute ``root_`` and ``tip_position`` [m] and ``_rotation`` of all links in the world."""
         count, found = len(self.model.links), []
         for k, array in enumerate(self._evaluate("link_frames", q)):
             side = as_matrix(array, 3, count if k % 2 else 3 * count)
@@ -273,7 +273,7 @@ class Equation:
         return np.swapaxes(as_matrix(found, 6, len(self.model.links)), -1, -2)
 
     def contacts(self, q: Array, v: Array) -> Contacts:
-        """Compute ``distance`` [m], ``normal`` and ``friction`` forces [N] of the arm's contacts."""
+        """Compute ``distance`` [m], ``normal`` and ``friction`` forces [N] of all contacts."""
         count = len(self.model.arm.contacts)
         if not count:
             raise FlexarmError(f"{self.model.arm.name} touches nothing: give it 'contacts'")
