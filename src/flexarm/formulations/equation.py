@@ -218,7 +218,7 @@ class Equation:
         return self._evaluate("tip_acceleration", q, v, a)[0]
 
     def link_frames(self, q: Array) -> Frames:
-        """Compute ``root_`` and ``tip_position`` [m] and ``_rotation`` of all links in the world."""
+        """Compute ``root_`` and ``tip_position`` [m] and ``_rotation`` of all links, in W."""
         count, found = len(self.model.links), []
         for k, array in enumerate(self._evaluate("link_frames", q)):
             side = as_matrix(array, 3, count if k % 2 else 3 * count)
