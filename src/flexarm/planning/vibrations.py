@@ -18,6 +18,7 @@ from flexarm.model.profiles import pieces
 
 RINGS = 0.5  # damping ratio from which on a motion is no vibration to be shaped for
 EXCITED = 0.01  # of what the tip swings most in a vibration: one with less is not shaped for
+STILL = 1e-12  # [m] that a tip does not swing by
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,9 @@ class Vibrations:
 
     @property
     def excited(self) -> npt.NDArray[np.int_]:
-        """Places of those that the motion excites, slowest first."""
-        return np.flatnonzero(self.tip > EXCITED * self.tip.max(initial=0.0))
+        """Places of those that the motion excites, slowest first; all, if none moves the tip."""
+        most = self.tip.max(initial=0.0)
+        return np.flatnonzero(self.tip >= (EXCITED * most if most > STILL else 0.0))
 
     def first(self, count: int) -> list[tuple[float, float]]:
         """List the slowest that the motion excites, each a frequency [rad/s] and a damping ratio.
