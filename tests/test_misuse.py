@@ -109,6 +109,10 @@ plan(bend, {"joint1": 1.0}, aim="time")
 plan(bend, {"joint1": 1.0}, duration=-1)
 # intervals
 plan(bend, {"joint1": 1.0}, duration=1.0, intervals=2)
+# tolerance
+plan(bend, {"joint1": 1.0}, duration=1.0, tolerance=0)
+# atol
+plan(bend, {"joint1": 1.0}, duration=1.0, atol="0.1 s")
 # limits
 plan(bend, {"joint1": 1.0}, duration=1.0, limits=3)
 # effort

@@ -13,6 +13,8 @@ from scipy.spatial.transform import Rotation
 
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
+from flexarm.formulations import formulation
+from flexarm.io.model_file import loads
 from flexarm.links.base import Shapes
 from flexarm.links.ends import outboard_inertia as outboard
 from flexarm.links.ends import own_inertia, tip_inertia
@@ -504,3 +506,16 @@ def test_an_arm_in_which_nothing_moves_is_refused() -> None:
     arm = Arm.model_validate({"flexarm": 1, "name": "post", "links": [link]})
     with pytest.raises(ModelError, match="nothing in this arm can move: every joint is fixed"):
         build(arm)
+
+
+def test_gear_ratio_of_a_sliding_joint_is_an_angle_per_travel() -> None:
+    """A rotor of 1e-4 kg m^2 on a screw of 5 mm lead weighs 1e-4 (2 pi/0.005)^2 kg."""
+    text = """
+flexarm: 1
+name: a slide on a screw
+links:
+  - joint: {kind: prismatic, drive: {rotor_inertia: 1.0e-4, gear_ratio: 200 rev/m}}
+    body: {mass: 2}
+"""
+    mass = formulation("composite", build(loads(text))).mass_matrix(np.zeros(1))
+    assert mass == pytest.approx(2 + 1e-4 * (2 * np.pi / 0.005) ** 2, rel=1e-12)

@@ -117,6 +117,7 @@ _QUANTITIES = {  # SI unit: its quantity, and how one may write it
     "ohm": ("resistance", ("0.8 ohm", "800 mohm")),
     "H": ("inductance", ("1e-3 H", "1 mH")),
     "N m/A": ("torque constant", ("0.05 N m/A", "50 mN m/A")),
+    "rad/m": ("gear ratio of a sliding joint", ("1257 rad/m", "200 rev/m")),
     "m^2": ("area", ("1e-4 m^2", "100 mm^2")),
     "m^4": ("second moment of area", ("1e-8 m^4", "10000 mm^4")),
 }
@@ -200,6 +201,8 @@ def _factor(shown: str, written: str, unit: str, name: str) -> Fraction:
         return factor
     what = next((_named(u) for u in _QUANTITIES if _scale(u).dimension == given), None)
     is_what = f"is {what}" if what else f"has the unit [{written}]"
+    if all(a == -b for a, b in zip(given, wanted, strict=True)) and any(wanted):
+        is_what += ", the inverse of what is meant: write 1 over it"
     raise ModelError(f"{shown} {is_what}; {_expected(unit, name)}")
 
 
@@ -348,4 +351,5 @@ Current = Annotated[float, Unit("A")]
 Resistance = Annotated[float, Unit("ohm")]
 Inductance = Annotated[float, Unit("H")]
 TorqueConstant = Annotated[float, Unit("N m/A")]
+SlidingGearRatio = Annotated[float, Unit("rad/m")]
 AxialStiffness = Annotated[float, Unit("N", "axial stiffness")]

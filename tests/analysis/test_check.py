@@ -32,6 +32,8 @@ EXPECTED: dict[str, set[str]] = {
     "chen-rotating-link": {"stubby-link"},
     "chen-two-link": {"stubby-link"},
     "chen-two-link-rigid-joints": {"stubby-link"},
+    # 1 % of its booms' own modes is little at 0.26 Hz
+    "canadarm-free-base": {"less-damping"},
     # published inertias of link 3
     "puma-560": {"impossible-inertia"},
     # the stretch is what the case is about

@@ -1,16 +1,19 @@
 """Each notice of `check`: provoked by a small arm, and gone when its cause is."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from flexarm.accuracy.slender import shear_error, shear_ratio
+from flexarm.arm import Arm
 from flexarm.arm.section import Material, Section, Tube
 from flexarm.check.check import check
 from flexarm.check.report import Notice
 from flexarm.errors import ModelError
 from flexarm.io.model_file import loads
+from flexarm.linear.modes import modes
 from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span
 
@@ -173,6 +176,12 @@ CASES = [
         (link(f"{PLANAR}\n    damping: 0.05"), DOWN),
     ),
     (
+        "less-damping",  # of the whole arm, which is slower than its root link alone
+        "links[1].damping",
+        (link(f"{PLANAR}\n    damping: 0.01") + link(f"{PLANAR}\n    damping: 0.01"), DOWN),
+        (link(f"{PLANAR}\n    damping: 0.01"), DOWN),
+    ),
+    (
         "missing-damping",
         "links[1].damping",
         (shaped("bending_y: 3", PLANAR, "\n    damping: [0.01, 0.01]"), DOWN),
@@ -235,6 +244,27 @@ def test_what_is_merely_unusual_is_a_note_and_comes_last() -> None:
     found = notices(odd)
     assert [notice.severity for notice in found].count("note") == 1
     assert found[-1].severity == "note"
+
+
+def test_damping_that_an_arm_lacks_is_what_its_remedy_gives_it() -> None:
+    def arm(ratio: float) -> Arm:
+        links = 2 * link(f"{PLANAR}\n    damping: {ratio}")
+        return loads(f"flexarm: 1\nname: arm\ngravity: [0, 0, 0]\nlinks:\n{links}")
+
+    def slowest(ratio: float) -> float:
+        return modes(arm(ratio), joints="locked").modes[0].damping_ratio
+
+    (notice,) = check(arm(0.01)).notices
+    assert notice.message.endswith(f"has {slowest(0.01):.2g}")
+    times = float(notice.remedy.partition("give links ")[2].partition(" times")[0])
+    assert slowest(0.01 * times) == pytest.approx(0.01, rel=0.02)
+
+
+def test_links_that_are_stubby_are_named_in_one_notice() -> None:
+    one = shaped("bending_y: 4, bending_z: 0, torsion: 0", SPATIAL.replace("2e7", "4e5"))
+    (found,) = [each for each in notices(3 * one) if each.code == "stubby-link"]
+    assert found.place == "links[1].section, links[2].section, links[3].section"
+    assert re.search(r"stubby too: link\d \([\d.]+ %\), link\d", found.message)
 
 
 def test_a_damping_list_longer_than_the_modes_is_no_valid_model() -> None:

@@ -64,7 +64,7 @@ def test_json_is_one_document_with_the_promised_keys(capsys: pytest.CaptureFixtu
         "arm", "status", "reason", "t_end", "samples", "method", "why", "rtol", "steps",
         "rejections", "evaluations", "cpu_seconds", "preparation_cpu_seconds", "energy_balance",
         "missed", "q", "validity", "errors", "formulation", "paper", "tip_rotation", "nodes",
-        "happenings", "lost",
+        "happenings", "lost", "settling",
     }  # fmt: skip
     assert document["status"] == "finished"
     assert (document["t_end"], document["samples"]) == (0.1, 3)

@@ -62,6 +62,18 @@ def test_view_writes_a_film(
     assert "ends in one of .gif, .webm, .mp4" in capsys.readouterr().err
 
 
+def test_view_writes_a_picture_of_a_run_or_an_arm(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given, size in ((str(run), 2e3), ("driven-link", 2e3)):
+        out = run.with_name("still.png")
+        assert main(["view", given, "--picture", str(out), "--force"]) == 0
+        assert capsys.readouterr().out == f"picture: {out}\n"
+        assert out.stat().st_size > size
+    assert main(["view", str(run), "--picture", "run.gif"]) == 2
+    assert "--picture: must end in .png" in capsys.readouterr().err
+
+
 def test_view_of_a_missing_run_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,6 +98,9 @@ def test_view_of_what_is_no_run_says_so_even_if_its_page_is_there(
         (["--serve", "--out", "z.html"], "--serve writes no file: leave out --out, --movie and"),
         (["--serve", "--force"], "--serve writes no file: leave out --out, --movie and --force"),
         (["--movie", "z.gif", "--open"], "--movie writes no page: leave out --out and --open"),
+        (["--picture", "z.png", "--open"], "--picture writes no page: leave out --out and --open"),
+        (["--picture", "z.png", "--movie", "z.gif"], "--movie and --picture: give one of them"),
+        (["--at", "1"], "--at is for --picture"),
         (["--port", "80"], "--port is for --serve"),
         (["--serve", "--port", "99999"], "must be a number from 0 to 65535, got 99999"),
         (["--serve", "--port=-5"], "must be a number from 0 to 65535, got -5"),

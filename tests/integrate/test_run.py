@@ -391,3 +391,52 @@ def test_the_energy_balance_is_over_what_was_exchanged_though_no_sample_moves(
 def test_stations_outside_the_link_are_refused(cantilever: Run, stations: int | Array) -> None:
     with pytest.raises(FlexarmError, match="stations: must be"):
         cantilever.along(stations)
+
+
+SERVED = """
+flexarm: 1
+name: rod on a servo
+gravity: [0, 0, 0]
+links:
+  - joint:
+      kind: revolute
+      servo: {stiffness: 100, damping: 2, target: {kind: step, time: 0.1, value: 0.01}}
+    length: 1
+    body: {inertia: [0, 0, 1]}
+"""
+
+
+def test_tip_swings_and_settles_as_a_damped_oscillator_does() -> None:
+    """Its frequency is 10 rad/s, its damping ratio 0.1."""
+    run = flexarm.simulate(loads(SERVED), t_end=8, dt=0.002, rtol=1e-8)
+    found = run.settling()
+    t = np.maximum(run.t - 0.1, 0.0)
+    wd = 10 * np.sqrt(1 - 0.01)
+    q = 0.01 * (1 - np.exp(-t) * (np.cos(wd * t) + np.sin(wd * t) / wd))
+    outside = run.t[np.abs(q - q[-1]) > 0.02 * np.abs(q - q[-1]).max()]
+    assert found.after == 0.1
+    assert found.swing == pytest.approx(q.max() / 2, rel=1e-4)
+    assert found.time == pytest.approx(outside[-1], abs=0.003)
+    assert found.band == pytest.approx(2e-4, rel=1e-3)
+    assert f"from {found.time:.4g} s on" in str(found)
+    assert run.settling("2 s").swing == pytest.approx(np.ptp(q[run.t >= 2]) / 2, rel=1e-4)
+    assert run.settling(band=1e-3).time is None
+    with pytest.raises(flexarm.FlexarmError, match="after: must be at most 8, the end of the run"):
+        run.settling(9)
+
+
+@pytest.mark.parametrize(
+    ("servo", "said"),
+    [
+        ("target: {kind: sine, amplitude: 1, frequency: 1 Hz}", "since joint1 never stops"),
+        ("rate: {kind: constant, value: 1}", "since joint1 never stops"),
+        ("target: {kind: constant, value: 0.1}", "no motion that ends"),
+    ],
+)
+def test_end_of_a_motion_that_has_none_is_asked_for(servo: str, said: str) -> None:
+    arm = SERVED.replace("target: {kind: step, time: 0.1, value: 0.01}", servo)
+    arm = arm.replace("stiffness: 100, ", "" if "rate" in servo else "stiffness: 100, ")
+    run = flexarm.simulate(loads(arm), t_end=0.1)
+    with pytest.raises(flexarm.FlexarmError, match=f"after: must be given.*{said}"):
+        run.settling()
+    assert run.settling(0).after == 0

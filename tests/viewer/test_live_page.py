@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Error, Page
 
 import flexarm
 from flexarm.errors import FlexarmError
@@ -151,6 +151,8 @@ def test_a_mode_is_plucked(page: Page) -> None:
     assert page.evaluate("flexarm.energy()")[0] > still + 1e-3
     assert "Hz" in page.locator("#caption").inner_text()
     assert "octave" in page.locator("#caption").inner_text()
+    with pytest.raises(Error, match=r"pluck: no mode 99: \d+ can be plucked, counted from 0"):
+        page.evaluate("flexarm.pluck(99)")
 
 
 def test_settings_are_those_of_another_file(page: Page, tmp_path: Path) -> None:

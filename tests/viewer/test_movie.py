@@ -10,7 +10,7 @@ from PIL import Image
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.viewer import movie
-from flexarm.viewer.movie import Film, save_movie
+from flexarm.viewer.movie import Film, save_movie, save_picture
 from tests.viewer.test_outlook import catcher, swing
 
 
@@ -40,6 +40,20 @@ def test_a_gif_moves_and_has_the_tip_where_it_is(
             x, y = (line[i, -1] - low) / (high - low) * [wide, tall]
             near = made[i][round(tall - y) - 3 : round(tall - y) + 4, round(x) - 3 : round(x) + 4]
             assert np.abs(near - colour).max(axis=2).min() < 40
+
+
+def test_a_picture_is_that_of_the_film_without_its_speed(tmp_path: Path) -> None:
+    run = swing(0.01)
+    film = Film.of([run], [""])
+    i = len(film.times) // 3
+    save_picture([run], tmp_path / "run.png", at=f"{film.times[i]} s")
+    (made,) = pictures(tmp_path / "run.png")
+    (low, high), (tall, wide) = film.room, made.shape[:2]
+    x, y = (film.lines[0][i, -1] - low) / (high - low) * [wide, tall]
+    near = made[round(tall - y) - 3 : round(tall - y) + 4, round(x) - 3 : round(x) + 4]
+    assert np.abs(near - (0, 114, 178)).max(axis=2).min() < 40
+    with pytest.raises(FlexarmError, match="path: must be a file that ends in one of"):
+        save_picture([run], tmp_path / "run.gif3")
 
 
 def test_a_body_that_is_held_goes_with_the_tip_as_it_is_drawn() -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,14 @@ from flexarm.errors import FlexarmError
 from flexarm.viewer import bundle
 from flexarm.viewer.motion import FRAMES
 from flexarm.viewer.pack import Arrays, to_json
-from flexarm.viewer.page import ModeShapes, mode_page, run_page, save_page
+from flexarm.viewer.page import (
+    ModeShapes,
+    file_labels,
+    mode_page,
+    run_labels,
+    run_page,
+    save_page,
+)
 from tests.docs_blocks import ROOT
 from tests.viewer.conftest import DOTS, SOFTWARE, Contexts, wait_until
 from tests.viewer.poses import random_run, run_of
@@ -167,3 +175,20 @@ def test_the_lock_file_fixes_what_is_bundled_and_names_no_host() -> None:
         assert packages[f"node_modules/{name}"]["integrity"].startswith("sha512-")
     assert "resolved" not in text
     assert re.findall(r"https?://(?!opencollective|github)[\w.]+", text) == []
+
+
+def test_runs_of_one_arm_are_called_by_what_differs() -> None:
+    arm = flexarm.sample("driven-link")
+    heavy = flexarm.change_arm(arm, {"payload": {"mass": 0.5}})
+    still, loaded = (random_run(each, 1) for each in (arm, heavy))
+    tight = replace(still, rtol=1e-9)
+    assert run_labels([still, loaded]) == ["payload.mass none", "payload.mass 0.5"]
+    assert run_labels([still, tight]) == [f"rtol {still.rtol:g}", "rtol 1e-09"]
+    assert run_labels([still, loaded, tight])[2] == "rtol 1e-09, payload.mass none"
+    assert run_labels([still, still]) == ["1", "2"]
+    other = random_run(flexarm.sample("driven-link-payload"), 1)
+    assert run_labels([still, other])[1].startswith(other.model.arm.name)
+    assert run_labels([other]) == [other.model.arm.name]
+    files = [Path("a/run.nc"), Path("b/run.nc"), Path("c.nc")]
+    assert file_labels(files) == ["a/run", "b/run", "c"]
+    assert file_labels(files[1:]) == ["run", "c"]

@@ -370,6 +370,7 @@ function listModes(page) {
 export function pluck(page, k) {
   const { simulation, data, player } = page;
   const mode = data.modes[k];
+  if (!mode) throw new Error(`pluck: no mode ${k}: ${data.modes.length} can be plucked, counted from 0`);
   const v = stateOf(simulation).subarray(data.simulation.n);
   mode.kick.forEach((x, i) => {
     v[i] += x;

@@ -3,10 +3,13 @@
 from typing import Annotated, Generic, Literal, Self
 
 from pydantic import Field, model_validator
+from typing_extensions import TypeVar as DefaultTypeVar
 
 from flexarm.arm.part import Flag, Number, Part, fault, require_signs
 from flexarm.arm.servo import D, E, K, Q, S
 from flexarm.units import Angle, Current, Inductance, Inertia, Ratio, Resistance, TorqueConstant
+
+G = DefaultTypeVar("G", default=Number)  # gear ratio: of joints that slide [rad/m]
 
 
 class SpringTable(Part, Generic[Q, E]):
@@ -132,7 +135,7 @@ class KinematicError(Part, Generic[Q]):
     phase: Angle = 0.0
 
 
-class Drive(Part, Generic[Q, S, E, K, D]):
+class Drive(Part, Generic[Q, S, E, K, D, G]):
     """Motor and transmission of a joint.
 
     Without ``stiffness`` the transmission is rigid and the rotor adds ``gear_ratio^2
@@ -141,13 +144,16 @@ class Drive(Part, Generic[Q, S, E, K, D]):
     its spin momentum act on the link that carries it.  ``motor_torque: true`` means that inputs
     are given on the motor's side of the gear.
 
+    ``gear_ratio`` is turns of the rotor per turn of the joint, of one that slides its angle per
+    travel [rad/m].
+
     What is named below acts at the joint, so that the rotor feels it over ``gear_ratio``:
     ``friction`` on the motor's side; ``efficiency`` of the gear, 1 without losses; ``backlash``,
     the whole gap before the spring winds up; ``hysteresis``; ``kinematic_error``.
     """
 
     rotor_inertia: Annotated[Inertia, Field(ge=0)] = 0.0
-    gear_ratio: Annotated[Number, Field(ge=-1e9, le=1e9)] = 1.0
+    gear_ratio: Annotated[G, Field(ge=-1e9, le=1e9)] = 1.0  # type: ignore[assignment]
     rotor: Literal["simple", "full"] = "simple"
     stiffness: K | SpringTable[Q, E] | None = None
     damping: D | None = None

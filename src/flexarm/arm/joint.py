@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 from pydantic import Field, model_validator
 from typing_extensions import TypeVar as DefaultTypeVar
 
-from flexarm.arm.drive import Drive, Friction, SpringTable
+from flexarm.arm.drive import Drive, Friction, G, SpringTable
 from flexarm.arm.part import Body, Frame, Name, Number, Part, Terse, fault, require_signs
 from flexarm.arm.profile import (
     AngleProfile,
@@ -24,6 +24,7 @@ from flexarm.units import (
     ForceDamping,
     ForceStiffness,
     Length,
+    SlidingGearRatio,
     Speed,
     Torque,
     TorqueDamping,
@@ -125,7 +126,7 @@ class Placed(Terse):
         return self
 
 
-class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS]):
+class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
     """What acts along an axis of a joint: drive, limits, servo, brake, springs, given motion."""
 
     actuation: Literal["torque", "free", "prescribed"] = "torque"
@@ -135,7 +136,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS]):
     brake: Brake[E] | None = None
     limits: Limits[Q, S, E] | None = None
     stops: Stops[S, K] | None = None
-    drive: Drive[Q, S, E, K, D] | None = None
+    drive: Drive[Q, S, E, K, D, G] | None = None
     spring: Spring[Q, E, K, D] | None = None
     friction: Friction[S, E, K, D] | None = None
     start: Start[Q, S] = Field(default_factory=dict, validate_default=True)
@@ -179,7 +180,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS]):
         return self.drive is not None and self.drive.stiffness is not None
 
 
-class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS], Placed, Generic[Q, S, E, K, D, PQ, PE, PS]):
+class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS, G], Placed, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
     """A joint that moves along or about one axis."""
 
     axis: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)
@@ -206,7 +207,7 @@ class Rotary(Moving[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
 
 
 class Linear(Moving[Length, Speed, Force, ForceStiffness, ForceDamping,
-                    LengthProfile, ForceProfile, SpeedProfile]):  # fmt: skip
+                    LengthProfile, ForceProfile, SpeedProfile, SlidingGearRatio]):  # fmt: skip
     """A joint whose coordinate is a length along its axis."""
 
 
@@ -368,7 +369,7 @@ class Fixed(Placed):
         return {}
 
 
-AnyActuated = Actuated[Any, Any, Any, Any, Any, Any, Any, Any]
+AnyActuated = Actuated[Any, Any, Any, Any, Any, Any, Any, Any, Any]
 Joint = Annotated[
     Revolute | Prismatic | Sliding | Carriage | Screw | Universal | Spherical | Fixed,
     Field(discriminator="kind"),

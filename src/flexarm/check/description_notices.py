@@ -165,7 +165,7 @@ def joint_notices(part: LinkModel, axis: Axis, start: float, speed: float) -> It
                 f"are built for {low:.6g} to {high:.6g} m, and modes are given for the nearer one",
                 "widen limits.lower and limits.upper, or move the start",
             )
-    if joint.drive is not None and abs(joint.drive.gear_ratio) < 1:
+    if joint.drive is not None and axis.turns and abs(joint.drive.gear_ratio) < 1:
         yield Notice(
             "note",
             "gear-speeds-up",

@@ -1,6 +1,7 @@
 """What looks wrong once an arm's modes are known."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from flexarm.accuracy.slender import radius_of_gyration, shear_error
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped, ShapeChoice
 from flexarm.check.report import DirectionReport, FlexibleReport, LinkReport, Notice, StepReport
-from flexarm.linear.at_start import ElasticModes, Linear
+from flexarm.linear.at_start import ElasticModes, Linear, undamped
 from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span
 from flexarm.mechanics.inertia import Weightless, listed, place_of
@@ -16,10 +17,14 @@ from flexarm.model import Model
 
 SHEAR_ERROR = 0.05
 STEP_RATIO = 3.0
+MOSTLY = 0.3  # of a mode's strain energy: what the link has that it is told of
+MUCH_LESS = 0.5  # of a link's damping ratio: what the arm's slowest mode has is told of
+STILL = 1e-12  # of the square of the highest frequency: less is no vibration
 
 
 def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]:
-    """Tell of links whose highest bending mode is short against their section."""
+    """Tell of links whose highest bending mode is short against their section, in one notice."""
+    found: dict[int, tuple[float, str]] = {}
     for index, (link, facts) in enumerate(zip(arm.links, links, strict=True)):
         if link.section is None or facts.flexible is None:
             continue
@@ -34,17 +39,29 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
                 shear_error(span, motion, link.section, omega)
                 for omega in _bounds(facts.flexible, direction, used)
             )
-            if last > SHEAR_ERROR:
-                yield Notice(
-                    "warning",
-                    "stubby-link",
-                    f"links[{index + 1}].section",
-                    f"{facts.name} is {span.length / radius:.3g} radii of gyration "
-                    f"({radius:.3g} m) long: without shear, mode {used} of {direction.direction} "
-                    f"is about {100 * last:.2g} % too fast, mode 1 about {100 * first:.2g} %",
-                    "give its shear ('shear: true' of a shape, or GAy and GAz), use fewer modes in "
-                    f"{direction.direction}, or make the link rigid; check EA and EI",
-                )
+            if last > max(SHEAR_ERROR, found.get(index, (0.0, ""))[0]):
+                mode = f"mode {used} of {direction.direction}"
+                found[index] = last, (
+                    f"{facts.name} is {span.length / radius:.3g} radii of gyration ({radius:.3g} m)"
+                    f" long: without shear, {mode} is about {100 * last:.2g} % too fast, mode 1 "
+                    f"about {100 * first:.2g} %"
+                )  # fmt: skip
+    if found:
+        worst, *others = sorted(found, key=lambda index: -found[index][0])
+        so = [f"{links[index].name} ({100 * found[index][0]:.2g} %)" for index in others]
+        yield Notice(
+            "warning",
+            "stubby-link",
+            _places("section", found),
+            found[worst][1] + (f"; stubby too: {', '.join(so)}" if so else ""),
+            "give its shear ('shear: true' of a shape, or GAy and GAz), use fewer modes in "
+            "bending, or make the link rigid; check EA and EI",
+        )
+
+
+def _places(key: str, indices: Iterable[int]) -> str:
+    """Name a key of several links in the model file, each once."""
+    return ", ".join(f"links[{index + 1}].{key}" for index in sorted(indices))
 
 
 def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
@@ -64,7 +81,8 @@ def _bounds(flexible: FlexibleReport, direction: DirectionReport, used: int) -> 
 def unexcited_notices(
     model: Model, links: tuple[LinkReport, ...], still: tuple[int, ...]
 ) -> Iterator[Notice]:
-    """Tell of amplitudes that nothing sets in motion, per link."""
+    """Tell of amplitudes that nothing sets in motion, in one notice per remedy."""
+    found: dict[str, dict[int, list[str]]] = {}
     for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
         mine = [model.names[i] for i in still if part.modes.start <= i < part.modes.stop]
         if not mine or facts.flexible is None:
@@ -78,15 +96,62 @@ def unexcited_notices(
         saves = (
             f"set {', '.join(whole)} beside 'kind: {kind}'" if whole else "leave such shapes out"
         )
+        found.setdefault(saves, {})[index] = mine
+    for saves, by_link in found.items():
+        every = [name for mine in by_link.values() for name in mine]
         yield Notice(
             "warning",
             "unexcited-mode",
-            f"links[{index + 1}].shapes",
-            f"nothing sets {listed(mine)} in motion: no joint, gravity, input, wrench or other "
-            "coordinate acts on " + ("it" if len(mine) == 1 else "them"),
-            f"{saves} to save {len(mine)} of {model.size} coordinates, or give a start value, a "
+            _places("shapes", by_link),
+            f"nothing sets {listed(every)} in motion: no joint, gravity, input, wrench or other "
+            "coordinate acts on " + ("it" if len(every) == 1 else "them"),
+            f"{saves} to save {len(every)} of {model.size} coordinates, or give a start value, a "
             "wrench or an axis that acts there",
         )
+
+
+def arm_damping_notice(model: Model, held: Linear) -> Iterator[Notice]:
+    """Tell of a link's damping ratio that the arm's slowest mode has much less of.
+
+    ``held`` are the arm's matrices with driven joints locked.
+    """
+    places = {name: k for k, name in enumerate(held.names)}
+    rows = {
+        index: [places[name] for name in model.names[part.modes]]
+        for index, part in enumerate(model.links)
+        if part.flexible
+    }
+    if not any(model.links[index].link.damping_ratios for index in rows):
+        return
+    squares, vectors = undamped(held.mass, held.stiffness)
+    strain = vectors * (held.stiffness @ vectors)
+    for k in np.flatnonzero(squares > STILL * squares.max()):
+        shares = {index: strain[mine, k].sum() / strain[:, k].sum() for index, mine in rows.items()}
+        index = max(shares, key=lambda each: float(shares[each]))
+        if shares[index] > MOSTLY:
+            break
+    else:
+        return
+    omega, given = (
+        float(np.sqrt(squares[k])),
+        max(model.links[index].link.damping_ratios, default=0),
+    )
+    ratio = float(vectors[:, k] @ held.damping @ vectors[:, k]) / (2 * omega)
+    if ratio >= MUCH_LESS * given:
+        return
+    most = held.names[rows[index][int(np.argmax(strain[rows[index], k]))]]
+    found = re.search(r"(twist|stretch|[yz])\d*$", most)
+    key = found[1] if found else "y"
+    name, more = model.links[index].name, given**2 / max(ratio, 1e-12)
+    yield Notice(
+        "note",
+        "less-damping",
+        f"links[{index + 1}].damping",
+        f"{given:.3g} is the ratio of {name}'s own modes, clamped at its root; the arm's slowest "
+        f"mode of links, {omega / (2 * np.pi):.4g} Hz with driven joints locked, has {ratio:.2g}",
+        f"for {given:.3g} there give links {more / given:.3g} times as much, by mode too "
+        f"('damping: {{{key}1: {more:.2g}}}'); 'flexarm modes' says what each mode of the arm has",
+    )
 
 
 def inertia_notice(found: Weightless) -> Notice:

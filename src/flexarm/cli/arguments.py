@@ -71,10 +71,10 @@ def require_distinct(*outputs: Path | None) -> None:
             raise Misuse(f"{path}: is named for two outputs: give each a file of its own")
 
 
-def require_figure(path: Path | None) -> None:
+def require_figure(path: Path | None, option: str = "--plot") -> None:
     """Refuse a figure of another kind than there are."""
     if path is not None and path.suffix.lower() not in FIGURES:
-        raise Misuse(f"--plot: must end in {', '.join(FIGURES)}, got {path.name}")
+        raise Misuse(f"{option}: must end in {', '.join(FIGURES)}, got {path.name}")
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:

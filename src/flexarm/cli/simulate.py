@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from flexarm.accuracy.validity import Validity
     from flexarm.integrate.methods.base import Method
+    from flexarm.runs.curves import Settling
     from flexarm.runs.run import Run
     from flexarm.runs.write import LiveFile
 
@@ -246,12 +247,22 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "preparation_cpu_seconds": prepared,
         "energy_balance": finite(result.energy_balance),
         "q": dict(zip(result.model.names, map(finite, result.q[-1].tolist()), strict=True)),
+        "settling": None if (found := _settling(result)) is None else dataclasses.asdict(found),
         "missed": result.missed,
         "lost": {name: finite(float(lost[-1])) for name, lost in result.losses.items()},
         "happenings": [dataclasses.asdict(each) for each in result.happenings],
         "validity": finite(dataclasses.asdict(result.validity)),
         "errors": finite(dataclasses.asdict(result.errors) | {"total": result.errors.total}),
     }
+
+
+def _settling(result: "Run") -> "Settling | None":
+    """Judge how the tip comes to rest, if it is known when the motion is over."""
+    try:
+        found = result.settling()
+    except FlexarmError:
+        return None
+    return found if found.after < result.t[-1] else None
 
 
 def _equation_line(result: "Run") -> dict[str, str]:
@@ -283,6 +294,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
         f"{statistics.evaluations} evaluations",
         "CPU": f"{spent:.3g} s{speed}; {prepared:.3g} s to prepare",
         "energy": f"balance closed to {result.energy_balance:.1e} of the energy exchanged",
+        **({"tip": str(found)} if (found := _settling(result)) is not None else {}),
         **{name: str(path) for name, path in outputs.items()},
     }
     for name, text in lines.items():

@@ -146,7 +146,7 @@ class Equation:
         return as_matrix(self._evaluate("mass_matrix", q)[0], n, n)
 
     def partitioned(self, q: Array) -> Partitioned:
-        """Compute the blocks M_rr, M_rf, M_ff of the mass matrix."""
+        """Compute the blocks ``rr``, ``rf``, ``ff`` of M, of joints r and amplitudes f."""
         M, r, f = self.mass_matrix(q), list(self.rigid), list(self.flexible)
         blocks = (M[..., rows, :][..., columns] for rows, columns in ((r, r), (r, f), (f, f)))
         return Partitioned(*blocks)
@@ -196,7 +196,7 @@ class Equation:
         ]
 
     def energy(self, q: Array, v: Array) -> Energy:
-        """Compute kinetic, elastic and gravitational energy [J]."""
+        """Compute ``kinetic``, ``elastic`` and ``gravitational`` energy [J]."""
         found = self._evaluate("energy", q, v)
         return Energy(*(value.item() if value.ndim == 1 else value[:, 0] for value in found))
 
@@ -218,7 +218,7 @@ class Equation:
         return self._evaluate("tip_acceleration", q, v, a)[0]
 
     def link_frames(self, q: Array) -> Frames:
-        """Compute root and flexible tip of every link in the world."""
+        """Compute ``root_`` and ``tip_position`` [m] and ``_rotation`` of all links, in W."""
         count, found = len(self.model.links), []
         for k, array in enumerate(self._evaluate("link_frames", q)):
             side = as_matrix(array, 3, count if k % 2 else 3 * count)
@@ -273,7 +273,7 @@ class Equation:
         return np.swapaxes(as_matrix(found, 6, len(self.model.links)), -1, -2)
 
     def contacts(self, q: Array, v: Array) -> Contacts:
-        """Compute how far the contacts of the arm are from touching, and their forces."""
+        """Compute ``distance`` [m], ``normal`` and ``friction`` forces [N] of all contacts."""
         count = len(self.model.arm.contacts)
         if not count:
             raise FlexarmError(f"{self.model.arm.name} touches nothing: give it 'contacts'")
@@ -281,7 +281,7 @@ class Equation:
         return Contacts(distance, normal, np.swapaxes(as_matrix(friction, 3, count), -1, -2))
 
     def springs(self, q: Array, v: Array) -> PointSprings:
-        """Compute lengths and forces of the springs between points."""
+        """Compute ``length`` [m] and ``force`` [N] of the springs between points."""
         if not self.model.arm.springs:
             raise FlexarmError(
                 f"{self.model.arm.name} has no springs between points: give it 'springs'"

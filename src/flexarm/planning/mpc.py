@@ -423,7 +423,7 @@ def mpc(
     if weights is not None:
         require_fitting(weights, 2 * problem.model.size, len(problem.names))
     if asked is None:
-        slow = vibrations(problem.tangent, {}, reach=False).frequency[:1].tolist()
+        slow = vibrations(problem.tangent, {}).frequency[:1].tolist()
         asked = min([QUICK, PER_PERIOD / period, *(BELOW * each for each in slow)])
     return Mpc(problem, period, intervals, limits, (weights, asked))
 

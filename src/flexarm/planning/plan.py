@@ -34,7 +34,6 @@ from flexarm.planning.inputs import FINE, Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
 from flexarm.planning.problem import METHOD, Problem, require_clear, require_rest
 from flexarm.planning.program import HIT, NEAR_HIT, Iterate, Program
-from flexarm.planning.residual import residual_vibration
 from flexarm.planning.robustness import Variation, variations
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.planning.vibrations import vibrations
@@ -142,6 +141,7 @@ def plan(
     intervals: int = 20,
     joining: Joining = "cubic",
     tolerance: float = LEFT,
+    atol: WithUnit | None = None,
 ) -> Plan:
     """Plan a motion from rest to rest that leaves no vibration, and simulate it.
 
@@ -165,8 +165,9 @@ def plan(
         ``cubic``: inputs are cubic splines, smooth at both ends; ``hold``: constant in intervals,
         as a digital controller has them, and right for least time.
     tolerance
-        Vibration of the tip that may be left, of what the unshaped motion leaves; a millionth of
-        the arm's reach may be left anyway.
+        Vibration of the tip that may be left, of what the unshaped motion leaves.
+    atol
+        Vibration of the tip that may be left anyway [m]; a millionth of the arm's reach if None.
 
     Returns
     -------
@@ -180,9 +181,11 @@ def plan(
         vibration than tolerated: with the number, and what to change.
     """
     begun = time.process_time()
-    problem, program, first = _pose(arm, to, aim, duration, start, limits, intervals, joining)
     require_positive("tolerance", tolerance)
-    fast = vibrations(problem.tangent, {}, reach=False).frequency
+    anyway = 0.0 if atol is None else require_positive("atol", atol, unit="m")
+    problem, program, first = _pose(arm, to, aim, duration, start, limits, intervals, joining)
+    anyway = anyway or STILL * sum(part.length for part in problem.model.links)
+    fast = vibrations(problem.tangent, {}).frequency
     if not len(fast):
         raise FlexarmError("arm: nothing vibrates: a plan is for arms that bend or wind up")
     judged = _within_limits(program, first, 2 * np.pi / float(fast[0]))
@@ -190,15 +193,16 @@ def plan(
         judged = _shortest(program, judged)
     found, run = judged.found, judged.run
     unshaped = _unshaped(problem, found.duration, float(run.t[-1]))
-    before, left = (residual_vibration(each, found.duration) for each in (unshaped, run))
+    before, left = (each.settling(found.duration).swing for each in (unshaped, run))
     require_clear(arm, problem.arm, run)
-    reach = sum(part.length for part in problem.model.links)
-    if left > max(tolerance * before, STILL * reach):
+    if left > max(tolerance * before, anyway):
+        share, size = (float(f"{1.05 * each:.1e}") for each in (left / before, left))
         raise FlexarmError(
             f"the motion that was found is refused: simulated, its tip vibrates by {left:.3g} m "
             f"afterwards, {left / before:.1e} of the unshaped motion's {before:.3g} m, more than "
-            f"{tolerance:g} and more than {STILL:g} of the arm's reach: take a longer duration, "
-            "other intervals, or a larger tolerance"
+            f"tolerance={tolerance:g} of that and more than atol={anyway:.2g} m: take a longer "
+            f"duration, other intervals, or let it pass by tolerance={share:g} (--tolerance "
+            f"{share:g}) or atol={size:g} (--atol {size:g})"
         )
     planned = problem.profiles(program.inputs, found.values, found.duration)
     keys = {axis.name: f"{joint_key(axis)}.input" for axis in problem.model.axes}

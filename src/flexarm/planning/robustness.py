@@ -8,7 +8,6 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.io.overrides import read_value
 from flexarm.planning.problem import METHOD
-from flexarm.planning.residual import residual_vibration
 from flexarm.runs.run import Run
 
 PAYLOAD, STIFFNESS = 0.2, 0.1
@@ -37,7 +36,7 @@ def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
         parameters=list(listed.values()),
     )  # fmt: skip
     pairs = zip(listed, runs, strict=True)
-    return tuple(Variation(name, residual_vibration(each, duration)) for name, each in pairs)
+    return tuple(Variation(name, each.settling(duration).swing) for name, each in pairs)
 
 
 def _stiffnesses(arm: Arm, factor: float) -> dict[str, Any]:

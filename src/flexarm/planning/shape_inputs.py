@@ -18,8 +18,14 @@ from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import Tangent
 from flexarm.links.base import Array
 from flexarm.model import Axis, Model, build
-from flexarm.model.profiles import AnyProfile, breakpoints, evaluate, last_time, pieces
-from flexarm.planning.residual import residual_vibration
+from flexarm.model.profiles import (
+    AnyProfile,
+    breakpoints,
+    evaluate,
+    evaluate_at,
+    last_time,
+    pieces,
+)
 from flexarm.planning.shapers import (
     KINDS,
     VIBRATION,
@@ -39,6 +45,7 @@ STILL = 0.01  # of its duration, at its end
 POSTURES = 9  # along a motion that shapers follow
 WORTH = 0.5  # of what damping alone leaves: the most that an EI shaper may leave
 CLOSE = 1e-6  # tolerance of the runs that are compared
+SEEN = 1e-3  # of the largest: what tells motions apart that are nearly alike, else they share
 NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
 
 
@@ -70,23 +77,32 @@ class ShapedInputs(Summarised):
     kind: ShaperKind
 
     def _summary(self) -> Summary:
+        found, shaper = self.vibrations[-1], self.shapers[-1]
+        left = 100 * shaper.residual(found.frequency, found.damping)
         rows = [
-            (f"{w / (2 * np.pi):.5g}", f"{z:.4g}", f"{tip:.3g}",
-             f"{100 * float(self.shapers[0].residual(w, z)):.3g}")
-            for w, z, tip in zip(self.vibrations[0].frequency, self.vibrations[0].damping,
-                                 self.vibrations[0].tip, strict=True)
+            (name, f"{w / (2 * np.pi):.5g}", f"{z:.4g}", f"{1e3 * tip:.3g}",
+             "yes" if k in found.excited[: self.modes] else "", f"{share:.3g}")
+            for k, (name, w, z, tip, share) in enumerate(zip(
+                found.names, found.frequency, found.damping, found.tip, left, strict=True))
         ]  # fmt: skip
+        named = ", ".join(f"{name} ({hertz} Hz)" for name, hertz, *_, yes, _ in rows if yes)
         postures = f" at {len(self.shapers)} postures" if len(self.shapers) > 1 else ""
         return Summary(
-            f"{self.arm.name}, motions shaped by {self.shapers[0].label}{postures}",
-            (f"{self.shapers[0].duration:.4g} s longer: over at {self.end:.4g} s",),
-            ("[Hz]", "damping ratio", "tip", "left [%]"), rows,
+            f"{self.arm.name}, motions shaped by {shaper.label}{postures}",
+            (f"for {named}", f"{shaper.duration:.4g} s longer: over at {self.end:.4g} s"),
+            ("vibration", "[Hz]", "damping ratio", "tip by a step [mm]", "shaped for", "left [%]"),
+            rows,
         )  # fmt: skip
+
+    @property
+    def modes(self) -> int:
+        """How many vibrations are shaped for."""
+        return self.shapers[-1].label.count("*") + 1
 
     @cached_property
     def runs(self) -> tuple[Run, Run]:
         """The arm unshaped and shaped, simulated until the slowest vibration was seen twice."""
-        slowest = 2 * np.pi / self.vibrations[-1].frequency[0]
+        slowest = 2 * np.pi / self.vibrations[-1].first(1)[0][0]
         t_end = self.end + 2 * float(slowest)
         dt = float(slowest) / 100
         first, second = (
@@ -99,27 +115,71 @@ class ShapedInputs(Summarised):
     def residuals(self) -> tuple[float, float]:
         """Vibration of the tip [m] after the shaped motion's end, unshaped and shaped.
 
-        Warns where shaping makes it larger.
+        Warns where shaping makes it larger, and says what it is then.
         """
-        first, second = (residual_vibration(run, self.end) for run in self.runs)
+        first, second = (run.settling(self.end).swing for run in self.runs)
         if second > first:
             warnings.warn(
-                f"shaped, the tip vibrates by {second:.3g} m after {self.end:.4g} s, unshaped by "
-                f"{first:.3g} m: take {self._more()}another shaper, or none",
+                f"shaped, the tip swings by {second:.3g} m after {self.end:.4g} s, unshaped by "
+                f"{first:.3g} m: {self.cause}",
                 stacklevel=3,
             )
         return first, second
 
-    def _more(self) -> str:
-        """Name the option that shapes for one more vibration, if there is one more."""
-        modes = self.shapers[0].label.count("*") + 1
-        more = len(self.vibrations[0].frequency) > modes
-        return f"modes={modes + 1} (--modes {modes + 1}), " if more else ""
+    @cached_property
+    def cause(self) -> str:
+        """What most of the shaped motion's swing is, and what to do about it."""
+        found, name = self.vibrations[-1], max(self.left, key=lambda each: self.left[each])
+        head = f"most of it is {name}"
+        if name in found.lags:
+            lasts = -1 / found.lags[name].real
+            return (
+                f"{head}, which comes to rest without ringing, with a time constant of "
+                f"{lasts:.3g} s: no shaper shortens that: raise the servo's stiffness or lower its "
+                "damping"
+            )
+        if name not in found.names:
+            return f"{head}: no shaper takes that out"
+        k = found.names.index(name)
+        hertz = f"{found.frequency[k] / (2 * np.pi):.4g} Hz"
+        if k not in found.excited:
+            return f"{head} ({hertz}), which other vibrations excite, and no shaper takes out"
+        rank = found.excited.tolist().index(k) + 1
+        if rank > self.modes:
+            return f"{head} ({hertz}), not shaped for: take modes={rank} (--modes {rank})"
+        return (
+            f"{head} ({hertz}), for which it is shaped: take 'zvdd', or follow_posture "
+            "(--follow-posture)"
+        )
+
+    @cached_property
+    def left(self) -> dict[str, float]:
+        """How far the tip swings [m] after the shaped motion's end, by vibration and lag.
+
+        Notes
+        -----
+        The tip's curve is taken apart, by least squares, into a place and motions ``exp(s t)`` of
+        the arm's eigenvalues s; what they do not explain is named by its causes.
+        """
+        run, found = self.runs[1], self.vibrations[-1]
+        t, tip = (x[run.t >= self.end - 1e-9] for x in (run.t, run.tip))
+        rings = found.frequency * (-found.damping + 1j * np.sqrt(1 - found.damping**2))
+        every = dict(zip(found.names, rings.tolist(), strict=True)) | found.lags
+        step = float(t[1] - t[0])
+        seen = {name: np.exp(s * (t - t[0])) for name, s in every.items() if abs(s) * step < 1}
+        columns = np.array([part for x in seen.values() for part in (x.real, x.imag)])
+        columns = np.vstack([np.ones(len(t)), columns]).T
+        sizes = np.linalg.lstsq(columns, tip, rcond=SEEN)[0]
+        moved = {
+            name: columns[:, [k, k + 1]] @ sizes[[k, k + 1]]
+            for name, k in zip(seen, range(1, len(sizes), 2), strict=True)
+        }
+        moved["motion beyond the linear model"] = tip - columns @ sizes
+        return {name: float(np.ptp(x, axis=0).max() / 2) for name, x in moved.items()}
 
     def plot(self) -> "Figure":
-        """Draw what the shaper leaves over the frequency of the slowest vibration."""
-        slow = self.vibrations[0]
-        w, z = float(slow.frequency[0]), float(slow.damping[0])
+        """Draw what the shaper leaves over the frequency of the slowest vibration it is for."""
+        w, z = self.vibrations[0].first(1)[0]
         listed = {kind.upper(): shaper_of_modes(kind, [(w, z)]) for kind in KINDS}
         if self.shapers[0].label not in listed:
             listed[self.shapers[0].label] = self.shapers[0]
@@ -144,7 +204,7 @@ def shape_inputs(
     kind
         ``zv``, ``zvd``, ``zvdd`` or ``ei``: each more robust than the one before, and longer.
     modes
-        How many of its vibrations, slowest first, are shaped for.
+        How many of the vibrations that the motion excites, slowest first, are shaped for.
     vibration
         What ``ei`` leaves at the frequency, as a share of the unshaped vibration.
     follow_posture
@@ -159,8 +219,8 @@ def shape_inputs(
     Raises
     ------
     FlexarmError
-        If nothing moves, goes on for ever, or has fewer vibrations; if damping alone leaves little
-        more than ``ei`` does by the time that it is over.
+        If nothing moves, goes on for ever, or excites fewer vibrations; if damping alone leaves
+        little more than ``ei`` does by the time that it is over.
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     require_count("modes", modes, 1)
@@ -171,7 +231,8 @@ def shape_inputs(
     end = max(breakpoints(profile)[-1] for _, profile in named.values())
     times = np.linspace(0.0, end, POSTURES) if follow_posture else np.array([end])
     tangent = Tangent(model)
-    found = [vibrations(tangent, _places(named, float(t))) for t in times]
+    ways = {name: _way(profile) for name, (_, profile) in named.items()}
+    found = [vibrations(tangent, _places(named, float(t)), ways) for t in times]
     made = [shaper_of_modes(kind, each.first(modes), vibration=vibration) for each in found]
     if kind == "ei":
         _require_ringing([mode for each in found for mode in each.first(modes)], vibration)
@@ -241,6 +302,12 @@ def joint_key(axis: Axis) -> str:
 
 def _places(named: dict[str, tuple[str, AnyProfile]], t: float) -> dict[str, float]:
     return {name: evaluate(profile, t)[0] for name, (_, profile) in named.items()}
+
+
+def _way(profile: AnyProfile) -> float:
+    """Tell how far a profile goes, its jump at the start included."""
+    times = np.append(-1.0, np.linspace(0.0, breakpoints(profile)[-1], SAMPLES))
+    return float(np.ptp(evaluate_at(profile, times)[0]))
 
 
 def _shaped(

@@ -1,13 +1,15 @@
-"""What a run's samples show: curves to look at, what moves between samples, cubics through them."""
+"""What a run's samples show: curves to look at, when they settle, cubics through them."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import tip_rows
 from flexarm.model import Model
+from flexarm.model.profiles import pieces
 
 PER_PERIOD = 20  # samples that show a vibration whole
 # What half of the samples, with their rates, may be off at the others.  A vibration over the whole
@@ -17,6 +19,7 @@ CURVES = 0.05
 LINES = 0.01  # of a curve's range: what lines through the samples may be off
 SHARE = 0.1  # of the largest range in a figure's panel: less is no range of its own
 STILL = 1e-9  # of a length or an angle: less is rounding
+LATE = 1 / 3  # of the time after a motion: what comes to rest within it was not seen to stay
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,78 @@ class Curves:
         largest = np.full(self.panel.max(initial=0) + 1, STILL)
         np.maximum.at(largest, self.panel, own)
         return np.asarray(np.maximum(own, SHARE * largest[self.panel]))
+
+
+@dataclass(frozen=True)
+class Settling:
+    """How an arm's tip comes to rest after a motion.
+
+    Attributes
+    ----------
+    after
+        When the motion is over [s].
+    swing
+        Half the largest range of the tip's coordinates from then on [m].
+    band
+        How close to its last place it is settled [m].
+    time
+        From when on it is that close [s]; None if it comes there too late to tell.
+    """
+
+    after: float
+    swing: float
+    band: float
+    time: float | None
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        said = "from {:.4g} s on" if self.time is not None else "too late to tell from when on"
+        return (
+            f"swings by {1e3 * self.swing:.3g} mm after the motion's end at {self.after:.4g} s, "
+            f"and is within {1e3 * self.band:.3g} mm of its last place {said.format(self.time)}"
+        )
+
+
+def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
+    """Judge how a tip (T, 3) comes to rest; the band is a share of its way to its last place."""
+    rest = t >= after - STILL
+    away = np.linalg.norm(tip - tip[-1], axis=1)
+    time = max(float(settling_time(t, away[None], band)[0]), after)
+    late = time > t[-1] - LATE * (t[-1] - after)
+    swing = float(np.ptp(tip[rest], axis=0).max() / 2)
+    return Settling(after, swing, band * float(away.max()), None if late else time)
+
+
+def settling_time(t: Array, x: Array, band: float) -> Array:
+    """Find when curves (N, T) come within a band about their last value for good [s].
+
+    The band is a share of the largest distance from that value.
+    """
+    away = np.abs(x - x[:, -1:])
+    outside = away > band * away.max(axis=1, keepdims=True)
+    after = x.shape[1] - np.argmax(outside[:, ::-1], axis=1)  # the first sample within for good
+    return np.asarray(np.where(outside.any(axis=1), t[np.minimum(after, len(t) - 1)], t[0]))
+
+
+def motion_end(model: Model) -> float:
+    """Find when inputs, targets and prescribed motions of the model file are over [s].
+
+    Raises
+    ------
+    FlexarmError
+        If one never is, or there is none.
+    """
+    ends = []
+    for axis in model.axes:
+        servo = axis.acts.servo
+        for what in (axis.acts.motion, axis.acts.input, servo and (servo.target or servo.rate)):
+            rows = pieces(what) if what is not None else np.zeros((1, 9))
+            if np.any(rows[-1, 3:7]) or (servo and what is servo.rate and rows[-1, 2]):
+                raise FlexarmError(f"after: must be given, since {axis.name} never stops")
+            ends += rows[1:, 0].tolist()
+    if not ends:
+        raise FlexarmError("after: must be given: the arm's file has no motion that ends")
+    return float(max(ends))
 
 
 def split(times: Array, parts: int) -> Array:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import listed, refused
+from flexarm.arguments import WithUnit, listed, refused, require_number
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.runs.curves import Settling, motion_end, settling
 from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
@@ -66,6 +68,42 @@ class Run(RunData):
         variables = [*main_variables(self), *along_variables(self, None)]
         return to_dataset(variables, attributes(self))
 
+    def settling(self, after: WithUnit | None = None, *, band: float = 0.02) -> Settling:
+        """Find how much the tip still swings after a motion, and when it has settled.
+
+        Parameters
+        ----------
+        after
+            When the motion is over [s]; by the inputs, targets and motions of the arm's file and
+            by what happened, if None.
+        band
+            How close it must stay to its last place, as a share of its largest distance from it.
+
+        Returns
+        -------
+        Settling
+            ``swing`` [m], half the range of the tip's place from then on; ``time`` [s] from which
+            on it stays within ``band`` [m], None if that is too late to tell.
+
+        Raises
+        ------
+        FlexarmError
+            If the run stopped, or ends before the motion; if it is not known when that is over.
+        """
+        if self.status != "finished":
+            raise SimulationError(
+                f"the motion cannot be judged: its simulation stopped: {self.reason}"
+            )
+        share = require_number("band", band, least=0.0, largest=1.0)
+        if after is None:
+            after = max([motion_end(self.model), *(each.t for each in self.happenings)])
+        after = require_number("after", after, least=float(self.t[0]), unit="s")
+        if after > self.t[-1]:
+            raise FlexarmError(
+                f"after: must be at most {self.t[-1]:.6g}, the end of the run [s], got {after:.6g}"
+            )
+        return settling(self.t, self.tip, after, share)
+
     def along(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
         """Find deflection, slope and twist along each flexible link.
 
@@ -111,37 +149,78 @@ class Run(RunData):
         return _named(force_variables(self, stations))
 
     def joint_wrenches(self) -> "xarray.Dataset":
-        """Find force and torque that each joint exerts on its link, at the joint, in the world."""
+        """Find force and torque that each joint exerts on its link, at the joint, in the world.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``force`` [N] and ``torque`` [N m] over time, joint and axis.
+        """
         from flexarm.runs.contents import wrench_variables
 
         return _named(wrench_variables(self))
 
     def contacts(self) -> "xarray.Dataset":
-        """Find distance, penetration, normal force and friction of every contact, by its name."""
+        """Find distance, penetration, normal force and friction of every contact, by its name.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``distance``, ``penetration`` [m] and ``normal_force`` [N] over time and contact,
+            ``friction_force`` [N] over axis too.
+        """
         from flexarm.runs.motions import contact_variables
 
         return _named(contact_variables(self))
 
     def springs(self) -> "xarray.Dataset":
-        """Find length and force of every spring between two points, by its name."""
+        """Find length and force of every spring between two points, by its name.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``length`` [m] and ``force`` [N], which pulls the points together, over time and spring.
+        """
         from flexarm.runs.motions import spring_variables
 
         return _named(spring_variables(self))
 
     def momenta(self) -> "xarray.Dataset":
-        """Find momentum, angular momentum and centre of mass of all that moves, in the world."""
+        """Find momentum, angular momentum and centre of mass of all that moves, in the world.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``linear_momentum`` [kg m/s], ``angular_momentum`` (about the world's origin),
+            ``angular_momentum_about_centre`` [kg m^2/s] and ``centre_of_mass`` [m], over time and
+            axis.
+        """
         from flexarm.runs.motions import momentum_variables
 
         return _named(momentum_variables(self))
 
     def tip_motion(self) -> "xarray.Dataset":
-        """Find velocity and acceleration of the arm's tip, linear and angular, in the world."""
+        """Find velocity and acceleration of the arm's tip, linear and angular, in the world.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``velocity`` [m/s], ``angular_velocity`` [rad/s], ``acceleration`` [m/s^2] and
+            ``angular_acceleration`` [rad/s^2] over time and axis.
+        """
         from flexarm.runs.motions import tip_variables
 
         return _named(tip_variables(self))
 
     def link_frames(self) -> "xarray.Dataset":
-        """Find place and axes of the root and the flexible tip of every link, in the world."""
+        """Find place and axes of the root and the flexible tip of every link, in the world.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``root_position``, ``tip_position`` [m] over time, link and axis; ``root_rotation`` and
+            ``tip_rotation``, whose columns are the link's axes.
+        """
         from flexarm.runs.motions import frame_variables
 
         return _named(frame_variables(self))
@@ -216,6 +295,22 @@ class Run(RunData):
         from flexarm.viewer.movie import save_movie
 
         save_movie([self, *_require_runs("beside", beside)], path, force=force)
+
+    def to_picture(
+        self,
+        path: str | Path,
+        *,
+        at: WithUnit | None = None,
+        beside: Sequence["Run"] = (),
+        force: bool = False,
+    ) -> None:
+        """Write a picture of the arm (png, svg, pdf) at a time [s], at the end of the run if None.
+
+        Others stand beside it; lines are the ways of the tips.
+        """
+        from flexarm.viewer.movie import save_picture
+
+        save_picture([self, *_require_runs("beside", beside)], path, at=at, force=force)
 
     def plot(self, path: str | Path | None = None, *, force: bool = True) -> "Figure":
         """Draw joints, deflections, tip path and energy; write the figure if a path is given.

@@ -3,21 +3,22 @@
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.arguments import listed, refused, require_names, require_path
+from flexarm.arguments import WithUnit, listed, refused, require_names, require_number, require_path
 from flexarm.errors import FlexarmError
-from flexarm.io.whole_file import require_writable, write_whole
+from flexarm.io.whole_file import require_writable, write_figure, write_whole
 from flexarm.links.base import Array
 from flexarm.runs.between import fill_in, pick
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import COLOURS, arm_outline, drawable
 from flexarm.viewer.outlook import Outlook, outlook, scaled
+from flexarm.viewer.page import run_labels
 from flexarm.viewer.surroundings import body_places, obstacles
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def save_movie(
     path
         The file: gif, or webm and mp4, which need the program ffmpeg.
     labels
-        What to call the runs; by number if left out.
+        What to call the runs; by what differs if left out.
     force
         Whether to overwrite a file that is there.
 
@@ -55,18 +56,52 @@ def save_movie(
     FlexarmError
         If the file is of another kind, ffmpeg is missing, or the file cannot be written.
     """
+    labels = _require_runs(runs, labels)
+    kind = require_movie(path)
+    require_writable(path, force=force)
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / f"film{kind}"
+        _draw(Film.of(runs, labels), made, CODECS[kind])
+        write_whole(path, made.read_bytes(), force=force)
+
+
+def save_picture(
+    runs: Sequence[RunData],
+    path: str | Path,
+    labels: Sequence[str] = (),
+    *,
+    at: WithUnit | None = None,
+    force: bool = False,
+) -> None:
+    """Write one picture of the film of runs, with the ways of their tips, whole or not at all.
+
+    Parameters
+    ----------
+    runs, labels
+        As of `save_movie`.
+    path
+        The file; its suffix says which kind (png, svg, pdf).
+    at
+        When [s]; at the end if None.
+    force
+        Whether to overwrite a file that is there.
+    """
+    labels = _require_runs(runs, labels)
+    film = replace(Film.of(runs, labels), speed=1.0)  # which a picture does not have
+    t = film.times[-1] if at is None else require_number("at", at, unit="s")
+    figure, show = _stage(film)
+    show(int(np.abs(film.times - t).argmin()))
+    write_figure(path, figure, force=force)
+
+
+def _require_runs(runs: Sequence[RunData], labels: Sequence[str]) -> Sequence[str]:
+    """Refuse what are no runs, or not as many labels; give labels if there are none."""
     given = listed(runs)
     if not given or not all(isinstance(each, RunData) for each in given):
         raise refused("runs", runs, "a list of runs, one at least")
     if require_names("labels", labels, "texts") and len(labels) != len(runs):
         raise refused("labels", labels, f"{len(runs)} texts, or none")
-    kind = require_movie(path)
-    require_writable(path, force=force)
-    labels = labels or [f"run {k}" for k in range(1, len(runs) + 1)]
-    with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / f"film{kind}"
-        _draw(Film.of(runs, labels), made, CODECS[kind])
-        write_whole(path, made.read_bytes(), force=force)
+    return labels or run_labels(runs)
 
 
 def require_movie(path: str | Path) -> str:
@@ -147,6 +182,23 @@ def _bodies(run: RunData, seen: Outlook, tip: Array) -> list[Array]:
 def _draw(film: Film, path: Path, codec: str) -> None:
     """Draw picture after picture into a file."""
     from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    figure, show = _stage(film)
+    args = ["-pix_fmt", "yuv420p"] if codec == "libx264" else []
+    writer = FFMpegWriter(RATE, codec=codec, extra_args=args) if codec else PillowWriter(RATE)
+    try:
+        with writer.saving(figure, str(path), DPI):
+            for i in range(len(film.times)):
+                show(i)
+                writer.grab_frame()
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise FlexarmError(
+            f"ffmpeg could not write the film ({codec or 'gif'}): {error}: try a .gif"
+        ) from None
+
+
+def _stage(film: Film) -> "tuple[Figure, Callable[[int], None]]":
+    """Draw what stands still; the function draws the i-th picture."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=SIZE, dpi=DPI)
@@ -158,19 +210,13 @@ def _draw(film: Film, path: Path, codec: str) -> None:
     _write(film, figure, panel)
     moving = [_Arm(film, k, panel) for k in range(len(film.runs))]
     clock = figure.text(0.98, 0.96, "", ha="right", va="top")
-    args = ["-pix_fmt", "yuv420p"] if codec == "libx264" else []
-    writer = FFMpegWriter(RATE, codec=codec, extra_args=args) if codec else PillowWriter(RATE)
-    try:
-        with writer.saving(figure, str(path), DPI):
-            for i, t in enumerate(film.times):
-                for each in moving:
-                    each.go_to(i)
-                clock.set_text(f"{t:.3f} s")
-                writer.grab_frame()
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise FlexarmError(
-            f"ffmpeg could not write the film ({codec or 'gif'}): {error}: try a .gif"
-        ) from None
+
+    def show(i: int) -> None:
+        for each in moving:
+            each.go_to(i)
+        clock.set_text(f"{film.times[i]:.3f} s")
+
+    return figure, show
 
 
 class _Arm:

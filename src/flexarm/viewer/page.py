@@ -24,6 +24,7 @@ from flexarm.viewer.scene import scene, states
 from flexarm.viewer.surroundings import obstacles
 
 STEP = 1e-6  # of coordinates, by which a mode's motion is found
+LONG, SHORT = 24, 24  # characters of labels that tell enough, and of values in them
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
     runs
         One run, or more.
     labels
-        What to call them; by arm, method and stiffening if left out.
+        What to call them; by what differs if left out.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
     runs
         One run, or more.
     labels
-        What to call them; by arm, method and stiffening if left out.
+        What to call them; by what differs if left out.
     live
         Version of the data, if a server will give newer ones.
 
@@ -102,7 +103,7 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
     """
     if not runs:
         raise FlexarmError("a page shows one run, or several to compare: got none")
-    labels = labels or _labels(runs)
+    labels = labels or run_labels(runs)
     arrays = Arrays()
     found = [limits(run.model, run.q) for run in runs]
     unit = deflection_unit(max(each["deflection"] or 0.0 for each in found))
@@ -222,15 +223,52 @@ def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
     return np.asarray((ahead - back) / (2 * STEP))
 
 
-def _labels(runs: Sequence[RunData]) -> list[str]:
-    """Tell runs apart by arm, method and stiffening; by number too, where that does not."""
-    found = [
-        f"{run.model.arm.name}, {run.method}, stiffening {'on' if run.model.stiffening else 'off'}"
-        for run in runs
-    ]
-    if len(set(found)) == len(found):
-        return found
-    return [f"{k}: {label}" for k, label in enumerate(found, 1)]
+def run_labels(runs: Sequence[RunData]) -> list[str]:
+    """Tell runs apart by what differs: arms, keys of their files, methods; else by number."""
+    told = [_told(run) for run in runs]
+    found = [run.model.arm.name for run in runs]
+    if len(set(found)) == 1 < len(runs):
+        found = [""] * len(runs)
+    for key in dict.fromkeys(key for each in told for key in each if key != "name"):
+        values = [each.get(key, "none") for each in told]
+        if len(set(values)) == 1 or (len(set(found)) == len(found) and len(found[0]) > LONG):
+            continue
+        pairs = zip(found, values, strict=True)
+        found = [f"{label}, {key} {value}".removeprefix(", ") for label, value in pairs]
+    return _numbered(found)
+
+
+def file_labels(paths: Sequence[Path]) -> list[str]:
+    """Call runs by their files, with folders where these tell them apart; one needs no label."""
+    names = [path.stem for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path.with_suffix("")) for path in paths]
+    return _numbered(names) if len(paths) > 1 else []
+
+
+def _numbered(labels: list[str]) -> list[str]:
+    if len(set(labels)) == len(labels):
+        return labels
+    return [f"{k}: {label}".removesuffix(": ") for k, label in enumerate(labels, 1)]
+
+
+def _told(run: RunData) -> dict[str, str]:
+    """Give what is said of a run and its arm, by keys of the model file, shortened."""
+    found: dict[str, str] = {}
+
+    def walk(key: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for name, each in value.items():
+                walk(f"{key}.{name}".removeprefix("."), each)
+        elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+            walk(key, dict(enumerate(value, 1)))
+        else:
+            text = f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
+            found[key] = text if len(text) <= SHORT else f"{text[: SHORT - 3]}..."
+
+    walk("", run.model.arm.model_dump(exclude_unset=True, mode="json", exclude={"notes"}))
+    found |= {"stiffening": "on" if run.model.stiffening else "off", "method": run.method}
+    return found | {"formulation": run.formulation, "rtol": f"{run.rtol:g}"}
 
 
 def _facts(runs: Sequence[RunData]) -> str:

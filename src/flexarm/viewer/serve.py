@@ -12,7 +12,7 @@ from flexarm.errors import FlexarmError
 from flexarm.runs.read import load_run
 from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.pack import to_json
-from flexarm.viewer.page import run_data, title_of
+from flexarm.viewer.page import file_labels, run_data, title_of
 
 HOST = "127.0.0.1"  # nobody else's machine is served
 WAITING = "waiting"
@@ -88,8 +88,7 @@ class Source:
             return "flexarm", _message(f"waiting for {absent}", HINT, version)
         try:
             runs = [load_run(path) for path in self.paths]
-            labels = [path.stem for path in self.paths] if len(runs) > 1 else ()
-            return title_of(runs), run_data(runs, labels, live=version)
+            return title_of(runs), run_data(runs, file_labels(self.paths), live=version)
         except FlexarmError as error:
             return "flexarm", _message(str(error), "", version)
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from functools import partial
 
 from flexarm.cli.arguments import (
     Misuse,
@@ -36,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add(f"--{name}", type=float, metavar="X", help=f"largest {name.replace('-', ' ')} {unit}")
     add("--tolerance", type=share, default=1e-3, metavar="X",
         help="most vibration left, of what the unshaped motion leaves (default 1e-3)")  # fmt: skip
+    add("--atol", type=partial(seconds, unit="m"), metavar="M",
+        help="vibration that may be left anyway [m] (default: 1e-6 of the reach)")  # fmt: skip
     add("--robustness", action="store_true", help="vary payload and stiffness too")
     add("--out", type=file_path, metavar="FILE", help="write the arm with the plan's inputs")
     add_options(parser, "--plot", "--force", "--json")
@@ -60,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         found = plan(
             read_arm(args), dict(args.to), aim=args.aim, duration=args.duration, limits=limits,
             intervals=args.intervals, joining=args.joining, tolerance=args.tolerance,
+            atol=args.atol,
         )  # fmt: skip
     if args.out is not None:
         save(found.arm, args.out, force=args.force)

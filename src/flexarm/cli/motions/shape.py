@@ -15,6 +15,7 @@ from flexarm.cli.arguments import (
 )
 
 SUMMARY = "shape the motions that a model file names, so that the arm's modes do not ring"
+TOLD = 0.01  # of the unshaped motion's vibration: what is left beyond is explained
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--kind", choices=("zv", "zvd", "zvdd", "ei"), default="zvd", help="shaper (default zvd)")
     add("--modes", type=int, default=1, metavar="N",
-        help="how many vibrations are shaped for, slowest first (default 1)")  # fmt: skip
+        help="how many vibrations that the motion excites are shaped for (default 1)")  # fmt: skip
     add("--follow-posture", action="store_true", help="let impulses follow the frequencies")
     add("--out", type=file_path, metavar="FILE", help="write the arm with shaped motions")
     add_options(parser, "--plot", "--force", "--json")
@@ -54,12 +55,16 @@ def run(args: argparse.Namespace) -> int:
             "kind": found.kind, "end": found.end,
             "times": found.shapers[-1].times.tolist(),
             "amplitudes": found.shapers[-1].amplitudes.tolist(),
+            "names": found.vibrations[-1].names,
             "frequencies": found.vibrations[-1].frequency.tolist(),
             "damping": found.vibrations[-1].damping.tolist(),
-            "residual_unshaped": before, "residual": after,
+            "tip_by_step": found.vibrations[-1].tip.tolist(), "modes": found.modes,
+            "residual_unshaped": before, "residual": after, "left": found.left,
         }, allow_nan=False))  # fmt: skip
     else:
         print(found)
         print(f"  tip vibration after {found.end:.4g} s: {1e3 * after:.4g} mm, "
               f"unshaped {1e3 * before:.4g} mm")  # fmt: skip
+        if TOLD * before < after <= before:
+            print(f"  {found.cause}")
     return 0

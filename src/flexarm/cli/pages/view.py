@@ -4,11 +4,16 @@ import argparse
 import sys
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import Misuse, file_path
+from flexarm.cli.arguments import Misuse, file_path, require_figure, seconds
+
+if TYPE_CHECKING:
+    from flexarm.runs.run import Run
 
 SUMMARY = "make a page that shows a run: the arm in motion and its curves"
 LAST_PORT = 65535
+MOMENT = 1e-4  # [s] of an arm of which a picture is made
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--movie", type=file_path, metavar="FILE",
         help="write a film instead: .gif, or by the program ffmpeg .webm and .mp4",
     )  # fmt: skip
+    add(
+        "--picture", type=file_path, metavar="FILE",
+        help="write one picture instead (png, svg, pdf); RUN may be an ARM too, at its start",
+    )  # fmt: skip
+    add("--at", type=seconds, metavar="S", help="when, of --picture (default: the end)")
     add("--force", action="store_true", help="overwrite a file that is there")
     add("--open", action="store_true", help="open the page in a browser")
     add(
@@ -39,26 +49,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the page and say where it is, or serve it."""
     paths = args.runs
-    if args.serve and (args.out is not None or args.movie is not None or args.force):
+    still = args.movie or args.picture
+    if args.serve and (args.out or still or args.force):
         raise Misuse("--serve writes no file: leave out --out, --movie and --force, or --serve")
-    if args.movie is not None and (args.out is not None or args.open):
-        raise Misuse("--movie writes no page: leave out --out and --open, or --movie")
+    if args.movie and args.picture:
+        raise Misuse("--movie and --picture: give one of them")
+    if still and (args.out is not None or args.open):
+        what = "--movie" if args.movie else "--picture"
+        raise Misuse(f"{what} writes no page: leave out --out and --open, or {what}")
+    if args.at is not None and args.picture is None:
+        raise Misuse("--at is for --picture: add --picture, or leave out --at")
+    require_figure(args.picture, "--picture")
     if args.port is not None and not args.serve:
         raise Misuse("--port is for --serve: add --serve, or leave out --port")
     if args.serve:
         return _serve(paths, args)
     from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.runs.read import load_run
-    from flexarm.viewer.movie import require_movie, save_movie
-    from flexarm.viewer.page import run_page, save_page
+    from flexarm.viewer.movie import require_movie, save_movie, save_picture
+    from flexarm.viewer.page import file_labels, run_page, save_page
 
     if args.movie is not None:
         require_movie(args.movie)
-    runs = [load_run(path) for path in paths]  # first: what is no run needs no page
-    out = args.movie or args.out or paths[0].with_suffix(".html")
+    read = _run_or_arm if args.picture else load_run
+    runs = [read(path) for path in paths]  # first: what is no run needs no page
+    out = still or args.out or paths[0].with_suffix(".html")
     require_writable(out, force=args.force)
     require_apart(out, paths)
-    labels = [path.stem for path in paths] if len(paths) > 1 else ()
+    labels = file_labels(paths)
+    if args.picture is not None:
+        save_picture(runs, out, labels, at=args.at, force=args.force)
+        print(f"picture: {out}")
+        return 0
     if args.movie is not None:
         save_movie(runs, out, labels, force=args.force)
         print(f"film: {out}")
@@ -68,6 +90,20 @@ def run(args: argparse.Namespace) -> int:
     if args.open:
         webbrowser.open(out.resolve().as_uri())
     return 0
+
+
+def _run_or_arm(path: Path) -> "Run":
+    """Load a run, or simulate a moment of an arm: a model file, or a sample."""
+    from flexarm.integrate.simulate import simulate
+    from flexarm.io.model_file import load
+    from flexarm.io.sample import arm_path
+    from flexarm.runs.read import load_run
+    from flexarm.samples import sample_names
+
+    sample = not path.exists() and str(path) in sample_names()
+    if not sample and path.suffix.lower() not in (".yaml", ".yml"):
+        return load_run(path)
+    return simulate(load(arm_path(str(path))), t_end=MOMENT, dt=MOMENT)
 
 
 def _port(text: str) -> int:

@@ -5,19 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from flexarm.links.base import Array
+from flexarm.runs.curves import settling_time
 
 Reduction = Callable[[Array, Array, float], Array]
-
-
-def settling_time(t: Array, x: Array, band: float) -> Array:
-    """Find when curves (N, T) come within a band about their last value for good [s].
-
-    The band is a share of the largest distance from that value.
-    """
-    away = np.abs(x - x[:, -1:])
-    outside = away > band * away.max(axis=1, keepdims=True)
-    after = x.shape[1] - np.argmax(outside[:, ::-1], axis=1)  # the first sample within for good
-    return np.asarray(np.where(outside.any(axis=1), t[np.minimum(after, len(t) - 1)], t[0]))
 
 
 def overshoot(t: Array, x: Array, band: float) -> Array:

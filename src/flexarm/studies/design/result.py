@@ -103,6 +103,11 @@ class StudyResult(Summarised):
     def sobol(self, *, confidence: float = 0.95, resamples: int = 200) -> dict[str, SobolIndices]:
         """Estimate Sobol indices of each quantity, with bootstrap bounds.
 
+        Returns
+        -------
+        dict[str, SobolIndices]
+            By quantity: its ``parameters``, their ``first`` and ``total`` shares, and bounds.
+
         Raises
         ------
         FlexarmError
