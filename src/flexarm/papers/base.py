@@ -24,8 +24,7 @@ NEVER: Verdict = "contradicted by every reading"
 NOTHING: Verdict = "nothing stated that can be decided"
 VERDICTS: tuple[Verdict, ...] = (EVERY, SOME, NEVER, NOTHING)
 NOTHING_OPEN = Grid(())
-SHOWN = 2  # conditions that are named in a sentence
-ALONE = 4  # readings that are, where each is the only one of its kind
+SHOWN = 4  # conditions that are named in a sentence
 
 
 @dataclass(frozen=True)
@@ -117,22 +116,32 @@ class Statement:
         return [dict(zip(names, way, strict=True)) for names, way, _ in found]
 
     @property
+    def _combinations(self) -> int:
+        """How many readings there are of all ways that were tried."""
+        return math.prod(len(set(pairs)) for pairs in zip(*(x.reading.taken for x in self.tried)))
+
+    @property
     def sentence(self) -> str:
         """The verdict in one sentence."""
-        count = len(self.tried)
-        number = f"{count} tried" if count > 1 else "nothing that matters is left open"
+        count, of = len(self.tried), self._combinations
+        number = f"{count} of {of} combinations tried" if count < of else f"{count} tried"
+        number = number if count > 1 else "nothing that matters is left open"
         if self.verdict == NOTHING:
             return f"Nothing stated that can be decided; not given: {self.because}."
         if self.verdict == EVERY:
             return f"Holds for every reading ({number})."
         if self.verdict == SOME:
             held = sum(each.holds for each in self.tried)
-            found = _conditions(self.tried)
-            named = " or if ".join(
-                f"{condition_text(dict(zip(names, way, strict=True)))} ({n} of {n} tried)"
-                for names, way, n in found[: SHOWN if found[0][2] > 1 else ALONE]
-            )
-            return f"Holds if {named}; {held} of {count} readings in all."
+            found, covered, named = _conditions(self.tried), set[int](), []
+            for names, way, where in found[:SHOWN]:
+                if not where <= covered:
+                    text = condition_text(dict(zip(names, way, strict=True)))
+                    named.append(f"{text} ({len(where)} of {len(where)} tried)")
+                    covered |= where
+            rest = f", {held - len(covered)} of them otherwise" if len(covered) < held else ""
+            all_ = f" ({of} combinations)" if count < of else ""
+            many = f"{held} of {count} readings in all{all_}{rest}"
+            return f"Holds if {' or if '.join(named)}; {many}."
         if self.limit is None:
             return f"Contradicted by every reading ({number})."
         limit = self.limit
@@ -158,36 +167,51 @@ def condition_text(condition: dict[str, tuple[str, ...]]) -> str:
     return " and ".join(f"{name} = {' or '.join(ways)}" for name, ways in condition.items())
 
 
-def _conditions(
-    tried: Sequence[Tried],
-) -> list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]]:
-    """Find the fewest choices whose ways decide that a statement holds.
+_Condition = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], frozenset[int]]
 
-    Where no way was tried beside others, every reading that holds is named whole: what else it
-    could be read with is not known.
+
+def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
+    """Find the fewest choices whose ways decide that a statement holds, and where they do.
+
+    Those that add most to the ones before come first.  Where no way was tried beside others, every
+    reading that holds is named whole: what else it could be read with is not known.
     """
     names = [
         name for k, (name, _) in enumerate(tried[0].reading.taken)
         if len({each.reading.taken[k] for each in tried}) > 1
     ]  # fmt: skip
     for size in range(1, len(names) + 1):
-        found: list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]] = []
+        found: list[_Condition] = []
         for chosen in combinations(names, size):
-            groups: dict[tuple[str, ...], list[bool]] = {}
-            for each in tried:
-                key = tuple(each.reading[name] for name in chosen)
-                groups.setdefault(key, []).append(each.holds)
-            more = {key: len(held) for key, held in groups.items() if all(held) and len(held) > 1}
+            groups: dict[tuple[str, ...], list[int]] = {}
+            for k, each in enumerate(tried):
+                groups.setdefault(tuple(each.reading[name] for name in chosen), []).append(k)
+            good = {x: frozenset(y) for x, y in groups.items() if all(tried[k].holds for k in y)}
+            more = {key: where for key, where in good.items() if len(where) > 1}
             if size == 1 and more:
-                found.append((chosen, (tuple(key[0] for key in more),), sum(more.values())))
+                way = tuple(key[0] for key in good)
+                found.append((chosen, (way,), frozenset[int]().union(*good.values())))
             else:
-                found += [(chosen, tuple((way,) for way in k), n) for k, n in more.items()]
+                found += [(chosen, tuple((way,) for way in k), x) for k, x in more.items()]
         if found:
-            return sorted(found, key=lambda each: -each[2])
-    whole = [tuple(each.reading[name] for name in names) for each in tried if each.holds]
+            return _by_what_they_add(found)
+    held = [k for k, each in enumerate(tried) if each.holds]
+    whole = [tuple(tried[k].reading[name] for name in names) for k in held]
     if len(names) == 1:
-        return [((names[0],), (tuple(way for (way,) in whole),), len(whole))]
-    return [(tuple(names), tuple((way,) for way in key), 1) for key in whole]
+        return [((names[0],), (tuple(way for (way,) in whole),), frozenset(held))]
+    return [(tuple(names), tuple((way,) for way in key), frozenset({k}))
+            for k, key in zip(held, whole, strict=True)]  # fmt: skip
+
+
+def _by_what_they_add(found: list[_Condition]) -> list[_Condition]:
+    """Sort conditions, next the one that adds most to those before, then the widest."""
+    left, result, covered = list(found), [], frozenset[int]()
+    while left:
+        best = max(left, key=lambda each: (len(each[2] - covered), len(each[2])))
+        left.remove(best)
+        result.append(best)
+        covered |= best[2]
+    return result
 
 
 def decide(says: str, holds: bool, because: str, *, printed: str = "") -> Statement:

@@ -26,7 +26,7 @@ from flexarm.papers.base import (
 )
 from flexarm.papers.korayem import fall
 from flexarm.papers.korayem.counts import generic_chain, generic_tables, links_only
-from flexarm.papers.korayem.tables import COLUMN, GENERAL, SPEED, STEPS, table_1, table_2
+from flexarm.papers.korayem.tables import COLUMN, GENERAL, REPAIRED, table_1, table_2
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import asymmetry, changed, difference, slopes
 
@@ -151,9 +151,9 @@ def identities(scope: Scope) -> Found:
 
 
 ITEMS = (
-    Item(PAPER, "table-1", "Table 1: operations of the ten steps", table_1, STEPS),
+    Item(PAPER, "table-1", "Table 1: operations of the ten steps", table_1, REPAIRED),
     Item(PAPER, "table-2", "Table 2: operations beside Book's method", table_2,
-         Grid(COLUMN.choices + GENERAL.choices + SPEED.choices)),
+         Grid(COLUMN.choices + GENERAL.choices)),
     Item(PAPER, "identities", "symmetries, sizes of matrices, the term of second order",
          identities, SMALL_TERM),
     Item(PAPER, "tip-rotation", "eq. 6: tips that turn by 1 + skew of their angles", tip_rotation,
