@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
 
@@ -132,16 +132,13 @@ class Statement:
             return f"Holds for every reading ({number})."
         if self.verdict == SOME:
             held = sum(each.holds for each in self.tried)
-            found, covered, named = _conditions(self.tried), set[int](), []
-            for names, way, where in found[:SHOWN]:
-                if not where <= covered:
-                    text = condition_text(dict(zip(names, way, strict=True)))
-                    named.append(f"{text} ({len(where)} of {len(where)} tried)")
-                    covered |= where
-            rest = f", {held - len(covered)} of them otherwise" if len(covered) < held else ""
+            named, rest = _named(self.tried)
+            against, more = _named([replace(x, holds=not x.holds) for x in self.tried])
+            unless = 3 * held > 2 * count and not more and len(against) < len(named)
+            told = f"unless {against}" if unless else f"if {named}"
             all_ = f" ({of} combinations)" if count < of else ""
-            many = f"{held} of {count} readings in all{all_}{rest}"
-            return f"Holds if {' or if '.join(named)}; {many}."
+            also = f", {rest} of them otherwise" if rest and not unless else ""
+            return f"Holds {told}; {held} of {count} readings in all{all_}{also}."
         if self.limit is None:
             return f"Contradicted by every reading ({number})."
         limit = self.limit
@@ -201,6 +198,17 @@ def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
         return [((names[0],), (tuple(way for (way,) in whole),), frozenset(held))]
     return [(tuple(names), tuple((way,) for way in key), frozenset({k}))
             for k, key in zip(held, whole, strict=True)]  # fmt: skip
+
+
+def _named(tried: Sequence[Tried]) -> tuple[str, int]:
+    """Write the conditions under which something holds, and how many readings they leave out."""
+    covered, parts = frozenset[int](), []
+    for names, way, where in _conditions(tried)[:SHOWN]:
+        if not where <= covered:
+            text = condition_text(dict(zip(names, way, strict=True)))
+            parts.append(f"{text} ({len(where)} of {len(where)} tried)")
+            covered |= where
+    return " or if ".join(parts), sum(each.holds for each in tried) - len(covered)
 
 
 def _by_what_they_add(found: list[_Condition]) -> list[_Condition]:

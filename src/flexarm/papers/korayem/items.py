@@ -33,10 +33,9 @@ from flexarm.papers.runs import asymmetry, changed, difference, slopes
 PAPER = "korayem-2009"
 SMALL = Limit(high=1.0, unit="%")  # a change that may be neglected
 ROUNDING = Limit(high=1e-12)
-BENT = "deflections of links of 0.5 m"
+BENT = "deflections of links of 1 m"
 DEFLECTED = {"2e-4 m, as in the fall": 2e-4, "0.01 m": 0.01, "0.05 m": 0.05}
 SMALL_TERM = Grid((ways(BENT, *DEFLECTED),))
-LAGRANGE = "Lagrange's"
 KINDS: dict[str, tuple[str, TipRotation]] = {
     "equations of the paper, E = exp": ("gibbs-appell", "cayley"),
     "equations of the paper, E = 1 + skew": ("gibbs-appell", "first-order"),
@@ -50,22 +49,22 @@ def tip_rotation(scope: Scope) -> Found:
     rates = {label: _hanging(*kind) for label, kind in KINDS.items()}
     rows = tuple((label, *(f"{x:.3f}" for x in found)) for label, found in rates.items())
     off = {label: float(np.abs(found / rates["exact"] - 1).max()) for label, found in rates.items()}
-    gaps = fall.distance_of_turns()
+    readings = fall.VIBRATION.readings(scope)
+    lagrange = fall.distance_of_turns(fall.GRID.first, fall.first_order())
     head = ("equations", *(f"{k} [rad/s]" for k in ("1st", "2nd", "3rd", "4th")))
     return Found(
         (
-            compare("E = 1 + skew of small angles may be used for the rotation (eq. 6)",
-                    gaps["the paper's"], SMALL, "change of the tips' deflections and slopes over "
-                    f"{fall.T_END:g} s, of the spread"),
-            search("its transpose may be used for its inverse (step 1)",
-                   fall.VIBRATION.readings(scope), fall.largest_turn, SMALL,
+            search("E = 1 + skew of small angles may be used for the rotation (eq. 6)", readings,
+                   fall.distance_of_turns, SMALL, "change of the tips' deflections and slopes, of "
+                   "the spread"),
+            search("its transpose may be used for its inverse (step 1)", readings,
+                   fall.largest_turn, SMALL,
                    "largest entry of E^T E - 1 in the fall"),
         ),
         tables=(Table("Frequencies about hanging straight down", head, rows),),
         checks=(
-            Check("E = 1 + skew may be put into Lagrange's equations", SMALL.holds(
-                      gaps[LAGRANGE]),
-                  f"tips' deflections and slopes change by {gaps[LAGRANGE]:.2g} % of the "
+            Check("E = 1 + skew may be put into Lagrange's equations", SMALL.holds(lagrange),
+                  f"tips' deflections and slopes change by {lagrange:.2g} % of the "
                   "spread: a tip that turns by 1 + skew does not lift what it carries, so that "
                   "weight does not stiffen the links; frequencies are off by "
                   f"{100 * off['Lagrange with E = 1 + skew']:.2g} %"),
