@@ -28,14 +28,17 @@ from flexarm.papers.korayem import fall
 from flexarm.papers.korayem.counts import generic_chain, generic_tables, links_only
 from flexarm.papers.korayem.tables import COLUMN, GENERAL, REPAIRED, table_1, table_2
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import asymmetry, changed, difference, slopes
+from flexarm.papers.runs import asymmetry, by_columns, changed, difference, slopes
 
 PAPER = "korayem-2009"
 SMALL = Limit(high=1.0, unit="%")  # a change that may be neglected
 ROUNDING = Limit(high=1e-12)
 BENT = "deflections of links of 1 m"
 DEFLECTED = {"2e-4 m, as in the fall": 2e-4, "0.01 m": 0.01, "0.05 m": 0.05}
+TURN = "tips turn"
+TIPS: dict[str, TipRotation] = {"by E = 1 + skew": "first-order", "exactly": "cayley"}
 SMALL_TERM = Grid((ways(BENT, *DEFLECTED),))
+DEFORMED = Grid((*SMALL_TERM.choices, ways(TURN, *TIPS)), ((BENT, TURN),))
 KINDS: dict[str, tuple[str, TipRotation]] = {
     "equations of the paper, E = exp": ("gibbs-appell", "cayley"),
     "equations of the paper, E = 1 + skew": ("gibbs-appell", "first-order"),
@@ -106,11 +109,24 @@ def identities(scope: Scope) -> Found:
         return 100 * difference(without, M)
 
     equation, rng = formulation("gibbs-appell", model, paper=True), np.random.default_rng(0)
-    q = np.array([0.02 if "." in name else 1.0 for name in model.names]) * rng.uniform(
-        -1, 1, model.size
-    )
-    both = equation, formulation("composite", model)
-    straight = np.array([0.0 if "." in name else 0.7 for name in model.names])
+    where = rng.uniform(-1, 1, model.size)
+    q = np.array([0.02 if "." in name else 1.0 for name in model.names]) * where
+    exact = formulation("composite", model)
+
+    def deformed(reading: Reading) -> tuple[Equation, Array]:
+        same = build(changed("count-3-2-2"), stiffening=False, tip_rotation=TIPS[reading[TURN]])
+        size = DEFLECTED[reading[BENT]]
+        at = np.array([size if "." in name else 1.0 for name in model.names]) * where
+        return formulation("gibbs-appell", same, paper=True), at
+
+    def summed(reading: Reading) -> float:
+        own, at = deformed(reading)
+        return 100 * difference(own.mass_matrix(at), by_columns(own, at))
+
+    def weighed(reading: Reading) -> float:
+        own, at = deformed(reading)
+        return 100 * difference(*(x.parts(at, 0 * at)["gravity"] for x in (own, exact)))
+
     K = slopes(equation, q, part="elastic")
     links = generic_chain(3, 2, 2)
     step_9 = generic_tables(links, [ca.SX.eye(3), *(link.A for link in links[1:])])[2]
@@ -128,15 +144,17 @@ def identities(scope: Scope) -> Found:
                     ROUNDING, "distance from that of a rod about its end, of it"),
             compare("K_ikl = K_ilk", difference(K.T, K), Limit(high=1e-9),
                     "largest difference of slopes of the elastic forces"),
-            compare("the inertia matrix is symmetric, that of joints, that of deflections and what "
-                    "couples both", asymmetry(equation, q), ROUNDING,
-                    "largest difference of eqs. 43 and 44, both sides by themselves"),
-            compare("all the expressions in summation form can be calculated recursively",
-                    difference(*(x.mass_matrix(straight) for x in both)), ROUNDING,
-                    "distance of M by step 9 from that of composite bodies, undeflected"),
-            compare("the effect of gravity can be considered by an acceleration of the base",
-                    difference(*(x.parts(straight, 0 * q)["gravity"] for x in both)), ROUNDING,
-                    "distance of its forces from those of weights, undeflected"),
+            search("the inertia matrix is symmetric, that of joints, that of deflections and what "
+                   "couples both", DEFORMED.readings(scope), lambda x: asymmetry(*deformed(x)),
+                   ROUNDING, "largest difference of eqs. 43 and 44, both sides by themselves"),
+            search("all the expressions in summation form can be calculated recursively",
+                   DEFORMED.readings(scope), summed, SMALL,
+                   "distance of M by step 9 from that of eqs. 43 and 44"),
+            search("the effect of gravity can be considered by an acceleration of the base",
+                   DEFORMED.readings(scope), weighed, SMALL,
+                   "distance of its forces from those of weights"),
+            undecidable("strain energy of axial deformation is ignored beside that of bending and "
+                        "torsion", "the area of a section"),
             decide("all mathematical operations are done by only 3x3 and 3x1 matrices",
                    {x.shape for x in matrices} == {(3, 3)} and {x.shape for x in vectors}
                    == {(3, 1)}, f"{len(matrices)} rotations, inertias and sums of step 9 of an arm "
@@ -154,7 +172,7 @@ ITEMS = (
     Item(PAPER, "table-2", "Table 2: operations beside Book's method", table_2,
          Grid(COLUMN.choices + GENERAL.choices)),
     Item(PAPER, "identities", "symmetries, sizes of matrices, the term of second order",
-         identities, SMALL_TERM),
+         identities, DEFORMED),
     Item(PAPER, "tip-rotation", "eq. 6: tips that turn by 1 + skew of their angles", tip_rotation,
          fall.VIBRATION),
     *(Item(PAPER, f"fig-{k}", f"Fig. {k}: {title}", partial(fall.figure, k), fall.GRID)
