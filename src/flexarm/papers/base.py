@@ -1,7 +1,7 @@
 """What an item of a paper is: its statements, searched over readings, and how they are decided."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
@@ -52,6 +52,8 @@ class Limit:
 
     def text(self, value: float) -> str:
         """Write a number with the unit; counts whole."""
+        if math.isnan(value):
+            return "no number"
         count = abs(value) < 1e6 and value == round(value)
         return f"{value:.0f} {self.unit}".strip() if count else f"{value:.3g} {self.unit}".strip()
 
@@ -184,12 +186,7 @@ def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
             for k, each in enumerate(tried):
                 groups.setdefault(tuple(each.reading[name] for name in chosen), []).append(k)
             good = {x: frozenset(y) for x, y in groups.items() if all(tried[k].holds for k in y)}
-            more = {key: where for key, where in good.items() if len(where) > 1}
-            if size == 1 and more:
-                way = tuple(key[0] for key in good)
-                found.append((chosen, (way,), frozenset[int]().union(*good.values())))
-            else:
-                found += [(chosen, tuple((way,) for way in k), x) for k, x in more.items()]
+            found += [(chosen, *each) for each in _merged(good, size)]
         if found:
             return _by_what_they_add(found)
     held = [k for k, each in enumerate(tried) if each.holds]
@@ -198,6 +195,22 @@ def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
         return [((names[0],), (tuple(way for (way,) in whole),), frozenset(held))]
     return [(tuple(names), tuple((way,) for way in key), frozenset({k}))
             for k, key in zip(held, whole, strict=True)]  # fmt: skip
+
+
+def _merged(
+    good: Mapping[tuple[str, ...], frozenset[int]], size: int
+) -> list[tuple[tuple[tuple[str, ...], ...], frozenset[int]]]:
+    """Join ways of some choices where they differ in one; one of them was tried beside others."""
+    found: dict[tuple[tuple[str, ...], ...], frozenset[int]] = {}
+    for at in range(size):
+        lines: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for key in good:
+            lines.setdefault(key[:at] + key[at + 1 :], []).append(key)
+        for keys in lines.values():
+            if any(len(good[key]) > 1 for key in keys):
+                ways = tuple(tuple(dict.fromkeys(each)) for each in zip(*keys, strict=True))
+                found[ways] = frozenset[int]().union(*(good[key] for key in keys))
+    return list(found.items())
 
 
 def _named(tried: Sequence[Tried]) -> tuple[str, int]:
