@@ -133,16 +133,16 @@ def quantity(run: Run, what: str) -> Array:
 
 def pairs(what: str, readings: list[Reading]) -> dict[Reading, Pair]:
     """Give a quantity with rigid and elastic joints for each reading, up to its duration."""
-    moved = {reading: _moved(reading) for reading in readings}
+    motions = {reading: moved(reading) for reading in readings}
     runs = {
         (elastic, printed): falls(
-            elastic, [x for x in moved.values() if (x[EQUATIONS] == PRINTED) == printed], printed
+            elastic, [x for x in motions.values() if (x[EQUATIONS] == PRINTED) == printed], printed
         )
         for elastic in JOINTS
         for printed in (False, True)
     }
     result = {}
-    for reading, key in moved.items():
+    for reading, key in motions.items():
         rigid, elastic_ = (runs[each, key[EQUATIONS] == PRINTED][key] for each in JOINTS)
         t = rigid.t[rigid.t <= DURATIONS[reading[LASTING]] + DT / 2]
         seen = _seen(what, reading)
@@ -152,14 +152,14 @@ def pairs(what: str, readings: list[Reading]) -> dict[Reading, Pair]:
 
 def out_of_plane(reading: Reading) -> float:
     """Give the range of the tip out of the plane of the fall, the lesser of both arms' [m]."""
-    key = _moved(reading)
+    key = moved(reading)
     printed = key[EQUATIONS] == PRINTED
     runs = [falls(elastic, [key], printed)[key] for elastic in JOINTS]
     t = runs[0].t <= DURATIONS[reading[LASTING]] + DT / 2
     return min(float(np.ptp(run.tip[t, 2])) for run in runs)
 
 
-def _moved(reading: Reading) -> Reading:
+def moved(reading: Reading) -> Reading:
     """Take the reading of which the motion is, whatever is looked at."""
     return reading.taking({LASTING: next(iter(DURATIONS)), PLANE: ACROSS})
 
