@@ -105,7 +105,6 @@ def test_the_sample_varies_one_choice_at_a_time_and_some_together() -> None:
     assert len(GRID.readings(Scope())) == 1 + 2 + 1
     assert len(GRID.readings(Scope(full=True))) == 6
     assert len(Grid(GRID.choices, (("damping", "plane"),)).readings(Scope())) == 6
-    assert len(Grid(GRID.choices, left=("damping",)).readings(Scope())) == 2
     assert Grid(()).readings(Scope()) == [Reading()]
 
 

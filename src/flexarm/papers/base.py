@@ -112,7 +112,7 @@ class Statement:
         """What has to be read how for the statement to hold, the least first.
 
         Each names a way, or some, of as few choices as do: whatever else was tried beside them
-        holds.  Those that leave more readings come first.
+        holds.  Those that add most to the ones before come first.
         """
         found = _conditions(self.tried) if self.verdict == SOME else []
         return [dict(zip(names, way, strict=True)) for names, way, _ in found]
@@ -120,7 +120,8 @@ class Statement:
     @property
     def _combinations(self) -> int:
         """How many readings there are of all ways that were tried."""
-        return math.prod(len(set(pairs)) for pairs in zip(*(x.reading.taken for x in self.tried)))
+        taken = (each.reading.taken for each in self.tried)
+        return math.prod(len(set(pairs)) for pairs in zip(*taken, strict=True))
 
     @property
     def sentence(self) -> str:
@@ -172,7 +173,7 @@ _Condition = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], frozenset[int]]
 def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
     """Find the fewest choices whose ways decide that a statement holds, and where they do.
 
-    Those that add most to the ones before come first.  Where no way was tried beside others, every
+    Where no way was tried beside others, every
     reading that holds is named whole: what else it could be read with is not known.
     """
     names = [
@@ -187,8 +188,12 @@ def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
                 groups.setdefault(tuple(each.reading[name] for name in chosen), []).append(k)
             good = {x: frozenset(y) for x, y in groups.items() if all(tried[k].holds for k in y)}
             found += [(chosen, *each) for each in _merged(good, size)]
-        if found:
-            return _by_what_they_add(found)
+        result, covered = list[_Condition](), frozenset[int]()
+        while found and not (best := max(found, key=lambda x: len(x[2] - covered)))[2] <= covered:
+            result.append(best)
+            covered |= best[2]
+        if result:
+            return result
     held = [k for k, each in enumerate(tried) if each.holds]
     whole = [tuple(tried[k].reading[name] for name in names) for k in held]
     if len(names) == 1:
@@ -215,24 +220,13 @@ def _merged(
 
 def _named(tried: Sequence[Tried]) -> tuple[str, int]:
     """Write the conditions under which something holds, and how many readings they leave out."""
-    covered, parts = frozenset[int](), []
-    for names, way, where in _conditions(tried)[:SHOWN]:
-        if not where <= covered:
-            text = condition_text(dict(zip(names, way, strict=True)))
-            parts.append(f"{text} ({len(where)} of {len(where)} tried)")
-            covered |= where
+    found = _conditions(tried)[:SHOWN]
+    parts = [
+        f"{condition_text(dict(zip(names, way, strict=True)))} ({len(x)} of {len(x)} tried)"
+        for names, way, x in found
+    ]
+    covered = frozenset[int]().union(*(where for *_, where in found))
     return " or if ".join(parts), sum(each.holds for each in tried) - len(covered)
-
-
-def _by_what_they_add(found: list[_Condition]) -> list[_Condition]:
-    """Sort conditions, next the one that adds most to those before, then the widest."""
-    left, result, covered = list(found), [], frozenset[int]()
-    while left:
-        best = max(left, key=lambda each: (len(each[2] - covered), len(each[2])))
-        left.remove(best)
-        result.append(best)
-        covered |= best[2]
-    return result
 
 
 def decide(says: str, holds: bool, because: str, *, printed: str = "") -> Statement:

@@ -303,8 +303,8 @@ def _axial_stiffness() -> tuple[str, Table, tuple[Check, ...]]:
     )
     radii = f"{np.sqrt(2 * EI / EA):.3f} m against {np.sqrt(POLAR / MASS):.3f} m"
     checks = (
-        *(Check(f"the link is within the assumption of small deformation (before eq. 2) at {rate:g} "
-                "rad/s, with the printed EA", SMALL.holds(100 * strain[rate, EA]),
+        *(Check("the link is within the assumption of small deformation (before eq. 2) at "
+                f"{rate:g} rad/s, with the printed EA", SMALL.holds(100 * strain[rate, EA]),
                 f"mean strain {100 * strain[rate, EA]:.2g} %") for rate in rates),
         Check("EI and EA suit J_x, for a section of one material",
               abs(suits / EA - 1) < 0.1,

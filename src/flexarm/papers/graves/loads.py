@@ -170,8 +170,9 @@ def transposes(scope: Scope) -> Found:
                    "largest entry of T T^T - 1"),
         ),
         because="Of links whose tips turn by theta the determinant is (1 + theta^2)^n (eq. 4), and "
-        "T T^T is off by as much; angles of joints between them are random.  That one follows from the other, 'since the determinant is very close "
-        "to one', is no reason: a shear has the determinant 1, and its transpose is no inverse.",
+        "T T^T is off by as much; angles of joints between them are random.  That one follows from "
+        "the other, 'since the determinant is very close to one', is no reason: a shear has the "
+        "determinant 1, and its transpose is no inverse.",
     )  # fmt: skip
 
 
@@ -305,8 +306,13 @@ def _by_symbols(ours: Formulation, q: ca.SX) -> int:
 
 
 LOAD_ITEMS = (
-    Item(PAPER, "compensation", "inertia matrix and nonlinear torques", compensation,
-         Grid((*METHOD.choices, STATED.choices[0], *ITERATED.choices))),
+    Item(
+        PAPER,
+        "compensation",
+        "inertia matrix and nonlinear torques",
+        compensation,
+        Grid((*METHOD.choices, STATED.choices[0], *ITERATED.choices)),
+    ),
     Item(PAPER, "jacobian", "velocities and loads by influence coefficients", influence, SPEEDS),
     Item(PAPER, "transposes", "rotations of tips, eqs. 3 and 5", transposes, TURNED),
     Item(PAPER, "christoffel", "cost of the nonlinear loads", christoffel, SYMBOLS),
