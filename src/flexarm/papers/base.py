@@ -52,7 +52,7 @@ class Limit:
 
     def text(self, value: float) -> str:
         """Write a number with the unit; counts whole."""
-        if math.isnan(value):
+        if not math.isfinite(value):
             return "no number"
         count = abs(value) < 1e6 and value == round(value)
         return f"{value:.0f} {self.unit}".strip() if count else f"{value:.3g} {self.unit}".strip()
@@ -100,7 +100,7 @@ class Statement:
         """What came out, least to largest; nothing where nothing was tried."""
         if self.limit is None or not self.tried:
             return self.because if self.tried else ""
-        values = [each.value for each in self.tried if not math.isnan(each.value)]
+        values = [each.value for each in self.tried if math.isfinite(each.value)]
         if not values:
             return "no number"
         low, high = min(values), max(values)

@@ -262,7 +262,7 @@ def _tried(statement: Statement) -> Table:
     ]  # fmt: skip
     rows = tuple(
         (*(each.reading[name] for name in names), statement.limit.text(each.value),
-         "holds" if each.holds else "does not hold" if each.value == each.value else "not decided")
+         "holds" if each.holds else "does not hold" if np.isfinite(each.value) else "not decided")
         for each in statement.tried
     )  # fmt: skip
     return Table(f"Readings: {statement.says}", (*names, statement.of, str(statement.limit)), rows)
