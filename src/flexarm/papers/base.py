@@ -25,6 +25,7 @@ NOTHING: Verdict = "nothing stated that can be decided"
 VERDICTS: tuple[Verdict, ...] = (EVERY, SOME, NEVER, NOTHING)
 NOTHING_OPEN = Grid(())
 SHOWN = 4  # conditions that are named in a sentence
+MOST = 3  # choices that a condition names, unless none does with so few
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ _Condition = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], frozenset[int]]
 
 
 def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
-    """Find the fewest choices whose ways decide that a statement holds, and where they do.
+    """Find few choices whose ways decide that a statement holds, and where they do.
 
     Where no way was tried beside others, every
     reading that holds is named whole: what else it could be read with is not known.
@@ -180,20 +181,22 @@ def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
         name for k, (name, _) in enumerate(tried[0].reading.taken)
         if len({each.reading.taken[k] for each in tried}) > 1
     ]  # fmt: skip
+    found: list[_Condition] = []
     for size in range(1, len(names) + 1):
-        found: list[_Condition] = []
         for chosen in combinations(names, size):
             groups: dict[tuple[str, ...], list[int]] = {}
             for k, each in enumerate(tried):
                 groups.setdefault(tuple(each.reading[name] for name in chosen), []).append(k)
             good = {x: frozenset(y) for x, y in groups.items() if all(tried[k].holds for k in y)}
             found += [(chosen, *each) for each in _merged(good, size)]
-        result, covered = list[_Condition](), frozenset[int]()
-        while found and not (best := max(found, key=lambda x: len(x[2] - covered)))[2] <= covered:
-            result.append(best)
-            covered |= best[2]
-        if result:
-            return result
+        if found and size >= MOST:
+            break
+    result, covered = list[_Condition](), frozenset[int]()
+    while found and not (best := max(found, key=lambda x: len(x[2] - covered)))[2] <= covered:
+        result.append(best)
+        covered |= best[2]
+    if result:
+        return result
     held = [k for k, each in enumerate(tried) if each.holds]
     whole = [tuple(tried[k].reading[name] for name in names) for k in held]
     if len(names) == 1:
