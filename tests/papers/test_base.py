@@ -49,6 +49,27 @@ def test_a_condition_names_as_few_choices_as_decide() -> None:
     assert both.conditions == [{"damping": ("1 %",), "plane": ("y",)}]
 
 
+def test_ways_that_differ_in_one_choice_are_named_together() -> None:
+    grid = Grid((*GRID.choices, ways("shown", "all", "some")))
+    held = {("1 %", "y"), ("2 %", "y")}
+    readings = grid.readings(Scope(full=True))
+    found = search("close", readings, lambda x: 20.0 * ((x["damping"], x["plane"]) not in held),
+                   BELOW, "")  # fmt: skip
+    assert found.conditions[0] == {"damping": ("1 %", "2 %"), "plane": ("y",)}
+
+
+def test_a_way_that_was_tried_once_counts_beside_one_that_was_tried_more() -> None:
+    readings = GRID.readings(Scope())  # damping with y, none with z
+    found = search("close", readings, lambda x: 20.0 * (x["damping"] == "2 %"), BELOW, "")
+    assert found.conditions[0] == {"damping": ("none", "1 %")}
+    assert "3 of 4 readings in all (6 combinations)" in found.sentence
+
+
+def test_what_fails_is_named_where_that_is_shorter() -> None:
+    found = by(1, 2, 8, z=5).sentence
+    assert found.startswith("Holds unless damping = 2 % and plane = z (1 of 1 tried); 5 of 6")
+
+
 def test_readings_that_hold_alone_are_named_whole() -> None:
     # one at a time: only the first of a choice is tried beside the ways of the other
     readings = GRID.readings(Scope())
@@ -84,7 +105,6 @@ def test_the_sample_varies_one_choice_at_a_time_and_some_together() -> None:
     assert len(GRID.readings(Scope())) == 1 + 2 + 1
     assert len(GRID.readings(Scope(full=True))) == 6
     assert len(Grid(GRID.choices, (("damping", "plane"),)).readings(Scope())) == 6
-    assert len(Grid(GRID.choices, left=("damping",)).readings(Scope())) == 2
     assert Grid(()).readings(Scope()) == [Reading()]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from flexarm.formulations import formulation
 from flexarm.model import build
-from flexarm.papers.base import EVERY, Found
+from flexarm.papers.base import EVERY, NEVER, Found
 from flexarm.papers.graves.items import (
     EI,
     LENGTH,
@@ -14,7 +14,7 @@ from flexarm.papers.graves.items import (
     rotation_limit,
     shuttle,
 )
-from flexarm.papers.graves.loads import compensation, influence, lumped
+from flexarm.papers.graves.loads import compensation, influence, lumped, transposes
 from flexarm.papers.readings import Scope
 from flexarm.papers.runs import changed
 
@@ -26,16 +26,23 @@ def all_hold(found: Found) -> bool:
 @pytest.mark.campaign
 def test_coriolis_forces_are_those_of_another_formulation() -> None:
     found = compensation(Scope())
-    for each, most in zip(found.statements, (1e-10, 1e-8, 1e-8, 1e-10), strict=True):  # [%]
+    mass, torques, loads, stated, eq_27, prismatic = found.statements
+    for each, most in zip((mass, torques, loads, prismatic), (1e-10, 1e-8, 1e-8, 1e-10),
+                          strict=True):  # [%]  # fmt: skip
         assert max(x.value for x in each.tried if x.reading["equations"] == "complete") < most
-    mass, torques, loads, _ = found.statements
     for each in (mass, torques, loads):
         assert {"equations": ("complete",)} in each.conditions
         assert max(x.value for x in each.tried) > 10
     small = ("5 mm", "none", "1 cm")  # what the paper says it is for
     assert {"amplitudes, of links of 1 m": small} in mass.conditions
-    stated = [x.value for x in torques.tried if x.reading["equations"].startswith("as stated")]
-    assert min(stated) > 5
+    assert stated.verdict == NEVER
+    assert min(x.value for x in stated.tried) > 100
+    for each in eq_27.tried:  # rotations alone need no more than its lever
+        relative, lever, links = (way for _, way in each.reading.taken)
+        right = relative == "relative to a" and (
+            links == "rigid, in a plane" or (lever == "understood" and links == "rigid, in space")
+        )
+        assert each.holds == right
 
 
 @pytest.mark.parametrize("name", ["count-2-2-2", "count-3-2-2"])
@@ -88,10 +95,17 @@ def test_only_inertias_that_vary_with_the_deflection_make_the_spinning_link_unst
 
 @pytest.mark.campaign
 def test_one_run_has_free_base_file_modes_hardening_spring_and_tip_force() -> None:
-    found = shuttle()
+    found = shuttle(Scope())
     assert all_hold(found)
-    assert len(found.statements) == 5
+    assert len(found.statements) == 4
     assert [row[1] for row in found.tables[0].rows] == ["finished"] * 4
+
+
+def test_determinants_of_chains_of_links_are_powers() -> None:
+    by = {tuple(way for _, way in x.reading.taken): x.value
+          for x in transposes(Scope()).statements[0].tried}  # fmt: skip
+    for n in (1, 2, 3, 6):
+        assert by["0.1 rad", str(n)] == pytest.approx(100 * (1.01**n - 1), rel=1e-9)
 
 
 def test_influence_coefficients_of_eq_3_err_as_the_deflection() -> None:

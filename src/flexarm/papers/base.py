@@ -1,8 +1,8 @@
 """What an item of a paper is: its statements, searched over readings, and how they are decided."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
 
@@ -24,8 +24,8 @@ NEVER: Verdict = "contradicted by every reading"
 NOTHING: Verdict = "nothing stated that can be decided"
 VERDICTS: tuple[Verdict, ...] = (EVERY, SOME, NEVER, NOTHING)
 NOTHING_OPEN = Grid(())
-SHOWN = 2  # conditions that are named in a sentence
-ALONE = 4  # readings that are, where each is the only one of its kind
+SHOWN = 4  # conditions that are named in a sentence
+MOST = 3  # choices that a condition names, unless none does with so few
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ class Limit:
 
     def text(self, value: float) -> str:
         """Write a number with the unit; counts whole."""
+        if not math.isfinite(value):
+            return "no number"
         count = abs(value) < 1e6 and value == round(value)
         return f"{value:.0f} {self.unit}".strip() if count else f"{value:.3g} {self.unit}".strip()
 
@@ -99,7 +101,7 @@ class Statement:
         """What came out, least to largest; nothing where nothing was tried."""
         if self.limit is None or not self.tried:
             return self.because if self.tried else ""
-        values = [each.value for each in self.tried if not math.isnan(each.value)]
+        values = [each.value for each in self.tried if math.isfinite(each.value)]
         if not values:
             return "no number"
         low, high = min(values), max(values)
@@ -111,28 +113,36 @@ class Statement:
         """What has to be read how for the statement to hold, the least first.
 
         Each names a way, or some, of as few choices as do: whatever else was tried beside them
-        holds.  Those that leave more readings come first.
+        holds.  Those that add most to the ones before come first.
         """
         found = _conditions(self.tried) if self.verdict == SOME else []
         return [dict(zip(names, way, strict=True)) for names, way, _ in found]
 
     @property
+    def _combinations(self) -> int:
+        """How many readings there are of all ways that were tried."""
+        taken = (each.reading.taken for each in self.tried)
+        return math.prod(len(set(pairs)) for pairs in zip(*taken, strict=True))
+
+    @property
     def sentence(self) -> str:
         """The verdict in one sentence."""
-        count = len(self.tried)
-        number = f"{count} tried" if count > 1 else "nothing that matters is left open"
+        count, of = len(self.tried), self._combinations
+        number = f"{count} of {of} combinations tried" if count < of else f"{count} tried"
+        number = number if count > 1 else "nothing that matters is left open"
         if self.verdict == NOTHING:
             return f"Nothing stated that can be decided; not given: {self.because}."
         if self.verdict == EVERY:
             return f"Holds for every reading ({number})."
         if self.verdict == SOME:
             held = sum(each.holds for each in self.tried)
-            found = _conditions(self.tried)
-            named = " or if ".join(
-                f"{condition_text(dict(zip(names, way, strict=True)))} ({n} of {n} tried)"
-                for names, way, n in found[: SHOWN if found[0][2] > 1 else ALONE]
-            )
-            return f"Holds if {named}; {held} of {count} readings in all."
+            named, rest = _named(self.tried)
+            against, more = _named([replace(x, holds=not x.holds) for x in self.tried])
+            unless = 3 * held > 2 * count and not more and len(against) < len(named)
+            told = f"unless {against}" if unless else f"if {named}"
+            all_ = f" ({of} combinations)" if count < of else ""
+            also = f", {rest} of them otherwise" if rest and not unless else ""
+            return f"Holds {told}; {held} of {count} readings in all{all_}{also}."
         if self.limit is None:
             return f"Contradicted by every reading ({number})."
         limit = self.limit
@@ -158,36 +168,68 @@ def condition_text(condition: dict[str, tuple[str, ...]]) -> str:
     return " and ".join(f"{name} = {' or '.join(ways)}" for name, ways in condition.items())
 
 
-def _conditions(
-    tried: Sequence[Tried],
-) -> list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]]:
-    """Find the fewest choices whose ways decide that a statement holds.
+_Condition = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], frozenset[int]]
 
-    Where no way was tried beside others, every reading that holds is named whole: what else it
-    could be read with is not known.
+
+def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
+    """Find few choices whose ways decide that a statement holds, and where they do.
+
+    Where no way was tried beside others, every
+    reading that holds is named whole: what else it could be read with is not known.
     """
     names = [
         name for k, (name, _) in enumerate(tried[0].reading.taken)
         if len({each.reading.taken[k] for each in tried}) > 1
     ]  # fmt: skip
+    found: list[_Condition] = []
     for size in range(1, len(names) + 1):
-        found: list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]] = []
         for chosen in combinations(names, size):
-            groups: dict[tuple[str, ...], list[bool]] = {}
-            for each in tried:
-                key = tuple(each.reading[name] for name in chosen)
-                groups.setdefault(key, []).append(each.holds)
-            more = {key: len(held) for key, held in groups.items() if all(held) and len(held) > 1}
-            if size == 1 and more:
-                found.append((chosen, (tuple(key[0] for key in more),), sum(more.values())))
-            else:
-                found += [(chosen, tuple((way,) for way in k), n) for k, n in more.items()]
-        if found:
-            return sorted(found, key=lambda each: -each[2])
-    whole = [tuple(each.reading[name] for name in names) for each in tried if each.holds]
+            groups: dict[tuple[str, ...], list[int]] = {}
+            for k, each in enumerate(tried):
+                groups.setdefault(tuple(each.reading[name] for name in chosen), []).append(k)
+            good = {x: frozenset(y) for x, y in groups.items() if all(tried[k].holds for k in y)}
+            found += [(chosen, *each) for each in _merged(good, size)]
+        if found and size >= MOST:
+            break
+    result, covered = list[_Condition](), frozenset[int]()
+    while found and not (best := max(found, key=lambda x: len(x[2] - covered)))[2] <= covered:
+        result.append(best)
+        covered |= best[2]
+    if result:
+        return result
+    held = [k for k, each in enumerate(tried) if each.holds]
+    whole = [tuple(tried[k].reading[name] for name in names) for k in held]
     if len(names) == 1:
-        return [((names[0],), (tuple(way for (way,) in whole),), len(whole))]
-    return [(tuple(names), tuple((way,) for way in key), 1) for key in whole]
+        return [((names[0],), (tuple(way for (way,) in whole),), frozenset(held))]
+    return [(tuple(names), tuple((way,) for way in key), frozenset({k}))
+            for k, key in zip(held, whole, strict=True)]  # fmt: skip
+
+
+def _merged(
+    good: Mapping[tuple[str, ...], frozenset[int]], size: int
+) -> list[tuple[tuple[tuple[str, ...], ...], frozenset[int]]]:
+    """Join ways of some choices where they differ in one; one of them was tried beside others."""
+    found: dict[tuple[tuple[str, ...], ...], frozenset[int]] = {}
+    for at in range(size):
+        lines: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for key in good:
+            lines.setdefault(key[:at] + key[at + 1 :], []).append(key)
+        for keys in lines.values():
+            if any(len(good[key]) > 1 for key in keys):
+                ways = tuple(tuple(dict.fromkeys(each)) for each in zip(*keys, strict=True))
+                found[ways] = frozenset[int]().union(*(good[key] for key in keys))
+    return list(found.items())
+
+
+def _named(tried: Sequence[Tried]) -> tuple[str, int]:
+    """Write the conditions under which something holds, and how many readings they leave out."""
+    found = _conditions(tried)[:SHOWN]
+    parts = [
+        f"{condition_text(dict(zip(names, way, strict=True)))} ({len(x)} of {len(x)} tried)"
+        for names, way, x in found
+    ]
+    covered = frozenset[int]().union(*(where for *_, where in found))
+    return " or if ".join(parts), sum(each.holds for each in tried) - len(covered)
 
 
 def decide(says: str, holds: bool, because: str, *, printed: str = "") -> Statement:

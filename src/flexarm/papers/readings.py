@@ -65,8 +65,6 @@ class Grid:
     # Names of choices that are varied together in the sample of readings too; all others are varied
     # there one at a time.
     together: tuple[tuple[str, ...], ...] = ()
-    # Names of choices that take long, which the sample leaves as they are first.
-    left: tuple[str, ...] = ()
 
     def readings(self, scope: Scope) -> list[Reading]:
         """List the readings of a scope: all, or one change at a time from the first."""
@@ -74,8 +72,7 @@ class Grid:
         if scope.full:
             kinds: list[tuple[str, ...]] = [tuple(name for name, _ in tried)]
         else:
-            kinds = [(name,) for name, _ in tried if name not in self.left] + list(self.together)
-            kinds = kinds or [()]
+            kinds = [(name,) for name, _ in tried] + list(self.together) or [()]
         found: dict[Reading, None] = {}
         for names in kinds:
             lists = [labels if name in names else labels[:1] for name, labels in tried]

@@ -44,7 +44,9 @@ _ABOUT = (
     "tip body, a direction, damping, what is plotted) is varied, and each statement is searched "
     "over these readings: it holds for every one of them, holds if something is read in one way, "
     "or is contradicted by every one. What the paper prints as a number stands in a column of its "
-    "own, and what we looked at besides in a table of its own, which decides nothing.",
+    "own, and what we looked at besides in a table of its own, which decides nothing. Equations "
+    "are taken as they are right: what is misprinted is run beside it by `flexarm reproduce "
+    "--errata`.",
 )
 
 
@@ -260,7 +262,7 @@ def _tried(statement: Statement) -> Table:
     ]  # fmt: skip
     rows = tuple(
         (*(each.reading[name] for name in names), statement.limit.text(each.value),
-         "holds" if each.holds else "does not hold")
+         "holds" if each.holds else "does not hold" if np.isfinite(each.value) else "not decided")
         for each in statement.tried
     )  # fmt: skip
     return Table(f"Readings: {statement.says}", (*names, statement.of, str(statement.limit)), rows)

@@ -145,11 +145,16 @@ def slopes(
     return np.array(moved).T
 
 
-def asymmetry(equation: Equation, q: Array) -> float:
-    """Compare both triangles of M, by columns of inverse dynamics, over the largest entry."""
+def by_columns(equation: Equation, q: Array) -> Array:
+    """Give M by columns of inverse dynamics, (n, n)."""
     still = 0 * q
     columns = [equation.inverse_dynamics(q, still, e) for e in np.eye(len(q))]
-    M = np.array(columns) - equation.inverse_dynamics(q, still, still)
+    return np.asarray((np.array(columns) - equation.inverse_dynamics(q, still, still)).T)
+
+
+def asymmetry(equation: Equation, q: Array) -> float:
+    """Compare both triangles of M, by columns of inverse dynamics, over the largest entry."""
+    M = by_columns(equation, q)
     return difference(M.T, M)
 
 

@@ -40,7 +40,8 @@ STRAIGHT, HELD = "links straight, springs relaxed", "at rest, held by its motors
 PRINTED, INERTIA, ACROSS = "the paper's", "J_x of 15.41", "across the plane of the fall"
 DURATIONS = {f"{t:g} s": t for t in (2.0, 1.0, 4.0, 8.0)}
 BOTH = (1, 2)  # links
-TEN = "ten modes: y, z, torsion, stretch"
+AXIS, TEN = "axis of joint 2", "ten modes: y, z, torsion, stretch"
+CROSSED = (START, LASTING, PLANE, INERTIA, AXIS)  # choices whose runs are quick
 GRID = Grid((
     ways(START, HELD, STRAIGHT),
     ways(LASTING, *DURATIONS),
@@ -49,23 +50,22 @@ GRID = Grid((
         "of the whole link": {},
         "per length": {f"links.{k}.section.Jx": 15.41 for k in BOTH},
     }),
-    Choice("axis of joint 2", {"z": {}, "y": {"links.2.joint.axis": [0.0, 1.0, 0.0]}}),
+    Choice(AXIS, {"z": {}, "y": {"links.2.joint.axis": [0.0, 1.0, 0.0]}}),
     Choice(TEN, {
         "3, 3, 2, 2": {},
         "4, 4, 1, 1": {f"links.{k}.shapes.{name}": n for k in BOTH for name, n in (
             ("bending_y", 4), ("bending_z", 4), ("torsion", 1), ("stretch", 1))},
     }),
     ways(EQUATIONS, "complete", PRINTED),
-), ((START, LASTING),), (TEN, EQUATIONS))  # fmt: skip
+), (CROSSED, (START, LASTING, EQUATIONS), (START, LASTING, TEN)))  # fmt: skip
 RANGE, REST = "range", "equilibrium position"
 SHARES = {"from least to largest": 100.0, "of the middle 99 % of the time": 99.0}
 NO_TWIST, AT_REST = "no twist", "twist of the arm at rest"
 
 
 def more(choice: Choice) -> Grid:
-    """Add a choice that changes no run, varied together with how the fall begins and lasts."""
-    return Grid((*GRID.choices, choice), ((START, LASTING, choice.name), (PLANE, choice.name)),
-                GRID.left)  # fmt: skip
+    """Add a choice that changes no run, varied together with those that do."""
+    return Grid((*GRID.choices, choice), tuple((*names, choice.name) for names in GRID.together))
 
 
 RANGES, MIDDLES = more(ways(RANGE, *SHARES)), more(ways(REST, NO_TWIST, AT_REST))
@@ -133,16 +133,16 @@ def quantity(run: Run, what: str) -> Array:
 
 def pairs(what: str, readings: list[Reading]) -> dict[Reading, Pair]:
     """Give a quantity with rigid and elastic joints for each reading, up to its duration."""
-    moved = {reading: _moved(reading) for reading in readings}
+    motions = {reading: moved(reading) for reading in readings}
     runs = {
         (elastic, printed): falls(
-            elastic, [x for x in moved.values() if (x[EQUATIONS] == PRINTED) == printed], printed
+            elastic, [x for x in motions.values() if (x[EQUATIONS] == PRINTED) == printed], printed
         )
         for elastic in JOINTS
         for printed in (False, True)
     }
     result = {}
-    for reading, key in moved.items():
+    for reading, key in motions.items():
         rigid, elastic_ = (runs[each, key[EQUATIONS] == PRINTED][key] for each in JOINTS)
         t = rigid.t[rigid.t <= DURATIONS[reading[LASTING]] + DT / 2]
         seen = _seen(what, reading)
@@ -152,14 +152,14 @@ def pairs(what: str, readings: list[Reading]) -> dict[Reading, Pair]:
 
 def out_of_plane(reading: Reading) -> float:
     """Give the range of the tip out of the plane of the fall, the lesser of both arms' [m]."""
-    key = _moved(reading)
+    key = moved(reading)
     printed = key[EQUATIONS] == PRINTED
     runs = [falls(elastic, [key], printed)[key] for elastic in JOINTS]
     t = runs[0].t <= DURATIONS[reading[LASTING]] + DT / 2
     return min(float(np.ptp(run.tip[t, 2])) for run in runs)
 
 
-def _moved(reading: Reading) -> Reading:
+def moved(reading: Reading) -> Reading:
     """Take the reading of which the motion is, whatever is looked at."""
     return reading.taking({LASTING: next(iter(DURATIONS)), PLANE: ACROSS})
 
@@ -253,7 +253,9 @@ def _checks() -> tuple[Check, ...]:
 def _figures(name: str, found: dict[Reading, Pair]) -> tuple[Figure, ...]:
     """Draw the fall from rest and from straight links, for as long as it was run."""
     _, title, axis = QUANTITIES[name]
-    longest = [each for each in found if each[LASTING] == "8 s"]
+    first, last = next(iter(found)), max(DURATIONS[each[LASTING]] for each in found)
+    longest = [each for each in found if DURATIONS[each[LASTING]] == last
+               and each.without(START, LASTING) == first.without(START, LASTING)]  # fmt: skip
     return tuple(
         Figure(f"{title}, {each[START]}", "time [s]", axis,
                (curve("elastic joints", pair.t, pair.elastic),

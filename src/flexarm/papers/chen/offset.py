@@ -4,19 +4,27 @@ from functools import cache
 
 import numpy as np
 
+from flexarm.arm import Arm
+from flexarm.integrate.batch.many import simulate_many
+from flexarm.linear.equilibrium import equilibrium
+from flexarm.model import build
 from flexarm.papers.base import Found, Item, Limit, search, undecidable
 from flexarm.papers.chen import fall
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import apart, changed, simulate
+from flexarm.papers.runs import apart, changed, rms
 from flexarm.runs.run import Run
 
 TWISTED = Limit(low=1.0, unit="mrad")  # "will perform torsion"
 SPATIAL = Limit(low=1.0, unit="mm")  # "will conduct a spatial motion"
 NECESSARY = Limit(low=5.0, unit="%")  # of the range, as much as a figure shows
-OF_IT, CAUSED = "caused", Limit(high=1.0, unit="times")
-LEFT = {"most of it": 50.0, "some of it": 95.0}  # [%] that may be left without the cause
-CAUSE, PLANES = fall.more(ways(OF_IT, *LEFT)), Grid(fall.GRID.choices[2:3])
-SPAN = 2.0  # [s] of the fall without torsion
+OF_IT, CAUSED = "caused", Limit(low=1.0, unit="times")
+MEANT = {"most of it": 50.0, "some of it": 5.0}  # [%] of the range
+CAUSE = fall.more(ways(OF_IT, *MEANT))
+MOVED = Grid(fall.GRID.choices[:3], (fall.CROSSED[:3],))
+JOINT, PERFORMANCE = "joints", "dynamic performance"
+ORDERS = {"place of the tip": 0, "its velocity": 1, "its acceleration": 2}  # derivatives in time
+LINKS = Grid((ways(JOINT, *fall.JOINTS.values()), ways(PERFORMANCE, *ORDERS), *MOVED.choices[:2]),
+             ((JOINT, PERFORMANCE, *fall.CROSSED[:2]),))  # fmt: skip
 
 
 def offset(scope: Scope) -> Found:
@@ -32,13 +40,14 @@ def offset(scope: Scope) -> Found:
             search("in this case the manipulator conducts a spatial motion", readings,
                    lambda x: 1e3 * fall.out_of_plane(x), SPATIAL,
                    "range of the tip out of the plane of the fall, the lesser"),
-            search("that is why the torsional deformation is necessary", PLANES.readings(scope),
+            search("that is why the torsional deformation is necessary", MOVED.readings(scope),
                    _without_torsion, NECESSARY,
                    "change of the flapwise deformation by shapes of torsion, of the range"),
             search("the flapwise deformation is caused by the torsional effect of the flexible "
                    "joint", CAUSE.readings(scope),
-                   lambda x: _left(seen["fig-5"][x.without(OF_IT)]) / LEFT[x[OF_IT]], CAUSED,
-                   "range with rigid joints, of that with flexible ones, over what may be left"),
+                   lambda x: _added(seen["fig-5"][x.without(OF_IT)]) / MEANT[x[OF_IT]], CAUSED,
+                   "share of the range that flexible joints add, over the share that is meant, "
+                   "half of it or 5 %"),
             undecidable("when the joints are flexible, the system appears significantly nonlinear",
                         fall.NO_LINEAR),
             undecidable("which will have a significant influence on the system control",
@@ -46,31 +55,65 @@ def offset(scope: Scope) -> Found:
             search("there is a significant difference between rigid and flexible joints", readings,
                    lambda x: 100 * max(apart(y[x].elastic, y[x].rigid) for y in seen.values()),
                    fall.SIGNIFICANT, "largest distance of four quantities, of the range"),
+            search("the flexibility of the structure has significant influence on the dynamic "
+                   "performance", LINKS.readings(scope), _by_flexible_links, fall.SIGNIFICANT,
+                   "rms distance from an arm of rigid links, of the range"),
         ),
     )  # fmt: skip
 
 
-def _left(pair: fall.Pair) -> float:
-    """Give what is left of a range without flexible joints [%]."""
-    return 100 * float(np.ptp(pair.rigid) / np.ptp(pair.elastic))
+def _added(pair: fall.Pair) -> float:
+    """Give what flexible joints add to a range, of it [%]."""
+    return 100 * (1 - float(np.ptp(pair.rigid) / np.ptp(pair.elastic)))
+
+
+def _falls(arm: Arm) -> dict[str, Run]:
+    """Let an arm fall from straight links and from rest."""
+    found = equilibrium(arm).point.q.tolist()
+    starts = {fall.STRAIGHT: {}, fall.HELD: dict(zip(build(arm).names, found, strict=True))}
+    runs = simulate_many(arm, t_end=fall.T_END, dt=fall.DT, starts=list(starts.values()),
+                         allow_long=True)  # fmt: skip
+    return dict(zip(starts, runs, strict=True))
 
 
 @cache
-def _stiff_in_torsion() -> Run:
+def _stiff_in_torsion() -> dict[str, Run]:
     """Let the arm with rigid joints fall without shapes of torsion."""
-    arm = changed(fall.ARMS[False], {f"links.{k}.shapes.torsion": 0 for k in fall.BOTH})
-    return simulate(arm, t_end=SPAN, dt=fall.DT)
+    return _falls(changed(fall.ARMS[False], {f"links.{k}.shapes.torsion": 0 for k in fall.BOTH}))
+
+
+@cache
+def _rigid_links(elastic: bool) -> dict[str, Run]:
+    """Let the arm fall with rigid links."""
+    links = changed(fall.ARMS[elastic]).links
+    bare = [x.model_dump(exclude_unset=True, exclude={"shapes"}) | {"rigid": True} for x in links]
+    return _falls(changed(fall.ARMS[elastic], {"links": bare}))
 
 
 def _without_torsion(reading: Reading) -> float:
     """Measure how torsion changes the flapwise deformation of link 2's tip, of the range [%]."""
-    full = fall.GRID.first.taking({fall.START: fall.STRAIGHT})
-    axis = "z" if reading[fall.PLANE] == full[fall.PLANE] else "y"
-    with_ = fall.pairs(axis, [full])[full]
-    return 100 * apart(fall.quantity(_stiff_in_torsion(), axis)[: len(with_.t)], with_.rigid)
+    full = fall.GRID.first.taking(dict(reading.taken))
+    with_ = fall.pairs("z", [full])[full]
+    axis = "z" if reading[fall.PLANE] == fall.ACROSS else "y"
+    without = fall.quantity(_stiff_in_torsion()[reading[fall.START]], axis)[: len(with_.t)]
+    return 100 * apart(without, with_.rigid)
+
+
+def _by_flexible_links(reading: Reading) -> float:
+    """Measure how far flexible links take the tip from that of rigid ones, of the range [%]."""
+    elastic = reading[JOINT] == fall.JOINTS[True]
+    taken = {name: reading[name] for name in fall.CROSSED[:2]}
+    key = fall.moved(fall.GRID.first.taking(taken))
+    runs = fall.falls(elastic, [key])[key], _rigid_links(elastic)[reading[fall.START]]
+    one, other = (run.tip for run in runs)
+    for _ in range(ORDERS[reading[PERFORMANCE]]):
+        one, other = (np.gradient(y, fall.DT, axis=0) for y in (one, other))
+    t = runs[0].t <= fall.DURATIONS[reading[fall.LASTING]] + fall.DT / 2
+    range_ = float(np.linalg.norm(np.ptp(other[t], axis=0)))
+    return 100 * rms(np.linalg.norm(one - other, axis=1)[t]) / range_
 
 
 OFFSET_ITEM = Item(
     fall.PAPER, "offset", "offset of the links, and flexible joints at large", offset,
-    CAUSE,
+    Grid((*CAUSE.choices, *LINKS.choices[:2])),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.papers.errata.base import STATES, wrong_by
-from flexarm.papers.korayem.counts import TABLE_1, book, korayem_shafei, printed_step
+from flexarm.papers.korayem.counts import TABLE_1, Pair, book, korayem_shafei, printed_step
 from flexarm.papers.runs import changed
 from flexarm.spatial import Expr
 
@@ -234,20 +234,15 @@ def _sums() -> str:
 
 def _garbled() -> str:
     """Evaluate Book's formulas with the factors m that stand twice in some terms."""
-    n, f, m = 3, 2, 2
-    more = [(x * f * m + y * n * f) * (m - 1) for x, y in ((137.5, 86), (123, 80))]
-    return _beside([a + b for a, b in zip(book(n, f, m), more, strict=True)], "4922 M, 4851 A")
+    return _beside(book(3, 2, 2, printed=True), "4922 M, 4851 A")
 
 
 def _garbled_own() -> str:
     """Evaluate the paper's own formulas with the factors m that stand twice in some terms."""
-    n, f, m = 3, 2, 2
-    more = [(x * m * f + y * m**2 * f) * (m - 1) for x, y in ((6, -60), (-49.5, -89.5))]
-    own = korayem_shafei(n, f, m)
-    return _beside([a + b for a, b in zip(own, more, strict=True)], "2706 M, 2134 A")
+    return _beside(korayem_shafei(3, 2, 2, printed=True), "2706 M, 2134 A")
 
 
-def _beside(found: list[float], printed: str) -> str:
+def _beside(found: Pair, printed: str) -> str:
     return (
         f"for n = 3, n_f = 2, m = 2 they give {found[0]:.0f} M, {found[1]:.0f} A beside the "
         f"printed {printed}"

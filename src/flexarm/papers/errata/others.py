@@ -14,7 +14,16 @@ from flexarm.model import build
 from flexarm.papers.chen.fall import BOTH
 from flexarm.papers.chen.ratios import LENGTH, MASS, chordwise_squares
 from flexarm.papers.errata.base import wrong_by
-from flexarm.papers.graves.loads import BENT_BY, EQUATIONS, RIGHT, obtained, turned
+from flexarm.papers.graves.loads import (
+    BENT_BY,
+    EQUATIONS,
+    ITERATED,
+    LINKS,
+    RIGHT,
+    accelerations,
+    obtained,
+    turned,
+)
 from flexarm.papers.readings import Reading
 from flexarm.papers.runs import changed
 
@@ -73,17 +82,7 @@ def _transposed() -> str:
 
 def _nonlinear_acceleration() -> str:
     """Compare eq. 27 with the acceleration of the tip of spatial chains of three rigid links."""
-    rng, pairs = np.random.default_rng(2), []
-    for _ in range(5):
-        omega, alpha, a, printed = np.zeros((4, 3))
-        for _ in range(3):
-            turn, r = rng.standard_normal((2, 3))
-            alpha = alpha + np.cross(omega, turn)
-            omega = omega + turn
-            moved = np.cross(omega, r)
-            printed = printed + np.cross(omega, moved)
-            a = a + np.cross(alpha, r) + np.cross(omega, moved)
-        pairs.append((printed, a))
+    pairs = accelerations(ITERATED.first.taking({LINKS: "rigid, in space"}))
     return "right for planar chains of rigid links, if v_b is relative to a; in space " + wrong_by(
         pairs, "the tip's nonlinear acceleration, three such links, is"
     )

@@ -28,18 +28,23 @@ from flexarm.papers.base import (
     Figure,
     Found,
     Item,
+    Limit,
     Table,
     closed,
     curve,
     decide,
+    search,
     undecidable,
 )
-from flexarm.papers.graves.loads import LOAD_ITEMS, PAPER
+from flexarm.papers.graves.loads import EQUATIONS, LOAD_ITEMS, METHOD, PAPER
+from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, column, plain_link, simulate, slopes, tip_deflection
 from flexarm.runs.run import Run
 
 BOOM = LENGTH, DENSITY, EI = 7.11, 314.88 / 7.11, 3.8e6  # [m], [kg/m], [N m^2]
-FORCE, T_END = 10.0, 1.0  # [N] at the tip, [s]
+PUSH, T_END = "force at the tip", 1.0  # [s]
+FORCES = {"10 N": 10.0, "1 kN": 1000.0}
+PUSHED = Grid((METHOD.choices[0], ways(PUSH, *FORCES)), ((EQUATIONS, PUSH),))
 # A spring of the elbow that is soft up to a small angle and hardens beyond, and a soft one.
 SOFT, BREAK = 1.5e5, 2e-5  # [N m/rad], [rad]
 HARDENING = {
@@ -55,7 +60,7 @@ SPUN = {
 }
 RATES = (10.0, 20.0, 40.0, 80.0)  # [rad/s]
 BENT = (0.02, 0.1, 0.3, 0.6, 1.0)  # [rad] of a tip that is pushed aside
-LOADED = {"links.6.wrenches": [{"at": "tip", "force": [0.0, 0.0, FORCE]}]}
+SAME = Limit(high=1.0, unit="%")  # as good as the same
 
 
 def cantilever() -> Found:
@@ -115,65 +120,64 @@ def _stiffness(model: Model) -> Array:
 
 
 @cache
-def _shuttle(spring: str, kind: str = DEFAULT, *, from_file: bool = True) -> Run:
-    """Simulate the Shuttle-like arm on its free base, pushed at the tip."""
-    values: dict[str, Any] = dict(LOADED)
-    values["links.3.joint.drive.stiffness"] = SPRINGS[spring]
+def _shuttle(spring: str, push: str, kind: str = DEFAULT, *, paper: bool = False) -> Run:
+    """Simulate the Shuttle-like arm on its free base, pushed at the tip, modes from a file."""
+    values: dict[str, Any] = {
+        "links.6.wrenches": [{"at": "tip", "force": [0.0, 0.0, FORCES[push]]}],
+        "links.3.joint.drive.stiffness": SPRINGS[spring], "contacts": [], "events": [],
+    }  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        if from_file:
-            file = Path(folder) / "upper-arm.yaml"
-            elastic = build(changed("graves-rms")).links[1].elastic
-            assert elastic is not None  # the boom is flexible
-            write_modal_data(file, elastic.shapes, elastic.span, stations=41)
-            values["links.2.shapes"] = {"kind": "table", "file": str(file)}
+        file = Path(folder) / "upper-arm.yaml"
+        elastic = build(changed("graves-rms")).links[1].elastic
+        assert elastic is not None  # the boom is flexible
+        write_modal_data(file, elastic.shapes, elastic.span, stations=41)
+        values["links.2.shapes"] = {"kind": "table", "file": str(file)}
         arm = change_arm(changed("graves-rms"), values)
-        return simulate(arm, formulation=kind, t_end=T_END, dt=0.01, rtol=1e-6)
+        return simulate(arm, formulation=kind, t_end=T_END, dt=0.01, rtol=1e-6, paper=paper)
 
 
-def shuttle() -> Found:
+def shuttle(scope: Scope) -> Found:
     """Run the Shuttle-like arm by the method: free base, modes from a file, nonlinear spring."""
-    whole = _shuttle("hardening", "kinematic-influence")
-    runs = {
-        "all of it, kinematic influence": whole,
-        "all of it, articulated": _shuttle("hardening"),
-        "its own modes, articulated": _shuttle("hardening", from_file=False),
-        "a spring that stays soft, articulated": _shuttle("soft"),
-    }
-    off = _momentum_off(whole, runs["its own modes, articulated"].model)
-    way = float(np.abs(whole.tip - whole.tip[0]).max())
-    apart_by = {name: float(np.abs(run.tip - whole.tip).max()) / way for name, run in runs.items()}
-    winding = {"soft": _winding(_shuttle("soft")), "hardening": _winding(whole)}
-    changed_by = apart(winding["hardening"], winding["soft"])
-    beyond = float(np.abs(winding["hardening"]).max() / BREAK)
-    base = float(np.abs(whole.q[-1, :3]).max())
+    readings = PUSHED.readings(scope)
+    runs = {x: _shuttle("hardening", x[PUSH], "kinematic-influence",
+                        paper=x[EQUATIONS] != "complete") for x in readings}  # fmt: skip
+
+    def strayed(reading: Reading) -> float:
+        run, right = runs[reading], _shuttle("hardening", reading[PUSH])
+        return 100 * float(np.abs(run.tip - right.tip).max() / np.abs(run.tip - run.tip[0]).max())
+
+    def hardened(reading: Reading) -> float:
+        soft = _winding(_shuttle("soft", reading[PUSH]))
+        return 100 * apart(_winding(runs[reading]), soft)
+
     statements = (
-        decide("motion of links and base, and their coupling, are in the model",
-               off < 1e-6 and base > 0,
-               f"momentum of arm and base is the impulse of the force to {off:.1e}, while the base "
-               f"has moved by {base:.2e} m"),
-        decide("the equations of motion may be used in simulations",
-               apart_by["all of it, articulated"] < 1e-6,
-               "the tip moves as by the articulated-body recursion to "
-               f"{apart_by['all of it, articulated']:.1e} of its way"),
-        decide("structural data may be read from elsewhere",
-               apart_by["its own modes, articulated"] < 1e-3,
-               "with the boom's own modes the tip moves the same to "
-               f"{apart_by['its own modes, articulated']:.1e} of its way"),
-        decide("nonlinear flexibilities may be included", beyond > 1 and changed_by > 0.01,
-               f"an elbow that hardens winds up {beyond:.1f} times as far as where it does, and by "
-               f"{100 * changed_by:.0f} % of the range differently from one that stays soft"),
+        search("motion of links and base, and their coupling, are in the model", readings,
+               lambda x: 100 * _momentum_off(runs[x], FORCES[x[PUSH]]), SAME,
+               "distance of the momentum of arm and base from the impulse of the force, of it"),
+        search("the equations of motion may be used in simulations", readings, strayed, SAME,
+               "distance of the tip from where the articulated-body recursion has it, of its way"),
+        search("nonlinear flexibilities may be included", readings, hardened,
+               Limit(low=1.0, unit="%"), "change of the elbow's wind-up by a spring that hardens, "
+               "of the range"),
         undecidable("results of V-Sim for the Shuttle's arm", "data and results"),
     )  # fmt: skip
-    rows = tuple((name, x.status, f"{x.energy_balance:.1e}", x.method) for name, x in runs.items())
+    rows = tuple((str(x), run.status, f"{run.energy_balance:.1e}",
+                  f"{np.abs(_winding(run)).max() / BREAK:.1f}",
+                  f"{np.abs(run.q[-1, :3]).max():.1e}") for x, run in runs.items())  # fmt: skip
+    first, whole = next(iter(runs.items()))
+    winding = {"soft": _winding(_shuttle("soft", first[PUSH])), "hardening": _winding(whole)}
     return Found(
         statements,
-        tables=(Table("Runs: free base, tip force, modes from a file, hardening spring",
-                      ("arm", "status", "energy balance", "method"), rows),),
+        tables=(Table("Runs by the method: free base, tip force, modes from a file",
+                      ("arm", "status", "energy balance", "wind-up of the elbow, of where it "
+                       "hardens", "base has moved by [m]"), rows),),
         figures=(
             Figure("Wind-up of the elbow", "time [s]", "angle [rad]",
-                   tuple(curve(name, whole.t, y) for name, y in winding.items())),
+                   tuple(curve(name, whole.t, y) for name, y in winding.items()),
+                   reading=str(first)),
             Figure("Orbiter, pushed through the arm", "time [s]", "displacement [m]",
-                   tuple(curve(axis, whole.t, column(whole, f"base.{axis}")) for axis in "xyz")),
+                   tuple(curve(axis, whole.t, column(whole, f"base.{axis}")) for axis in "xyz"),
+                   reading=str(first)),
         ),
     )  # fmt: skip
 
@@ -182,11 +186,11 @@ def _winding(run: Run) -> Array:
     return column(run, "elbow-pitch") - column(run, "elbow-pitch.motor")
 
 
-def _momentum_off(run: Run, model: Model) -> float:
+def _momentum_off(run: Run, force: float) -> float:
     """Compare the momentum of arm and base at the end with the impulse of the tip force."""
-    equation = formulation("kinematic-influence", model).anchored(run.anchors[-1])
+    equation = formulation("composite", run.model).anchored(run.anchors[-1])
     momentum = (equation.mass_matrix(run.q[-1]) @ run.v[-1])[:3]
-    return float(np.abs(momentum - [0.0, 0.0, FORCE * T_END]).max() / (FORCE * T_END))
+    return float(np.abs(momentum - [0.0, 0.0, force * T_END]).max() / (force * T_END))
 
 
 def rotation_limit() -> Found:
@@ -317,7 +321,7 @@ def _tip_compliance() -> float:
 
 ITEMS = (
     Item(PAPER, "cantilever", "frequencies of a cantilever", closed(cantilever)),
-    Item(PAPER, "shuttle-arm", "a Shuttle-like arm on a free base", closed(shuttle)),
+    Item(PAPER, "shuttle-arm", "a Shuttle-like arm on a free base", shuttle, PUSHED),
     *LOAD_ITEMS,
     Item(PAPER, "rotation-limit", "modes without stiffening at high rates", closed(rotation_limit)),
 )  # fmt: skip

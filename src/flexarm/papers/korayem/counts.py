@@ -40,39 +40,37 @@ TABLE_1: dict[int, Formula] = {
 }  # fmt: skip
 
 
-def korayem_shafei(n: int, nf: int, m: int) -> tuple[float, float]:
+def korayem_shafei(n: int, nf: int, m: int, *, printed: bool = False) -> tuple[float, float]:
     """Evaluate the formulas of Korayem & Shafei for multiplications and additions (Table 2).
 
-    Notes
-    -----
-    The printed ones are damaged (erratum); these give the numbers printed beside them.
+    The printed ones have a factor m too many in two terms each (erratum); without it they give the
+    numbers printed beside them.
     """
-    both = 18 * m**2
+    both, x = 18 * m**2, m if printed else 1
     multiplications = (
-        both - 15 * m - 790.5 * n + 6 * m * nf + 475.5 * n**2 + 42 * m**2 * nf**2
-        + 30 * m * nf**2 - 60 * m**2 * nf + 300
+        both - 15 * m - 790.5 * n + 6 * m * nf * x + 475.5 * n**2 + 42 * m**2 * nf**2
+        + 30 * m * nf**2 - 60 * m**2 * nf * x + 300
     )  # fmt: skip
     additions = (
-        both + 6 * m - 553 * n - 49.5 * m * nf + 351 * n**2 + 53.5 * m**2 * nf**2
-        + 52.5 * m * nf**2 - 89.5 * m**2 * nf + 188
+        both + 6 * m - 553 * n - 49.5 * m * nf * x + 351 * n**2 + 53.5 * m**2 * nf**2
+        + 52.5 * m * nf**2 - 89.5 * m**2 * nf * x + 188
     )  # fmt: skip
     return multiplications, additions
 
 
-def book(n: int, nf: int, m: int) -> tuple[float, float]:
+def book(n: int, nf: int, m: int, *, printed: bool = False) -> tuple[float, float]:
     """Evaluate Book's formulas for multiplications and additions, as Korayem & Shafei give them.
 
-    Notes
-    -----
-    The printed ones are damaged (erratum); these give the numbers printed beside them.
+    The printed ones have a factor m too many in two terms each (erratum).
     """
+    x = m if printed else 1
     multiplications = (
-        279 * n + 118 * m * nf**2 + 17.5 * m**2 * nf + 137.5 * nf * m + 84 * n**2
-        + 74 * n * nf * m + 6 * m**2 * nf**2 - 57 + 86 * n * nf + 126 * nf
+        279 * n + 118 * m * nf**2 + 17.5 * m**2 * nf + 137.5 * nf * m * x + 84 * n**2
+        + 74 * n * nf * m + 6 * m**2 * nf**2 - 57 + 86 * n * nf * x + 126 * nf
     )  # fmt: skip
     additions = (
-        329 * n + 115.5 * m * nf**2 + 19 * m**2 * nf + 123 * nf * m + 85 * n**2
-        + 68 * n * nf * m + 6.5 * m**2 * nf**2 - 91 + 80 * n * nf + 111 * nf
+        329 * n + 115.5 * m * nf**2 + 19 * m**2 * nf + 123 * nf * m * x + 85 * n**2
+        + 68 * n * nf * m + 6.5 * m**2 * nf**2 - 91 + 80 * n * nf * x + 111 * nf
     )  # fmt: skip
     return multiplications, additions
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +15,17 @@ from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
 from flexarm.papers.runs import bounds, changed, column, discord, main_frequency, simulate
 from flexarm.runs.run import Run
 
-T_END, DT = 2.0, 1e-3  # [s]; our choice: the paper's figures have no numbers in the text
+DURATIONS = {f"{t:g} s": t for t in (2.0, 1.0, 4.0)}  # the figures have no numbers in the text
+T_END, DT = max(DURATIONS.values()), 1e-3  # [s]
 WINDOW = round(0.1 / DT) | 1  # samples of a moving mean: a tenth of a second
 EDGE = WINDOW // 2  # samples at either end that have no whole window around them
 PERIODS = 2  # of the lowest vibration, after which errors of frequencies become phases
 GOOD = Limit(high=20.0, unit="%")  # of the spread: "good concordance"; a flat line has 100 %
 FEWER = Limit(high=1.0, unit="times")
 NEAR = Limit(high=3.0, unit="%")  # of a frequency
-GRAVITY, ANGLE, SEEN = "gravity along", "theta_2", "compared"
+GRAVITY, ANGLE, LASTING, SEEN = "gravity along", "theta_2", "duration", "compared"
 WHOLE, BEGINNING, SIZE, MEAN, PLOTTED = (
-    f"history, all {T_END:g} s",
+    "whole history",
     f"history, first {PERIODS} periods",
     "largest and least within 0.1 s",
     "mean over 0.1 s",
@@ -35,11 +37,12 @@ DOWN = {"-y": [0.0, -9.81, 0.0], "+x": [9.81, 0.0, 0.0], "-x": [-9.81, 0.0, 0.0]
 GRID = Grid((
     Choice(GRAVITY, {name: {"gravity": g} for name, g in DOWN.items()}),
     over(ANGLE, "links.2.joint.start.position", ("5 deg", "95 deg"), "{} from link 1"),
+    ways(LASTING, *DURATIONS),
     ways(SEEN, WHOLE, BEGINNING, SIZE, MEAN, PLOTTED),
-), ((GRAVITY, SEEN), (ANGLE, SEEN)))  # fmt: skip
+), ((GRAVITY, ANGLE, LASTING, SEEN),))  # fmt: skip
 MODES = Grid((*GRID.choices, ways(MORE, "2", "3"), ways(JUDGED, TOGETHER, "each")),
-             ((GRAVITY, SEEN, MORE, JUDGED), (ANGLE, SEEN, MORE, JUDGED)))  # fmt: skip
-VIBRATION = Grid(GRID.choices[:2])
+             ((GRAVITY, ANGLE, SEEN, MORE, JUDGED),))  # fmt: skip
+VIBRATION = Grid(GRID.choices[:3], ((GRAVITY, ANGLE, LASTING),))
 ONE, ELEMENTS, CONVERGED = ("clamped-free", 1), ("elements", 2), ("loaded", 4)
 PAPERS = "one mode, equations of the paper"
 FEM = "2 finite elements per link, as Usoro et al."
@@ -87,6 +90,21 @@ def first_order() -> Run:
     arm = changed("korayem-two-link", {"stiffening": False})
     return simulate(arm, t_end=T_END, dt=DT, method="dop853", formulation="lagrange",
                     tip_rotation="first-order")  # fmt: skip
+
+
+def seen_of(
+    reading: Reading, what: str, shapes: tuple[str, int] = ONE, *, paper: bool = True,
+    exact_tips: bool = False,
+) -> Array:  # fmt: skip
+    """Give what a figure shows, by the paper's equations or others, for as long as it is read."""
+    found = _whole(what, shapes, reading[GRAVITY], reading[ANGLE], paper, exact_tips)
+    return found[: round(DURATIONS[reading[LASTING]] / DT) + 1]
+
+
+@cache
+def _whole(what: str, shapes: tuple[str, int], *how: Any) -> Array:
+    gravity, angle, paper, exact_tips = how
+    return history(fall(shapes, gravity, angle, paper=paper, exact_tips=exact_tips), what)
 
 
 def history(run: Run, what: str) -> Array:
@@ -137,10 +155,9 @@ def _flat(seen: str, y: Array) -> float:
     return 100 * float(np.std(_smooth(y)) / np.std(y)) if seen == PLOTTED else 100.0
 
 
-def _both(reading: Reading) -> tuple[Run, Run]:
-    """Simulate the paper's motion and that in finite elements."""
-    where = reading[GRAVITY], reading[ANGLE]
-    return fall(ONE, *where, paper=True), fall(ELEMENTS, *where)
+def _both(reading: Reading, what: str) -> tuple[Array, Array]:
+    """Give the paper's curve and that in finite elements."""
+    return seen_of(reading, what), seen_of(reading, what, ELEMENTS, paper=False)
 
 
 def figure(number: int, scope: Scope) -> Found:
@@ -149,7 +166,7 @@ def figure(number: int, scope: Scope) -> Found:
     readings = GRID.readings(scope)
 
     def distance(reading: Reading) -> float:
-        return off(reading[SEEN], *(history(run, what) for run in _both(reading)))
+        return off(reading[SEEN], *_both(reading, what))
 
     decided = search("the results are in good concordance with the finite elements of Usoro et al.",
                      readings, distance, GOOD, "rms of the difference, of the spread")  # fmt: skip
@@ -157,14 +174,14 @@ def figure(number: int, scope: Scope) -> Found:
     shown = {readings[0].without(SEEN): "", best.without(SEEN): "; the nearest of all"}
     figures = tuple(
         Figure(f"Fig. {number}: {title}", "time [s]", axis,
-               tuple(curve(label, run.t, history(run, what))
-                     for label, run in zip((PAPERS, FEM), _both(each), strict=True)),
+               tuple(curve(label, DT * np.arange(len(y)), y)
+                     for label, y in zip((PAPERS, FEM), _both(each, what), strict=True)),
                reading=f"{each}{more}")
         for each, more in shown.items()
     )  # fmt: skip
     rows = []
     for each in {reading.without(SEEN): reading for reading in readings}.values():
-        y, reference = (history(run, what) for run in _both(each))
+        y, reference = _both(each, what)
         low = _flat(PLOTTED, reference)
         rows.append((str(each.without(SEEN)), f"{np.ptp(y) / np.ptp(reference):.2f}",
                      f"{np.std(y) / np.std(reference):.2f}", f"{low:.0f} %"))  # fmt: skip
@@ -173,38 +190,34 @@ def figure(number: int, scope: Scope) -> Found:
     return Found((decided,), tables=(Table(title, head, tuple(rows)),), figures=figures)
 
 
-@cache
-def _exact(shapes: tuple[str, int], gravity: str, angle: str, what: str) -> Array:
-    return history(fall(shapes, gravity, angle), what)
-
-
 def more_modes(scope: Scope) -> Found:
     """Compare 1, 2 and 3 modes with the converged motion, in all twelve figures."""
 
-    def errors(reading: Reading, what: str) -> list[float]:
-        where = reading[GRAVITY], reading[ANGLE], what
-        best = _exact(CONVERGED, *where)
-        found = [_exact(("clamped-free", n), *where) for n in (1, 2, 3)]
-        return [off(reading[SEEN], y, best) for y in found]
+    @cache
+    def errors(motion: Reading, what: str) -> list[float]:
+        kinds = (CONVERGED, *(("clamped-free", n) for n in (1, 2, 3)))
+        found = [seen_of(motion, what, shapes, paper=False) for shapes in kinds]
+        return [off(motion[SEEN], y, found[0]) for y in found[1:]]
 
     def ratio(reading: Reading) -> float:
-        found = [errors(reading, what) for what, _, _ in FIGURES.values()]
+        motion = reading.without(MORE, JUDGED)
+        found = [errors(motion, what) for what, _, _ in FIGURES.values()]
         pairs = [(each[int(reading[MORE]) - 1], each[0]) for each in found]
         if reading[JUDGED] == TOGETHER:
             return sum(more for more, _ in pairs) / sum(one for _, one in pairs)
         return max(more / one for more, one in pairs)
 
     readings = MODES.readings(scope)
-    rows = tuple(
-        (f"Fig. {k}", *(f"{x:.3g}" for x in errors(readings[0], FIGURES[k][0]))) for k in FIGURES
-    )
+    first = readings[0].without(MORE, JUDGED)
+    rows = tuple((f"Fig. {k}", *(f"{x:.3g}" for x in errors(first, FIGURES[k][0])))
+                 for k in FIGURES)  # fmt: skip
     steps = [
         more / fewer
         for reading in readings if reading[MORE] == "2" and reading[JUDGED] == TOGETHER
         for what, _, _ in FIGURES.values()
-        for fewer, more in pairwise(errors(reading, what))
+        for fewer, more in pairwise(errors(reading.without(MORE, JUDGED), what))
     ]  # fmt: skip
-    title = f"Distance from the converged motion, of the spread [%] ({readings[0].without(MORE)})"
+    title = f"Distance from the converged motion, of the spread [%] ({first})"
     return Found(
         (search("more accurate results will be obtained by using more mode shapes than one",
                 readings, ratio, FEWER, "error over that with one mode, the sum or the largest of "
@@ -220,11 +233,10 @@ def vibration(scope: Scope) -> Found:
     rows = []
 
     def worst(reading: Reading) -> float:
-        run = fall(ONE, reading[GRAVITY], reading[ANGLE], paper=True)
-        bands = _bands(column(run, "joint2"))
+        bands = _bands(np.radians(seen_of(reading, "joint2")))
         found = []
         for k in FAST:
-            y = history(run, FIGURES[k][0])
+            y = seen_of(reading, FIGURES[k][0])
             fast = y[EDGE:-EDGE] - _smooth(y)
             t = DT * np.arange(len(fast), dtype=float)
             seen = main_frequency(t, fast, above=bands[0][0] / 2)  # what is slow is no vibration
@@ -255,18 +267,20 @@ def _bands(angles: Array) -> list[tuple[float, float]]:
     return [(float(each.min()), float(each.max())) for each in found.T]
 
 
-def distance_of_turns() -> dict[str, float]:
-    """Measure how far E = 1 + skew takes the tips from E = exp, in per cent of the spread."""
-    exact = fall(ONE, paper=True, exact_tips=True)
-    runs = {"the paper's": fall(ONE, paper=True), "Lagrange's": first_order()}
-    ends = [f"link{k} {kind} 1" for k in (1, 2) for kind in ("flexural", "angular")]
-    return {
-        name: 100 * max(discord(history(run, what), history(exact, what)) for what in ends)
-        for name, run in runs.items()
-    }
+def distance_of_turns(reading: Reading, other: Run | None = None) -> float:
+    """Measure how far E = 1 + skew takes the tips from E = exp, of the spread [%].
+
+    Taken is the paper's motion, or another of the full time.
+    """
+    found = []
+    for what in (f"link{k} {kind} 1" for k in (1, 2) for kind in ("flexural", "angular")):
+        exact = seen_of(reading, what, exact_tips=True)
+        one = history(other, what)[: len(exact)] if other else seen_of(reading, what)
+        found.append(discord(one, exact))
+    return 100 * max(found)
 
 
 def largest_turn(reading: Reading) -> float:
     """Find by how much E^T E is off 1 in the fall, at most [%]."""
-    run = fall(ONE, reading[GRAVITY], reading[ANGLE], paper=True)
-    return 100 * max(float(np.square(history(run, f"link{k} angular 1")).max()) for k in (1, 2))
+    ends = [seen_of(reading, f"link{k} angular 1") for k in (1, 2)]
+    return 100 * max(float(np.square(y).max()) for y in ends)
