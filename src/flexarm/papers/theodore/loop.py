@@ -17,6 +17,7 @@ from flexarm.model import build
 from flexarm.papers.base import Check, Figure, Found, Limit, compare, curve, search
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
 from flexarm.papers.runs import changed, rms, simulate
+from flexarm.papers.theodore.ways import SPHERICAL
 from flexarm.runs.run import Run
 
 PAPER = "theodore-1995"
@@ -32,7 +33,7 @@ TIP = Choice("tip body of link 2's modes", {
     **{f"{m:g} kg, {J:g} kg m^2": {"links.2.shapes.tip": {"mass": m, "inertia": J}}
        for m, J in ((0.5131, 0.09558), (0.0, 0.0), (0.5131, 0.0), (0.5131, 0.19611))},
     "0.5131 kg, link 3 at full length, its inertia in one plane": {"links.2.shapes.tip": "auto"},
-})  # fmt: skip
+}, {"0 kg, 0 kg m^2": 'section 2.1.1: "We choose clamped-mass mode eigen functions"'})  # fmt: skip
 # Eq. 6 and eq. 1: link 2 lies along x_2, and link 3 slides along z_2, across it.
 DIRECTION = Choice("direction of link 3", {
     name: {"links.3.joint.before": {"rotation": list(turned)}}
@@ -41,7 +42,7 @@ DIRECTION = Choice("direction of link 3", {
         "across link 2, the other way": ("-90 deg", "90 deg", 0.0),
         "parallel to the axis of joint 2": ("-90 deg", 0.0, "90 deg"),
     }.items()
-})  # fmt: skip
+}, {"parallel to the axis of joint 2": SPHERICAL})  # fmt: skip
 MEASURE = ways("size of the tip's error", "largest distance", "largest along an axis",
                "rms distance", "rms along an axis")  # fmt: skip
 TIP_ERROR = Grid((DIRECTION, MEASURE, TIP), ((DIRECTION.name, MEASURE.name, TIP.name),))

@@ -23,7 +23,7 @@ from flexarm.papers.theodore.loop import (
 from flexarm.runs.run import Run
 
 SIMILAR = Limit(high=10.0, unit="%")  # of the range
-LAGS = Limit(low=0.1, unit="ms")  # "lags": what can be seen in a figure of 0.5 s
+LAGS = Limit(low=0.01, unit="ms")  # "lags": ten times what the runs' own error makes
 UNITS = {"deflection": "m", "slope": "rad"}
 RESPONSE = Grid((TIP, DIRECTION), ((TIP.name, DIRECTION.name),))
 AFTER = 4.0  # [s] without the second loop
@@ -88,7 +88,7 @@ def closed_loop() -> Found:
     y = np.delete(run.q[run.t > MOVE], joints, axis=1)
     turns = np.count_nonzero(np.diff(np.sign(np.diff(y, axis=0)), axis=0), axis=0).min()
     early, late = (np.abs(x).max(axis=0) for x in np.array_split(y, 2))
-    growth = float(np.log(late / early).max() / (AFTER / 2)) if turns >= TURNS else np.nan
+    growth = float(np.log(late / early).max() / (AFTER / 2)) if turns >= TURNS else np.inf
     return Found((
         compare("the law reduces the system to double integrators of the joint variables (eq. 35), "
                 "whose errors obey eq. 34", max(off), Limit(high=1e-9),
