@@ -28,8 +28,8 @@ from flexarm.papers.runs import changed, column, completed, discord, farthest
 from flexarm.runs.run import Run
 
 DT = 5e-3  # [s]
-UNTIL = "compared over the first"
-ENDS = {"3 s": 3.0, "1 s": 1.0, "0.5 s": 0.5}  # [s]: the text has no time axis
+UNTIL, LONGEST = "compared over the first", "3 s"
+ENDS = {LONGEST: 3.0, "1 s": 1.0, "0.5 s": 0.5}  # [s]: the text has no time axis
 CLOSE = Limit(high=20.0, unit="%")  # "close resemblance", "closely match"; a flat line has 100 %
 SECOND_NODE = 0.4  # of the link's length: the far node of element 2 of 5
 RMS, LARGEST = "rms over the spread", "largest over half the range"
@@ -128,8 +128,8 @@ def _runs(example: int, readings: list[Reading]) -> Iterable[tuple[Run, Run]]:
         for reading in readings
     ]
     both = [
-        simulate_many(arm, t_end=max(ENDS.values()), dt=DT, parameters=parameters, paper=paper, allow_long=True,
-                      formulation="element-jacobian" if paper else DEFAULT)
+        simulate_many(arm, t_end=ENDS[LONGEST], dt=DT, parameters=parameters, paper=paper,
+                      allow_long=True, formulation="element-jacobian" if paper else DEFAULT)
         for paper in (True, False)
     ]  # fmt: skip
     return zip(*both, strict=True)
@@ -143,7 +143,7 @@ def _found(example: int, readings: list[Reading]) -> dict[Reading, tuple[Run, Ru
 
 
 def _moved(example: int, reading: Reading) -> Reading:
-    return GRIDS[example].first.taking(dict(reading.taken) | {MEASURE: RMS, UNTIL: next(iter(ENDS))})
+    return GRIDS[example].first.taking(dict(reading.taken) | {MEASURE: RMS, UNTIL: LONGEST})
 
 
 def history(run: Run, what: str, place: float = 1.0) -> Array:

@@ -282,8 +282,8 @@ def _speeds() -> float:
     for part, frame in zip(model.links, frames(model, q), strict=True):
         assert part.elastic is not None  # all links bend
         x = part.elastic.span.length / 4  # the centre of the first of two elements
-        bent, slope = (ca.DM(part.elastic.shapes.values("y", np.array([x]), k)) @ picked(q, part.own)
-                       for k in (0, 1))  # fmt: skip
+        shapes, own = part.elastic.shapes, picked(q, part.own)
+        bent, slope = (ca.DM(shapes.values("y", np.array([x]), k)) @ own for k in (0, 1))
         along, relative = frame.R_WL[:, 0], ca.vertcat(0, bent, 0)
         place, off = frame.p_WL + x * along, frame.R_WL @ relative
         rate = along[0] * ca.jacobian(along[1], q) - along[1] * ca.jacobian(along[0], q)
