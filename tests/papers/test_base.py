@@ -85,11 +85,31 @@ def test_a_contradiction_names_how_many_were_tried_and_the_nearest_miss() -> Non
     assert "12 %, below 10 % needed" in sentence
 
 
-def test_what_is_no_number_does_not_hold_and_is_never_near() -> None:
+def test_what_is_no_number_decides_nothing_and_is_never_near() -> None:
     found = by(math.nan, 12, 40)
     assert found.verdict == NEVER
+    assert "4 tried" in found.sentence
     assert "12 %" in found.sentence
+    assert found.note == "2 runs failed, which decides nothing."
+    assert by(math.nan, 2, 3).verdict == EVERY
+    assert by(math.nan, math.nan, math.nan).verdict == NOTHING
     assert BELOW.miss(5.0) < 0 < BELOW.miss(12.0) < BELOW.miss(40.0) < BELOW.miss(math.nan)
+
+
+def test_what_the_paper_rules_out_is_tried_beside_and_decides_only_if_asked_for() -> None:
+    against = dict.fromkeys(("1 %", "2 %"), "eq. 7")
+    grid = Grid((ways("damping", "none", "1 %", "2 %", against=against), GRID.choices[1]))
+    off = {"none": 20.0, "1 %": 12.0, "2 %": 1.0}
+
+    def found(scope: Scope) -> Statement:
+        return search("close", grid.readings(scope), lambda x: off[x["damping"]], BELOW, "distance")
+
+    every = found(Scope(full=True))
+    assert (every.verdict, len(every.tried), len(every.beside)) == (NEVER, 2, 4)
+    assert every.note == "Not as the paper has it (eq. 7): 2 of 4 hold, if damping = 2 %."
+    assert every.ours == "distance: 20 %"
+    asked = found(Scope(only=(("damping", "2 %"),)))
+    assert (asked.verdict, asked.note) == (EVERY, "")
 
 
 @pytest.mark.parametrize(

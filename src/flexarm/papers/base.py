@@ -87,6 +87,22 @@ class Statement:
     printed: str = ""  # the number that the paper prints, "" if there is none
     # What decides a statement without a number; of one that is not decided, what is missing.
     because: str = ""
+    beside: tuple[Tried, ...] = ()  # what decides nothing: ruled out by the paper, or no number
+
+    @property
+    def note(self) -> str:
+        """What came out for readings that decide nothing."""
+        out = [x for x in self.beside if x.reading.against and not math.isnan(x.value)]
+        held, number = [each for each in out if each.holds], len(self.beside) - len(out)
+        why = "; ".join(dict.fromkeys(x for each in out for x in each.reading.against))
+        text = f"Not as the paper has it ({why}): {len(held)} of {len(out)} hold" if out else ""
+        if 0 < len(held) < len(out):
+            found = _conditions(out)[:2]  # more make it no clearer
+            text += ", if " + " or if ".join(
+                condition_text(dict(zip(names, way, strict=True))) for names, way, _ in found
+            )
+        left = f"{number} run{'s' * (number > 1)} failed, which decides nothing." if number else ""
+        return " ".join(x for x in (text and f"{text}.", left) if x)
 
     @property
     def verdict(self) -> Verdict:
@@ -258,10 +274,13 @@ def search(
     *,
     printed: str = "",
 ) -> Statement:
-    """Decide a statement by a number for every reading."""
+    """Decide a statement by a number for every reading that the paper does not rule out."""
     values = [(reading, float(measure(reading))) for reading in readings]
-    tried = tuple(Tried(reading, value, limit.holds(value)) for reading, value in values)
-    return Statement(says, tried, of, limit, printed)
+    every = [Tried(reading, value, limit.holds(value)) for reading, value in values]
+    decides = [not (each.reading.against or math.isnan(each.value)) for each in every]
+    tried, beside = (tuple(x for x, good in zip(every, decides, strict=True) if good is side)
+                     for side in (True, False))  # fmt: skip
+    return Statement(says, tried, of, limit, printed, "" if tried else "a run that ends", beside)
 
 
 @dataclass(frozen=True)

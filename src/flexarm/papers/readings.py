@@ -1,7 +1,7 @@
 """Readings: what a paper leaves open, as data, and the ways in which each of it may be read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -14,11 +14,14 @@ class Choice:
     # By the name of each way to read it, the values of the model file that it changes; none where
     # it is about what is plotted or how it is measured.  The first is the sample's.
     ways: Mapping[str, Mapping[str, Any]]
+    # By the name of a way that the paper rules out, how: such readings decide nothing, and are
+    # tried beside the others.
+    against: Mapping[str, str] = field(default_factory=dict)
 
 
-def ways(name: str, *labels: str) -> Choice:
+def ways(name: str, *labels: str, against: Mapping[str, str] | None = None) -> Choice:
     """Make a choice that changes nothing of the arm, such as what is plotted."""
-    return Choice(name, {label: {} for label in labels})
+    return Choice(name, {label: {} for label in labels}, against or {})
 
 
 def over(name: str, key: str, values: Sequence[Any], form: str = "{}") -> Choice:
@@ -31,6 +34,7 @@ class Reading:
     """One way to read everything that is open: pairs of a choice's name and the way taken."""
 
     taken: tuple[tuple[str, str], ...] = ()
+    against: tuple[str, ...] = field(default=(), compare=False)  # what of the paper rules it out
 
     def __getitem__(self, name: str) -> str:
         """Give the way in which a choice is read."""
@@ -77,7 +81,13 @@ class Grid:
         for names in kinds:
             lists = [labels if name in names else labels[:1] for name, labels in tried]
             for row in product(*lists):
-                found[Reading(tuple(zip((name for name, _ in tried), row, strict=True)))] = None
+                taken = tuple(zip((name for name, _ in tried), row, strict=True))
+                # who asks for a reading has it decide
+                against = tuple(
+                    each.against[way] for each, (name, way) in zip(self.choices, taken, strict=True)
+                    if way in each.against and (name, way) not in scope.only
+                )  # fmt: skip
+                found[Reading(taken, against)] = None
         return list(found)
 
     @property

@@ -40,7 +40,8 @@ WORDS = dict(zip(VERDICTS, (
 MARKS = dict(zip(VERDICTS, ("every", "some", "never", "nothing"), strict=True))
 _ABOUT = (
     "Statements of papers, computed anew by flexarm. The papers' curves are not at hand "
-    "as numbers: figures show ours, with the values that a text has. What a paper leaves open (a "
+    "as numbers: figures show ours, with the values that a text has. What a paper rules out is "
+    "tried as well, told as such, and decides nothing. What a paper leaves open (a "
     "tip body, a direction, damping, what is plotted) is varied, and each statement is searched "
     "over these readings: it holds for every one of them, holds if something is read in one way, "
     "or is contradicted by every one. What the paper prints as a number stands in a column of its "
@@ -76,16 +77,17 @@ def _described(result: Result, statement: Statement) -> dict[str, Any]:
         "says": statement.says,
         "verdict": statement.verdict,
         "sentence": statement.sentence,
+        "note": statement.note,
         "printed": statement.printed,
         "ours": statement.ours,
         "needed": str(statement.limit or ""),
         "conditions": [{k: list(v) for k, v in each.items()} for each in statement.conditions],
         "command": command(result, statement),
-        "tried": [
+        **{key: [
             {"reading": dict(each.reading.taken), "holds": each.holds,
              "value": each.value if np.isfinite(each.value) else None}
-            for each in statement.tried
-        ],
+            for each in some
+        ] for key, some in (("tried", statement.tried), ("beside", statement.beside))},
     }  # fmt: skip
 
 
@@ -211,10 +213,11 @@ def in_words(results: Sequence[Result]) -> str:
 def statements(results: Sequence[Result]) -> Table:
     """List every statement with its verdict, what the paper prints and what came out."""
     rows = tuple(
-        (result.item.name, each.says, each.sentence, each.printed, each.ours, str(each.limit or ""))
+        (result.item.name, each.says, f"{each.sentence} {each.note}".strip(), each.printed,
+         each.ours, str(each.limit or ""))
         for result in results
         for each in result.found.statements
-    )
+    )  # fmt: skip
     head = ("where", "the paper says", "verdict", "the paper prints", "ours", "needed")
     return Table("Statements", head, rows)
 
@@ -226,6 +229,7 @@ def _html_statements(results: Sequence[Result]) -> str:
         for each in result.found.statements:
             name = f'<a href="#{_key(result)}">{_e(result.item.name)}</a>'
             verdict = f'<span class="{MARKS[each.verdict]}">{_e(each.sentence)}</span>'
+            verdict += f' <span class="soft">{_e(each.note)}</span>' if each.note else ""
             if each.conditions:
                 verdict += (f"<details><summary>shown by</summary><code>"
                             f"{_e(command(result, each))}</code></details>")  # fmt: skip
@@ -249,21 +253,23 @@ def _all_tables(result: Result) -> Iterator[Table]:
                      for each in result.found.checks)  # fmt: skip
         yield Table("Our own checks, which decide nothing", ("we looked at", "", "because"), rows)
     for each in result.found.statements:
-        if len(each.tried) > 1:
+        if len(each.tried) + len(each.beside) > 1:
             yield _tried(each)
 
 
 def _tried(statement: Statement) -> Table:
     """Tabulate readings, in columns what differs among them."""
     assert statement.limit is not None  # only numbers are searched
+    every = (*statement.tried, *statement.beside)
     names = [
-        name for k, (name, _) in enumerate(statement.tried[0].reading.taken)
-        if len({each.reading.taken[k] for each in statement.tried}) > 1
+        name for k, (name, _) in enumerate(every[0].reading.taken)
+        if len({each.reading.taken[k] for each in every}) > 1
     ]  # fmt: skip
     rows = tuple(
         (*(each.reading[name] for name in names), statement.limit.text(each.value),
-         "holds" if each.holds else "does not hold" if np.isfinite(each.value) else "not decided")
-        for each in statement.tried
+         ("holds" if each.holds else "does not hold" if np.isfinite(each.value) else "not decided")
+         + (", not as the paper has it" if each.reading.against else ""))
+        for each in every
     )  # fmt: skip
     return Table(f"Readings: {statement.says}", (*names, statement.of, str(statement.limit)), rows)
 

@@ -39,7 +39,9 @@ COUNTS = range(1, 9)  # shapes of a link, for convergence
 END, NUMBER = "clamped with", "modes per link"
 DISTAL = Grid((ways(END, "the payload", "another link"), ways(NUMBER, "2", "1", "3")),
               ((END, NUMBER),))  # fmt: skip
-EASE = Grid(MODES.choices + NEAR.choices + DISTAL.choices)
+STIFF, UNDER = "stiffness of", "a force at the tip"
+STIFFNESS = Grid((ways(STIFF, "frequencies", UNDER),))
+EASE = Grid(MODES.choices + NEAR.choices + DISTAL.choices + STIFFNESS.choices)
 # Of beam to hub, "very small (0.1 or less)"; the beam's inertia is a third of rhoA L^3.
 RATIOS = (0.1, 0.05, 0.01)
 
@@ -82,6 +84,10 @@ def ease(scope: Scope) -> Found:
                    DISTAL.readings(scope), _distal, NEARER,
                    "error of the first frequency, joints held, with modes that see what is there, "
                    "over that with modes that do not"),
+            search("finite elements usually give rise to overestimation of the structure stiffness "
+                   "matrix (section 4.3)", STIFFNESS.readings(scope),
+                   lambda x: _firmer() if x[STIFF] == UNDER else errors["elements"][1],
+                   Limit(low=1e-3, unit="%"), "excess of a uniform link of two elements"),
         ),
         tables=(Table("First frequency of a hinged link, above the exact one", head, rows),),
         because="Modes that see what is at the tip are orthogonal with it.  In an arm the links "
@@ -169,6 +175,13 @@ def _hinged(kind: str) -> list[float]:
         square = scipy.linalg.eigh(stiff, mass, eigvals_only=True)[1]
         found.append(100 * (float(np.sqrt(square)) / exact - 1))
     return found
+
+
+def _firmer() -> float:
+    """Find by how much a clamped link of two elements is stiffer at its tip than it is [%]."""
+    mass, stiff = _matrices(_link({"kind": "elements", "bending_y": 2}))
+    tip = np.eye(len(mass))[-2]  # each node has a deflection and a slope
+    return 100 * float(1 / (3 * EI * (tip @ np.linalg.solve(stiff, tip))) - 1)
 
 
 def _forces(kind: str) -> float:

@@ -16,7 +16,7 @@ from flexarm.papers.theodore.admissible import EASE, ease
 from flexarm.papers.theodore.rates import OPEN, eigenvalues
 from flexarm.papers.theodore.response import RESPONSE, closed_loop, deflections
 from flexarm.papers.theodore.roots import DENSITY, ROOT_GRID, frequency_equation
-from flexarm.papers.theodore.theory import LEMMA, SEMI, SUFFICIENT, lemma, ranks
+from flexarm.papers.theodore.theory import LEMMA, RANK_GRID, SUFFICIENT, lemma, ranks
 
 PAPER = loop.PAPER
 # Table 1, headed Hz (erratum: rad/s): modes 1.. with 1, 2 and 3 elements, and exact.
@@ -95,14 +95,14 @@ ITEMS = (
     Item(PAPER, "table-2", "Table 2: operations of the inertia matrix", counts.table_2,
          counts.TABLE_2),
     Item(PAPER, "equation-numbers", "numbers of equations, section 4.4",
-         closed(counts.equation_numbers)),
+         counts.equation_numbers, counts.ROOTED),
     Item(PAPER, "li-sankar", "Li & Sankar's count of -48", counts.li_sankar,
          Grid(counts.LI_SANKAR_GRID.choices + counts.EFFICIENT.choices)),
     Item(PAPER, "frequency-equation", "time-dependent frequency equation, section 4.2",
          frequency_equation, ROOT_GRID),
     Item(PAPER, "ease-of-modelling", "matrices of modes and of elements, sections 2.2 and 4.1",
          ease, EASE),
-    Item(PAPER, "ranks", "ranks and definiteness, section 4.3", ranks, SEMI),
+    Item(PAPER, "ranks", "ranks and definiteness, section 4.3", ranks, RANK_GRID),
     Item(PAPER, "lemma", "lemma on overestimated stiffness, section 4.3", lemma,
          Grid(LEMMA.choices + SUFFICIENT.choices)),
     Item(PAPER, "fig-4", "Fig. 4: joint trajectories", closed(loop.joints)),

@@ -22,7 +22,6 @@ from flexarm.papers.base import (
     Figure,
     Found,
     Limit,
-    Statement,
     Table,
     compare,
     curve,
@@ -79,10 +78,10 @@ def frequency_equation(scope: Scope) -> Found:
                 Limit(low=1.0, unit="Hz"), "range of the first"),
         compare("the roots of the frequency equation are all distinct", _least_gap(),
                 Limit(low=0.01), f"least relative distance of five roots, {BODIES} tip bodies"),
-        _may("neglecting the time-dependent terms may lead to over-estimated eigen frequencies",
-             NEGLECTED.readings(scope), _overestimate, OVER, "largest excess of two modes"),
-        _may("and to inaccurate mode shapes", SHAPES.readings(scope), _misshapen, INACCURATE,
-             "largest distance of two modes from the exact ones, of their size"),
+        search("neglecting the time-dependent terms may lead to over-estimated eigen frequencies",
+               NEGLECTED.readings(scope), _overestimate, OVER, "largest excess of two modes"),
+        search("and to inaccurate mode shapes", SHAPES.readings(scope), _misshapen, INACCURATE,
+               "largest distance of two modes from the exact ones, of their size"),
         search("for a planar 3R robot J_L = I_2 + I_3 + m_2 l_2^2 + m_3 (l_2^2 + l_3^2 + 2 l_2 l_3 "
                "cos theta_3)", MASSES.readings(scope), _outboard, SAME,
                "relative error of this formula"),
@@ -90,9 +89,9 @@ def frequency_equation(scope: Scope) -> Found:
                two[0] > 0 == two[1] and three > 0,
                f"of two uniform links M_DL varies by {two[0]:.2g} kg m and J_L not at all, J_L of "
                f"three by {three:.2g} kg m^2"),
-        _may("root finding at each step may lead to considerable increase in computational time",
-             DEARER.readings(scope), lambda x: searched[x[FOUND]] / followed[x[COUNTED]], DEAR,
-             "CPU time over that of the differential equation"),
+        search("root finding at each step may lead to considerable increase in computational time",
+               DEARER.readings(scope), lambda x: searched[x[FOUND]] / followed[x[COUNTED]], DEAR,
+               "CPU time over that of the differential equation"),
         undecidable("table look-up requires a large storage space for the specified accuracy",
                     f"an accuracy, and what is large ({NODES} numbers per mode give {table:.1e})"),
     )  # fmt: skip
@@ -114,14 +113,6 @@ def frequency_equation(scope: Scope) -> Found:
                    tuple(curve(name, times, found) for name, found in off.items()), log=True),
         ),
     )  # fmt: skip
-
-
-def _may(
-    says: str, readings: list[Reading], measure: Callable[[Reading], float], limit: Limit, of: str
-) -> Statement:
-    """Decide what may be, for which one case is enough."""
-    most = max(map(measure, readings))
-    return compare(says, most, limit, f"{of}, the most of {len(readings)} readings")
 
 
 def _body(t: float) -> tuple[float, float, float]:

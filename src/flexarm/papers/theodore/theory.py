@@ -4,17 +4,19 @@ from functools import cache
 
 import numpy as np
 
+from flexarm.arm import Arm
 from flexarm.control import Timing, Trajectory, joint_move, stiffness_error_along
 from flexarm.control.stability import StiffnessError
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.quantities import Partitioned
+from flexarm.io.sample import sample
 from flexarm.links.base import Array
 from flexarm.model import build
-from flexarm.papers.base import Found, Limit, Table, compare, search
+from flexarm.papers.base import Found, Limit, Statement, Table, compare, decide, search
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
-from flexarm.papers.runs import changed, slopes
-from flexarm.papers.theodore.loop import DIRECTION, GOALS
+from flexarm.papers.runs import changed, difference, plain_link, slopes
+from flexarm.papers.theodore.loop import DIRECTION, EI, GOALS
 
 ALIKE = "all alike"
 STIFFER, DEFINITE = "overestimated stiffness", "positive definite by"
@@ -40,7 +42,10 @@ RANKS = Grid((ways(POSTURE, *POSTURES), DIRECTION, ways(BENT, *DEFLECTED)),
              ((POSTURE, DIRECTION.name, BENT),))  # fmt: skip
 SEMI = Grid((*RANKS.choices, LEMMA.choices[1]),
             ((POSTURE, DIRECTION.name, BENT, DEFINITE),))  # fmt: skip
-RANK = Limit(2.5, 3.5)  # three joints
+ARM, SECTION_5, SLIDES = "arm", "RRP, section 5", "one prismatic link"
+RANKED = Grid((ways(ARM, SECTION_5, SLIDES, "RR, Table 2"), RANKS.choices[-1]), ((ARM, BENT),))
+RANK_GRID = Grid((RANKED.choices[0], *SEMI.choices))
+FULL = Limit(high=0.5)  # joints that a rank is short of
 STILL = 0.1  # [1/s], growth that counts as none: undamped links grow a little by any overestimate
 
 
@@ -54,22 +59,27 @@ def lemma(scope: Scope) -> Found:
     def allowed(reading: Reading) -> float:
         return limits[reading[DEFINITE]][reading[STIFFER]] / bound
 
-    def enough(reading: Reading) -> float:
+    def ratios(reading: Reading) -> Array:
         each = _along(reading)
-        return float((each.largest / each.bound).min())
+        return np.asarray(each.largest / each.bound)
 
     statements = (
         search("K - H dK is positive definite only if alpha lambda_max(H) < 1, alpha the ratio of "
                "the largest eigenvalues of dK and K", LEMMA.readings(scope),
                allowed, Limit(high=1.0 + 1e-6, unit="times"),
-               "largest alpha with K - H dK definite, over 1/lambda_max(H)"),
+               "largest alpha with K - H dK definite, over 1/lambda_max(H); 1: exactly as said"),
         search("K - H dK is positive definite if alpha lambda_max(H) < 1 ('reduces to')",
                LEMMA.readings(scope), allowed, Limit(low=1.0 - 1e-6, unit="times"),
                "largest alpha with K - H dK definite, over 1/lambda_max(H)"),
         compare("overestimated stiffness may lead to unstable closed-loop response",
                 float(found.growth.max()), Limit(low=STILL, unit="1/s"), "growth at 1 % too much"),
+        search("the closed loop is stable only if alpha lambda_max(H) < 1",
+               SUFFICIENT.readings(scope), lambda x: ratios(x).max(),
+               Limit(high=1.0 + 1e-6, unit="times"),
+               f"largest alpha with which nothing grows by more than {STILL:g} 1/s, dK = alpha K, "
+               "over what the condition allows, the most of three postures"),
         search("if the condition holds, the closed loop is stable", SUFFICIENT.readings(scope),
-               enough, Limit(low=1.0 - 1e-6, unit="times"),
+               lambda x: ratios(x).min(), Limit(low=1.0 - 1e-6, unit="times"),
                f"largest alpha with which nothing grows by more than {STILL:g} 1/s, dK = alpha K, "
                "over what the condition allows, the least of three postures"),
     )  # fmt: skip
@@ -180,10 +190,10 @@ def ranks(scope: Scope) -> Found:
     """Decide what the proof of remark 2 says of ranks and definiteness."""
     return Found(
         (
-            search("the rank of M_rf is n, the number of joints", RANKS.readings(scope),
-                   lambda x: _rank(_coupling(x)[0]), RANK, "rank for three joints"),
-            search("the rank of H is n", RANKS.readings(scope), lambda x: _rank(_coupling(x)[1]),
-                   RANK, "rank for three joints"),
+            *(search(f"the rank of {name} is n, the number of joints", RANKED.readings(scope),
+                     lambda x, k=k: _short(x, k), FULL,  # type: ignore[misc]
+                     "joints less the rank, the most of three postures")
+              for k, name in enumerate(("M_rf", "H"))),
             search("H is positive semidefinite", SEMI.readings(scope),
                    _semidefinite, Limit(low=-1e-9),
                    "least eigenvalue, of H, of its symmetric part or of M_ff^-1 H, over the "
@@ -194,6 +204,7 @@ def ranks(scope: Scope) -> Found:
             search("M_rr - M_rf M_ff^-1 M_rf^T is symmetric and positive definite",
                    RANKS.readings(scope), lambda x: _least(_coupling(x)[2], SIGNS),
                    Limit(low=0.0), "least eigenvalue over the largest"),
+            inverse(),
         ),
         because="H is a product of symmetric matrices and not symmetric itself; M_ff^-1 H = (M_ff "
         "- M_rf^T M_rr^-1 M_rf)^-1 - M_ff^-1 is, and positive semidefinite.",
@@ -201,8 +212,10 @@ def ranks(scope: Scope) -> Found:
 
 
 @cache
-def equation_of(direction: str) -> Equation:
-    """Give the equations of the arm of section 5, its modes of unit mass."""
+def equation_of(direction: str, name: str = SECTION_5) -> Equation:
+    """Give the equations of the arm of section 5, its modes of unit mass, or of another."""
+    if name != SECTION_5:
+        return formulation("composite", build(_sliding() if name == SLIDES else sample("tg-rr")))
     unit = {f"links.{k}.shapes.normalise": "mass" for k in (2, 3)}
     arm = changed("theodore-rrp", {**unit, **DIRECTION.ways[direction]})
     return formulation("composite", build(arm))
@@ -218,23 +231,53 @@ def _semidefinite(reading: Reading) -> float:
 
 def _coupling(reading: Reading) -> tuple[Array, Array, Array, Array]:
     """Give M_rf of a unit diagonal, H, the equivalent mass matrix of the joints, and M_ff."""
-    equation = equation_of(reading[DIRECTION.name])
+    arm, share = dict(reading.taken).get(ARM, SECTION_5), POSTURES[reading[POSTURE]]
+    equation = equation_of(reading[DIRECTION.name], arm)
     model = equation.model
-    q = joint_move(model, GOALS, Timing("cycloid", 0.5)).path.at(POSTURES[reading[POSTURE]])
-    bent = np.array(q)
+    goals = GOALS if arm == SECTION_5 else {name: 1.0 for name in GOALS if name in model.names}
+    bent = np.array(joint_move(model, goals, Timing("cycloid", 0.5)).path.at(share))
     noise = np.random.default_rng(0).standard_normal(model.size)
     flexible = list(equation.flexible)
     bent[flexible] += (DEFLECTED[reading[BENT]] * noise)[flexible]
     part = equation.partitioned(bent)
     size = [np.sqrt(np.diag(x)) for x in (part.rr, part.ff)]
     equivalent = part.rr - part.rf @ np.linalg.solve(part.ff, part.rf.T)
-    scale = _scale(equation, bent)
+    scale = _scale(equation, bent) if arm == SECTION_5 else np.ones(len(flexible))
     H = scale[:, None] * stiffness_gain(part) / scale
     return part.rf / np.outer(*size), H, equivalent, np.outer(scale, scale) * part.ff
 
 
-def _rank(matrix: Array) -> float:
-    return float(np.linalg.matrix_rank(matrix, tol=1e-9 * float(np.abs(matrix).max())))
+def _sliding() -> Arm:
+    """Make link 3 alone: it slides along itself, and bends across."""
+    joint = {"kind": "sliding", "start": {"position": 0.65}}
+    shapes = {"kind": "clamped-free", "bending_y": 2}
+    return plain_link(shapes, 1.3, 0.331, EI, **{"links.1.joint": joint})
+
+
+def inverse() -> Statement:
+    """Put the Appendix's blocks beside the diagonal of M^-1 where it has them."""
+    equation = equation_of(next(iter(DIRECTION.ways)))
+    q = joint_move(equation.model, GOALS, Timing("cycloid", 0.5)).path.at(0.5)
+    rr, rf, ff = (getattr(equation.partitioned(q), name) for name in ("rr", "rf", "ff"))
+    right = np.linalg.inv(np.block([[rr, rf], [rf.T, ff]]))[len(rr) :, : len(rr)]
+    one = -np.linalg.solve(ff - rf.T @ np.linalg.solve(rr, rf), rf.T) @ np.linalg.inv(rr)
+    other = -np.linalg.solve(ff, rf.T) @ np.linalg.inv(rr - rf @ np.linalg.solve(ff, rf.T))
+    size, off = " x ".join(map(str, one.shape)), max(difference(x, right) for x in (one, other))
+    return decide("M^-1 is given by either of two partitioned formulas (Appendix)",
+                  one.shape == rf.shape, f"the blocks printed at the upper right are {size} where "
+                  f"{' x '.join(map(str, rf.shape))} is needed; at the lower left they would be "
+                  f"{'right' if off < 1e-12 else 'wrong'}")  # fmt: skip
+
+
+def _short(reading: Reading, k: int) -> float:
+    """Find by how much the rank of M_rf or H is short of the number of joints, the most."""
+    gaps = []
+    for posture in POSTURES:
+        taken = {POSTURE: posture, DIRECTION.name: next(iter(DIRECTION.ways))}
+        coupled = _coupling(reading.taking(taken))
+        tol = 1e-9 * max(1.0, float(np.abs(coupled[k]).max()))
+        gaps.append(float(len(coupled[0]) - np.linalg.matrix_rank(coupled[k], tol=tol)))
+    return max(gaps)
 
 
 def _least(matrix: Array, sense: str) -> float:
