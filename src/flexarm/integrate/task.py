@@ -46,6 +46,7 @@ CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step th
 DAMPED = 0.005  # damping ratio from which on errors die away
 ROUNDS = 1e-10  # a tolerance that passing a node of a rail asks no less than: rounding is near
 CARRIES = 1e-3  # share in a deflection: a mode with less does not matter to it
+UNSEEN = 0.05  # likewise, of the tolerance: where a mode is wrong altogether
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 TANGENT_WORK = 15_000  # operations of a motion, beyond which to compile its tangent takes minutes
 OUTSIDE = 3.0  # eigenvalues this many times the fastest mode are those of dampers
@@ -177,20 +178,20 @@ class Task:
         shares = self.vibration.modes.carried(measured.rows, measured.group, rates=rates)
         return np.asarray(shares[..., np.array(measured.deflects, dtype=bool), :])
 
-    def vibrations(self, *, rates: bool = False, followed: bool = False) -> float:
+    def vibrations(self, *, rates: bool = False, least: float | None = None) -> float:
         """Count vibrations that add up their errors in a deflection, or its rate.
 
         Those that damping has forgotten do not count.  Modes count by their shares; but where steps
-        follow even the fastest that has some, all of their errors may be in that one.
+        follow even the fastest of at least a share, all of their errors may be in that one.
         """
         modes = self.vibration.modes
         memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)
         lasting = np.minimum(float(self.times[-1] - self.times[0]), memory)
         each = lasting * modes.frequencies / (2 * np.pi)
         shares = self._carried(rates=rates)
-        shares = np.where(shares > CARRIES, 1.0, 0.0) if followed else shares
+        shares = shares if least is None else np.where(shares > least, 1.0, 0.0)
         counted = shares * each[..., None, :]
-        counted = counted.max(axis=-1, initial=0.0) if followed else counted.sum(axis=-1)
+        counted = counted.sum(axis=-1) if least is None else counted.max(axis=-1, initial=0.0)
         return plain(counted.max(axis=-1, initial=0.0))
 
     @cached_property
@@ -212,6 +213,10 @@ class Task:
 
     def tolerance(self, method: Method, wanted: float) -> float:
         """Give the tolerance per step: errors of undamped vibrations add up over a run."""
+        followed = method.adaptive and method.reach < np.inf
+        counted = self.vibrations(
+            rates=not method.solves_vibrations, least=UNSEEN * wanted if followed else None
+        )
         apart = not self.motion.actuators.is_in_basis
         if self.motion.ruled or apart:
             wanted *= method.under_law
@@ -223,8 +228,6 @@ class Task:
             wanted *= method.under_contact
         elif rides:
             wanted = max(wanted * method.under_contact, min(wanted, ROUNDS))
-        followed = method.adaptive and method.reach < np.inf
-        counted = self.vibrations(rates=not method.solves_vibrations, followed=followed)
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
         # What rides or touches changes the modes and jolts them.
         damped = self.damped and not rides and not touches
