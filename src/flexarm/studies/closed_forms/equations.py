@@ -26,6 +26,7 @@ from flexarm.studies.closed_forms.angles import joined_angles, name_angles
 from flexarm.studies.closed_forms.bent_sections import BentSections
 from flexarm.studies.closed_forms.integrals import Integrals
 from flexarm.studies.closed_forms.polynomials import (
+    DUST,
     Generator,
     Polynomial,
     Ring,
@@ -37,12 +38,12 @@ from flexarm.studies.closed_forms.polynomials import (
 Vector = tuple[Polynomial, ...]
 Matrix = tuple[Vector, ...]
 LARGEST = 12  # coordinates of an arm whose equations are worth printing
+LONGEST = 40  # terms of a product whose factors have no names
 # in what is printed as Python
 RESERVED = re.compile(
     r"[qvMhcKk]|np|entire|(sin|cos|c\d)(_\w+)?|(alpha|beta|phi|theta|t|r[yz]{2})\d+_\w+"
-    r"|(psi|kappa|angle|inverse)\d+"
+    r"|(psi|kappa|angle|inverse|s)\d+"
 )
-DUST = 4e-15  # of the largest coefficient that a coefficient stands beside
 COUNTED = 1e-10  # of it: what is smaller is rounding, on some processors
 
 
@@ -111,7 +112,8 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
     _check(model)
     n = model.size
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
-    ring = Ring()
+    bent_twice = [part for part in model.links if part.exact is not None and all(part.exact.bends)]
+    ring = Ring(longest=LONGEST if len(bent_twice) > 1 else None)
     written = [_written(name, model.links, model.names) for name in model.names]
     for i, (name, latex) in enumerate(written):
         same = [other for other, _ in written[:i] if other == name]
@@ -394,13 +396,6 @@ def _check(model: Model) -> None:
                 f"{part.name} shears as an exact beam along y and z, of which no short closed form "
                 "is printed: say '--stiffening off' (stiffening=False), or leave its shear out"
             )
-    bent = [part.name for part in model.links if part.exact is not None and all(part.exact.bends)]
-    if len(bent) > 1 or any(part.grown is not None and part.name in bent for part in model.links):
-        raise FlexarmError(
-            f"{', '.join(bent)}: bend along y and along z as exact beams, of which no short closed "
-            "form is printed if there are two or they slide: say '--stiffening off' "
-            "(stiffening=False), or let them bend in one plane"
-        )
     for part in model.links:
         if part.sliding is not None and any(len(f) > 2 for f in part.sliding.factors.values()):
             raise FlexarmError(
