@@ -17,8 +17,12 @@ Monomial = tuple[tuple[int, int], ...]  # (generator, power), by generator
 Polynomial = dict[Monomial, float]
 Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum", "part", "entire", "number"]
 ONE: Monomial = ()
-SHORT = 2  # terms of a factor that gets no name
+SHORT = 1  # terms of a factor that gets no name
 DUST = 4e-15  # of the largest coefficient that a coefficient stands beside
+
+
+class TooLong(FlexarmError):
+    """Equations that are not worth printing."""
 
 
 class Generator(NamedTuple):
@@ -84,7 +88,7 @@ class Ring:
             a, b = (self.named(each) for each in (a, b))
         self.patience -= len(a) * len(b)
         if self.patience < 0:
-            raise FlexarmError(
+            raise TooLong(
                 "the equations are too long to be written out: take fewer shapes, planar links or "
                 "stiffening off; 'flexarm count' counts their operations"
             )
