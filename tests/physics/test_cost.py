@@ -91,7 +91,7 @@ import json, sys, flexarm
 from flexarm.model import build
 from tests.physics.test_cost import operations
 each = [(name, on) for name in sys.argv[1:] for on in (False, True)]
-found = {f"{name} {on}": operations(build(flexarm.sample(name), stiffening=on)) for name, on in each}
+found = {f"{n} {on}": operations(build(flexarm.sample(n), stiffening=on)) for n, on in each}
 print(json.dumps(found))
 """
 
