@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from flexarm.formulations.quantities import trace
 from flexarm.io.model_file import loads
 from flexarm.model import Model, build
 from flexarm.studies.closed_forms.equations import closed_form
+from flexarm.studies.closed_forms.polynomials import Ring
 from flexarm.studies.closed_forms.text import as_document, as_latex, as_python, as_text
 from tests.physics.states import random_state
 
@@ -235,11 +237,31 @@ def test_equations_of_a_link_that_bends_in_two_planes_have_their_values_and_name
     assert worst(executed(as_python(equations)), model, Composite(model)) < 1e-12
 
 
-def test_two_exact_links_that_bend_in_two_planes_are_refused() -> None:
-    model = build(flexarm.sample("tg-rr-2planes"), stiffening=True, nodes=1)
-    with pytest.raises(
-        flexarm.FlexarmError, match=r"link1, link2: bend along y and along z.* off'"
-    ):
+def test_equations_of_two_links_that_bend_in_two_planes_have_their_values_in_named_parts() -> None:
+    model = build(flexarm.sample("count-3-2-2"), stiffening=True, nodes=1)
+    equations = closed_form(model)
+    parts = [each for each in equations.generators if each.kind == "part"]
+    assert all(max(map(abs, each.of.values())) == 1 for each in parts)
+    assert sum(len(each.of) for each in parts) < equations.terms < 9000
+    assert "\n  s1 = " in as_text(equations)
+    assert "\ns_{1} &= " in as_latex(equations)
+    assert worst(executed(as_python(equations)), model, Composite(model)) < 1e-12
+
+
+def test_equations_that_are_too_long_for_one_sum_each_are_written_in_named_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = build(flexarm.sample("tg-rr-2planes"), stiffening=False)
+    hasty = partial(Ring, patience=50_000)
+    monkeypatch.setattr("flexarm.studies.closed_forms.equations.Ring", hasty)
+    equations = closed_form(model)
+    assert any(each.kind == "part" for each in equations.generators)
+    assert worst(executed(as_python(equations)), model, Composite(model)) < 1e-12
+
+
+def test_a_sliding_exact_link_that_bends_in_two_planes_is_refused() -> None:
+    model = build(flexarm.sample("tg-rp-2planes"), stiffening=True, nodes=1)
+    with pytest.raises(flexarm.FlexarmError, match=r"link2 bends along y and along z.* off'"):
         closed_form(model)
 
 

@@ -309,7 +309,9 @@ def cleaned(integrals: Integrals) -> Integrals:
     """Take for 0, or for equal, what quadrature and rounding leave, so that equations skip it."""
     named = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
     designs = integrals.modal_mass.ndim - 2
-    arrays = {name: value for name, value in named.items() if np.ndim(value) > designs}
+    arrays = {n: x for n, x in named.items() if np.ndim(x) > designs and np.any(x)}
+    if not arrays:
+        return integrals
     pairs = pair_sizes(integrals.modal_mass)
     natural = {"modal_mass": pairs, "rotary_modal": pairs}
     natural["stiffness"] = pair_sizes(integrals.stiffness)
@@ -327,7 +329,9 @@ def cleaned(integrals: Integrals) -> Integrals:
     parts = np.split(settled(values, room, designs), ends[:-1], axis=-1)
     for name, part in zip(arrays, parts, strict=True):
         named[name] = part.reshape(arrays[name].shape)
-        named[name].flags.writeable = False
+    for value in named.values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
     return Integrals(**named)
 
 

@@ -26,9 +26,11 @@ from flexarm.studies.closed_forms.angles import joined_angles, name_angles
 from flexarm.studies.closed_forms.bent_sections import BentSections
 from flexarm.studies.closed_forms.integrals import Integrals
 from flexarm.studies.closed_forms.polynomials import (
+    DUST,
     Generator,
     Polynomial,
     Ring,
+    TooLong,
     cleaned,
     evaluated,
     largest,
@@ -37,12 +39,12 @@ from flexarm.studies.closed_forms.polynomials import (
 Vector = tuple[Polynomial, ...]
 Matrix = tuple[Vector, ...]
 LARGEST = 12  # coordinates of an arm whose equations are worth printing
+LONGEST = 40  # terms of a product whose factors have no names
 # in what is printed as Python
 RESERVED = re.compile(
     r"[qvMhcKk]|np|entire|(sin|cos|c\d)(_\w+)?|(alpha|beta|phi|theta|t|r[yz]{2})\d+_\w+"
-    r"|(psi|kappa|angle|inverse)\d+"
+    r"|(psi|kappa|angle|inverse|s)\d+"
 )
-DUST = 4e-15  # of the largest coefficient that a coefficient stands beside
 COUNTED = 1e-10  # of it: what is smaller is rounding, on some processors
 
 
@@ -83,17 +85,18 @@ class Equations:
 
     @property
     def terms(self) -> int:
-        """Number of terms of all entries, those below the diagonals left out."""
+        """Number of terms of all entries and named parts, those below the diagonals left out."""
         clean = rounded(self, COUNTED)
         both = (clean.M, clean.K)
         upper = [
             row[j] for matrix in both for i, row in enumerate(matrix) for j in range(i, len(row))
         ]
-        return sum(len(entry) for entry in (*upper, *clean.h, *clean.c, *clean.k))
+        parts = [each.of for each in self.generators if each.kind == "part"]
+        return sum(len(entry) for entry in (*upper, *clean.h, *clean.c, *clean.k, *parts))
 
 
 def closed_form(model: Model, *, named: bool = False) -> Equations:
-    """Write the equations of an arm out as polynomials.
+    """Write the equations of an arm out as polynomials; in parts with names if they are long.
 
     Parameters
     ----------
@@ -109,9 +112,18 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
         If the arm is too large, or its equations are no such polynomials.
     """
     _check(model)
-    n = model.size
+    if sum(part.exact is not None and all(part.exact.bends) for part in model.links) < 2:
+        try:
+            return _closed_form(model, named, None)
+        except TooLong:
+            pass
+    return _closed_form(model, named, LONGEST)
+
+
+def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
+    """Write equations out; factors of products that are longer than so many terms get names."""
+    n, ring = model.size, Ring()
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
-    ring = Ring()
     written = [_written(name, model.links, model.names) for name in model.names]
     for i, (name, latex) in enumerate(written):
         same = [other for other, _ in written[:i] if other == name]
@@ -149,6 +161,7 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
     function = ca.Function("equations", [q, v, symbols, further], [M, h, c, force])
     places = [list(range(n)), list(range(n, 2 * n)), [i for tip in tips for i in tip.places],
               further_places]  # fmt: skip
+    ring.longest = longest
     outputs = evaluated(lower(function), ring, places)
     entries = [[entry[i] for i in range(len(entry))] for entry in outputs]
     if any(part.exact is not None for part in model.links):
@@ -394,14 +407,13 @@ def _check(model: Model) -> None:
                 f"{part.name} shears as an exact beam along y and z, of which no short closed form "
                 "is printed: say '--stiffening off' (stiffening=False), or leave its shear out"
             )
-    bent = [part.name for part in model.links if part.exact is not None and all(part.exact.bends)]
-    if len(bent) > 1 or any(part.grown is not None and part.name in bent for part in model.links):
-        raise FlexarmError(
-            f"{', '.join(bent)}: bend along y and along z as exact beams, of which no short closed "
-            "form is printed if there are two or they slide: say '--stiffening off' "
-            "(stiffening=False), or let them bend in one plane"
-        )
     for part in model.links:
+        if part.grown is not None and all(part.grown.at.bends):
+            raise FlexarmError(
+                f"{part.name} bends along y and along z as an exact beam and slides, of which no "
+                "closed form is printed: say '--stiffening off' (stiffening=False), or let it bend "
+                "in one plane"
+            )
         if part.sliding is not None and any(len(f) > 2 for f in part.sliding.factors.values()):
             raise FlexarmError(
                 f"{part.name}: its shapes follow its length, which takes long series: "

@@ -6,6 +6,7 @@ that of the cosine, and an inverse ``k = 1/(1 + c^T c/4)`` times one of the squa
 rewritten by the others.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -14,8 +15,14 @@ from flexarm.errors import FlexarmError
 
 Monomial = tuple[tuple[int, int], ...]  # (generator, power), by generator
 Polynomial = dict[Monomial, float]
-Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum", "entire", "number"]
+Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum", "part", "entire", "number"]
 ONE: Monomial = ()
+SHORT = 1  # terms of a factor that gets no name
+DUST = 4e-15  # of the largest coefficient that a coefficient stands beside
+
+
+class TooLong(FlexarmError):
+    """Equations that are not worth printing."""
 
 
 class Generator(NamedTuple):
@@ -25,7 +32,7 @@ class Generator(NamedTuple):
     name: str
     latex: str
     kind: Kind  # coordinate, rate and number are given; the others are defined
-    of: Polynomial  # sine, cosine, inverse or sum of this polynomial
+    of: Polynomial  # sine, cosine, inverse, sum or part of equations of this polynomial
     about: str = ""  # what it is, where its definition does not say
     order: int = 0  # of an entire function c_k its k: ``c_k(x) = sum (-x)^n/(2n + k)!``
 
@@ -39,6 +46,8 @@ class Ring:
     relations: dict[tuple[int, int], Polynomial] = field(default_factory=dict)
     # Products of terms that may still be formed before the equations count as too long.
     patience: int = 1_500_000
+    # Terms of a product from which on its factors get names of their own; None if they get none.
+    longest: int | None = None
     _known: dict[Monomial, Polynomial] = field(default_factory=dict)
 
     def add(self, generator: Generator) -> int:
@@ -75,9 +84,11 @@ class Ring:
 
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
         """Multiply two polynomials and apply the relations."""
+        if self.longest is not None and len(a) * len(b) > self.longest:
+            a, b = (self.named(each) for each in (a, b))
         self.patience -= len(a) * len(b)
         if self.patience < 0:
-            raise FlexarmError(
+            raise TooLong(
                 "the equations are too long to be written out: take fewer shapes, planar links or "
                 "stiffening off; 'flexarm count' counts their operations"
             )
@@ -86,6 +97,16 @@ class Ring:
             for right, y in b.items():
                 _put(result, self._reduced(merged(left, right)), x * y)
         return result
+
+    def named(self, of: Polynomial) -> Polynomial:
+        """Give a long polynomial, over its largest coefficient, a name."""
+        if len(of) <= SHORT:
+            return of
+        size = max(of.values(), key=abs)
+        number = sum(g.kind == "part" for g in self.generators) + 1
+        scaled = {powers: x / size for powers, x in cleaned(of, DUST * abs(size)).items()}
+        place = self.add(Generator(f"s{number}", f"s_{{{number}}}", "part", scaled))
+        return {((place, 1),): size}
 
     def _reduced(self, powers: Monomial) -> Polynomial:
         """Rewrite a monomial until no relation applies."""
@@ -139,7 +160,12 @@ def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[i
     """
     values: list[Polynomial] = [{ONE: x} if x else {} for x in stream.constants]
     values += [{((loads[port][element], 1),): 1.0} for port, element in stream.loads]
+    uses = Counter(operand for each in stream.operations for operand in each.operands)
     for op, a, b in stream.operations:
+        if ring.longest is not None:
+            for operand in {a, b} - {-1}:
+                if uses[operand] > 1:
+                    values[operand] = ring.named(values[operand])
         x = values[a]
         if op in ("add", "sub"):
             values.append(total(x, values[b], 1.0 if op == "add" else -1.0))

@@ -149,7 +149,7 @@ def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]
             yield generator.latex, rf"\Bigl({write(generator.of)}\Bigr)^{{-1}}"
         elif generator.kind == "entire":
             yield generator.latex, rf"c_{generator.order}\bigl({write(generator.of)}\bigr)"
-        elif generator.kind == "sum":
+        elif generator.kind in ("sum", "part"):
             meaning = rf" \quad \text{{({generator.about})}}" if generator.about else ""
             yield generator.latex, f"{write(generator.of)}{meaning}"
     for symbol, entries in _entries(equations, write, (r"\, \bigl(", r"\bigr)")):
@@ -323,7 +323,7 @@ def _needed(
             yield generator.name, f"1 / ({write(generator.of)})"
         elif generator.kind == "entire":
             yield generator.name, f"entire({generator.order}, {write(generator.of)})"
-        elif generator.kind == "sum":
+        elif generator.kind in ("sum", "part"):
             yield generator.name, write(generator.of)
 
 
