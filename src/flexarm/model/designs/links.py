@@ -91,8 +91,8 @@ class LinkDesigns:
         more = chosen_nodes(arm, index, span, shapes.first) if theory.bends(link) else 0
         points = enough_points(shapes.curves)
         here = undamped_part(link, theory, first, cast(Shapes, shapes), more, points)
-        ends = {name: _whole(getattr(here, name)) for name in ("tip_shape", "tip_angle")}
-        here = replace(here, **ends)
+        tip_shape, tip_angle = (_whole(each) for each in (here.tip_shape, here.tip_angle))
+        here = replace(here, tip_shape=tip_shape, tip_angle=tip_angle)
         return Growth.of(sizes, shapes.first).part(here, span, shapes)
 
     def _alone(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
