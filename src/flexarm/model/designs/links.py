@@ -37,6 +37,7 @@ from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
 
 EXACT = 1e-11  # of the largest value, within which all must follow a power
+UNIT = 1e-12
 ELSEWHERE = 1.83  # what properties are changed by, to find powers of them
 PLACES = np.linspace(0.02, 1.0, 50)  # of a span, at which curves are compared
 
@@ -90,6 +91,8 @@ class LinkDesigns:
         more = chosen_nodes(arm, index, span, shapes.first) if theory.bends(link) else 0
         points = enough_points(shapes.curves)
         here = undamped_part(link, theory, first, cast(Shapes, shapes), more, points)
+        tip_shape, tip_angle = (_whole(each) for each in (here.tip_shape, here.tip_angle))
+        here = replace(here, tip_shape=tip_shape, tip_angle=tip_angle)
         return Growth.of(sizes, shapes.first).part(here, span, shapes)
 
     def _alone(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
@@ -159,6 +162,11 @@ def _powers(span: Span, names: Sequence[str], made: Callable[[Span], Shapes]) ->
         shapes = others
         found.append(power)
     return np.stack(found, axis=1)
+
+
+def _whole(tip: Array) -> Array:
+    """Take for 1 what rounding keeps from it: tips that shapes are scaled to."""
+    return np.where(np.abs(np.abs(tip) - 1.0) <= UNIT, np.sign(tip), tip)
 
 
 def _curves(shapes: Shapes, span: Span) -> Array:
