@@ -213,7 +213,7 @@ class Differentiable:
             model = changed_model(model, self.parameters, values)
         arms = cache(lambda: {key: Nearby.of(model, key) for key in self.parameters})
         plans = self._plans(model, steps)
-        phase = plans[0].phase if plans else Phase.of(model, self.times)
+        phase: Phase | None = plans[0].phase if plans else Phase.of(model, self.times)
         parts: list[Trajectory] = []
         while phase is not None:
             if like is None:
@@ -370,7 +370,7 @@ class Differentiable:
         if self.method.adaptive:
             taken, renewed, seen, t = recorded(task, self.method, self.rtol)
             stops = np.append(stops[stops < t], t)
-            ends = divided(stops, taken, np.arange(len(taken)))
+            ends = divided(stops, taken, np.arange(float(len(taken))))
             if not self.method.solves_vibrations:
                 return Plan(ends, phase), seen, t
             modes = np.zeros(len(ends) - 1, dtype=np.int64)
