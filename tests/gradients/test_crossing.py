@@ -40,8 +40,7 @@ def closed_form(mass: Any, angle: Any, q: Any, v: Any) -> Array:
 def test_a_load_let_go_at_an_angle(method: str) -> None:
     keys = ["payload.mass", "events.1.when.above"]
     runs = flexarm.differentiable(loads(LETS_GO), t_end=0.9, dt=0.1, parameters=keys, method=method)
-    start = {"q": np.array([0.01]), "v": np.array([0.2])}
-    run = runs.at(**start)
+    run = runs.at(q=np.array([0.01]), v=np.array([0.2]))
     at = np.array([0.7, 0.3, 0.01, 0.2])
     np.testing.assert_allclose(np.hstack([run.q, run.v]), closed_form(*at), atol=1e-11)
     weights = np.random.default_rng(1).normal(size=(len(TIMES), 2))

@@ -82,8 +82,8 @@ def differentiable(
         Keys of numbers in the model file, such as ``payload.mass`` or
         ``links.1.joint.servo.damping``.
     method
-        ``rk4`` in equal steps; ``dop853`` or ``etd4`` in steps that a run by it has recorded,
-        samples added; ``etd4`` takes modes where that run did.
+        ``rk4`` in equal steps; ``dop853`` or ``etd4`` in as few steps between samples as a run by
+        it takes there; ``etd4`` takes modes where that run did.
 
     Returns
     -------
@@ -213,7 +213,7 @@ class Differentiable:
             model = changed_model(model, self.parameters, values)
         arms = cache(lambda: {key: Nearby.of(model, key) for key in self.parameters})
         plans = self._plans(model, steps)
-        phase = plans[0].phase if plans else Phase.of(model, self.times)
+        phase: Phase | None = plans[0].phase if plans else Phase.of(model, self.times)
         parts: list[Trajectory] = []
         while phase is not None:
             if like is None:
@@ -237,9 +237,9 @@ class Differentiable:
                 parts += found
                 continue
             plan = plans[len(parts)].begun(float(parts[-1].t[-1])) if parts else plans[0]
-            ended = plan.phase.ended >= 0
+            crosses = plan.phase.ended >= 0
             end = float(plan.ends[-1])
-            parts.append(reached(leg, plan.until, end) if ended else leg.by(plan))
+            parts.append(reached(leg, plan.until, end) if crosses else leg.by(plan))
             phase = plans[len(parts)].phase if len(parts) < len(plans) else None
         return parts[0] if len(parts) == 1 else Legs(tuple(parts), self.times)
 
@@ -250,8 +250,8 @@ class Differentiable:
         if isinstance(steps, Samples):
             return tuple(part.plan for part in steps.parts)
         phase = Phase.of(model, self.times)
-        apart = len(phase.times) < len(self.times) or np.isfinite(phase.bounds(model)).any()
-        if self.method.solves_vibrations or apart:
+        several = len(phase.times) < len(self.times) or np.isfinite(phase.bounds(model)).any()
+        if self.method.solves_vibrations or several:
             raise SimulationError(f"steps: {ANOTHER}: give the other run itself")
         return (Plan(steps, phase),)
 
@@ -370,7 +370,7 @@ class Differentiable:
         if self.method.adaptive:
             taken, renewed, seen, t = recorded(task, self.method, self.rtol)
             stops = np.append(stops[stops < t], t)
-            ends = divided(stops, taken, np.arange(len(taken)))
+            ends = divided(stops, taken, np.arange(float(len(taken))))
             if not self.method.solves_vibrations:
                 return Plan(ends, phase), seen, t
             modes = np.zeros(len(ends) - 1, dtype=np.int64)

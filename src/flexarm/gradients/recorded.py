@@ -35,8 +35,8 @@ def recorded(
             )
         found += [ends[ends < m.t], np.array([m.t])]
         renewed.append(begins[begins < m.t])
-    which = np.flatnonzero((m.seen < m.seen_low) | (m.seen > m.seen_high)) if seen else []
-    events = tuple(list(looks(task.equation.model))[k] for k in which)
+    out = np.flatnonzero((m.seen < m.seen_low) | (m.seen > m.seen_high)).tolist() if seen else []
+    events = tuple(list(looks(task.equation.model))[k] for k in out)
     refuse_at_once(task.equation.model, events, m.t)
     return np.concatenate(found), np.concatenate([*renewed, []]), events, m.t
 

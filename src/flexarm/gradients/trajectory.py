@@ -301,7 +301,7 @@ class Trajectory(Samples):
         _, buffers = self._at(sample)
         place = list(looks(self.model)).index(event)
         buffers[WEIGHT] = np.eye(len(self.functions.lookouts))[place]
-        found = {}
+        found: dict[str, Array] = {}
         for name in ("seen", "pulled seen"):
             member = self._member(name)
             given = member.inputs[: len(member.inputs) - len(member.constants)]
