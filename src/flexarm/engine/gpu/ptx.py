@@ -104,9 +104,7 @@ def threads(
     parameters = ", ".join(["i64 %count", *(f"ptr addrspace(1) {name}" for name in pointers)])
     places = ("ctaid", "ntid", "tid")
     reads = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in places)
-    values = "\n".join(
-        f"%{name} = call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in places
-    )
+    values = "\n".join(f"%{name} = call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in places)
     limit = f'"nvvm.maxnreg"="{registers}" ' if registers else ""
     return f"""{reads}
 define ptx_kernel void @{entry}({parameters}) {limit}{{

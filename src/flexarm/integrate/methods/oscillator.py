@@ -258,9 +258,7 @@ def diagonalise(n: int, q: Array, d: Array, e: Array, turns: Array) -> int:
 
 
 @kernel
-def _chase(
-    n: int, first: int, last: int, q: Array, d: Array, e: Array, turns: Array
-) -> None:
+def _chase(n: int, first: int, last: int, q: Array, d: Array, e: Array, turns: Array) -> None:
     """Do one implicit QL sweep on the block from first to last."""
     g = (d[first + 1] - d[first]) / (2.0 * e[first])
     r = math.sqrt(g * g + 1.0)
