@@ -1,10 +1,15 @@
 """Oscillators and eigenproblems of the exponential integrator against other ways to get them."""
 
+from typing import Any
+
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
-from flexarm.integrate.methods.exponential import find_modes
+import flexarm
+from flexarm.integrate.loop import march
+from flexarm.integrate.methods import METHODS
+from flexarm.integrate.methods.exponential import begin_step, find_modes, goes_on
 from flexarm.integrate.methods.oscillator import (
     cholesky,
     diagonalise,
@@ -12,6 +17,9 @@ from flexarm.integrate.methods.oscillator import (
     responses,
     tridiagonalise,
 )
+from flexarm.integrate.solve import begin_march
+from flexarm.integrate.task import prepare
+from flexarm.model import build
 
 
 @pytest.mark.parametrize(
@@ -118,3 +126,22 @@ def test_modes_in_a_row_of_which_neighbours_are_alike_stay_modes(seed: int) -> N
     assert np.abs(firm[~alike]).max(initial=0.0) < 1e-12 * 100
     assert np.abs(firm - np.diag(squares)).max() < 1e-9 * 100
     assert np.abs(damped[alike & ~np.eye(3, dtype=bool)]).max() < 1e-12
+
+
+def test_a_step_begins_with_what_it_would_find_anew() -> None:
+    times = np.array([0.0, 0.5])
+    task = prepare(build(flexarm.sample("korayem-two-link")), times)
+    m: Any = begin_march(task.beginning(METHODS["etd4"], 1e-3))
+    n, m.budget, seen = m.system.n, 1, 0
+    for _ in range(30):
+        march(m)
+        if goes_on(m):
+            begin_step(m)
+            carried = [m.x.copy(), m.g[:n].copy(), m.before.copy()]
+            m.y_new[0] += 1.0  # as if the last trial were another
+            assert not goes_on(m)
+            begin_step(m)
+            for one, other in zip(carried, (m.x, m.g[:n], m.before), strict=True):
+                assert np.abs(one - other).max() < 1e-9 * np.abs(other).max()
+            seen += 1
+    assert seen > 10

@@ -35,8 +35,8 @@ GPU = Dialect(fused=True, libm=False)
 MATHEMATICS = ("sin", "cos", "exp", "log", "sinh", "cosh", "pow")
 IN_PLACE = 1500  # operations of equations that are put in place of their calls
 UNROLLED = 400  # operations of equations up to which all loops are unrolled
-# Of more operations, up to so many, a kernel with branches waits for its arrays, not for what its
-# equations have no register for: with half the registers twice as many threads wait at once.
+# Registers of a kernel that waits for its arrays, with equations that long at most: half of all, so
+# that twice as many threads wait at once; longer equations need them.
 FEW, SHORT = 128, 5000
 STEADY = 4  # times as many in a steady kernel: in one with branches more code is slower
 
@@ -173,6 +173,7 @@ def gpu_program(
     changing: Sequence[str] = (),
     outside: Sequence[str] = (),
     near: int = 0,
+    waits: bool = False,
 ) -> GpuProgram:
     """Compile a kernel that takes one record and returns an int, for many records.
 
@@ -192,6 +193,8 @@ def gpu_program(
         Of a steady kernel, whose time goes into its equations: doubles that a thread may keep in
         the memory of its block.  Long equations are then compiled with the numbers that all runs
         have in common, anew for others.
+    waits
+        Whether its time goes into arrays that do not fit in registers, as matrices do not.
 
     Raises
     ------
@@ -224,8 +227,8 @@ def gpu_program(
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
     ]
-    waits = not steady and IN_PLACE < max(sizes, default=0) <= SHORT
-    entry = KernelText(parts, desks[0], tables, bound, FEW if waits else 0)
+    few = waits and IN_PLACE < max(sizes, default=0) <= SHORT
+    entry = KernelText(parts, desks[0], tables, bound, FEW if few else 0)
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
     return GpuProgram(tuple(texts), tuple(parts), entry.size, near)
 
