@@ -86,11 +86,13 @@ def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
     if target != host():
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
-    kept = _mine.__dict__  # of this thread: to make one takes as long as a small function
-    if (target, EFFORT[level]) not in kept:
-        kept[target, EFFORT[level]] = machine(target, EFFORT[level])
+    key = target, EFFORT[level]
+    # Kept by each thread: to make one takes as long as a small function.
+    kept: dict[tuple[Target, int], llvm.TargetMachine] = _mine.__dict__.setdefault("machines", {})
+    if key not in kept:
+        kept[key] = machine(*key)
     with llvm.parse_assembly(code.text) as module:
-        return bytes(kept[target, EFFORT[level]].emit_object(module))
+        return bytes(kept[key].emit_object(module))
 
 
 def machine(target: "Target", effort: int) -> llvm.TargetMachine:
