@@ -39,8 +39,7 @@ def test_lines_of_step_10_stand_as_the_paper_counts_them(ledger: Any) -> None:
         assert tuple(sum(each) for each in zip(*found, strict=True)) == printed[line]
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("n", [3, 4, pytest.param(6, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("n", [3, *(pytest.param(n, marks=pytest.mark.campaign) for n in (4, 6))])
 def test_lines_of_step_9_stand_as_the_paper_counts_them(ledger: Any, n: int) -> None:
     found = {name: cost["stands"] for name, cost in ledger.ledger_9(n, n, 2).costs().items()}
     printed = printed_lines(n, 2)

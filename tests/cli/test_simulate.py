@@ -271,7 +271,7 @@ def test_interrupted_run_is_kept_and_says_so(
     folder: Path, number: signal.Signals, status: int, name: str
 ) -> None:
     code = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
-    argv = ["simulate", "korayem-two-link", "--t-end", "2e4", "--dt", "0.1", "--rtol", "1e-6"]
+    argv = ["simulate", "korayem-two-link", "--t-end", "2e4", "--dt", "1", "--rtol", "1e-6"]
     argv += ["--yes"]  # however long it seems to a busy machine
     inside, outside = pty.openpty()
     process = subprocess.Popen(
@@ -285,7 +285,7 @@ def test_interrupted_run_is_kept_and_says_so(
     )
     os.close(outside)
     shown, reached = "", 0.0
-    while reached < 1.0 or "times real time" not in shown:  # the progress, on a terminal only
+    while reached < 10.0 or "times real time" not in shown:  # the progress, on a terminal only
         shown += os.read(inside, 10_000).decode()
         found = re.findall(r"t = (\S+) of 20000 s", shown)
         reached = float(found[-1]) if found else 0.0
@@ -298,7 +298,7 @@ def test_interrupted_run_is_kept_and_says_so(
     assert document["reason"].startswith(f"by {name} at t = ")
     kept = load_run(folder / "run.nc")
     assert kept.status == "interrupted"
-    assert 10 <= len(kept.t) < 200_000
+    assert 10 <= len(kept.t) < 20_000
     assert kept.energy_balance < 1e-3
 
 

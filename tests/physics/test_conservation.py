@@ -141,13 +141,14 @@ def test_a_full_tumble_keeps_energy_and_momentum(name: str) -> None:
     skip_if_refused(name, model)
     equation, n = formulation(name, model), model.size
     run = tumble(equation, 2.5, 1.0)
-    placed = [equation.anchored(anchor) for anchor in run.anchors]
     turned = np.array([base_spin(y[3:6], y[n + 3 : n + 6]) for y in run.rows])
     turns = np.trapezoid(np.abs(turned[:, 1]), run.times) / (2 * np.pi)
     assert turns > 2
     assert len({anchor.tobytes() for anchor in run.anchors}) > 10
-    motion = [momentum(e, y) for e, y in zip(placed, run.rows, strict=True)]
-    energy = [e.energy(y[:n], y[n:]) for e, y in zip(placed, run.rows, strict=True)]
+    some = list(zip(run.anchors, run.rows, strict=True))[::4]  # steps are shorter than any change
+    placed = [(equation.anchored(anchor), y) for anchor, y in some]
+    motion = [momentum(e, y) for e, y in placed]
+    energy = [e.energy(y[:n], y[n:]) for e, y in placed]
     assert drift(np.array(motion)[:, :3]) <= 1e-9
     assert drift(np.array(motion)[:, 3:]) <= 1e-9
     total = np.array(energy).sum(axis=1)

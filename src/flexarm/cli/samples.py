@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import re
 
 from flexarm.cli.arguments import add_options
 
 SUMMARY = "list the arms that come with flexarm, or print one as a model file"
+NOTES = re.compile(r"^notes:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)  # to the next key
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,5 +44,6 @@ def run(args: argparse.Namespace) -> int:
 def _first_line_of_notes(text: str) -> str:
     from ruamel.yaml import YAML
 
-    notes = YAML(typ="safe", pure=True).load(text).get("notes") or ""
+    found = NOTES.search(text)  # to read all of every file takes a second
+    notes = YAML(typ="safe", pure=True).load(found[0])["notes"] if found else ""
     return str(notes).strip().partition("\n")[0]

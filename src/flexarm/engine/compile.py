@@ -26,6 +26,7 @@ WIDEST = 8  # doubles in a vector register
 CACHED = 4000  # operations whose code fits the instruction cache of x86-64
 DOUBLE = np.dtype(np.float64)
 ALIGNMENT = 64  # [bytes] of the buffers: the widest register and a cache line
+_mine = threading.local()  # LLVM's descriptions of machines
 
 
 @functools.cache
@@ -85,8 +86,13 @@ def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
     if target != host():
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
+    key = target, EFFORT[level]
+    # Kept by each thread: to make one takes as long as a small function.
+    kept: dict[tuple[Target, int], llvm.TargetMachine] = _mine.__dict__.setdefault("machines", {})
+    if key not in kept:
+        kept[key] = machine(*key)
     with llvm.parse_assembly(code.text) as module:
-        return bytes(machine(target, EFFORT[level]).emit_object(module))
+        return bytes(kept[key].emit_object(module))
 
 
 def machine(target: "Target", effort: int) -> llvm.TargetMachine:
