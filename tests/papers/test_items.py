@@ -37,9 +37,9 @@ EXPECTED: dict[str, dict[str, str]] = {
         "cost": "ii", "deficiency": "ei", "table-1": "eieeee",
     },
     "chen-2012": {
-        "fig-2a": "i", "fig-2b": "ee", "critical-speed": "ei", "axial-stiffness": "en",
+        "fig-2a": "i", "fig-2b": "ei", "critical-speed": "ei",
         "fig-4": "iei--i", "fig-5": "i-i", "longitudinal": "i-i", "chordwise": "i-i",
-        "offset": "eeei--i", "symmetry": "e", "frequency-ratios": "e",
+        "offset": "eeii--ii", "symmetry": "e", "frequency-ratios": "e",
     },
 }  # fmt: skip
 MARKS = dict(zip(VERDICTS, "ein-", strict=True))

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.formulations import DEFAULT
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.io.overrides import change_arm
 from flexarm.linear.equilibrium import Equilibrium, equilibrium
@@ -15,7 +14,7 @@ from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.papers.base import Check, Figure, Found, Item, Limit, curve, search, undecidable
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
-from flexarm.papers.runs import apart, changed, completed, tip_deflection
+from flexarm.papers.runs import apart, changed, completed, simulate, tip_deflection
 from flexarm.runs.run import Run
 
 PAPER = "chen-2012"
@@ -93,11 +92,16 @@ def falls(elastic: bool, readings: Iterable[Reading], printed: bool = False) -> 
     """Let the arm fall, for readings that differ in more than what is looked at."""
 
     def compute(missing: list[Reading]) -> list[Run]:
+        if printed:  # one by one: many together keep parameters open, which takes longer to trace
+            return [simulate(
+                change_arm(changed(ARMS[elastic]), GRID.changes(x)), t_end=T_END, dt=DT, paper=True,
+                start="stated" if x[START] == STRAIGHT else held(elastic, _key(x)),
+                formulation="recursive-lagrange", allow_long=True,
+            ) for x in missing]  # fmt: skip
         starts = [{} if x[START] == STRAIGHT else named(elastic, _key(x)) for x in missing]
         return simulate_many(
-            changed(ARMS[elastic]), t_end=T_END, dt=DT, starts=starts, paper=printed,
-            parameters=[GRID.changes(reading) for reading in missing], allow_long=True,
-            formulation="recursive-lagrange" if printed else DEFAULT,
+            changed(ARMS[elastic]), t_end=T_END, dt=DT, starts=starts, allow_long=True,
+            parameters=[GRID.changes(reading) for reading in missing],
         )  # fmt: skip
 
     return completed(RUNS.setdefault((elastic, printed), {}), readings, compute)
