@@ -76,8 +76,8 @@ def test_what_is_no_number_decides_nothing_and_is_never_near() -> None:
 
 
 def test_what_the_paper_rules_out_is_tried_beside_and_decides_only_if_asked_for() -> None:
-    grid = Grid((ways("damping", "none", "1 %", "2 %", against={x: "eq. 7" for x in ("1 %", "2 %")}),
-                 GRID.choices[1]))  # fmt: skip
+    against = dict.fromkeys(("1 %", "2 %"), "eq. 7")
+    grid = Grid((ways("damping", "none", "1 %", "2 %", against=against), GRID.choices[1]))
     off = {"none": 20.0, "1 %": 12.0, "2 %": 1.0}
 
     def found(scope: Scope) -> Statement:

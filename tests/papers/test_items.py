@@ -25,16 +25,16 @@ EXPECTED: dict[str, dict[str, str]] = {
         "christoffel": "e", "rotation-limit": "ee",
     },
     "theodore-1995": {
-        "table-1": "iiiiee", "table-2": "einnninnnini-i", "equation-numbers": "eeee",
+        "table-1": "iiiiee", "table-2": "einnninnnini-i", "equation-numbers": "eeei",
         "li-sankar": "eii-",
-        "frequency-equation": "eeeeeiee-", "ease-of-modelling": "iiie--eee", "ranks": "eeiee",
-        "lemma": "iien", "fig-4": "ee", "fig-5": "e", "closed-loop": "ee", "fig-6": "ii",
+        "frequency-equation": "eeeieiei-", "ease-of-modelling": "iiie--eeei", "ranks": "iiieen",
+        "lemma": "iieen", "fig-4": "ee", "fig-5": "e", "closed-loop": "ee", "fig-6": "ii",
         "fig-7": "ein", "fig-8": "ein", "fig-9": "ii-iiie", "fig-10": "ii-iiie", "cpu": "e",
     },
     "chu": {
         "fig-6": "e", "fig-7": "i", "fig-8": "i", "parameters": "i", "fig-12": "i", "fig-13": "i",
         "fig-14": "i", "fig-15": "i", "fig-19": "-", "fig-20": "-", "fig-21": "-", "fig-22": "-",
-        "cost": "ii", "deficiency": "ei", "table-1": "eeei",
+        "cost": "ii", "deficiency": "ei", "table-1": "eieeee",
     },
     "chen-2012": {
         "fig-2a": "i", "fig-2b": "ee", "critical-speed": "ei", "axial-stiffness": "en",

@@ -11,7 +11,7 @@ from flexarm.papers.theodore.loop import DIRECTION, settled
 from flexarm.papers.theodore.rates import TIMES, frequencies
 from flexarm.papers.theodore.response import lag
 from flexarm.papers.theodore.roots import frequency_equation
-from flexarm.papers.theodore.theory import equation_of, overestimates
+from flexarm.papers.theodore.theory import SLIDES, _short, equation_of, overestimates
 from flexarm.papers.theodore.written import nested, written_out
 from flexarm.studies.closed_forms.polynomials import Polynomial
 from tests.papers.computed import compute, statement
@@ -31,9 +31,11 @@ def test_a_common_factor_is_multiplied_once() -> None:
 
 
 def test_finite_elements_have_2_m_nf_more_first_order_equations() -> None:
-    found = equation_numbers()
-    assert all(each.verdict == EVERY for each in found.statements)
-    assert "4 (4), 8 (8)" in statement(found, "first-order equations finite").because
+    found = equation_numbers(Scope())
+    assert all(each.verdict == EVERY for each in found.statements[:3])
+    # 2 (4 m n_f - 2 m n_f) in all, half of them if equations of roots count as the modes'
+    with_roots, without = statement(found, "first-order equations finite").tried
+    assert (with_roots.value, without.value) == (0.0, 1.0)
 
 
 def test_counts_of_the_report_are_those_of_the_page_of_closed_forms() -> None:
@@ -72,6 +74,12 @@ def test_a_closed_form_is_the_shortest_of_a_link_that_slides_alone() -> None:
     assert values["modes"] == pytest.approx((103 + 42) / (108 + 70))  # docs/closed-form-counts.md
 
 
+def test_a_straight_link_that_slides_along_itself_does_not_couple_with_its_bending() -> None:
+    reading = Reading((("arm", SLIDES), ("links", "straight")))
+    assert _short(reading, 0) == _short(reading, 1) == 1.0
+    assert _short(reading.taking({"links": "bent by 1 cm"}), 0) == 0.0
+
+
 @pytest.mark.campaign
 def test_each_number_of_the_lemma_is_counted_once() -> None:
     found = compute("theodore-1995", "lemma")
@@ -106,21 +114,25 @@ def test_three_ways_to_the_frequencies_are_drawn_with_their_errors() -> None:
 
 
 @pytest.mark.campaign
-def test_elements_lag_visibly_with_nothing_at_the_tip_of_link_2s_modes() -> None:
-    reading = {"tip body of link 2's modes": "0 kg, 0 kg m^2",
+def test_elements_lag_a_little_with_a_mass_at_the_tip_of_link_2s_modes() -> None:
+    reading = {"tip body of link 2's modes": "0.5131 kg, 0 kg m^2",
                "direction of link 3": "across link 2, the other way"}  # fmt: skip
-    for name in ("fig-7", "fig-8"):
-        tried = statement(compute("theodore-1995", name), "lags").tried
-        (one,) = [each for each in tried if dict(each.reading.taken) == reading]
+    for name, lag_ms in (("fig-7", 0.0827), ("fig-8", 0.323)):
+        said = statement(compute("theodore-1995", name), "lags")
+        (one,) = [each for each in said.tried if dict(each.reading.taken) == reading]
         assert one.holds, name
+        assert one.value == pytest.approx(lag_ms, rel=0.01)
+        assert len(said.tried) == 8
+        assert len(said.beside) == 7
 
 
 @pytest.mark.campaign
 def test_elements_are_higher_out_of_the_plane_in_each_links_own_block() -> None:
     for name in ("fig-9", "fig-10"):
-        tried = statement(compute("theodore-1995", name), "always higher").tried
+        said = statement(compute("theodore-1995", name), "always higher")
+        assert not any(each.holds for each in said.tried)  # by the jacobian, as the paper has it
         assert any(
-            each.holds for each in tried
+            each.holds for each in said.beside
             if each.reading["plane"].startswith("out of")
             and each.reading["eigenvalues of"].startswith("each link's own block")
         ), name  # fmt: skip

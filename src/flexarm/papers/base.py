@@ -90,7 +90,7 @@ class Statement:
     @property
     def note(self) -> str:
         """What came out for readings that decide nothing."""
-        out = [each for each in self.beside if each.reading.against]
+        out = [x for x in self.beside if x.reading.against and not math.isnan(x.value)]
         held, number = [each for each in out if each.holds], len(self.beside) - len(out)
         why = "; ".join(dict.fromkeys(x for each in out for x in each.reading.against))
         text = f"Not as the paper has it ({why}): {len(held)} of {len(out)} hold" if out else ""

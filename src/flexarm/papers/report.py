@@ -214,7 +214,7 @@ def statements(results: Sequence[Result]) -> Table:
          each.ours, str(each.limit or ""))
         for result in results
         for each in result.found.statements
-    )
+    )  # fmt: skip
     head = ("where", "the paper says", "verdict", "the paper prints", "ours", "needed")
     return Table("Statements", head, rows)
 

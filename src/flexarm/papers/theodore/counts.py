@@ -130,7 +130,8 @@ def table_2(scope: Scope) -> Found:
             undecidable("this is mainly due to the transformation matrix that describes the link "
                         "deformations", "which operations of an entry are this matrix's"),
             search("modes take even more operations when a payload is considered",
-                   cell_grid("RR", "modes").readings(scope), lambda x: _total("RR with payload", "modes", x) / _total("RR", "modes", x),
+                   cell_grid("RR", "modes").readings(scope),
+                   lambda x: _total("RR with payload", "modes", x) / _total("RR", "modes", x),
                    MORE, "operations of RR with a payload over those without",
                    printed="909 M, 366 A over 405 M, 168 A"),
         ),

@@ -192,7 +192,8 @@ def ranks(scope: Scope) -> Found:
         (
             *(search(f"the rank of {name} is n, the number of joints", RANKED.readings(scope),
                      lambda x, k=k: _short(x, k), FULL,  # type: ignore[misc]
-                     "joints less the rank, the most of three postures") for k, name in enumerate(("M_rf", "H"))),
+                     "joints less the rank, the most of three postures")
+              for k, name in enumerate(("M_rf", "H"))),
             search("H is positive semidefinite", SEMI.readings(scope),
                    _semidefinite, Limit(low=-1e-9),
                    "least eigenvalue, of H, of its symmetric part or of M_ff^-1 H, over the "
