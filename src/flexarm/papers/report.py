@@ -43,7 +43,8 @@ _ABOUT = (
     "as numbers: figures show ours, with the values that a text has. What a paper leaves open (a "
     "tip body, a direction, damping, what is plotted) is varied, and each statement is searched "
     "over these readings: it holds for every one of them, holds if something is read in one way, "
-    "or is contradicted by every one. What the paper prints as a number stands in a column of its "
+    "or is contradicted by every one. What the paper rules out is tried beside them and decides "
+    "nothing. What the paper prints as a number stands in a column of its "
     "own, and what we looked at besides in a table of its own, which decides nothing.",
 )
 
