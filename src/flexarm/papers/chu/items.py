@@ -1,7 +1,7 @@
 """Chu et al.: motions by a mass matrix of element centres, beside those by the consistent one."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -40,10 +40,11 @@ HUB, MOTOR = "links.2.joint.hub.outboard.inertia", "motor inertia at joint 2"
 
 def _shared(links: tuple[int, ...]) -> tuple[Choice, ...]:
     """Give what both examples leave open: inputs, motor inertia, gravity, measure; and damping."""
-    damped = {f"{100 * x:g} %": {f"links.{k}.damping": x for k in links}
-              for x in (0.005, 0.01, 0.02)}  # fmt: skip
+    damped: dict[str, Mapping[str, Any]] = {
+        f"{100 * x:g} %": {f"links.{k}.damping": x for k in links} for x in (0.005, 0.01, 0.02)
+    }
     return (
-        Choice(DAMPING, {"none": {}} | damped, dict.fromkeys(damped, "eq. 7 has no damping")),
+        Choice(DAMPING, {"none": {}, **damped}, dict.fromkeys(damped, "eq. 7 has no damping")),
         Choice(INPUTS, {
             ", ".join(f"{t:g}" for t in times) + " s":
             {f"links.{k}.joint.input.times": times for k in (1, 2)}
