@@ -95,7 +95,7 @@ class Statement:
         why = "; ".join(dict.fromkeys(x for each in out for x in each.reading.against))
         text = f"Not as the paper has it ({why}): {len(held)} of {len(out)} hold" if out else ""
         if 0 < len(held) < len(out):
-            found = _conditions(out)[:SHOWN]
+            found = _conditions(out)[:2]  # more make it no clearer
             text += ", if " + " or if ".join(
                 condition_text(dict(zip(names, way, strict=True))) for names, way, _ in found
             )
