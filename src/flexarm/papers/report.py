@@ -40,11 +40,11 @@ WORDS = dict(zip(VERDICTS, (
 MARKS = dict(zip(VERDICTS, ("every", "some", "never", "nothing"), strict=True))
 _ABOUT = (
     "Statements of papers, computed anew by flexarm. The papers' curves are not at hand "
-    "as numbers: figures show ours, with the values that a text has. What a paper leaves open (a "
+    "as numbers: figures show ours, with the values that a text has. What a paper rules out is "
+    "tried as well, told as such, and decides nothing. What a paper leaves open (a "
     "tip body, a direction, damping, what is plotted) is varied, and each statement is searched "
     "over these readings: it holds for every one of them, holds if something is read in one way, "
-    "or is contradicted by every one. What the paper rules out is tried beside them and decides "
-    "nothing. What the paper prints as a number stands in a column of its "
+    "or is contradicted by every one. What the paper prints as a number stands in a column of its "
     "own, and what we looked at besides in a table of its own, which decides nothing.",
 )
 

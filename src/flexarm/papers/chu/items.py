@@ -183,8 +183,11 @@ def figure(number: int, scope: Scope) -> Found:
         return Found((decided,), figures=figures)
     measured = undecidable("shape and value of the curves by both methods closely match the "
                            "experimental readings", DATA)  # fmt: skip
-    check = Check("both methods closely match each other, on the arm of example 1",
-                  decided.verdict == EVERY, f"{decided.sentence} {decided.ours}")  # fmt: skip
+    check = Check(
+        "both methods closely match each other, on the arm of example 1",
+        decided.verdict == EVERY,
+        f"{decided.sentence} {decided.note} {decided.ours}",
+    )
     return Found((measured,), figures=figures, checks=(check,))
 
 
