@@ -29,7 +29,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "li-sankar": "eii-",
         "frequency-equation": "eeeieiei-", "ease-of-modelling": "iiie--eeei", "ranks": "iiieen",
         "lemma": "iieen", "fig-4": "ee", "fig-5": "e", "closed-loop": "ee", "fig-6": "ii",
-        "fig-7": "ein", "fig-8": "ein", "fig-9": "in-iine", "fig-10": "in-iine", "cpu": "e",
+        "fig-7": "einn", "fig-8": "einn", "fig-9": "in-iine", "fig-10": "in-iine", "cpu": "e",
     },
     "chu": {
         "fig-6": "e", "fig-7": "i", "fig-8": "i", "parameters": "i", "fig-12": "i", "fig-13": "i",

@@ -118,7 +118,7 @@ def test_elements_lag_a_little_with_a_mass_at_the_tip_of_link_2s_modes() -> None
     reading = {"tip body of link 2's modes": "0.5131 kg, 0 kg m^2",
                "direction of link 3": "across link 2, the other way"}  # fmt: skip
     for name, lag_ms in (("fig-7", 0.0827), ("fig-8", 0.323)):
-        said = statement(compute("theodore-1995", name), "lags")
+        said = statement(compute("theodore-1995", name), "lags behind")
         (one,) = [each for each in said.tried if dict(each.reading.taken) == reading]
         assert one.holds, name
         assert one.value == pytest.approx(lag_ms, rel=0.01)
