@@ -133,7 +133,7 @@ def _print(results: "list[Result]", folder: Path | None) -> None:
         console.print(f"{result.item.paper} {result.item.name}: {result.item.title}", style="bold")
         for each in result.found.statements:
             print_line(console, each.says)
-            print_line(console, each.sentence, indent=4)
+            print_line(console, f"{each.sentence} {each.note}".strip(), indent=4)
             if each.conditions:
                 print_line(console, command(result, each), indent=4)
     for row in summary(results).rows:
