@@ -98,3 +98,12 @@ def test_both_mass_matrices_agree_on_the_experiments_figures_as_our_own_check_al
         found = compute(name)
         assert not found.statements[0].tried
         assert "each other" in found.checks[0].says
+
+
+@pytest.mark.campaign
+def test_undamped_readings_decide_and_damped_ones_stand_beside() -> None:
+    said = compute("fig-8").statements[0]
+    damping = "damping of the links"
+    assert {each.reading[damping] for each in said.tried} == {"none"}
+    assert all(each.holds for each in said.beside if each.reading[damping] in ("1 %", "2 %"))
+    assert "5 runs failed" in compute("fig-14").statements[0].note
