@@ -189,12 +189,12 @@ def high_speed(scope: Scope) -> Found:
 def _growth(reading: Reading, *, stiffening: bool) -> float:
     """Measure how fast the tip's deflection grows at constant speed [1/s].
 
-    A run that is stopped with stiffening has left what its equations are good for: no number.
+    A run that is stopped with stiffening has left what its equations are good for: infinite.
     """
     run = _pair(80.0, reading)[stiffening]
     if run.status != "finished":
         left = _fastest_growth(80.0, stiffening=False, stretch=reading[STRETCH])
-        return math.nan if stiffening else left
+        return math.inf if stiffening else left
     y = np.abs(_uniform(run, reading))
     half = len(y) // 2
     return float(np.log(y[half:].max() / y[:half].max()) / (AFTER / 2))
