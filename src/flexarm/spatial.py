@@ -55,7 +55,7 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
     found = np.where(flat <= room, 0.0, np.where(np.abs(found - whole) <= close, whole, found))
     result = np.empty_like(found)
     np.put_along_axis(result, order, found, axis=-1)
-    return np.where(values < 0, -1.0, 1.0) * result.reshape(values.shape) + 0.0
+    return np.asarray(np.where(values < 0, -1.0, 1.0) * result.reshape(values.shape) + 0.0)
 
 
 def turn(axis: int, angle: float) -> Array:

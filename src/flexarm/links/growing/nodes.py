@@ -41,8 +41,8 @@ class GrowingPolar:
         """Take sections, of a link that bends and twists."""
         inertia = weights * span.at("Jx", x)
         angles: tuple[tuple[Direction, int], ...] = (("y", 1), ("z", 1), ("twist", 0))
-        rows = [settled(parents.values(d, x, nu + k)) for k in (0, 1) for d, nu in angles]
-        rows = settled(np.stack(rows))
+        each = [settled(parents.values(d, x, nu + k)) for k in (0, 1) for d, nu in angles]
+        rows = settled(np.stack(each))
         if not (np.any(inertia) and np.any(rows[2]) and np.any(rows[:2])):
             return None
         return cls(inertia, 1 - x, rows)

@@ -12,6 +12,7 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 from numpy.polynomial import chebyshev, legendre
 
 from flexarm.errors import ShapeError
@@ -111,7 +112,7 @@ def follow_length(
     samples = [_fit_places(shapes, low, high, t) for shapes, t in zip(built, node, strict=True)]
     _align_signs([sample[1] for sample in samples])
     parents, factors = dict[Direction, Array](), dict[Direction, Array]()
-    found, curves = dict[Direction, Array](), dict[Direction, Array]()
+    found, curves = dict[Direction, npt.NDArray[np.int64]](), dict[Direction, Array]()
     for direction in DIRECTIONS:
         values = np.stack([sample[1][direction] for sample in samples])
         moved = np.flatnonzero(np.any(values, axis=(0, 1, 2)))
