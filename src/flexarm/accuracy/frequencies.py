@@ -19,7 +19,7 @@ SHAPES = 1.5  # times what more shapes change
 SLOW = 1e-6  # of the highest frequency: no vibration
 SAME = 0.5  # of a mode's inertia: less is another mode
 LARGE = 0.01
-SAID = 12  # frequencies
+FIRST, SAID = 3, 12  # frequencies whose worst error is said, and whose sums are
 AGAINST = {
     "model": (
         MODEL_AGAINST,
@@ -123,13 +123,13 @@ def _left_out(pair: tuple[Array, Array], left_out: Array, shape: Array, square: 
     return float(abs(left @ np.linalg.solve(left_out.T @ dynamic @ left_out, left)) / (2 * square))
 
 
-def frequency_lines(errors: Sequence[FrequencyErrors | None], count: int = 3) -> list[str]:
+def frequency_lines(errors: Sequence[FrequencyErrors | None]) -> list[str]:
     """Say the errors of the first frequencies that have some: the worst of each kind.
 
     And the sum of the three of each frequency, in their order.
     """
     all_known = [each for each in errors if each is not None]
-    known = all_known[:count]
+    known = all_known[:FIRST]
     if not known:
         return ["errors of the frequencies: unknown where the arm turns or links can have no more "
                 "shapes"]  # fmt: skip
