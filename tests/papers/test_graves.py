@@ -37,12 +37,12 @@ def test_coriolis_forces_are_those_of_another_formulation() -> None:
     assert {"amplitudes, of links of 1 m": small} in mass.conditions
     assert stated.verdict == NEVER
     assert min(x.value for x in stated.tried) > 100
-    for each in eq_27.tried:  # rotations alone need no more than its lever
-        relative, lever, links = (way for _, way in each.reading.taken)
+    for trial in eq_27.tried:  # rotations alone need no more than its lever
+        relative, lever, links = (way for _, way in trial.reading.taken)
         right = relative == "relative to a" and (
             links == "rigid, in a plane" or (lever == "understood" and links == "rigid, in space")
         )
-        assert each.holds == right
+        assert trial.holds == right
 
 
 @pytest.mark.parametrize("name", ["count-2-2-2", "count-3-2-2"])

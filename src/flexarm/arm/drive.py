@@ -9,7 +9,7 @@ from flexarm.arm.part import Flag, Number, Part, fault, require_signs
 from flexarm.arm.servo import D, E, K, Q, S
 from flexarm.units import Angle, Current, Inductance, Inertia, Ratio, Resistance, TorqueConstant
 
-G = DefaultTypeVar("G", default=Number)  # gear ratio: of joints that slide [rad/m]
+G = DefaultTypeVar("G", bound=float, default=Number, covariant=True)  # gear ratio: [rad/m] of slides
 
 
 class SpringTable(Part, Generic[Q, E]):

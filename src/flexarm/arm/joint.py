@@ -369,7 +369,7 @@ class Fixed(Placed):
         return {}
 
 
-AnyActuated = Actuated[Any, Any, Any, Any, Any, Any, Any, Any, Any]
+AnyActuated = Actuated[Any, Any, Any, Any, Any, Any, Any, Any, float]
 Joint = Annotated[
     Revolute | Prismatic | Sliding | Carriage | Screw | Universal | Spherical | Fixed,
     Field(discriminator="kind"),
