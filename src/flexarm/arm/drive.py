@@ -9,7 +9,8 @@ from flexarm.arm.part import Flag, Number, Part, fault, require_signs
 from flexarm.arm.servo import D, E, K, Q, S
 from flexarm.units import Angle, Current, Inductance, Inertia, Ratio, Resistance, TorqueConstant
 
-G = DefaultTypeVar("G", bound=float, default=Number, covariant=True)  # gear ratio: [rad/m] of slides
+# Gear ratio: of joints that slide [rad/m].
+G = DefaultTypeVar("G", bound=float, default=Number, covariant=True)
 
 
 class SpringTable(Part, Generic[Q, E]):
