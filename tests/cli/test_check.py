@@ -71,9 +71,10 @@ def test_text_is_plain_and_never_folded_where_there_is_no_terminal(
     text = out(capsys, "arm.yaml")
     assert "\x1b" not in text
     assert text.startswith("[red]two links[/red] :smile:\n")
-    (warning,) = [line for line in text.splitlines() if line.startswith("note: ")]
-    assert warning.startswith("note: links[1].joint.drive.gear_ratio: the rotor of shoulder turns")
-    assert warning.endswith("[gear-speeds-up]")
+    gear, damping = [line for line in text.splitlines() if line.startswith("note: ")]
+    assert gear.startswith("note: links[1].joint.drive.gear_ratio: the rotor of shoulder turns")
+    assert gear.endswith("[gear-speeds-up]")
+    assert damping.endswith("[less-damping]")
 
 
 def test_text_fits_a_terminal_of_80_columns(folder: Path) -> None:

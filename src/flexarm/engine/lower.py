@@ -221,6 +221,7 @@ class _Values:
         self._known: dict[tuple[str, int, int], int] = {}
         self._constant: dict[int, tuple[int, int]] = {}  # bits of one, and its value, by group
         self.one = self._plain_constant(1.0)
+        self._plain_constant(2.0)  # so that what is next to it is it
 
     def define(self, op: str, a: int, b: int = -1) -> int:
         """Return the value of an operation, a new one unless it has been defined before."""

@@ -309,14 +309,18 @@ def cleaned(integrals: Integrals) -> Integrals:
     """Take for 0, or for equal, what quadrature and rounding leave, so that equations skip it."""
     named = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
     designs = integrals.modal_mass.ndim - 2
-    arrays = {n: x for n, x in named.items() if np.ndim(x) > designs and np.any(x)}
+    front = integrals.modal_mass.shape[:designs]
+    arrays = {
+        name: value
+        for name, value in named.items()
+        if np.ndim(value) > designs and value.shape[:designs] == front and np.any(value)
+    }
     if not arrays:
         return integrals
     pairs = pair_sizes(integrals.modal_mass)
     natural = {"modal_mass": pairs, "rotary_modal": pairs}
     natural["stiffness"] = pair_sizes(integrals.stiffness)
     natural["shape_shape"] = pairs[..., None, None]
-    front = integrals.modal_mass.shape[:designs]
     for name, value in arrays.items():
         beyond = tuple(range(designs, value.ndim))
         largest = np.abs(value).max(axis=beyond, initial=0.0, keepdims=True)

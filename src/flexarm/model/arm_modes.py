@@ -282,7 +282,7 @@ def _linked(matrix: Array) -> NDArray[np.bool_]:
     """Tell which coordinates a symmetric matrix couples in any design."""
     size = np.sqrt(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)))
     linked = np.abs(matrix) > DUST * size[..., None, :] * size[..., :, None]
-    return np.asarray(np.any(linked.reshape(-1, *matrix.shape[-2:]), axis=0))
+    return np.asarray(np.any(linked, axis=tuple(range(linked.ndim - 2))))
 
 
 def _blocks(linked: NDArray[np.bool_], among: list[int]) -> list[list[int]]:
