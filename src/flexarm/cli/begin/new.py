@@ -44,7 +44,7 @@ LINK = """\
       material: {material}
       shape: {{kind: tube, diameter: {diameter}, thickness: {wall}}}
     shapes: {{kind: loaded, {shapes}}}    # how it may bend; without this, flexarm chooses
-    damping: 1 %                       # ratio of its vibrations
+    damping: 1 %                       # ratio of its own vibrations; check tells the arm's
     # rigid: true                      # if it is not to bend
 """
 TAIL = "payload: {{mass: {payload}}}               # held at the tip\n"
