@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from flexarm.links.base import Array
 from flexarm.papers.korayem.fall import (
     BEGINNING,
     CONVERGED,
@@ -46,12 +47,23 @@ def test_no_measure_of_concordance_passes_a_flat_line_or_half_the_size() -> None
     assert off(WHOLE, late, np.sin(3 * t)) == pytest.approx(10, rel=0.05)
 
 
+def beginning(shapes: tuple[str, int], number: int) -> Array:
+    return history(fall(shapes, t_end=0.08), FIGURES[number][0])  # [s], two periods are less
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("number", FIGURES)
-def test_converged_modes_are_in_concordance_with_finite_elements(number: int) -> None:
-    what = FIGURES[number][0]
-    best, other = (history(fall(shapes), what) for shapes in (CONVERGED, ELEMENTS))
-    assert off(BEGINNING, best, other) < GOOD.high
+def test_many_modes_and_many_elements_are_the_same_motion(number: int) -> None:
+    modes, elements = (beginning(shapes, number) for shapes in (CONVERGED, ("elements", 12)))
+    assert off(BEGINNING, modes, elements) < GOOD.high / 4
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("number", FIGURES)
+def test_two_elements_are_right_in_joints_and_tip_and_in_slopes_at_ends(number: int) -> None:
+    # Their third frequency is 11 % too high: 7 periods of it, of which middles show most.
+    found = off(BEGINNING, beginning(ELEMENTS, number), beginning(CONVERGED, number))
+    assert GOOD.holds(found) == (number in (4, 5, 6, 7, 11, 15))
 
 
 @pytest.mark.campaign
