@@ -108,7 +108,7 @@ def test_pages_are_drawn_whole(site: Page, address: str) -> None:
         assert site.evaluate(UNDRAWN) == [], page
 
 
-# That pages and places are there is checked by mkdocs, too, whenever it makes the site.
+# That pages and places are there is checked by mkdocs, too, when `make docs` makes the site.
 @pytest.mark.campaign
 def test_the_menu_and_the_links_of_every_page_lead_to_a_page_and_a_place(
     site: Page, address: str

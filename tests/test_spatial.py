@@ -74,6 +74,9 @@ def test_numbers_that_rounding_keeps_apart_are_settled_by_their_natural_size() -
     assert np.array_equal(both[0], found)
     assert both[1, 0, 2] == 0
     assert both[1, 0, 0] == -both[1, 0, 1]
+    assert np.isnan(settled(np.array([1.0, np.nan, 0.5]))).tolist() == [False, True, False]
+    chain = 1 + 0.9e-13 * np.arange(2000)
+    assert np.abs(settled(chain) - chain).max() <= 1e-12
 
 
 def test_angles_turn_about_fixed_axes_x_then_y_then_z() -> None:

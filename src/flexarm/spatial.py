@@ -38,7 +38,7 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
         Of so many axes in front, every entry has numbers of its own.
     """
     sizes = np.abs(values)
-    if not sizes.size:
+    if not sizes.size or not np.all(np.isfinite(sizes)):
         return values
     front, beyond = values.shape[:designs], tuple(range(designs, values.ndim))
     natural = sizes.max(axis=beyond, keepdims=True) if size is None else np.asarray(size)
@@ -51,6 +51,7 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
     apart[..., 0] = True
     first = np.maximum.accumulate(np.where(apart, np.arange(flat.shape[-1]), 0), axis=-1)
     found = np.take_along_axis(flat, first, axis=-1)
+    found = np.where(flat - found <= close, found, flat)
     whole = np.round(found)
     found = np.where(flat <= room, 0.0, np.where(np.abs(found - whole) <= close, whole, found))
     result = np.empty_like(found)

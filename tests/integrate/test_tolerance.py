@@ -175,16 +175,12 @@ SAMPLE = (
     348, 511, 514, 524, 589, 592, 594, 595, 784, 791, 795, 797, 802, 821, 822, 830, 831, 843, 848,
 )  # fmt: skip
 ALL_WAYS = 92
-# Each by one method at one tolerance, and one by all; three of four in campaigns only, which leaves
-# an arm or two to every method.
+# Each by one method at one tolerance, and one by all.
 CASES: list[object] = [
-    pytest.param(
-        number, (*METHODS, "auto")[k % (len(METHODS) + 1)], RTOLS[k % len(RTOLS)],
-        marks=campaign_if(k % 4 != 0),
-    )
+    (number, (*METHODS, "auto")[k % (len(METHODS) + 1)], RTOLS[k % len(RTOLS)])
     for k, number in enumerate(SAMPLE)
     if number != ALL_WAYS
-]  # fmt: skip
+]
 CASES += [(ALL_WAYS, method, rtol) for method in (*METHODS, "auto") for rtol in RTOLS]
 # Steps follow a fast mode that hardly counts; a damped link on a wall; rates of a fast mode; a base
 # whose work has fast modes in it; a fast mode as large as the tolerance.

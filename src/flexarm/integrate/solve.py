@@ -315,6 +315,7 @@ def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> fl
             keep_samples(m)
             if m.t < end:  # from nearer by it would seem to be there again
                 _step_to(m, end)
+                late = end if is_beyond(end) else -1.0
             break
     m.steps, m.h = steps, wish
     return late
