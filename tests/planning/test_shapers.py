@@ -306,8 +306,8 @@ def test_vibrations_are_lined_up_by_their_shapes_and_one_that_is_missing_stays()
     def made(*each: tuple[float, float, list[complex]]) -> Vibrations:
         rate, swing, shapes = zip(*each, strict=True)
         names = tuple(f"at {x:g}" for x in rate)
-        zeros = np.zeros(len(rate))
-        return Vibrations(np.array(rate), zeros, names, np.array(swing), {}, np.array(shapes).T)
+        zeros, turned = np.zeros(len(rate)), np.array(shapes, dtype=complex).T
+        return Vibrations(np.array(rate), zeros, names, np.array(swing), {}, turned)
 
     slow, fast = [0.8 + 0j, 0.6], [-0.6 + 0j, 0.8]
     postures = [
