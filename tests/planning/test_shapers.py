@@ -7,7 +7,12 @@ import pytest
 
 import flexarm
 from flexarm.io.model_file import loads
+from flexarm.linear.tangent import Tangent
+from flexarm.model import build
 from flexarm.planning import Shaper, shaper, shaper_of_modes
+from flexarm.planning.residual import residual_vibration
+from flexarm.planning.shapers import KINDS, ShaperKind, impulses
+from flexarm.planning.vibrations import Vibrations, line_up, vibrations
 
 W, Z = 7.0, 0.08
 
@@ -165,12 +170,16 @@ def test_what_the_motion_does_not_excite_is_not_shaped_for(
 ) -> None:
     found = blade.vibrations[0]
     assert found.names[0] == "link 1 bending z 1"  # the slowest, across the motion
-    assert found.tip[0] < 1e-9 * found.tip[1]
+    assert found.swing[0] < 1e-9 * found.swing[1]
     assert blade.shapers[0].residual(*found.first(1)[0]) < 1e-12
     assert blade.shapers[0].residual(found.frequency[0]) > 0.1
     assert f"for {found.names[1]} ({found.frequency[1] / (2 * np.pi):.5g} Hz)" in repr(blade)
-    with pytest.raises(flexarm.FlexarmError, match="at most 2, the vibrations that the motion"):
-        flexarm.shape_inputs(blade.unshaped, modes=3)
+    every = len(found.frequency)
+    assert every > len(found.excited)
+    more = flexarm.shape_inputs(blade.unshaped, kind="zv", modes=every)
+    assert more.shapers[0].residual(found.frequency, found.damping).max() < 1e-12
+    with pytest.raises(flexarm.FlexarmError, match=f"at most {every}, the vibrations that the arm"):
+        flexarm.shape_inputs(blade.unshaped, modes=every + 1)
 
 
 def test_swing_of_each_vibration_after_a_step_is_what_the_simulation_has(
@@ -184,7 +193,7 @@ def test_swing_of_each_vibration_after_a_step_is_what_the_simulation_has(
     for k in seen:
         z = found.damping[k]
         half = (1 + np.exp(-np.pi * z / np.sqrt(1 - z**2))) / 2
-        assert stepped.left[found.names[k]] == pytest.approx(half * found.tip[k], rel=0.02)
+        assert stepped.left[found.names[k]] == pytest.approx(half * found.swing[k], rel=0.02)
 
 
 def test_swing_after_a_prescribed_jump_is_what_the_simulation_has(
@@ -198,7 +207,7 @@ def test_swing_after_a_prescribed_jump_is_what_the_simulation_has(
     }
     told = flexarm.shape_inputs(flexarm.change_arm(blade.unshaped, {"links.1.joint": joint}))
     found, left = told.vibrations[0], replace(told, arm=told.unshaped, end=2e-3).left
-    slow, fast = (left[found.names[k]] / found.tip[k] for k in found.excited)
+    slow, fast = (left[found.names[k]] / found.swing[k] for k in found.excited)
     assert slow == pytest.approx(
         (1 + np.exp(-0.005 * np.pi)) / 2, abs=2e-3
     )  # half a period's decay
@@ -228,3 +237,124 @@ def test_table_that_ends_where_it_rises_is_held_there(served: flexarm.Arm) -> No
     rising = flexarm.change_arm(served, {"links.1.joint.servo.target": table})
     before, after = flexarm.shape_inputs(rising, kind="zv").residuals
     assert after < 0.05 * before
+
+
+ROLLING = """
+flexarm: 1
+name: a blade that is rolled by a right angle while it is swung
+gravity: [0, 0, 0]
+links:
+  - joint:
+      kind: revolute
+      hub: {outboard: {inertia: [0.05, 0.05, 0.1]}}
+      servo:
+        stiffness: 2000
+        damping: 40
+        target: {kind: cycloid, start: 0, end: 0.5, duration: 1}
+    length: 0.2
+    body: {mass: 0.5, com: [0.1, 0, 0], inertia: [0.001, 0.002, 0.002]}
+  - joint:
+      kind: revolute
+      axis: [1, 0, 0]
+      hub: {outboard: {inertia: [0.02, 0.02, 0.02]}}
+      servo:
+        stiffness: 500
+        damping: 10
+        target: {kind: cycloid, start: 0, end: 90 deg, duration: 1}
+    length: 1
+    section: {mass_per_length: 0.5, EIz: 5, EIy: 100, GJ: 50, Jx: 1.0e-4}
+    shapes: {kind: loaded, bending_y: 1, bending_z: 1, torsion: 0}
+    damping: 0.005
+payload: {mass: 0.3}
+"""
+SOFT = "link 2 bending y 1"  # excited where the motion starts, not where it ends
+
+
+@pytest.fixture(scope="module")
+def rolled() -> flexarm.planning.ShapedInputs:
+    return flexarm.shape_inputs(loads(ROLLING), kind="zv")
+
+
+def test_vibration_that_is_excited_only_on_the_way_is_shaped_for(
+    rolled: flexarm.planning.ShapedInputs,
+) -> None:
+    found, model = rolled.vibrations[0], build(rolled.unshaped)
+    end = vibrations(Tangent(model), {"joint1": 0.5, "joint2": np.pi / 2}, {"joint1": 0.5})
+    assert end.swing[end.names.index(SOFT)] < 1e-3 * end.swing.max()
+    assert found.names[found.order[0]] == SOFT
+    assert len(found.excited) == 2
+    unshaped, left = rolled.residuals
+    assert left < 0.45 * unshaped
+    assert f"{SOFT} ({found.frequency[0] / (2 * np.pi):.4g} Hz), for which it is" in rolled.cause
+    assert flexarm.shape_inputs(rolled.unshaped, kind="zv", modes=2).modes == 2
+
+
+@pytest.mark.parametrize("modes", [1, 2])
+def test_shapers_follow_the_same_vibrations_all_along_the_motion(
+    rolled: flexarm.planning.ShapedInputs, modes: int
+) -> None:
+    followed = flexarm.shape_inputs(rolled.unshaped, kind="zv", modes=modes, follow_posture=True)
+    assert {each.names for each in followed.vibrations} == {rolled.vibrations[0].names}
+    kept = followed.vibrations[-1].order[:modes]
+    for each, shaper_there in zip(followed.vibrations, followed.shapers, strict=True):
+        assert shaper_there.residual(each.frequency[kept], each.damping[kept]).max() < 1e-12
+    rates = np.array([each.frequency for each in followed.vibrations])
+    assert (rates.max(0) / rates.min(0)).max() < 2  # the two are apart by a factor of 4
+
+
+def test_vibrations_are_lined_up_by_their_shapes_and_one_that_is_missing_stays() -> None:
+    def made(*each: tuple[float, float, list[complex]]) -> Vibrations:
+        rate, swing, shapes = zip(*each, strict=True)
+        names = tuple(f"at {x:g}" for x in rate)
+        zeros, turned = np.zeros(len(rate)), np.array(shapes, dtype=complex).T
+        return Vibrations(np.array(rate), zeros, names, np.array(swing), {}, turned)
+
+    slow, fast = [0.8 + 0j, 0.6], [-0.6 + 0j, 0.8]
+    postures = [
+        made((3.0, 0.4, fast)), made((4.0, 0.1, fast), (5.0, 0.5, slow)),
+        made((1.0, 0.2, [1, 0]), (2.0, 0.3, [0, 1])),
+    ]  # fmt: skip
+    lined = line_up(postures)
+    assert [each.frequency.tolist() for each in lined] == [[5, 3], [5, 4], [1, 2]]
+    assert all(each.swing.tolist() == [0.5, 0.4] for each in lined)
+    assert all(each.names == ("at 1", "at 2") for each in lined)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_impulses_of_two_modes_stay_the_same_where_they_meet(kind: ShaperKind) -> None:
+    before, there, after = (impulses(kind, [(W, 0.02), (x * W, 0.01)]) for x in (1.999, 2, 2.001))
+    assert np.abs(before.amplitudes - after.amplitudes).max() < 1e-12
+    assert np.abs((before.times + after.times) / 2 - there.times).max() < 1e-5
+    assert there.residual([W, 2 * W], [0.02, 0.01]) == pytest.approx(
+        shaper_of_modes(kind, [(W, 0.02), (2 * W, 0.01)]).residual([W, 2 * W], [0.02, 0.01]),
+        abs=1e-12,
+    )
+
+
+def test_what_is_in_use_already_is_not_advised(
+    rolled: flexarm.planning.ShapedInputs,
+) -> None:
+    assert rolled.cause.endswith("try 'zvdd', or follow_posture (--follow-posture)")
+    several = rolled.shapers * 2
+    assert replace(rolled, kind="zvdd").cause.endswith("try follow_posture (--follow-posture)")
+    assert replace(rolled, shapers=several).cause.endswith("try 'zvdd'")
+    assert replace(rolled, shapers=several, kind="zvdd").cause.endswith("try a slower motion")
+
+
+def test_joint_that_no_servo_holds_is_named(blade: flexarm.planning.ShapedInputs) -> None:
+    arm = blade.unshaped.model_dump(exclude_unset=True, mode="json")
+    free = {
+        "joint": {"kind": "revolute", "actuation": "free"}, "length": 0.3,
+        "body": {"mass": 0.2, "com": [0.15, 0, 0], "inertia": [0, 0.001, 0.001]},
+    }  # fmt: skip
+    dangling = flexarm.Arm.model_validate(arm | {"links": [*arm["links"], free]})
+    cause = flexarm.shape_inputs(dangling).cause
+    assert "beyond the linear model, which holds joint2 for want of a servo: give it one" in cause
+
+
+def test_names_of_former_versions_are_known(blade: flexarm.planning.ShapedInputs) -> None:
+    with pytest.warns(DeprecationWarning, match="'reach' does nothing now"):
+        found = vibrations(Tangent(build(blade.unshaped)), {}, reach=False)
+    assert found.frequency == pytest.approx(blade.vibrations[0].frequency, rel=1e-6)
+    with pytest.warns(DeprecationWarning, match="settling"):
+        assert residual_vibration(blade.runs[0], blade.end) == blade.residuals[0]

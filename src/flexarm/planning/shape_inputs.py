@@ -31,10 +31,11 @@ from flexarm.planning.shapers import (
     VIBRATION,
     Shaper,
     ShaperKind,
+    impulses,
     plot_robustness,
     shaper_of_modes,
 )
-from flexarm.planning.vibrations import Vibrations, vibrations
+from flexarm.planning.vibrations import Vibrations, line_up, vibrations
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ POSTURES = 9  # along a motion that shapers follow
 WORTH = 0.5  # of what damping alone leaves: the most that an EI shaper may leave
 CLOSE = 1e-6  # tolerance of the runs that are compared
 SEEN = 1e-3  # of the largest: what tells motions apart that are nearly alike, else they share
+BEYOND = "motion beyond the linear model"
+DOUBTED = 0.5  # of what is left, beyond a model that holds joints which move: parts say little then
 NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
 
 
@@ -64,7 +67,8 @@ class ShapedInputs(Summarised):
     shapers
         The shaper at each posture along the motion: one where it does not follow the posture.
     vibrations
-        The arm's vibrations at each of these postures.
+        The arm's vibrations at each of these postures, in the order of those at the last, which
+        is that of their frequencies there.
     kind
         Of the shapers.
     """
@@ -80,10 +84,10 @@ class ShapedInputs(Summarised):
         found, shaper = self.vibrations[-1], self.shapers[-1]
         left = 100 * shaper.residual(found.frequency, found.damping)
         rows = [
-            (name, f"{w / (2 * np.pi):.5g}", f"{z:.4g}", f"{1e3 * tip:.3g}",
-             "yes" if k in found.excited[: self.modes] else "", f"{share:.3g}")
-            for k, (name, w, z, tip, share) in enumerate(zip(
-                found.names, found.frequency, found.damping, found.tip, left, strict=True))
+            (name, f"{w / (2 * np.pi):.5g}", f"{z:.4g}", f"{1e3 * swing:.3g}",
+             "yes" if k in found.order[: self.modes] else "", f"{share:.3g}")
+            for k, (name, w, z, swing, share) in enumerate(zip(
+                found.names, found.frequency, found.damping, found.swing, left, strict=True))
         ]  # fmt: skip
         named = ", ".join(f"{name} ({hertz} Hz)" for name, hertz, *_, yes, _ in rows if yes)
         postures = f" at {len(self.shapers)} postures" if len(self.shapers) > 1 else ""
@@ -131,6 +135,13 @@ class ShapedInputs(Summarised):
         """What most of the shaped motion's swing is, and what to do about it."""
         found, name = self.vibrations[-1], max(self.left, key=lambda each: self.left[each])
         head = f"most of it is {name}"
+        axes = self.runs[1].model.axes
+        held = [axis.name for axis in axes if axis.acts.servo is None and not axis.prescribed]
+        if held and self.left[BEYOND] > DOUBTED * self.left[name]:
+            return (
+                f"much of it is {BEYOND}, which holds {', '.join(held)} for want of a servo: give "
+                f"{'it' if len(held) == 1 else 'each'} one, or take a slower motion"
+            )
         if name in found.lags:
             lasts = -1 / found.lags[name].real
             return (
@@ -139,17 +150,18 @@ class ShapedInputs(Summarised):
                 "damping"
             )
         if name not in found.names:
-            return f"{head}: no shaper takes that out"
+            return f"{head}: take a slower motion"
         k = found.names.index(name)
         hertz = f"{found.frequency[k] / (2 * np.pi):.4g} Hz"
-        if k not in found.excited:
-            return f"{head} ({hertz}), which other vibrations excite, and no shaper takes out"
-        rank = found.excited.tolist().index(k) + 1
+        rank = found.order.tolist().index(k) + 1
         if rank > self.modes:
-            return f"{head} ({hertz}), not shaped for: take modes={rank} (--modes {rank})"
+            hardly = "" if k in found.excited else ", which the targets alone hardly excite"
+            return f"{head} ({hertz}){hardly}, not shaped for: take modes={rank} (--modes {rank})"
+        helps = [] if self.kind == "zvdd" else ["'zvdd'"]
+        helps += [] if len(self.shapers) > 1 else ["follow_posture (--follow-posture)"]
         return (
-            f"{head} ({hertz}), for which it is shaped: take 'zvdd', or follow_posture "
-            "(--follow-posture)"
+            f"{head} ({hertz}), for which it is shaped: try "
+            f"{', or '.join(helps) or 'a slower motion'}"
         )
 
     @cached_property
@@ -174,7 +186,7 @@ class ShapedInputs(Summarised):
             name: columns[:, [k, k + 1]] @ sizes[[k, k + 1]]
             for name, k in zip(seen, range(1, len(sizes), 2), strict=True)
         }
-        moved["motion beyond the linear model"] = tip - columns @ sizes
+        moved[BEYOND] = tip - columns @ sizes
         return {name: float(np.ptp(x, axis=0).max() / 2) for name, x in moved.items()}
 
     def plot(self) -> "Figure":
@@ -204,7 +216,8 @@ def shape_inputs(
     kind
         ``zv``, ``zvd``, ``zvdd`` or ``ei``: each more robust than the one before, and longer.
     modes
-        How many of the vibrations that the motion excites, slowest first, are shaped for.
+        How many vibrations are shaped for: those that the motion excites anywhere on its way,
+        slowest first, then the others.
     vibration
         What ``ei`` leaves at the frequency, as a share of the unshaped vibration.
     follow_posture
@@ -219,8 +232,8 @@ def shape_inputs(
     Raises
     ------
     FlexarmError
-        If nothing moves, goes on for ever, or excites fewer vibrations; if damping alone leaves
-        little more than ``ei`` does by the time that it is over.
+        If nothing moves, goes on for ever, or has fewer vibrations; if damping alone leaves little
+        more than ``ei`` does by the time that it is over.
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     require_count("modes", modes, 1)
@@ -229,21 +242,38 @@ def shape_inputs(
     model = build(arm)
     named = motions(model)
     end = max(breakpoints(profile)[-1] for _, profile in named.values())
-    times = np.linspace(0.0, end, POSTURES) if follow_posture else np.array([end])
-    tangent = Tangent(model)
-    ways = {name: _way(profile) for name, (_, profile) in named.items()}
-    found = [vibrations(tangent, _places(named, float(t)), ways) for t in times]
-    made = [shaper_of_modes(kind, each.first(modes), vibration=vibration) for each in found]
+    times = np.unique(np.linspace(0.0, end, POSTURES))
+    found = _along(model, named, times, every=follow_posture)
+    if not follow_posture:
+        times, found = times[-1:], found[-1:]
+    followed = [each.first(modes) for each in found]
+    made = [shaper_of_modes(kind, each, vibration=vibration) for each in followed]
     if kind == "ei":
-        _require_ringing([mode for each in found for mode in each.first(modes)], vibration)
-    if len({len(each.times) for each in made}) > 1:
-        raise FlexarmError(
-            "follow_posture: impulses of two modes meet along the motion: take fewer modes"
-        )
+        _require_ringing([mode for each in followed for mode in each], vibration)
+    single = made if len(made) == 1 else [impulses(kind, x, vibration=vibration) for x in followed]
     later = float(times[-1]) + max(each.duration for each in made)
     along = times * (later / end if end else 1.0)  # the arm passes the postures that much later
-    changes = {key: _shaped(profile, along, made, later) for key, profile in named.values()}
+    changes = {key: _shaped(profile, along, single, later) for key, profile in named.values()}
     return ShapedInputs(change_arm(arm, changes), arm, later, tuple(made), tuple(found), kind)
+
+
+def _along(
+    model: Model, named: dict[str, tuple[str, AnyProfile]], times: Array, *, every: bool
+) -> list[Vibrations]:
+    """Find the vibrations at postures along a motion, lined up.
+
+    Unless every posture is asked for, those before the last are left out where the arm finds no
+    equilibrium.
+    """
+    tangent, found = Tangent(model), []
+    ways = {name: _way(profile) for name, (_, profile) in named.items()}
+    for t in times.tolist():
+        try:
+            found.append(vibrations(tangent, _places(named, t), ways))
+        except FlexarmError:
+            if every or t == times[-1]:
+                raise
+    return line_up(found)
 
 
 def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> None:

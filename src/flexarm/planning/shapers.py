@@ -179,6 +179,19 @@ def shaper_of_modes(
     return reduce(Shaper.then, made)
 
 
+def impulses(
+    kind: ShaperKind, modes: Sequence[tuple[float, float]], *, vibration: float = VIBRATION
+) -> Shaper:
+    """Make the shaper of several modes with impulses that are neither sorted by time nor joined.
+
+    Each stays the same impulse as frequencies change, also where it meets another.
+    """
+    made = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
+    times = reduce(np.add.outer, [each.times for each in made])
+    sizes = reduce(np.multiply.outer, [each.amplitudes for each in made])
+    return Shaper(np.ravel(times), np.ravel(sizes), " * ".join(each.label for each in made))
+
+
 def plot_robustness(
     shapers: Mapping[str, Shaper],
     frequency: float,

@@ -1,7 +1,8 @@
 """The vibrations that a motion excites: those of the arm at a posture, under its own servos."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from flexarm.model.profiles import pieces
 RINGS = 0.5  # damping ratio from which on a motion is no vibration to be shaped for
 EXCITED = 0.01  # of what the tip swings most in a vibration: one with less is not shaped for
 STILL = 1e-12  # [m] that a tip does not swing by
+ALIKE = 0.5  # cosine between shapes of a vibration at two postures, at least
 
 
 @dataclass(frozen=True)
@@ -29,41 +31,77 @@ class Vibrations:
     frequency: Array
     damping: Array
     names: tuple[str, ...]  # what each is, as modes are named
-    tip: Array  # how far the tip swings in each after all targets jumped by their whole way [m]
+    swing: Array  # how far the tip swings in each after all targets jumped by their whole way [m]
     # What comes to rest without ringing: eigenvalues [1/s] by name.
     lags: dict[str, complex]
+    shapes: Complex  # of unit length where lengths are those of energies, (n, k)
 
     @property
     def excited(self) -> npt.NDArray[np.int_]:
         """Places of those that the motion excites, slowest first; all, if none moves the tip."""
-        most = self.tip.max(initial=0.0)
-        return np.flatnonzero(self.tip >= (EXCITED * most if most > STILL else 0.0))
+        most = self.swing.max(initial=0.0)
+        return np.flatnonzero(self.swing >= (EXCITED * most if most > STILL else 0.0))
+
+    @property
+    def order(self) -> npt.NDArray[np.int_]:
+        """Places of all in the order in which they are shaped for: those excited come first."""
+        others = np.setdiff1d(np.arange(len(self.frequency)), self.excited)
+        return np.concatenate([self.excited, others])
 
     def first(self, count: int) -> list[tuple[float, float]]:
-        """List the slowest that the motion excites, each a frequency [rad/s] and a damping ratio.
+        """List the first to be shaped for, each a frequency [rad/s] and a damping ratio.
 
         Raises
         ------
         FlexarmError
             If there are fewer.
         """
-        if len(self.excited) < count:
+        if len(self.frequency) < count:
             raise FlexarmError(
-                f"modes: must be at most {len(self.excited)}, the vibrations that the motion "
-                f"excites with its joints held, got {count}"
+                f"modes: must be at most {len(self.frequency)}, the vibrations that the arm has "
+                f"with its joints held, got {count}"
             )
-        kept = self.excited[:count]
+        kept = self.order[:count]
         return list(zip(self.frequency[kept].tolist(), self.damping[kept].tolist(), strict=True))
 
 
+def line_up(found: Sequence[Vibrations]) -> list[Vibrations]:
+    """Put vibrations at postures along a motion into the order of those at the last one.
+
+    Each has its name there, and swings by the most that it does at any of the postures.  One that
+    a posture does not have, or not by a similar shape, is taken to be as at the next one.
+    """
+    from scipy.optimize import linear_sum_assignment  # takes long to import
+
+    lined = [found[-1]]
+    for each in reversed(found[:-1]):
+        after = lined[-1]
+        alike = np.abs(after.shapes.conj().T @ each.shapes)
+        rows, columns = linear_sum_assignment(-alike)
+        same = alike[rows, columns] >= ALIKE
+        rows, columns = rows[same], columns[same]
+        frequency, damping = after.frequency.copy(), after.damping.copy()
+        swing, shapes = np.zeros(len(frequency)), after.shapes.copy()
+        frequency[rows], damping[rows] = each.frequency[columns], each.damping[columns]
+        swing[rows], shapes[:, rows] = each.swing[columns], each.shapes[:, columns]
+        lined.append(Vibrations(frequency, damping, after.names, swing, each.lags, shapes))
+    most = np.max([each.swing for each in lined], axis=0)
+    return [replace(each, swing=most) for each in reversed(lined)]
+
+
 def vibrations(
-    tangent: Tangent, at: Mapping[str, float], ways: Mapping[str, float] | None = None
+    tangent: Tangent,
+    at: Mapping[str, float],
+    ways: Mapping[str, float] | None = None,
+    *,
+    reach: bool | None = None,
 ) -> Vibrations:
     """Find the vibrations of an arm with joints at given places [rad], [m], by name.
 
     Joints with a servo are held by its stiffness and damping, the others rigidly; of an elastic
     joint without a servo its motor is.  Integrals, limits and sampling of servos are left out.
-    Names, lags and how far the tip swings are found where it is said how far joints are moved.
+    Names, lags and how far the tip swings are found where it is said how far joints are moved;
+    ``reach``, of former versions, does nothing.
 
     Notes
     -----
@@ -72,6 +110,9 @@ def vibrations(
     ``-(M s^2 + D s + K) e`` of a coordinate.  After a step of it a mode x of eigenvalue s rings by
     ``2 x x^T F / (s x^T (2 s M + D) x)``, exactly where the matrices are symmetric.
     """
+    if reach is not None:
+        told = "vibrations: 'reach' does nothing now: give 'ways', how far joints move, by name"
+        warnings.warn(told, DeprecationWarning, stacklevel=2)
     model = tangent.model
     point = settle_down(tangent, at, {}).point
     served = {each.name: each for each in servos(model)}
@@ -89,7 +130,7 @@ def vibrations(
     rings = (np.abs(values.imag) > OSCILLATES * np.abs(values)) & (ratio < RINGS)
     speed, less = np.abs(values[rings]), np.maximum(ratio[rings], 0.0)
     if ways is None:
-        return Vibrations(speed, less, (), np.zeros(len(speed)), {})
+        return Vibrations(speed, less, (), np.zeros(len(speed)), {}, found.vectors[:, rings])
     shapes = columns @ found.vectors
     groups = strain_groups(model, tangent.elastic(point), point.q)
     energies = place_energies(groups, values, shapes, linear.mass, kept)
@@ -99,13 +140,15 @@ def vibrations(
     inertia = 2 * s * (linear.mass @ x) + linear.damping @ x
     moved = np.linalg.norm(np.abs(by_q[:3] @ shapes[:, rings]), axis=0)
     rung = 2 * moved / np.abs(s * np.einsum("ik,ik->k", x, inertia))
-    tip = sum(
+    driven = sum(
         (abs(way) * np.abs(np.einsum("ik,ik->k", x, columns.T @ _force(tangent, whole, name, s)))
          for name, way in ways.items()),
         np.zeros(len(s)),
     )  # fmt: skip
     lags = dict(zip(names[~rings].tolist(), values[~rings].tolist(), strict=True))
-    return Vibrations(speed, less, tuple(names[rings]), rung * tip, lags)
+    sized = np.linalg.cholesky(linear.mass).T @ x
+    sized /= np.linalg.norm(sized, axis=0)
+    return Vibrations(speed, less, tuple(names[rings]), rung * driven, lags, sized)
 
 
 def _servo(tangent: Tangent, each: Servoed) -> tuple[Array, float, float]:

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--kind", choices=("zv", "zvd", "zvdd", "ei"), default="zvd", help="shaper (default zvd)")
     add("--modes", type=int, default=1, metavar="N",
-        help="how many vibrations that the motion excites are shaped for (default 1)")  # fmt: skip
+        help="vibrations that are shaped for, those excited first (default 1)")  # fmt: skip
     add("--follow-posture", action="store_true", help="let impulses follow the frequencies")
     add("--out", type=file_path, metavar="FILE", help="write the arm with shaped motions")
     add_options(parser, "--plot", "--force", "--json")
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
             "names": found.vibrations[-1].names,
             "frequencies": found.vibrations[-1].frequency.tolist(),
             "damping": found.vibrations[-1].damping.tolist(),
-            "tip_by_step": found.vibrations[-1].tip.tolist(), "modes": found.modes,
+            "tip_by_step": found.vibrations[-1].swing.tolist(), "modes": found.modes,
             "residual_unshaped": before, "residual": after, "left": found.left,
         }, allow_nan=False))  # fmt: skip
     else:
