@@ -408,3 +408,12 @@ def test_more_damping_than_a_link_takes_is_named_by_mode_alone() -> None:
     assert found
     assert float(found[2]) > 1
     notices(3 * link(f"{PLANAR}\n    {found[1]}"))  # is taken
+
+
+def test_damping_of_a_link_that_slides_is_compared_at_its_length() -> None:
+    limits = ", limits: {lower: 0.3, upper: 1.0}"
+    sliding = SLIDING.replace("position: START}", f"position: 0.7}}{limits}")
+    damped = sliding.rstrip() + "\n    damping: 0.01\n"
+    (notice,) = less_damping(damped + link(f"{PLANAR}\n    damping: 0.01"))
+    assert notice.message.startswith("0.01 is the ratio of link1's own mode y1,")
+    assert less_damping(damped) == []

@@ -202,8 +202,8 @@ def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = 
         return damping
     series, (low, high) = sliding_damping(arm, index, part.sliding), part.sliding.range
     assert series is not None
-    t = np.asarray((2 * pose[part.exposed] - low - high) / (high - low))
-    return np.tensordot(chebyshev.chebvander(t, len(series) - 1), series, 1)
+    t = (2 * pose[[part.exposed]] - low - high) / (high - low)
+    return np.tensordot(chebyshev.chebvander(t, len(series) - 1)[0], series, 1)
 
 
 def _more_damping(arm: Arm, given: float, more: float, mode: str) -> str:
