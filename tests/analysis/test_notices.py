@@ -28,6 +28,11 @@ def notices(links: str, head: str = DOWN) -> list[Notice]:
     return list(check(loads(f"flexarm: 1\nname: arm\n{head}\nlinks:\n{links}")).notices)
 
 
+def less_damping(links: str) -> list[Notice]:
+    """Pick what is said of an arm whose slowest mode has less damping than its links."""
+    return [each for each in notices(links) if each.code == "less-damping"]
+
+
 def link(rest: str = PLANAR, joint: str = "", length: float = 1.0) -> str:
     """Write a link on a revolute joint about z, with more about the joint."""
     return f"  - joint: {{kind: revolute{joint}}}\n    length: {length}\n    {rest}\n"
@@ -370,3 +375,45 @@ def test_thin_tubes_shear_more_than_solid_rods() -> None:
     # Cowper 1966, nu = 0.3: kappa is 2 (1 + nu)/(4 + 3 nu) of a thin tube, 6 (1 + nu)/(7 + 6 nu)
     assert shear_ratio(thin, MOTIONS["y"]) == pytest.approx(2.6 * 4.9 / 2.6, rel=1e-4)
     assert shear_ratio(solid, MOTIONS["y"]) == pytest.approx(2.6 * 8.8 / 7.8)
+
+
+@pytest.mark.parametrize("given", ["[0.005, 0.03]", "{y1: 0.005, y2: 0.03}"])
+def test_damping_is_compared_with_what_is_given_for_the_mode(given: str) -> None:
+    one = link(f"{PLANAR}\n    damping: {given}")
+    assert less_damping(one) == []
+    (two,) = less_damping(2 * one)
+    assert two.message.startswith("0.005 is the ratio of link1's own mode y1,")
+
+
+@pytest.mark.parametrize("more", ["", "\n    material_damping: {loss_factor: 0.002}"])
+def test_so_much_more_damping_gives_the_arm_the_ratio_of_its_links(more: str) -> None:
+    # rotors are held: springs of joints and materials damp too, and stay as they are
+    springs = ", drive: {rotor_inertia: 0.1, stiffness: 5000, damping: 10}"
+
+    def arm(ratio: float) -> str:
+        return 2 * link(f"{PLANAR}\n    damping: {ratio}{more}", springs)
+
+    (notice,) = less_damping(arm(0.02))
+    found = re.search(r"give links ([\d.]+) times as much", notice.remedy)
+    assert found
+    head = "flexarm: 1\nname: arm\ngravity: [0, 0, 0]\nlinks:\n"
+    slowest = modes(loads(head + arm(0.02 * float(found[1]))), joints="locked").modes[0]
+    assert -slowest.eigenvalue.real / abs(slowest.eigenvalue) == pytest.approx(0.02, rel=0.01)
+
+
+def test_more_damping_than_a_link_takes_is_named_by_mode_alone() -> None:
+    (notice,) = less_damping(3 * link(f"{PLANAR}\n    damping: 0.2"))
+    assert "times" not in notice.remedy
+    found = re.search(r"'(damping: {y1: ([\d.]+)})'", notice.remedy)
+    assert found
+    assert float(found[2]) > 1
+    notices(3 * link(f"{PLANAR}\n    {found[1]}"))  # is taken
+
+
+def test_damping_of_a_link_that_slides_is_compared_at_its_length() -> None:
+    limits = ", limits: {lower: 0.3, upper: 1.0}"
+    sliding = SLIDING.replace("position: START}", f"position: 0.7}}{limits}")
+    damped = sliding.rstrip() + "\n    damping: 0.01\n"
+    (notice,) = less_damping(damped + link(f"{PLANAR}\n    damping: 0.01"))
+    assert notice.message.startswith("0.01 is the ratio of link1's own mode y1,")
+    assert less_damping(damped) == []

@@ -92,7 +92,9 @@ def test_what_is_no_number_decides_nothing_and_is_never_near() -> None:
     assert "12 %" in found.sentence
     assert found.note == "2 runs failed, which decides nothing."
     assert by(math.nan, 2, 3).verdict == EVERY
-    assert by(math.nan, math.nan, math.nan).verdict == NOTHING
+    failed = by(math.nan, math.nan, math.nan)
+    assert failed.verdict == NOTHING
+    assert "not given: a run that ends." in failed.sentence
     assert BELOW.miss(5.0) < 0 < BELOW.miss(12.0) < BELOW.miss(40.0) < BELOW.miss(math.nan)
 
 
@@ -110,6 +112,27 @@ def test_what_the_paper_rules_out_is_tried_beside_and_decides_only_if_asked_for(
     assert every.ours == "distance: 20 %"
     asked = found(Scope(only=(("damping", "2 %"),)))
     assert (asked.verdict, asked.note) == (EVERY, "")
+
+
+def test_where_all_readings_are_ruled_out_no_run_is_said_to_have_failed() -> None:
+    against = {"1 %": "eq. 7"}
+    readings = Grid((ways("damping", "none", "1 %", against=against),)).readings(Scope())
+    ruled_out = [each for each in readings if each.against]
+    found = search("close", ruled_out, lambda x: 1.0, BELOW, "distance")
+    assert (found.verdict, len(found.beside)) == (NOTHING, 1)
+    assert found.sentence.endswith("not given: a reading that the paper does not rule out.")
+    assert found.note == "Not as the paper has it (eq. 7): 1 of 1 hold."
+
+
+def test_what_is_infinite_does_not_hold() -> None:
+    found = by(math.inf, 2, math.nan)
+    assert found.verdict == SOME
+    assert {each.outcome for each in found.tried} == {"holds", "does not hold"}
+    assert {each.outcome for each in found.beside} == {"not decided"}
+    never = by(math.inf, math.inf, math.inf)
+    assert never.verdict == NEVER
+    assert never.ours == "infinite"
+    assert never.sentence.endswith("infinite, below 10 % needed.")
 
 
 @pytest.mark.parametrize(

@@ -119,11 +119,19 @@ def test_table_1_of_theodore_is_in_rad_per_s_with_five_wrong_last_digits() -> No
     assert "mode 1 with 3 elements: 208.658" in because
 
 
+def test_an_item_is_found_by_the_name_that_it_had() -> None:
+    names = ["axial-stiffness", "fig-2a"]
+    assert [item.name for item in choose_items("chen-2012", names)] == ["fig-2a", "fig-2b"]
+    assert [item.name for item in choose_items(None, names[:1])] == ["fig-2b"]
+
+
 def test_unknown_papers_items_and_readings_are_refused_with_what_there_is() -> None:
     with pytest.raises(FlexarmError, match="there are korayem-2009"):
         paper_items("nobody")
     with pytest.raises(FlexarmError, match="no item 'fig-99' in 'chu': there are fig-6"):
         choose_items("chu", ["fig-99"])
+    with pytest.raises(FlexarmError, match="no item 'axial-stiffness' in 'chu'"):
+        choose_items("chu", ["axial-stiffness"])
     items = choose_items("theodore-1995", ["table-1"])
     with pytest.raises(FlexarmError, match=r"nothing called 'damping' is open .* unit of the"):
         reproduce(items, readings={"damping": "1 %"})

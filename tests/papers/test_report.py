@@ -83,8 +83,23 @@ def test_the_document_lists_statements_with_all_that_was_tried() -> None:
     assert said["printed"] == "8 mm"
     assert said["conditions"] == [{"gain": ["2"]}]
     assert [each["holds"] for each in said["tried"]] == [False, True]
+    assert [each["outcome"] for each in said["tried"]] == ["does not hold", "holds"]
     assert item["checks"][0]["holds"] is False
     assert found["totals"]["chu"]["holds if"] == 1
+
+
+def test_report_and_document_agree_on_runs_that_stop_and_runs_that_fail() -> None:
+    values = {"1": np.inf, "2": np.nan}
+    found = Found((search("ends", GRID.readings(Scope()), lambda x: values[x["gain"]],
+                          Limit(high=1.0), "growth"),))  # fmt: skip
+    stops = Result(Item("chu", "fig-1", "", lambda scope: found, GRID), found, 1.0)
+    html = page([stops])
+    assert "<td>infinite</td><td>does not hold</td>" in html
+    assert "<td>no number</td><td>not decided</td>" in html
+    (said,) = document([stops])["items"][0]["statements"]
+    assert said["tried"][0]["outcome"] == "does not hold"
+    assert said["beside"][0]["outcome"] == "not decided"
+    assert {each["value"] for each in (*said["tried"], *said["beside"])} == {None}
 
 
 def test_a_paper_is_summed_up_in_words() -> None:

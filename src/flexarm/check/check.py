@@ -110,7 +110,7 @@ def check(arm: Arm) -> Report:
         rigid_motions, step = modes.rigid, _step(free, modes)
         modes_free, modes_held = _arm_modes(free, modes), _arm_modes(held, elastic_modes(held))
         notices += [*unstable_notice(modes), *step_notices(model, free, modes, step)]
-        notices += arm_damping_notice(model, held)
+        notices += arm_damping_notice(model, held, pose)
     else:
         notices.append(inertia_notice(idle))
     return Report(

@@ -21,6 +21,8 @@ PAPERS = {
     "chu": "flexarm.papers.chu.items",
     "chen-2012": "flexarm.papers.chen.items",
 }
+# What items were called before, by paper and name.
+FORMER = {("chen-2012", "fig-2b"): ("axial-stiffness",)}
 SLOWEST_FIRST = ("theodore-1995", "chen-2012", "chu", "korayem-2009", "graves-1989")
 
 
@@ -39,7 +41,7 @@ def paper_items(paper: str) -> "tuple[Item, ...]":
 
 
 def choose_items(paper: str | None, names: Sequence[str] | None) -> "list[Item]":
-    """List the items of one paper or of all, or those of the given names.
+    """List the items of one paper or of all, or those of the given names; old ones are known.
 
     Raises
     ------
@@ -49,12 +51,13 @@ def choose_items(paper: str | None, names: Sequence[str] | None) -> "list[Item]"
     items = [item for each in ([paper] if paper else PAPERS) for item in paper_items(each)]
     if names is None:
         return items
-    known = [item.name for item in items]
+    called = [{item.name, *FORMER.get((item.paper, item.name), ())} for item in items]
     for name in names:
-        if name not in known:
+        if not any(name in own for own in called):
+            known = [item.name for item in items]
             where = f"'{paper}'" if paper else "any paper"
             raise FlexarmError(f"no item '{name}' in {where}: there are {', '.join(known)}")
-    return [item for item in items if item.name in names]
+    return [item for item, own in zip(items, called, strict=True) if not own.isdisjoint(names)]
 
 
 def reproduce(

@@ -54,7 +54,7 @@ class Limit:
     def text(self, value: float) -> str:
         """Write a number with the unit; counts whole."""
         if not math.isfinite(value):
-            return "no number"
+            return "no number" if math.isnan(value) else "infinite"
         count = abs(value) < 1e6 and value == round(value)
         return f"{value:.0f} {self.unit}".strip() if count else f"{value:.3g} {self.unit}".strip()
 
@@ -69,11 +69,21 @@ class Limit:
 
 @dataclass(frozen=True)
 class Tried:
-    """A reading, the number that came out, and whether the statement holds then."""
+    """A reading, the number that came out, and whether the statement holds then.
+
+    What is no number decides nothing; what is infinite does not hold.
+    """
 
     reading: Reading
     value: float
     holds: bool
+
+    @property
+    def outcome(self) -> str:
+        """What it says of the statement, in words."""
+        if math.isnan(self.value):
+            return "not decided"
+        return "holds" if self.holds else "does not hold"
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,7 @@ class Statement:
             return self.because if self.tried else ""
         values = [each.value for each in self.tried if math.isfinite(each.value)]
         if not values:
-            return "no number"
+            return self.limit.text(self.tried[0].value)
         low, high = min(values), max(values)
         span = self.limit.text(high) if low == high else f"{low:.3g} to {self.limit.text(high)}"
         return f"{self.of}: {span}" if self.of else span
@@ -280,7 +290,9 @@ def search(
     decides = [not (each.reading.against or math.isnan(each.value)) for each in every]
     tried, beside = (tuple(x for x, good in zip(every, decides, strict=True) if good is side)
                      for side in (True, False))  # fmt: skip
-    return Statement(says, tried, of, limit, printed, "" if tried else "a run that ends", beside)
+    failed = any(not each.reading.against for each in every)  # where nothing was tried
+    missing = "a run that ends" if failed else "a reading that the paper does not rule out"
+    return Statement(says, tried, of, limit, printed, "" if tried else missing, beside)
 
 
 @dataclass(frozen=True)

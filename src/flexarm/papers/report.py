@@ -84,7 +84,7 @@ def _described(result: Result, statement: Statement) -> dict[str, Any]:
         "conditions": [{k: list(v) for k, v in each.items()} for each in statement.conditions],
         "command": command(result, statement),
         **{key: [
-            {"reading": dict(each.reading.taken), "holds": each.holds,
+            {"reading": dict(each.reading.taken), "holds": each.holds, "outcome": each.outcome,
              "value": each.value if np.isfinite(each.value) else None}
             for each in some
         ] for key, some in (("tried", statement.tried), ("beside", statement.beside))},
@@ -267,8 +267,7 @@ def _tried(statement: Statement) -> Table:
     ]  # fmt: skip
     rows = tuple(
         (*(each.reading[name] for name in names), statement.limit.text(each.value),
-         ("holds" if each.holds else "does not hold" if np.isfinite(each.value) else "not decided")
-         + (", not as the paper has it" if each.reading.against else ""))
+         each.outcome + (", not as the paper has it" if each.reading.against else ""))
         for each in every
     )  # fmt: skip
     return Table(f"Readings: {statement.says}", (*names, statement.of, str(statement.limit)), rows)

@@ -179,8 +179,8 @@ def high_speed(scope: Scope) -> Found:
         figures=_figures("Fig. 2(b): 80 rad/s", 80.0, readings),
         checks=(check, *more),
         because="A run is stopped where slopes leave what its equations are good for.  Without "
-        "stiffening such a run is told by its eigenvalues; with stiffening it is not decided, and "
-        f"does not count as convergent: {len(stopped)} of {len(readings)}.  Convergent is what "
+        "stiffening such a run is told by its eigenvalues; with stiffening it does not count as "
+        f"convergent: {len(stopped)} of {len(readings)}.  Convergent is what "
         "does not grow: with stiffening a link that stretches swings by up to "
         f"{100 * most:.0f} % of its length, {ends}.",
     )  # fmt: skip
