@@ -71,6 +71,11 @@ REFUSED = [
         "rad/m",
         "the inverse of what is meant: write 1 over it; a gear ratio of a sliding",
     ),
+    (
+        "200 1/m",
+        "rad/m",
+        "has the unit [1/m], which does not say whether radians, turns or degrees; a gear ratio",
+    ),
     ("5 N m/rad", "N m", "[N m/rad]; a torque [N m] is expected"),
     ("5 kg m/s", "m", "has the unit [kg m/s]; a length [m]"),
     ("3 mmm", "m", "no unit is called 'mmm' (did you mean 'mm'?)"),

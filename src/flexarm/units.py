@@ -195,12 +195,15 @@ def _factor(shown: str, written: str, unit: str, name: str) -> Fraction:
     except ValueError as error:
         hint = _suggestion(error.args[1], wanted) if len(error.args) > 1 else ""
         raise ModelError(f"{shown}: {error.args[0]}{hint}; {_expected(unit, name)}") from None
-    # Only next to a mass or a length is a radian a mere reminder that may go unsaid.
-    unsaid = given.rad == 0 and (wanted.kg, wanted.m) != (0, 0)
+    # Only below a mass or a length is a radian a mere reminder that may go unsaid: in rad/m it says
+    # that no turns are meant.
+    unsaid = given.rad == 0 and wanted.rad < 0 and (wanted.kg, wanted.m) != (0, 0)
     if given[:3] == wanted[:3] and (given.rad == wanted.rad or unsaid):
         return factor
     what = next((_named(u) for u in _QUANTITIES if _scale(u).dimension == given), None)
     is_what = f"is {what}" if what else f"has the unit [{written}]"
+    if what is None and wanted.rad > 0 and given == wanted._replace(rad=0):
+        is_what += ", which does not say whether radians, turns or degrees"
     if all(a == -b for a, b in zip(given, wanted, strict=True)) and any(wanted):
         is_what += ", the inverse of what is meant: write 1 over it"
     raise ModelError(f"{shown} {is_what}; {_expected(unit, name)}")

@@ -72,6 +72,11 @@ def test_view_writes_a_picture_of_a_run_or_an_arm(
         assert out.stat().st_size > size
     assert main(["view", str(run), "--picture", "run.gif"]) == 2
     assert "--picture: must end in .png" in capsys.readouterr().err
+    still = ["--picture", str(run.with_name("other.png"))]
+    assert main(["view", "driven-link", *still, "--at", "0.2"]) == 2
+    assert "--at is for runs, and driven-link is an arm" in capsys.readouterr().err
+    assert main(["view", str(run), *still, "--at", "99"]) == 1
+    assert "at: must be between 0 and" in capsys.readouterr().err
 
 
 def test_view_of_a_missing_run_is_an_error(
@@ -95,8 +100,8 @@ def test_view_of_what_is_no_run_says_so_even_if_its_page_is_there(
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--serve", "--out", "z.html"], "--serve writes no file: leave out --out, --movie and"),
-        (["--serve", "--force"], "--serve writes no file: leave out --out, --movie and --force"),
+        (["--serve", "--out", "z.html"], "--serve writes no file: leave out --out, --movie"),
+        (["--serve", "--force"], "leave out --out, --movie, --picture and --force"),
         (["--movie", "z.gif", "--open"], "--movie writes no page: leave out --out and --open"),
         (["--picture", "z.png", "--open"], "--picture writes no page: leave out --out and --open"),
         (["--picture", "z.png", "--movie", "z.gif"], "--movie and --picture: give one of them"),

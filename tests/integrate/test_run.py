@@ -2,6 +2,8 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -440,3 +442,72 @@ def test_end_of_a_motion_that_has_none_is_asked_for(servo: str, said: str) -> No
     with pytest.raises(flexarm.FlexarmError, match=f"after: must be given.*{said}"):
         run.settling()
     assert run.settling(0).after == 0
+
+
+TURN = {"kind": "cycloid", "start": 0, "end": 0.1, "duration": 0.2}
+NO_MOTION = {"kind": "constant", "value": 0}
+ENDLESS = {"kind": "sine", "amplitude": 0.01, "frequency": 1}
+STAYS_ON = {"kind": "step", "time": 0.1, "value": 1}
+PULSE = {"kind": "bang-bang", "amplitude": 1, "times": [0, 0.1, 0.2]}
+
+
+def tie(path: object) -> dict[str, object]:
+    across = [NO_MOTION, path, NO_MOTION]
+    return {"at": 0.2, "attach": {"name": "rope", "stiffness": 1, "path": across}}
+
+
+def commanded(target: object) -> dict[str, object]:
+    return {"at": 0.2, "servo": {"joint1": {"target": target}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "end"),
+    [
+        ({"events": [commanded(TURN)]}, 0.4),
+        ({"events": [commanded(ENDLESS)]}, None),
+        ({"events": [commanded(ENDLESS), {"at": 0.3, "servo": {"joint1": {"target": TURN}}}]}, 0.5),
+        ({"events": [tie(TURN)]}, 0.4),
+        ({"events": [tie(ENDLESS)]}, None),
+        ({"events": [tie(ENDLESS), {"at": 0.3, "detach": "rope"}]}, 0.3),
+        ({"links.1.wrenches": [{"force": [0, 1, 0], "factor": PULSE}]}, 0.2),
+        ({"links.1.wrenches": [{"force": [0, 1, 0], "factor": ENDLESS}]}, None),
+        ({"links.1.wrenches": [{"force": [0, 1, 0]}]}, 0.1),
+        ({"links.1.joint": {"kind": "revolute", "input": PULSE}}, 0.2),
+        ({"links.1.joint": {"kind": "revolute", "input": STAYS_ON}}, None),
+    ],
+)
+def test_motion_ends_with_all_that_drives_the_arm(
+    changes: dict[str, Any], end: float | None
+) -> None:
+    run = flexarm.simulate(flexarm.change_arm(loads(SERVED), changes), t_end=0.7)
+    if end is None:
+        with pytest.raises(FlexarmError, match=r"after: must be given, since .* never stops"):
+            run.settling()
+    else:
+        assert run.settling().after == pytest.approx(end, rel=1e-12)
+
+
+def test_end_of_a_motion_by_other_inputs_is_asked_for(tmp_path: Path) -> None:
+    arm = loads(SERVED)
+    own = flexarm.simulate(arm, t_end=0.7)
+    others = [
+        flexarm.simulate(arm, t_end=0.7, inputs={"joint1": PULSE}),
+        flexarm.simulate(arm, t_end=0.7, control=flexarm.Sampled(lambda t, q, v: [0.0], 0.1)),
+        *flexarm.simulate_many(arm, t_end=0.7, inputs=[{"joint1": PULSE}]),
+    ]
+    for run in (own, others[0]):
+        run.save(tmp_path / "run.nc", force=True)
+        others.append(flexarm.load_run(tmp_path / "run.nc"))
+    assert own.settling() == others.pop(-2).settling()
+    for run in others:
+        with pytest.raises(FlexarmError, match="after: must be given: the run had a law or other"):
+            run.settling()
+        assert run.settling(0.3).after == 0.3
+
+
+@pytest.mark.parametrize("after", [0.7, 0.699])
+def test_settling_is_not_judged_by_a_sample_or_two(after: float) -> None:
+    run = flexarm.simulate(loads(SERVED), t_end=0.7, dt=0.01)
+    with pytest.raises(FlexarmError, match=r"after: must leave 5 samples .* leaves 1: take"):
+        run.settling(after)
+    assert run.settling(0.66).after == 0.66

@@ -2,9 +2,11 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from flexarm.errors import FlexarmError
@@ -54,6 +56,29 @@ def test_a_picture_is_that_of_the_film_without_its_speed(tmp_path: Path) -> None
     assert np.abs(near - (0, 114, 178)).max(axis=2).min() < 40
     with pytest.raises(FlexarmError, match="path: must be a file that ends in one of"):
         save_picture([run], tmp_path / "run.gif3")
+
+
+def test_a_picture_shows_the_sample_nearest_to_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = swing(0.01)
+    seen: list[tuple[float, Array]] = []
+
+    def stage(film: Film) -> Any:
+        return Figure(), lambda i: seen.append((float(film.times[i]), film.runs[0].q[i]))
+
+    monkeypatch.setattr(movie, "RATE", 1)  # pictures of a film a second apart
+    monkeypatch.setattr(movie, "_stage", stage)
+    k = len(run.t) // 3
+    for at in (run.t[k], run.t[k] + 1e-6, None):
+        save_picture([run], tmp_path / "run.png", at=at, force=True)
+    for (t, q), i in zip(seen, (k, k, -1), strict=True):
+        assert t == pytest.approx(run.t[i], abs=1e-12)
+        assert q == pytest.approx(run.q[i], abs=1e-12)
+    for wrong in (run.t[-1] + 0.01, -0.01):
+        with pytest.raises(FlexarmError, match="at: must be between 0 and"):
+            save_picture([run], tmp_path / "late.png", at=wrong)
+    assert not (tmp_path / "late.png").exists()
 
 
 def test_a_body_that_is_held_goes_with_the_tip_as_it_is_drawn() -> None:

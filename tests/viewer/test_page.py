@@ -192,3 +192,7 @@ def test_runs_of_one_arm_are_called_by_what_differs() -> None:
     files = [Path("a/run.nc"), Path("b/run.nc"), Path("c.nc")]
     assert file_labels(files) == ["a/run", "b/run", "c"]
     assert file_labels(files[1:]) == ["run", "c"]
+    assert file_labels([Path("a/run.nc"), Path("a/run.zarr")]) == ["run.nc", "run.zarr"]
+    both = [Path("a/run.nc"), Path("a/run.zarr"), Path("b/run.nc")]
+    assert file_labels(both) == [str(path) for path in both]
+    assert file_labels([Path("run.nc"), Path("run.nc")]) == ["1: run", "2: run"]

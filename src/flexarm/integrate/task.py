@@ -327,6 +327,7 @@ class Task:
             formulation=self.equation.name,
             paper=self.equation.paper,
             feedback=self._feedback(),
+            own=solution.held is None and self._own_inputs(),
             statistics=Statistics(
                 solution.steps,
                 solution.rejections,
@@ -334,6 +335,13 @@ class Task:
                 solution.seconds,
             ),
         )
+
+    def _own_inputs(self) -> bool:
+        """Tell whether the inputs are those of the model file."""
+        stated = {axis.name: axis.acts.input for axis in self.equation.model.axes}
+        still = Constant[float](kind="constant", value=0.0)
+        same = (each.profile == (stated[each.name] or still) for each in self.groups[0])
+        return self.motion.law is None and all(same)
 
     def _feedback(self) -> tuple[Array, Array] | None:
         """Give stiffness and damping by which a law holds the arm at the start, (n, n) each."""

@@ -64,6 +64,7 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "tip_rotation": run.model.tip_rotation,
         "link_theory": run.model.link_theory,
         "nodes": run.model.nodes or 0,
+        "own_inputs": int(run.own),
         "steps": run.statistics.steps,
         "rejections": run.statistics.rejections,
         "evaluations": run.statistics.evaluations,

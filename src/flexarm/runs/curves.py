@@ -1,15 +1,19 @@
 """What a run's samples show: curves to look at, when they settle, cubics through them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.arm.profile import Constant
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import tip_rows
-from flexarm.model import Model
-from flexarm.model.profiles import pieces
+from flexarm.mechanics.loads import wrench_list
+from flexarm.model import Model, prescribed_profiles
+from flexarm.model.profiles import AnyProfile, pieces
 
 PER_PERIOD = 20  # samples that show a vibration whole
 # What half of the samples, with their rates, may be off at the others.  A vibration over the whole
@@ -19,6 +23,7 @@ CURVES = 0.05
 LINES = 0.01  # of a curve's range: what lines through the samples may be off
 SHARE = 0.1  # of the largest range in a figure's panel: less is no range of its own
 STILL = 1e-9  # of a length or an angle: less is rounding
+FEW = 5  # samples after a motion: fewer do not show whether the tip swings
 LATE = 1 / 3  # of the time after a motion: what comes to rest within it was not seen to stay
 
 
@@ -72,6 +77,12 @@ class Settling:
 def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
     """Judge how a tip (T, 3) comes to rest; the band is a share of its way to its last place."""
     rest = t >= after - STILL
+    left = np.count_nonzero(rest)
+    if left < FEW:
+        raise FlexarmError(
+            f"after: must leave {FEW} samples of the run to judge by, got {after:.6g} of a run to "
+            f"{t[-1]:.6g} s, which leaves {left}: take a longer run, or a smaller dt"
+        )
     away = np.linalg.norm(tip - tip[-1], axis=1)
     time = max(float(settling_time(t, away[None], band)[0]), after)
     late = time > t[-1] - LATE * (t[-1] - after)
@@ -90,25 +101,81 @@ def settling_time(t: Array, x: Array, band: float) -> Array:
     return np.asarray(np.where(outside.any(axis=1), t[np.minimum(after, len(t) - 1)], t[0]))
 
 
-def motion_end(model: Model) -> float:
-    """Find when inputs, targets and prescribed motions of the model file are over [s].
+def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
+    """Find when inputs, wrenches, targets, motions and paths of the model file are over [s].
+
+    Parameters
+    ----------
+    model
+        The arm.
+    happened
+        When and what happened in a run: of events their titles.
 
     Raises
     ------
     FlexarmError
         If one never is, or there is none.
     """
-    ends = []
+    ends = [t for t, _ in happened]
+    moved = [model.names[i] for i in model.prescribed]
+    for name, profile in zip(moved, prescribed_profiles(model), strict=True):
+        ends += _ends(name, profile)
+    follows, ties = _commands(model, happened)
     for axis in model.axes:
-        servo = axis.acts.servo
-        for what in (axis.acts.motion, axis.acts.input, servo and (servo.target or servo.rate)):
-            rows = pieces(what) if what is not None else np.zeros((1, 9))
-            if np.any(rows[-1, 3:7]) or (servo and what is servo.rate and rows[-1, 2]):
-                raise FlexarmError(f"after: must be given, since {axis.name} never stops")
-            ends += rows[1:, 0].tolist()
+        begin, servo = follows.get(axis.name, (0.0, axis.acts.servo))
+        rate = None if servo is None else servo.rate
+        held = servo is not None and rate is None
+        ends += _ends(axis.name, axis.acts.input, to_zero=not held)
+        ends += _ends(axis.name, rate, begin, to_zero=True)
+        ends += _ends(axis.name, servo.target if held else None, begin)
+    for k, (_, wrench) in enumerate(wrench_list(model), 1):
+        if not isinstance(wrench.factor, Constant):  # a load from the start on, as gravity is
+            ends += _ends(f"wrench {k}", wrench.factor, to_zero=True)
+    for name, (begin, path) in ties.items():
+        for profile in path:
+            ends += _ends(f"the path of {name}", profile, begin)
     if not ends:
         raise FlexarmError("after: must be given: the arm's file has no motion that ends")
     return float(max(ends))
+
+
+def _ends(
+    name: str, profile: AnyProfile | None, begin: float = 0.0, *, to_zero: bool = False
+) -> list[float]:
+    """Give the time [s] at which a profile is over, which it may have to be at 0; none if none."""
+    if profile is None:
+        return []
+    rows = pieces(profile)
+    if np.any(rows[-1, 3:7]) or (to_zero and rows[-1, 2]):
+        raise FlexarmError(f"after: must be given, since {name} never stops")
+    moves = np.any(rows[:, 3:7], axis=1) | (rows[:, 2] != rows[-1, 2])
+    return [begin + float(t) for t in rows[np.flatnonzero(moves)[-1:] + 1, 0]]
+
+
+def _commands(model: Model, happened: Sequence[tuple[float, str]]) -> tuple[dict[str, Any], ...]:
+    """Find what events left: by joint a servo with a new target, by tie its path, and since when.
+
+    Events of one title happen in the order of their times, those without after the others.
+    """
+    servos = {axis.name: axis.acts.servo for axis in model.axes}
+    waiting = sorted(model.arm.events, key=lambda event: np.inf if event.at is None else event.at)
+    follows: dict[str, Any] = {}
+    ties: dict[str, Any] = {}
+    for t, what in happened:
+        titled = [event for event in waiting if event.title == what]
+        due = [each for each in titled if each.at is not None and abs(each.at - t) <= STILL]
+        event = next(iter(due or [each for each in titled if each.at is None]), None)
+        if event is None:  # a brake that slips, or friction
+            continue
+        waiting.remove(event)
+        for name, changes in event.servo.items():
+            servo = servos[name]
+            if servo is not None and ("target" in changes or "rate" in changes):
+                follows[name] = t, servo.changed(changes)
+        ties.pop(event.detach or "", None)
+        if event.attach is not None:
+            ties[event.attach.name] = t, event.attach.path or ()
+    return follows, ties
 
 
 def split(times: Array, parts: int) -> Array:

@@ -159,6 +159,7 @@ class RunData:
     # What drive trains did, if they have states or stick, or brakes slip.
     drives: DriveData | None = None
     kept: bool = True  # whether the solver kept the tolerance: not where its steps were given
+    own: bool = True  # whether inputs were those of the model file: no others, and no law
     # Stiffness and damping by which a control law holds the arm, (n, n) each, if there is one.
     feedback: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
     # Solves the same motion at a 30th of the tolerance and gives q, (T, n), where that can be done

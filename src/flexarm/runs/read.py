@@ -121,6 +121,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         losses=_losses(stored, samples),
         drives=_drives(stored, model, samples),
         kept=stored.text("method") != "rk4",  # whose steps may have been given
+        own=stored.says("own_inputs") and bool(stored.number("own_inputs", whole=True)),
         statistics=Statistics(
             int(stored.number("steps", whole=True)),
             int(stored.number("rejections", whole=True)),

@@ -74,8 +74,8 @@ class Run(RunData):
         Parameters
         ----------
         after
-            When the motion is over [s]; by the inputs, targets and motions of the arm's file and
-            by what happened, if None.
+            When the motion is over [s]; by the inputs, wrenches, targets and motions of the arm's
+            file and by what happened, if None.
         band
             How close it must stay to its last place, as a share of its largest distance from it.
 
@@ -88,7 +88,8 @@ class Run(RunData):
         Raises
         ------
         FlexarmError
-            If the run stopped, or ends before the motion; if it is not known when that is over.
+            If the run stopped, or has fewer than five samples after the motion; if it is not known
+            when that is over: something never ends, or a law or other inputs drove the arm.
         """
         if self.status != "finished":
             raise SimulationError(
@@ -96,13 +97,23 @@ class Run(RunData):
             )
         share = require_number("band", band, least=0.0, largest=1.0)
         if after is None:
-            after = max([motion_end(self.model), *(each.t for each in self.happenings)])
+            after = self._motion_end()
         after = require_number("after", after, least=float(self.t[0]), unit="s")
         if after > self.t[-1]:
             raise FlexarmError(
                 f"after: must be at most {self.t[-1]:.6g}, the end of the run [s], got {after:.6g}"
             )
         return settling(self.t, self.tip, after, share)
+
+    def _motion_end(self) -> float:
+        """Find when what drives the arm is over [s]."""
+        if not self.own:
+            raise FlexarmError(
+                "after: must be given: the run had a law or other inputs than its arm's file, or "
+                "is of a file that does not say"
+            )
+        found = motion_end(self.model, [(each.t, each.what) for each in self.happenings])
+        return max([found, *(float(self.t[leg.first]) for leg in self.legs)])
 
     def along(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
         """Find deflection, slope and twist along each flexible link.

@@ -82,15 +82,23 @@ def save_picture(
     path
         The file; its suffix says which kind (png, svg, pdf).
     at
-        When [s]; at the end if None.
+        When [s], of which the nearest samples are shown; at the end if None.
     force
         Whether to overwrite a file that is there.
+
+    Raises
+    ------
+    FlexarmError
+        If that is before or after the runs, or the file cannot be written.
     """
     labels = _require_runs(runs, labels)
-    film = replace(Film.of(runs, labels), speed=1.0)  # which a picture does not have
-    t = film.times[-1] if at is None else require_number("at", at, unit="s")
+    begin, end = min(float(run.t[0]) for run in runs), max(float(run.t[-1]) for run in runs)
+    t = end if at is None else require_number("at", at, least=begin, largest=end, unit="s")
+    film = replace(Film.of(runs, labels, t), speed=1.0)  # which a picture does not have
+    shown = int(np.searchsorted(film.times, t))
+    film.times[shown] = min((run.t[shown] for run in film.runs), key=lambda own: abs(own - t))
     figure, show = _stage(film)
-    show(int(np.abs(film.times - t).argmin()))
+    show(shown)
     write_figure(path, figure, force=force)
 
 
@@ -131,14 +139,17 @@ class Film:
     bodies: Sequence[Sequence[Array]]
 
     @classmethod
-    def of(cls, runs: Sequence[RunData], labels: Sequence[str]) -> "Film":
-        """Choose pictures, and project them."""
+    def of(
+        cls, runs: Sequence[RunData], labels: Sequence[str], also: float | None = None
+    ) -> "Film":
+        """Choose pictures, one at a time [s] among them if that is given, and project them."""
         seen, begin = outlook(runs), min(float(run.t[0]) for run in runs)
         duration = max(max(float(run.t[-1]) for run in runs) - begin, 1e-9)
         least, most, usual = PLEASANT
         seconds = duration if least <= duration <= most else usual
         count = min(round(RATE * seconds) + 1, MOST)
         times = begin + np.linspace(0.0, duration, count)
+        times = times if also is None else np.union1d(times, [also])
         taken = [_at(run, times) for run in runs]
         lines = [_outline(run, seen) for run in taken]
         bodies = [_bodies(run, seen, line[:, -1]) for run, line in zip(taken, lines, strict=True)]

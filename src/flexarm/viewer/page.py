@@ -239,11 +239,19 @@ def run_labels(runs: Sequence[RunData]) -> list[str]:
 
 
 def file_labels(paths: Sequence[Path]) -> list[str]:
-    """Call runs by their files, with folders where these tell them apart; one needs no label."""
-    names = [path.stem for path in paths]
-    if len(set(names)) < len(names):
-        names = [str(path.with_suffix("")) for path in paths]
-    return _numbered(names) if len(paths) > 1 else []
+    """Call runs by their files, with folders or suffixes where these tell them apart.
+
+    One needs no label.
+    """
+    if len(paths) < 2:
+        return []
+    ways = (
+        [path.stem for path in paths],
+        [str(path.with_suffix("")) for path in paths],
+        [path.name for path in paths],
+        [str(path) for path in paths],
+    )
+    return _numbered(next((names for names in ways if len(set(names)) == len(names)), ways[0]))
 
 
 def _numbered(labels: list[str]) -> list[str]:

@@ -51,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     paths = args.runs
     still = args.movie or args.picture
     if args.serve and (args.out or still or args.force):
-        raise Misuse("--serve writes no file: leave out --out, --movie and --force, or --serve")
+        raise Misuse("--serve writes no file: leave out --out, --movie, --picture and --force, "
+                     "or --serve")  # fmt: skip
     if args.movie and args.picture:
         raise Misuse("--movie and --picture: give one of them")
     if still and (args.out is not None or args.open):
@@ -71,6 +72,9 @@ def run(args: argparse.Namespace) -> int:
 
     if args.movie is not None:
         require_movie(args.movie)
+    arms = [path for path in paths if args.picture and _is_arm(path)]
+    if args.at is not None and arms:
+        raise Misuse(f"--at is for runs, and {arms[0]} is an arm, at its start: leave out --at")
     read = _run_or_arm if args.picture else load_run
     runs = [read(path) for path in paths]  # first: what is no run needs no page
     out = still or args.out or paths[0].with_suffix(".html")
@@ -92,16 +96,22 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _is_arm(path: Path) -> bool:
+    """Tell whether a path is that of a model file, or a sample's name."""
+    from flexarm.samples import sample_names
+
+    sample = not path.exists() and str(path) in sample_names()
+    return sample or path.suffix.lower() in (".yaml", ".yml")
+
+
 def _run_or_arm(path: Path) -> "Run":
     """Load a run, or simulate a moment of an arm: a model file, or a sample."""
     from flexarm.integrate.simulate import simulate
     from flexarm.io.model_file import load
     from flexarm.io.sample import arm_path
     from flexarm.runs.read import load_run
-    from flexarm.samples import sample_names
 
-    sample = not path.exists() and str(path) in sample_names()
-    if not sample and path.suffix.lower() not in (".yaml", ".yml"):
+    if not _is_arm(path):
         return load_run(path)
     return simulate(load(arm_path(str(path))), t_end=MOMENT, dt=MOMENT)
 
