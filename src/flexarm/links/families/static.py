@@ -1,11 +1,12 @@
 """Static shapes beside a family of modes: what forces at the tip do that the family cannot."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from flexarm.errors import ShapeError
-from flexarm.links.base import Counts, Curve, Shape, Shapes
+from flexarm.links.base import Array, Counts, Curve, Shape, Shapes
 from flexarm.links.basis import Motion, diagonalise, family, join, strain_matrix, wanted
 from flexarm.links.beams.finite import constraint_shapes
 from flexarm.links.curves import Piecewise, combine
@@ -58,13 +59,17 @@ def _left_over(modes: Shapes, span: Span, motion: Motion) -> Shapes:
     curves, stiffness = constraint_shapes(span, motion)
     own = [shape.curves[motion.direction] for shape in modes.shapes]
     points = 16 + 2 * len(own)
-    shared = strain_matrix(own, span, motion, modes.edges, points=points, others=curves)
-    taken = np.linalg.solve(modes.stiffness, shared)
+
+    def strains(of: Sequence[Curve], others: Sequence[Curve] | None = None) -> Array:
+        return strain_matrix(of, span, motion, modes.edges, points=points, others=others)
+
+    taken = np.linalg.solve(strains(own), strains(own, curves))
     left: list[Curve] = [
         combine([curve, *own], np.array([1.0, *-column]))
         for curve, column in zip(curves, taken.T, strict=True)
     ]
-    rest = stiffness - shared.T @ taken
+    # Of their own curvature: a difference of energies would lose the digits of what is left.
+    rest = strains(left)
     if np.all(np.diag(rest) < SPANNED * np.diag(stiffness)):
         return family(motion.direction, [], np.zeros((0, 0)), modes.edges)
     raw = family(
