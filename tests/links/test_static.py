@@ -14,6 +14,7 @@ def test_their_stiffness_is_that_of_their_curvature(kind: str, count: int) -> No
     arm = one_link(
         section="mass_per_length: 0.5, EIz: 30",
         shapes=f"{{kind: {kind}, bending_y: {count}, static: true}}",
+        rest="payload: {mass: 1, com: [0.1, 0, 0], inertia: [1e-3, 2e-3, 3e-3]}",
     )
     elastic = build(arm).links[0].elastic
     assert elastic is not None

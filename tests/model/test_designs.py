@@ -181,7 +181,7 @@ def test_designs_do_not_depend_on_what_was_built_before() -> None:
     arm = loads(LOADED.replace("SHAPES", "{kind: craig-bampton, bending_y: 2, torsion: 1}"))
     for inertia in (1e-16, 2e-2):
         arm = change_arm(arm, {"links.1.section.Jz": inertia})
-        sets = [{"links.1.length": float(length)} for length in np.linspace(1, 2, COUNT)]
+        sets = [{"links.1.length": float(length)} for length in np.linspace(1, 2, 40)]
         model = build_designs(arm, sets)[-1]
         assert isinstance(model, Model)
         alone = own_frequencies(build(change_arm(arm, sets[-1])))
