@@ -105,6 +105,31 @@ def test_what_happens_in_no_order_is_refused(events: list[dict[str, Any]], said:
         flexarm.differentiable(arm, t_end=0.9, parameters=["payload.mass"]).at().sensitivities()
 
 
+def test_a_moving_target_in_the_steps_of_another_run() -> None:
+    """It counts from when the event happens in the run itself, which has no derivative."""
+    servo = {"stiffness": 20.0, "damping": 2.0, "target": {"kind": "constant", "value": 0.6}}
+    arm = flexarm.change_arm(
+        loads(LETS_GO), {"links.1.joint": {"kind": "revolute", "servo": servo}}
+    )
+    arm = flexarm.change_arm(arm, {"events": [DROP | {"servo": {"joint1": SWING}}]})
+    runs = flexarm.differentiable(arm, t_end=0.9, dt=0.9, parameters=["payload.mass"], rtol=1e-6)
+    run = runs.at([0.8], steps=runs.at())
+    np.testing.assert_allclose(run.states, runs.at([0.8]).states, rtol=1e-6)
+    with pytest.raises(SimulationError, match="its target moves from"):
+        run.sensitivities()
+
+
+def test_an_event_that_passes_a_sample_of_the_run_whose_steps_are_taken() -> None:
+    runs = flexarm.differentiable(loads(LETS_GO), t_end=0.9, dt=0.1, parameters=["payload.mass"])
+    base = runs.at()
+    found = runs.at([0.75], steps=base)
+    expected = closed_form(0.75, 0.3, 0.0, 0.0)
+    np.testing.assert_allclose(np.hstack([found.q, found.v]), expected, atol=1e-11)
+    for mass, passed in ((1.2, "0.3 s"), (0.2, "0.2 s")):
+        with pytest.raises(SimulationError, match=f"the sample or event at {passed} is between"):
+            runs.at([mass], steps=base)
+
+
 def test_distances_of_bodies_are_refused() -> None:
     body = {"name": "mote", "body": {"mass": 1.0}, "position": [0.0, 1.0, 0.0]}
     event = DROP | {"when": {"quantity": "distance.mote", "below": 0.3}, "let_go": "payload"}

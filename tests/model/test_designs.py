@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 import flexarm
 from flexarm.arm import Arm
@@ -14,6 +15,7 @@ from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm, read_value
 from flexarm.model import Model, build
 from flexarm.model.designs.build import TOGETHER, build_designs, designs_together
+from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.samples import sample_names
 
 SEED = 20
@@ -153,6 +155,37 @@ def test_designs_of_shapes_that_follow_loads_are_those_built_alone(shapes: str) 
     keys = ("links.1.length", "links.1.section.Jz", "links.1.section.EIz", "payload.mass",
             "links.1.joint.hub.outboard.mass")  # fmt: skip
     assert check(loads(LOADED.replace("SHAPES", shapes)), keys) == COUNT
+
+
+def own_frequencies(model: Model) -> np.ndarray:
+    """Find the squared frequencies of the first link's shapes with its joint held."""
+    q = np.zeros(model.size)
+    stiffness, mass = (each(model, q)[1:, 1:] for each in (stiffness_matrix, mass_matrix))
+    return np.asarray(eigh(stiffness, mass, eigvals_only=True))
+
+
+def test_static_shapes_beside_many_modes_are_those_built_alone() -> None:
+    """Of which eight modes leave little, so that they are found to fewer digits."""
+    shapes = "{kind: clamped-mass, bending_y: 8, torsion: 1, static: true}"
+    arm = loads(LOADED.replace("SHAPES", shapes))
+    sets = sets_of(arm, ("payload.mass",))
+    assert sum(len(which) for which, _ in designs_together(arm, sets)) == COUNT
+    model = build_designs(arm, sets)[-1]
+    assert isinstance(model, Model)
+    alone = own_frequencies(build(change_arm(arm, sets[-1])))
+    np.testing.assert_allclose(own_frequencies(model), alone, rtol=1e-8)
+
+
+def test_designs_do_not_depend_on_what_was_built_before() -> None:
+    """Shapes that keep their form without inertia of slopes do not with it."""
+    arm = loads(LOADED.replace("SHAPES", "{kind: craig-bampton, bending_y: 2, torsion: 1}"))
+    for inertia in (1e-16, 2e-2):
+        arm = change_arm(arm, {"links.1.section.Jz": inertia})
+        sets = [{"links.1.length": float(length)} for length in np.linspace(1, 2, 40)]
+        model = build_designs(arm, sets)[-1]
+        assert isinstance(model, Model)
+        alone = own_frequencies(build(change_arm(arm, sets[-1])))
+        np.testing.assert_allclose(own_frequencies(model), alone, rtol=1e-10)
 
 
 @pytest.mark.few(1)

@@ -40,8 +40,9 @@ class Crossing:
     def between(cls, before: Trajectory, after: Trajectory) -> "Crossing":
         """Find what becomes of them from a leg to the next."""
         event, rates = before.plan.phase.ended, before.rates_at(-1)
+        begin = dict(after.plan.phase.events)[event]
         for channel in after.task.groups[3]:
-            if channel.begin == after.t[0] and np.any(channel.pieces[:, 3:7]):
+            if channel.begin == begin and np.any(channel.pieces[:, 3:7]):
                 raise SimulationError(
                     f"gradients: {channel.name}: its target moves from the time of an event on "
                     "that depends on the motion: give a constant one"

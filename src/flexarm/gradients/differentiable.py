@@ -26,7 +26,7 @@ from flexarm.formulations.numbers.structures import Structures
 from flexarm.gradients.crossing import ended, reached
 from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.legs import Legs, require_like
-from flexarm.gradients.phases import Phase, looks, refuse_at_once, refuse_events
+from flexarm.gradients.phases import Phase, looks, refuse_at_once, refuse_events, refuse_passed
 from flexarm.gradients.plan import Plan, Tableau, roundings
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.recorded import apart, divided, recorded
@@ -197,7 +197,8 @@ class Differentiable:
         inputs
             At the samples, (T, inputs), with straight lines between them; those of the arm if None.
         steps
-            Another run whose steps are taken, or their ends [s]; its own if None.
+            Another run whose steps are taken, or their ends [s]; its own if None.  An event that
+            a quantity brings about may happen at another time than there, between the same samples.
         like
             A run of the arm at these values, from elsewhere: spares building it again.
 
@@ -215,7 +216,9 @@ class Differentiable:
         plans = self._plans(model, steps)
         phase: Phase | None = plans[0].phase if plans else Phase.of(model, self.times)
         parts: list[Trajectory] = []
+        moved: dict[int, float] = {}  # when events happen that a quantity brings about [s]
         while phase is not None:
+            phase = phase.moved(moved)
             if like is None:
                 self._refuse_functions_of_time(phase)
             if parts:
@@ -236,11 +239,17 @@ class Differentiable:
                 found, phase = self._legs(model, leg, phase)
                 parts += found
                 continue
-            plan = plans[len(parts)].begun(float(parts[-1].t[-1])) if parts else plans[0]
-            crosses = plan.phase.ended >= 0
-            end = float(plan.ends[-1])
-            parts.append(reached(leg, plan.until, end) if crosses else leg.by(plan))
-            phase = plans[len(parts)].phase if len(parts) < len(plans) else None
+            plan = replace(plans[len(parts)], phase=phase)
+            plan = plan.begun(float(parts[-1].t[-1])) if parts else plan
+            end, after = float(plan.ends[-1]), plans[len(parts) + 1 :]
+            if plan.phase.ended < 0:
+                parts.append(leg.by(plan))
+            else:
+                parts.append(reached(leg, plan.until, end))
+                t = float(parts[-1].t[-1])
+                refuse_passed(model, phase, self.times, end, t)
+                moved |= after[0].phase.brought(model, phase, t) if after else {}
+            phase = after[0].phase if after else None
         return parts[0] if len(parts) == 1 else Legs(tuple(parts), self.times)
 
     def _plans(self, model: Model, steps: Array | Samples | None) -> tuple[Plan, ...]:

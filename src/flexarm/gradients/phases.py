@@ -48,6 +48,15 @@ class Phase:
             return None
         return Phase.of(model, times, t, (*self.events, *((k, t) for k in seen)))
 
+    def moved(self, times: Mapping[int, float]) -> "Phase":
+        """Give it with events before it at other times [s]."""
+        return replace(self, events=tuple((k, times.get(k, t)) for k, t in self.events))
+
+    def brought(self, model: Model, before: "Phase", t: float) -> dict[int, float]:
+        """Give the events between the one before and it that a quantity brings about at t [s]."""
+        events = model.arm.events
+        return {k: t for k in self.done if k not in before.done and events[k].when is not None}
+
     @property
     def done(self) -> tuple[int, ...]:
         """Events before it."""
@@ -120,6 +129,24 @@ def _refuse(event: Event, at: float) -> None:
         raise SimulationError(
             f"gradients: '{event.title}' looks out for the distance of a body that drifts: take a "
             "quantity of the arm, such as tip.x, or leave the event out"
+        )
+
+
+def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: float) -> None:
+    """Refuse an event at another time [s] than in the run whose steps are taken, past a sample.
+
+    Past the time of another event, too: legs of the two runs would not be alike.
+    """
+    apart = rounding(max(there, here))
+    marks = [each.after if each.at is None else each.at for each in model.arm.events]
+    low, high = min(there, here) - apart, max(there, here) + apart
+    stops = np.concatenate([times, [t for t in marks if t > 0], [t for _, t in phase.events]])
+    passed = stops[(stops >= low) & (stops <= high)]
+    if high - low > 4 * apart and len(passed):
+        raise SimulationError(
+            f"steps: '{model.arm.events[phase.ended].title}' happens at t = {here:.6g} s, and at "
+            f"{there:.6g} s in the run whose steps are taken: the sample or event at "
+            f"{passed[0]:.6g} s is between them; leave out 'steps', or take those of a nearer run"
         )
 
 

@@ -1,12 +1,21 @@
 """Static shapes beside a family of modes: what forces at the tip do that the family cannot."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from flexarm.errors import ShapeError
-from flexarm.links.base import Counts, Curve, Shape, Shapes
-from flexarm.links.basis import Motion, diagonalise, family, join, strain_matrix, wanted
+from flexarm.links.base import Array, Counts, Curve, Shape, Shapes
+from flexarm.links.basis import (
+    Motion,
+    diagonalise,
+    family,
+    join,
+    orthonormal_columns,
+    strain_matrix,
+    wanted,
+)
 from flexarm.links.beams.finite import constraint_shapes
 from flexarm.links.curves import Piecewise, combine
 from flexarm.links.span import Span
@@ -55,21 +64,30 @@ def add_static(shapes: Shapes, span: Span, counts: Counts, kind: str) -> Shapes:
 
 def _left_over(modes: Shapes, span: Span, motion: Motion) -> Shapes:
     """Make static shapes that have no strain energy in common with modes."""
-    curves, stiffness = constraint_shapes(span, motion)
+    curves: Sequence[Curve] = constraint_shapes(span, motion)[0]
     own = [shape.curves[motion.direction] for shape in modes.shapes]
     points = 16 + 2 * len(own)
-    shared = strain_matrix(own, span, motion, modes.edges, points=points, others=curves)
-    taken = np.linalg.solve(modes.stiffness, shared)
-    left: list[Curve] = [
-        combine([curve, *own], np.array([1.0, *-column]))
-        for curve, column in zip(curves, taken.T, strict=True)
-    ]
-    rest = stiffness - shared.T @ taken
-    if np.all(np.diag(rest) < SPANNED * np.diag(stiffness)):
-        return family(motion.direction, [], np.zeros((0, 0)), modes.edges)
-    raw = family(
-        motion.direction, left, (rest + rest.T) / 2, modes.edges, first=len(modes.shapes) + 1
-    )
+
+    def strains(of: Sequence[Curve], others: Sequence[Curve] | None = None) -> Array:
+        return strain_matrix(of, span, motion, modes.edges, points=points, others=others)
+
+    for again in (False, True):  # because little is left of curves, and that is much alike
+        whole = np.diag(strains(curves))
+        taken = np.linalg.solve(strains(own), strains(own, curves))
+        left = [
+            combine([curve, *own], np.array([1.0, *-column]))
+            for curve, column in zip(curves, taken.T, strict=True)
+        ]
+        # Of their own curvature: a difference of energies would lose the digits of what is left.
+        raw = family(
+            motion.direction, left, strains(left), modes.edges, first=len(modes.shapes) + 1
+        )
+        if again:
+            break
+        if np.all(np.diag(raw.stiffness) < SPANNED * whole):
+            return family(motion.direction, [], np.zeros((0, 0)), modes.edges)
+        columns = orthonormal_columns(raw.stiffness, raw.names)
+        curves = [combine(left, column) for column in columns.T]
     found = diagonalise(raw, span)
     held = tuple(
         Shape(each.name, {motion.direction: _held(each.curves[motion.direction], span, motion)})

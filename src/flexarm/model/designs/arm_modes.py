@@ -117,7 +117,10 @@ class LinkCurves:
         energy, whole = np.sum(left * (stiffness @ left), axis=1), np.diagonal(pulled, 0, 1, 2)
         if agreed(np.all(energy < SPANNED * whole, axis=1)):
             return modes
-        return np.concatenate([modes, self._diagonal(direction, left)], axis=-1)
+        made = self._diagonal(direction, left)
+        # Once more, because little is left of them, and that is much alike.
+        made = made - unit @ (unit.swapaxes(-1, -2) @ (stiffness @ made))
+        return np.concatenate([modes, self._diagonal(direction, made)], axis=-1)
 
     def scaled(self, columns: Mapping[Direction, Array], choice: ShapeChoice) -> DesignShapes:
         """Combine curves, per direction one shape per column (N, curves, m), into shapes.

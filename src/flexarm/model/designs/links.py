@@ -117,8 +117,7 @@ class LinkDesigns:
         if not Drawer(span, count).differ:
             return here
         sizes = Sizes.between(span, first, count)
-        known = tuple((name, bool(values[0])) for name, values in first.table.items())
-        key = ("growth", link.shapes.model_dump_json(), number, ends, known, sizes.names)
+        key = ("growth", link.shapes.model_dump_json(), number, ends, first.contents, sizes.names)
         powers = remembered(key, lambda: _powers(first, sizes.names, made))
         if powers is None:
             raise NotTogether

@@ -1,0 +1,28 @@
+"""Static shapes beside modes: their stiffness is that of their own curves."""
+
+import numpy as np
+import pytest
+
+from flexarm import build
+from tests.analysis.linear_arms import one_link
+
+
+@pytest.mark.parametrize("kind", ["clamped-mass", "loaded", "clamped-free"])
+@pytest.mark.parametrize("count", [2, 8])
+def test_their_stiffness_is_that_of_their_curvature(kind: str, count: int) -> None:
+    """However little eight modes leave of them."""
+    arm = one_link(
+        section="mass_per_length: 0.5, EIz: 30",
+        shapes=f"{{kind: {kind}, bending_y: {count}, static: true}}",
+        rest="payload: {mass: 1, com: [0.1, 0, 0], inertia: [1e-3, 2e-3, 3e-3]}",
+    )
+    elastic = build(arm).links[0].elastic
+    assert elastic is not None
+    places, weights = np.polynomial.legendre.leggauss(80)
+    length = elastic.span.length
+    curvature = elastic.shapes.values("y", (places + 1) / 2 * length, 2)
+    assert curvature.shape[1] == count + 2
+    expected = 30 * length / 2 * (curvature.T * weights) @ curvature
+    size = np.sqrt(np.diag(expected))
+    apart = (elastic.integrals.stiffness - expected) / np.outer(size, size)
+    assert np.abs(apart).max() < 1e-10
