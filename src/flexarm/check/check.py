@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm, FreeBase
+from flexarm.check.damping_notice import arm_damping_notice
 from flexarm.check.description_notices import (
     contact_notices,
     curve_notices,
@@ -18,7 +19,6 @@ from flexarm.check.description_notices import (
 )
 from flexarm.check.excitation import unexcited
 from flexarm.check.mode_notices import (
-    arm_damping_notice,
     inertia_notice,
     slender_notices,
     step_notices,
