@@ -3,8 +3,8 @@
 import math
 
 from flexarm.integrate.march import March, kinetic, widen
+from flexarm.integrate.methods.obstacles import seen_step
 from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
-from flexarm.integrate.obstacles import seen_step
 from flexarm.integrate.system import enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, run_kernel

@@ -26,6 +26,7 @@ from flexarm.formulations import DEFAULT, FORMULATIONS
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import by_count, consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
+from flexarm.integrate.kept import run_of
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
@@ -208,7 +209,7 @@ def simulate(
     )
 
     def kept(task: Task, before: Run | None, solution: Solution) -> Run:
-        found = of_model(task.run(chosen, thin(solution, finer, curves), rtol, why), model)
+        found = of_model(run_of(task, chosen, thin(solution, finer, curves), rtol, why), model)
         kept_to = step is None and not (found.status == "finished" and found.reason)
         found = replace(found, kept=kept_to, happenings=tuple(course.log))
         if not course.plain:

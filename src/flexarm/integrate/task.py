@@ -18,7 +18,7 @@ from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, refuse_misfit
 from flexarm.integrate.methods.base import Beginning, Method, Motion
-from flexarm.integrate.mission.digital import Memory, held_of, integral_of
+from flexarm.integrate.mission.digital import Memory
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -32,15 +32,11 @@ from flexarm.integrate.problem import (
     watches,
 )
 from flexarm.integrate.sampling import parts_for
-from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import WORKS
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.mechanics.inertia import require_inertia
-from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, start_state
-from flexarm.runs.data import DriveData, Statistics
-from flexarm.runs.run import Run
 
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
 DAMPED = 0.005  # damping ratio from which on errors die away
@@ -294,91 +290,6 @@ class Task:
             self.ranges,
         )
 
-    def run(self, method: Method, solution: Solution, rtol: float, why: str) -> Run:
-        """Evaluate what a run keeps at every sample."""
-        n = self.equation.model.size
-        q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-        placed = replace(self.equation, anchor=solution.anchors)
-        energy, rotation, position = placed.observe(q, v)
-        works = solution.states[:, 2 * n : 2 * n + WORKS]
-        actuators, first = self.motion.actuators, 2 * n + WORKS
-        losses = {name: solution.states[:, first + k] for k, name in enumerate(actuators.accounts)}
-        u = self._inputs(solution)
-        remembers = actuators.accounts or any(each.remembers for each in actuators.servos)
-        drives = self._drives(solution, u) if remembers else None
-        return Run(
-            model=self.equation.model,
-            t=solution.times,
-            q=q,
-            v=v,
-            u=u,
-            tip=position,
-            tip_rotation=rotation,
-            energy=energy,
-            works=np.column_stack([works, np.full(len(works), self.brought)]),
-            anchors=solution.anchors,
-            losses=losses,
-            drives=drives,
-            status=solution.ending.status,
-            reason=solution.ending.reason,
-            method=method.name,
-            why=why,
-            rtol=rtol,
-            formulation=self.equation.name,
-            paper=self.equation.paper,
-            feedback=self._feedback(),
-            own=solution.held is None and self._own_inputs(),
-            statistics=Statistics(
-                solution.steps,
-                solution.rejections,
-                solution.evaluations,
-                solution.seconds,
-            ),
-        )
-
-    def _own_inputs(self) -> bool:
-        """Tell whether the inputs are those of the model file."""
-        stated = {axis.name: axis.acts.input for axis in self.equation.model.axes}
-        still = Constant[float](kind="constant", value=0.0)
-        same = (each.profile == (stated[each.name] or still) for each in self.groups[0])
-        return self.motion.law is None and all(same)
-
-    def _feedback(self) -> tuple[Array, Array] | None:
-        """Give stiffness and damping by which a law holds the arm at the start, (n, n) each."""
-        law, n = self.motion.law, self.equation.model.size
-        if law is None:
-            return None
-        q, v = ca.MX.sym("q", n), ca.MX.sym("v", n)
-        u = law(float(self.times[0]), q, v)
-        slopes = ca.Function("slopes", [q, v], [ca.jacobian(u, q), ca.jacobian(u, v)])
-        K, D = (-input_matrix(self.equation.model) @ np.array(x) for x in slopes(self.q, self.v))
-        return (K + K.T) / 2, (D + D.T) / 2
-
-    def _inputs(self, solution: Solution) -> Array:
-        """Give the inputs at the samples, (T, inputs)."""
-        n = self.equation.model.size
-        count = len(solution.times)
-        if solution.held is not None:
-            return solution.held
-        if self.motion.law is not None:
-            q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-            rows = self.motion.law(solution.times[None, :], q.T, v.T)
-            return np.array(rows).T.reshape(count, -1)
-        given = [channel.at(solution.times)[0] for channel in self.groups[0]]
-        u = np.array(given).reshape(-1, count)
-        servoed = self.motion.actuators
-        if servoed.servos:
-            targets = self._targets(solution.times)
-            sizes = {"u": len(given), "q": n, "v": n, "r": len(targets), "x": servoed.states,
-                     "h": servoed.sampled}  # fmt: skip
-            symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
-            total = ca.Function("u", symbols, [servoed.inputs(*symbols)[0]])
-            x = self._states_of(solution)
-            q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-            h = self._held(solution)[:, : servoed.sampled]
-            u = np.array(total(u, q.T, v.T, targets, x.T, h.T))
-        return u.T.reshape(count, len(given))
-
     def _peeks(self) -> bool:
         """Tell whether something is looked out for that has no rate: what a brake holds."""
         low, high = self.bounds
@@ -393,57 +304,6 @@ class Task:
         works = self.works if len(self.works) else np.zeros(WORKS + len(actuators.accounts))
         states = self.states if len(self.states) else np.zeros(actuators.states)
         return np.concatenate([self.q, self.v, works, states])
-
-    def _states_of(self, solution: Solution) -> Array:
-        """Give the states of servos and drives at the samples, (T, states)."""
-        first = 2 * self.equation.model.size + WORKS + len(self.motion.actuators.accounts)
-        return solution.states[:, first:]
-
-    def _targets(self, times: Array) -> Array:
-        """Evaluate targets, and after them their rates, (2 targets, T)."""
-        rows = [channel.at(times) for channel in self.groups[3]]
-        both = np.array(rows).reshape(-1, 3, len(times))
-        return np.concatenate([both[:, 0], both[:, 1]])
-
-    def _drives(self, solution: Solution, u: Array) -> DriveData:
-        """Evaluate what drive trains push and store, and their states, at the samples."""
-        model, actuators, n = self.equation.model, self.motion.actuators, self.equation.model.size
-        x, v = self._states_of(solution), solution.states[:, n : 2 * n]
-        q, anchors = solution.states[:, :n], solution.anchors
-        rows = self._targets(solution.times)
-        sizes = {"u": u.shape[1], "q": n, "v": n, "r": len(rows), "x": x.shape[1],
-                 "b": len(self.efforts)}  # fmt: skip
-        symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
-        anchor = ca.SX.sym("anchor", *anchors.shape[1:])
-        placed = model.anchored(anchor) if model.attitudes else model
-        share, acting, currents = actuators.shares(placed, *symbols)
-        push = share.push + ca.DM(input_matrix(model)) @ (acting - symbols[0])
-        efforts = np.tile(self.efforts[:, None], len(v))
-        given = (u.T, q.T, v.T, rows, x.T, efforts, np.concatenate(anchors, axis=1))
-        results = [push, share.stored, ca.vertcat(*currents)]
-        found = ca.Function("drives", [*symbols, anchor], results)(*given)
-        pushed, stored, amperes = (np.array(each) for each in found)
-        states = dict(zip(actuators.state_names, x.T, strict=True))
-        shown = {each.name: states[each.name] for each in actuators.bristles}
-        shown |= dict(zip([each.name for each in actuators.windings], amperes, strict=True))
-        shown |= self._integrals(solution, states)
-        return DriveData(pushed.T, stored.ravel(), shown)
-
-    def _held(self, solution: Solution) -> Array:
-        """Give what sampled servos held and their integrals at the samples, (T, 2 servos)."""
-        if solution.servoed is not None:
-            return solution.servoed
-        return np.zeros((len(solution.times), 2 * self.motion.actuators.sampled))
-
-    def _integrals(self, solution: Solution, states: Mapping[str, Array]) -> dict[str, Array]:
-        """Give what servos remember at the samples, by name: integrals, and what is held."""
-        servos = self.motion.actuators.servos
-        found = {integral_of(x.name): states[x.name] for x in servos if x.state is not None}
-        held, sampled = self._held(solution), [x for x in servos if x.servo.period is not None]
-        for k, each in enumerate(sampled):
-            found[held_of(each.name)] = held[:, k]
-            found[integral_of(each.name)] = held[:, len(sampled) + k]
-        return found
 
 
 def tangent_pays(task: "Task") -> bool:

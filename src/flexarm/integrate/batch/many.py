@@ -33,6 +33,7 @@ from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.drivetrain import holders
+from flexarm.integrate.kept import run_of
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
@@ -162,7 +163,7 @@ def simulate_many(
             chosen, why = ETD4, f"{why}; on a GPU: etd4"
         solutions = solve_on_gpu(tasks, chosen, progress)
         return [
-            told(task.run(chosen, found, task.wanted, why), acting)
+            told(run_of(task, chosen, found, task.wanted, why), acting)
             for task, found in zip(tasks, solutions, strict=True)
         ]
     efforts = [
@@ -173,7 +174,7 @@ def simulate_many(
     runs: list[Run] = []
     for found in solve_on_cores(tasks, chosen, workers):
         task = tasks[len(runs)]
-        runs.append(told(task.run(chosen, found, task.wanted, why), acting))
+        runs.append(told(run_of(task, chosen, found, task.wanted, why), acting))
         if progress is not None:
             progress(len(runs))
     return runs

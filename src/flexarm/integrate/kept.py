@@ -1,0 +1,163 @@
+"""What a run keeps of a solution: all that its samples say."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm.profile import Constant
+from flexarm.integrate.methods.base import Method
+from flexarm.integrate.mission.digital import held_of, integral_of
+from flexarm.integrate.solve import Solution
+from flexarm.integrate.system import WORKS
+from flexarm.integrate.task import Task
+from flexarm.links.base import Array
+from flexarm.mechanics.loads import input_matrix
+from flexarm.runs.data import DriveData, Statistics
+from flexarm.runs.run import Run
+
+
+def run_of(task: Task, method: Method, solution: Solution, rtol: float, why: str) -> Run:
+    """Evaluate what a run keeps at every sample."""
+    n = task.equation.model.size
+    q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
+    placed = replace(task.equation, anchor=solution.anchors)
+    energy, rotation, position = placed.observe(q, v)
+    works = solution.states[:, 2 * n : 2 * n + WORKS]
+    actuators, first = task.motion.actuators, 2 * n + WORKS
+    losses = {name: solution.states[:, first + k] for k, name in enumerate(actuators.accounts)}
+    u = _inputs(task, solution)
+    remembers = actuators.accounts or any(each.remembers for each in actuators.servos)
+    drives = _drives(task, solution, u) if remembers else None
+    return Run(
+        model=task.equation.model,
+        t=solution.times,
+        q=q,
+        v=v,
+        u=u,
+        tip=position,
+        tip_rotation=rotation,
+        energy=energy,
+        works=np.column_stack([works, np.full(len(works), task.brought)]),
+        anchors=solution.anchors,
+        losses=losses,
+        drives=drives,
+        status=solution.ending.status,
+        reason=solution.ending.reason,
+        method=method.name,
+        why=why,
+        rtol=rtol,
+        formulation=task.equation.name,
+        paper=task.equation.paper,
+        feedback=_feedback(task),
+        own=solution.held is None and _own_inputs(task),
+        statistics=Statistics(
+            solution.steps,
+            solution.rejections,
+            solution.evaluations,
+            solution.seconds,
+        ),
+    )
+
+
+def _own_inputs(task: Task) -> bool:
+    """Tell whether the inputs are those of the model file."""
+    stated = {axis.name: axis.acts.input for axis in task.equation.model.axes}
+    still = Constant[float](kind="constant", value=0.0)
+    same = (each.profile == (stated[each.name] or still) for each in task.groups[0])
+    return task.motion.law is None and all(same)
+
+
+def _feedback(task: Task) -> tuple[Array, Array] | None:
+    """Give stiffness and damping by which a law holds the arm at the start, (n, n) each."""
+    law, n = task.motion.law, task.equation.model.size
+    if law is None:
+        return None
+    q, v = ca.MX.sym("q", n), ca.MX.sym("v", n)
+    u = law(float(task.times[0]), q, v)
+    slopes = ca.Function("slopes", [q, v], [ca.jacobian(u, q), ca.jacobian(u, v)])
+    K, D = (-input_matrix(task.equation.model) @ np.array(x) for x in slopes(task.q, task.v))
+    return (K + K.T) / 2, (D + D.T) / 2
+
+
+def _inputs(task: Task, solution: Solution) -> Array:
+    """Give the inputs at the samples, (T, inputs)."""
+    n = task.equation.model.size
+    count = len(solution.times)
+    if solution.held is not None:
+        return solution.held
+    if task.motion.law is not None:
+        q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
+        rows = task.motion.law(solution.times[None, :], q.T, v.T)
+        return np.array(rows).T.reshape(count, -1)
+    given = [channel.at(solution.times)[0] for channel in task.groups[0]]
+    u = np.array(given).reshape(-1, count)
+    servoed = task.motion.actuators
+    if servoed.servos:
+        targets = _targets(task, solution.times)
+        sizes = {"u": len(given), "q": n, "v": n, "r": len(targets), "x": servoed.states,
+                 "h": servoed.sampled}  # fmt: skip
+        symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
+        total = ca.Function("u", symbols, [servoed.inputs(*symbols)[0]])
+        x = _states_of(task, solution)
+        q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
+        h = _held(task, solution)[:, : servoed.sampled]
+        u = np.array(total(u, q.T, v.T, targets, x.T, h.T))
+    return u.T.reshape(count, len(given))
+
+
+def _states_of(task: Task, solution: Solution) -> Array:
+    """Give the states of servos and drives at the samples, (T, states)."""
+    first = 2 * task.equation.model.size + WORKS + len(task.motion.actuators.accounts)
+    return solution.states[:, first:]
+
+
+def _targets(task: Task, times: Array) -> Array:
+    """Evaluate targets, and after them their rates, (2 targets, T)."""
+    rows = [channel.at(times) for channel in task.groups[3]]
+    both = np.array(rows).reshape(-1, 3, len(times))
+    return np.concatenate([both[:, 0], both[:, 1]])
+
+
+def _drives(task: Task, solution: Solution, u: Array) -> DriveData:
+    """Evaluate what drive trains push and store, and their states, at the samples."""
+    model, actuators, n = task.equation.model, task.motion.actuators, task.equation.model.size
+    x, v = _states_of(task, solution), solution.states[:, n : 2 * n]
+    q, anchors = solution.states[:, :n], solution.anchors
+    rows = _targets(task, solution.times)
+    sizes = {"u": u.shape[1], "q": n, "v": n, "r": len(rows), "x": x.shape[1],
+             "b": len(task.efforts)}  # fmt: skip
+    symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
+    anchor = ca.SX.sym("anchor", *anchors.shape[1:])
+    placed = model.anchored(anchor) if model.attitudes else model
+    share, acting, currents = actuators.shares(placed, *symbols)
+    push = share.push + ca.DM(input_matrix(model)) @ (acting - symbols[0])
+    efforts = np.tile(task.efforts[:, None], len(v))
+    given = (u.T, q.T, v.T, rows, x.T, efforts, np.concatenate(anchors, axis=1))
+    results = [push, share.stored, ca.vertcat(*currents)]
+    found = ca.Function("drives", [*symbols, anchor], results)(*given)
+    pushed, stored, amperes = (np.array(each) for each in found)
+    states = dict(zip(actuators.state_names, x.T, strict=True))
+    shown = {each.name: states[each.name] for each in actuators.bristles}
+    shown |= dict(zip([each.name for each in actuators.windings], amperes, strict=True))
+    shown |= _integrals(task, solution, states)
+    return DriveData(pushed.T, stored.ravel(), shown)
+
+
+def _held(task: Task, solution: Solution) -> Array:
+    """Give what sampled servos held and their integrals at the samples, (T, 2 servos)."""
+    if solution.servoed is not None:
+        return solution.servoed
+    return np.zeros((len(solution.times), 2 * task.motion.actuators.sampled))
+
+
+def _integrals(task: Task, solution: Solution, states: Mapping[str, Array]) -> dict[str, Array]:
+    """Give what servos remember at the samples, by name: integrals, and what is held."""
+    servos = task.motion.actuators.servos
+    found = {integral_of(x.name): states[x.name] for x in servos if x.state is not None}
+    held, sampled = _held(task, solution), [x for x in servos if x.servo.period is not None]
+    for k, each in enumerate(sampled):
+        found[held_of(each.name)] = held[:, k]
+        found[integral_of(each.name)] = held[:, len(sampled) + k]
+    return found
