@@ -10,9 +10,16 @@ from flexarm.arm.shapes import ClampedMass, Counted, Normalise, ShapeChoice
 from flexarm.engine.varied import Array, agreed, by_design
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Direction, Shapes
-from flexarm.links.basis import MOTIONS, SMALL_TIP, family, join, normalisation
+from flexarm.links.basis import (
+    MOTIONS,
+    SMALL_TIP,
+    family,
+    join,
+    left_over,
+    normalisation,
+    unit_columns,
+)
 from flexarm.links.curves import Combination, combine
-from flexarm.links.families.static import SPANNED
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import SmallMotions, bare_arm, many_curves
 from flexarm.model.assemble import FlexibleOf, ShapesOf, assemble
@@ -101,10 +108,7 @@ class LinkCurves:
     def _diagonal(self, direction: Direction, weights: Array) -> Array:
         """Turn shapes of a direction into modes of the span alone, of unit stiffness."""
         rows, stiffness = self._of(direction)
-        shared = weights.swapaxes(-1, -2) @ stiffness @ weights
-        size = np.sqrt(np.diagonal(shared, axis1=-2, axis2=-1))
-        lower = np.linalg.cholesky(shared / (size[:, :, None] * size[:, None]))
-        unit = weights @ (np.linalg.inv(lower) / size[:, None]).swapaxes(-1, -2)
+        unit = unit_columns(weights, stiffness)
         _, turn = np.linalg.eigh(self._mass(direction, rows, unit))
         return np.asarray(unit @ turn[..., ::-1])
 
@@ -112,22 +116,16 @@ class LinkCurves:
         """Add what forces at the tip do, constant and linear strains, less the modes' part."""
         _, stiffness = self._of(direction)
         unit = modes / np.sqrt(np.sum(modes * (stiffness @ modes), axis=1))[:, None]
-        pulled = stiffness[..., : MOTIONS[direction].order]
-        left = np.eye(*pulled.shape[1:]) - unit @ (unit.swapaxes(-1, -2) @ pulled)
-        energy, whole = np.sum(left * (stiffness @ left), axis=1), np.diagonal(pulled, 0, 1, 2)
-        if agreed(np.all(energy < SPANNED * whole, axis=1)):
-            return modes
-        made = self._diagonal(direction, left)
-        # Once more, because little is left of them, and that is much alike.
-        made = made - unit @ (unit.swapaxes(-1, -2) @ (stiffness @ made))
-        return np.concatenate([modes, self._diagonal(direction, made)], axis=-1)
+        static = np.eye(modes.shape[1])[:, : MOTIONS[direction].order]
+        left = left_over(unit, static, stiffness)
+        return np.concatenate([modes, self._diagonal(direction, left)], axis=-1)
 
     def scaled(self, columns: Mapping[Direction, Array], choice: ShapeChoice) -> DesignShapes:
         """Combine curves, per direction one shape per column (N, curves, m), into shapes.
 
         Their strains share no energy.
         """
-        many, stiffness, of_modes = self.shapes.first, self.shapes.stiffness, columns
+        many, stiffness = self.shapes.first, self.shapes.stiffness
         if isinstance(choice, Counted) and choice.static:
             if choice.normalise != "tip":
                 raise NotTogether  # which static shapes are scaled by in any case
@@ -145,7 +143,7 @@ class LinkCurves:
             at += len(own)
             curves = [many.shapes[i].curves[direction] for i in rows]
             made = [combine(curves, column) for column in mixed[0].T]
-            if weights is not of_modes[direction] or isinstance(choice, ClampedMass):
+            if isinstance(choice, ClampedMass):
                 made = [Combination((each,), (1.0,)) for each in made]  # no series, as alone
             parts.append(family(direction, made, energy[0], self.span.edges))
         whole = self.shapes.columns @ whole

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from pydantic import BaseModel
 
-from flexarm.engine.varied import Varied, by_design
+from flexarm.engine.varied import LATER, Drawn, Varied, by_design
 from flexarm.links.base import Array, Curve, Direction, Shape, Shapes
 from flexarm.links.curves import Combination
 
@@ -144,16 +144,23 @@ class Drawer:
 
     def _dataclass(self, value: Any) -> Draw | None:
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
-        found = self._plans(parts)
+        found, kind = self._plans(parts), type(value)
         if not found:
             return None
+        later = {}
+        if issubclass(kind, Drawn):
+            later = {name: plan for name, plan in found.items() if not hasattr(kind, name)}
+            parts = {name: part for name, part in parts.items() if name not in later}
+        now = [(name, plan) for name, plan in found.items() if name not in later]
 
         def draw(k: int) -> Any:
-            made = object.__new__(type(value))
+            made = object.__new__(kind)
             own = made.__dict__  # frozen: it has no other way
             own.update(parts)
-            for name, plan in found.items():
+            for name, plan in now:
                 own[name] = plan(k)
+            if later:
+                own[LATER] = (later, k)
             return made
 
         return draw

@@ -27,6 +27,8 @@ from flexarm.model.flexible import (
     Theory,
     check_amplitudes,
     link_damping,
+    link_span,
+    part_on,
     remembered,
     shape_counts,
     shape_ends,
@@ -50,18 +52,30 @@ class LinkDesigns:
 
     def part(self, arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> Flexible:
         """Build the elastic part of a link, of all designs."""
-        link = arm.links[index]
-        assert link.section is not None
-        span = Span.of(link.section, link.span)
+        link, span = arm.links[index], link_span(arm.links[index])
         sheared = span.has("GAy") or span.has("GAz")
-        if sheared or link.quadratic_shapes or theory.stiffening > theory.bends(link):
+        if index not in self._own and not self._differ(index, span):
+            part = part_on(arm, index, theory, span, self.shapes(index, span))
+        elif sheared or link.quadratic_shapes or theory.stiffening > theory.bends(link):
             raise NotTogether
-        if index in self._own:
+        elif index in self._own:
             part = self._on(arm, index, theory, span, self._sizes[index], self._shapes[index])
         else:
             part = self._alone(arm, index, theory, span)
         part.__dict__["damping"] = self._damping(arm, index, part)  # of no other one
         return part
+
+    def shapes(self, index: int, span: Span) -> Shapes:
+        """Build the shapes of a link over a span, which all designs share."""
+        arm = self.designs.arm
+        if index in self._own or self._differ(index, span):
+            raise NotTogether
+        ends, number = shape_ends(arm, index), shape_counts(arm, index)
+        return shapes_between(self.designs.first, index, span, ends, number)
+
+    def _differ(self, index: int, span: Span) -> bool:
+        """Tell whether designs differ in what the shapes of a link over a span come of."""
+        return Drawer((shape_ends(self.designs.arm, index), span), self.designs.count).differ
 
     @cached_property
     def _own(self) -> list[int]:
@@ -76,9 +90,7 @@ class LinkDesigns:
     def _sizes(self) -> dict[int, Sizes]:
         found, count = {}, self.designs.count
         for index in self._own:
-            link = self.designs.arm.links[index]
-            assert link.section is not None
-            span = Span.of(link.section, link.span)
+            span = link_span(self.designs.arm.links[index])
             found[index] = Sizes.between(span, Drawer(span, count)(0), count)
         return found
 
@@ -100,13 +112,13 @@ class LinkDesigns:
         link, count = arm.links[index], self.designs.count
         ends, number = shape_ends(arm, index), shape_counts(arm, index)
         first = Drawer(span, count)(0)
-        if ends is not None and Drawer((ends, span), count).differ:
-            sizes = Sizes.between(span, first, count)
+        sizes = Sizes.between(span, first, count)
+        if ends is not None:
             found = loaded_designs(link.shapes, first, sizes, ends, number)
             return self._on(arm, index, theory, span, sizes, found)
 
         def made(span: Span) -> Shapes:
-            return shapes_between(self.designs.first, index, span, ends, number)
+            return shapes_between(self.designs.first, index, span, None, number)
 
         shapes = made(first)
         if shapes.damping is not None:
@@ -114,10 +126,7 @@ class LinkDesigns:
         check_amplitudes(arm, index, shapes.names)
         more = chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
         here = undamped_part(link, theory, first, shapes, more)
-        if not Drawer(span, count).differ:
-            return here
-        sizes = Sizes.between(span, first, count)
-        key = ("growth", link.shapes.model_dump_json(), number, ends, first.contents, sizes.names)
+        key = ("growth", link.shapes.model_dump_json(), number, first.contents, sizes.names)
         powers = remembered(key, lambda: _powers(first, sizes.names, made))
         if powers is None:
             raise NotTogether
@@ -128,6 +137,8 @@ class LinkDesigns:
     def _damping(self, arm: Arm, index: int, part: Flexible) -> Array:
         """Damp a link, each design by itself where they differ in what damps it."""
         link, count = arm.links[index], self.designs.count
+        if part.shapes.damping is not None:
+            return link_damping(arm, index, part)
         own = [path for path in self.designs.paths if path[:2] == ("links", index)]
         if link.damped and any("damping" in str(step) for path in own for step in path):
             draw = Drawer(part, count)
