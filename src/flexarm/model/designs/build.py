@@ -65,7 +65,7 @@ class ModelDesigns:
     def at(self, k: int) -> Model:
         """Give the model of a design."""
         model: Model = self._draw(k)
-        model.__dict__[DRAWN] = (self, k)
+        model.__dict__.update({DRAWN: (self, k), "floats": self.model.floats})  # without its arm
         return model
 
 

@@ -16,6 +16,7 @@ from flexarm.arm import Arm
 from flexarm.engine.varied import Array, stacked
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Shapes
+from flexarm.links.ends import rides
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import on_arm_modes
 from flexarm.model.assemble import ShapesOf
@@ -56,7 +57,12 @@ class LinkDesigns:
         sheared = span.has("GAy") or span.has("GAz")
         if index not in self._own and not self._differ(index, span):
             part = part_on(arm, index, theory, span, self.shapes(index, span))
-        elif sheared or link.quadratic_shapes or theory.stiffening > theory.bends(link):
+        elif (
+            sheared
+            or rides(arm, index + 1)
+            or link.quadratic_shapes
+            or theory.stiffening > theory.bends(link)
+        ):
             raise NotTogether
         elif index in self._own:
             part = self._on(arm, index, theory, span, self._sizes[index], self._shapes[index])
