@@ -118,26 +118,25 @@ class LinkCurves:
         unit = modes / np.sqrt(np.sum(modes * (stiffness @ modes), axis=1))[:, None]
         static = np.eye(modes.shape[1])[:, : MOTIONS[direction].order]
         left = left_over(unit, static, stiffness)
-        return np.concatenate([modes, self._diagonal(direction, left)], axis=-1)
+        rest = self._scaled(direction, self._diagonal(direction, left), "tip")
+        return np.concatenate([modes, rest], axis=-1)
 
     def scaled(self, columns: Mapping[Direction, Array], choice: ShapeChoice) -> DesignShapes:
         """Combine curves, per direction one shape per column (N, curves, m), into shapes.
 
         Their strains share no energy.
         """
-        many, stiffness = self.shapes.first, self.shapes.stiffness
+        many, stiffness, how = self.shapes.first, self.shapes.stiffness, normalisation(choice)
+        columns = {d: self._scaled(d, weights, how) for d, weights in columns.items()}
         if isinstance(choice, Counted) and choice.static:
-            if choice.normalise != "tip":
-                raise NotTogether  # which static shapes are scaled by in any case
             columns = {d: self._with_static(d, modes) for d, modes in columns.items()}
         count = sum(each.shape[-1] for each in columns.values())
         whole = np.zeros((*stiffness.shape[:2], count))
         stiff, parts, at = np.zeros((len(stiffness), count, count)), list[Shapes](), 0
-        for direction, weights in columns.items():
+        for direction, mixed in columns.items():
             rows, own_stiffness = self._of(direction)
-            mixed = weights * self._scale(direction, rows, weights, normalisation(choice))[:, None]
             energy = np.sum(mixed * (own_stiffness @ mixed), axis=1)
-            own = np.arange(at, at + weights.shape[-1])
+            own = np.arange(at, at + mixed.shape[-1])
             stiff[:, own, own] = energy
             whole[:, np.array(rows)[:, None], own] = mixed
             at += len(own)
@@ -155,17 +154,18 @@ class LinkCurves:
         rows = [i for i, shape in enumerate(many) if direction in shape.curves]
         return rows, self.shapes.stiffness.take(rows, -2).take(rows, -1)
 
-    def _scale(self, direction: Direction, rows: list[int], mixed: Array, how: Normalise) -> Array:
-        """Give what scales shapes of a direction, (N, m)."""
+    def _scaled(self, direction: Direction, mixed: Array, how: Normalise) -> Array:
+        """Scale shapes of a direction, (N, curves, m)."""
+        rows, _ = self._of(direction)
         tip = self._values(direction, rows, mixed, np.array([self.span.length]))[:, 0]
         places = np.linspace(0.0, self.span.length, 101)
         peak = np.abs(self._values(direction, rows, mixed, places)).max(axis=1)
         if how == "none" or not agreed(np.all(np.abs(tip) >= 2 * SMALL_TIP * peak, axis=1)):
             raise NotTogether  # scaled by what is not at the tip
         if how == "tip":
-            return np.asarray(1 / tip)
-        mass = self._mass(direction, rows, mixed)
-        return np.asarray(np.sign(tip) / np.sqrt(np.diagonal(mass, axis1=-2, axis2=-1)))
+            return np.asarray(mixed / tip[:, None])
+        mass = np.diagonal(self._mass(direction, rows, mixed), axis1=-2, axis2=-1)
+        return np.asarray(mixed * (np.sign(tip) / np.sqrt(mass))[:, None])
 
     def _values(
         self, direction: Direction, rows: list[int], columns: Array, x: Array, nu: int = 0
