@@ -205,6 +205,21 @@ def test_designs_share_what_of_a_link_does_not_differ(name: str, keys: tuple[str
     assert check(flexarm.sample(name), keys) == COUNT
 
 
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        "{kind: loaded, bending_y: 2, torsion: 1}",
+        "{kind: arm-modes, bending_y: 2, torsion: 1}",
+        "{kind: clamped-mass, bending_y: 2, static: true}",
+    ],
+)
+def test_designs_of_links_that_shear_are_those_built_alone(shapes: str) -> None:
+    """Whatever bends the link, and with it how much of that is shear."""
+    arm = loads(LOADED.replace("SHAPES", shapes).replace("EIz: 30,", "EIz: 30, GAy: 900,"))
+    keys = ("links.1.length", "links.1.section.GAy", "links.1.section.EIz", "payload.mass")
+    assert check(arm, keys) == COUNT
+
+
 def test_designs_share_a_link_that_shears() -> None:
     text = LOADED.replace("SHAPES", "{kind: clamped-free, bending_y: 2}")
     arm = loads(text.replace("EIz: 30,", "EIz: 30, GAy: 900,"))

@@ -1,7 +1,7 @@
 """Draw one design out of an object that holds many."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from flexarm.engine.varied import LATER, Drawn, Varied, by_design
 from flexarm.links.base import Array, Curve, Direction, Shape, Shapes
+from flexarm.links.beams.shear import Sheared
 from flexarm.links.curves import Combination
 
 Draw = Callable[[int], Any]
@@ -39,6 +40,9 @@ class DesignShapes:
     ratios: Array  # length of the first design's span over that of each, (N,)
     columns: Array  # by design, one combination per shape, (N, curves, m)
     stiffness: Array  # by design, (N, m, m)
+    # Of directions in which sections shear: bending over shear stiffness by design [m^2], (N,),
+    # over the first design's span.
+    shear: Mapping[Direction, Array] = field(default_factory=dict)
     mass: None = None
     damping: None = None
 
@@ -59,7 +63,18 @@ class DesignShapes:
 
     def values(self, direction: Direction, x: Array, nu: int = 0) -> Array:
         """Evaluate all shapes in one direction, (N, len(x), m)."""
-        return self.curves.values(direction, x, nu) @ self.columns
+        if nu or direction not in self.shear:
+            return self.curves.values(direction, x, nu) @ self.columns
+        bent, root = (self.curves.values(direction, each, 2) for each in (x, np.zeros(1)))
+        ratio = self.shear[direction][:, None, None]
+        return self.curves.values(direction, x) @ self.columns - ratio * (
+            (bent - root) @ self.columns
+        )
+
+    def leans(self, direction: Direction, x: Array) -> Array:
+        """Give what the axis leans against its sections per amplitude, (N, len(x), m)."""
+        ratio = self.shear.get(direction, np.zeros(len(self.ratios)))[:, None, None]
+        return -ratio * (self.curves.values(direction, x, 3) @ self.columns)
 
     def displacement(self, x: Array, nu: int = 0) -> Array:
         """Displacement columns, (N, len(x), 3, m), or their x-derivative."""
@@ -78,7 +93,10 @@ class DesignShapes:
             for d in shape.curves:
                 used = [(each[d], w) for each, w in weighed if d in each]
                 mixed = Combination(tuple(c for c, _ in used), tuple(w for _, w in used))
-                curves[d] = Stretched(mixed, ratio)
+                curves[d] = bent = Stretched(mixed, ratio)
+                if d in self.shear:
+                    root = float(bent(np.zeros(1), 2)[0])
+                    curves[d] = Sheared(bent, float(self.shear[d][k]) / ratio**2, root)
             shapes.append(Shape(shape.name, curves))
         return Shapes(tuple(shapes), self.edges / ratio, self.stiffness[k])
 

@@ -16,6 +16,7 @@ from flexarm.arm import Arm
 from flexarm.engine.varied import Array, stacked
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Shapes
+from flexarm.links.basis import normalisation
 from flexarm.links.ends import rides
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import on_arm_modes
@@ -23,6 +24,7 @@ from flexarm.model.assemble import ShapesOf
 from flexarm.model.designs.arm_modes import arm_mode_designs
 from flexarm.model.designs.draw import DesignShapes, Drawer
 from flexarm.model.designs.loaded import loaded_designs
+from flexarm.model.designs.shear import sheared_designs
 from flexarm.model.designs.spans import Growth, NotTogether, Sizes, enough_points
 from flexarm.model.flexible import (
     Theory,
@@ -54,20 +56,13 @@ class LinkDesigns:
     def part(self, arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> Flexible:
         """Build the elastic part of a link, of all designs."""
         link, span = arm.links[index], link_span(arm.links[index])
-        sheared = span.has("GAy") or span.has("GAz")
         if index not in self._own and not self._differ(index, span):
             part = part_on(arm, index, theory, span, self.shapes(index, span))
-        elif (
-            sheared
-            or rides(arm, index + 1)
-            or link.quadratic_shapes
-            or theory.stiffening > theory.bends(link)
-        ):
-            raise NotTogether
-        elif index in self._own:
-            part = self._on(arm, index, theory, span, self._sizes[index], self._shapes[index])
         else:
-            part = self._alone(arm, index, theory, span)
+            series = link.quadratic_shapes or theory.stiffening > theory.bends(link)
+            if series or rides(arm, index + 1):
+                raise NotTogether
+            part = self._varying(arm, index, theory, span)
         part.__dict__["damping"] = self._damping(arm, index, part)  # of no other one
         return part
 
@@ -105,6 +100,8 @@ class LinkDesigns:
     ) -> Flexible:
         """Build a part on shapes that differ by design."""
         link, first = arm.links[index], Drawer(span, self.designs.count)(0)
+        if _shears(span):
+            shapes = sheared_designs(shapes, first, sizes, normalisation(link.shapes))
         check_amplitudes(arm, index, shapes.names)
         more = chosen_nodes(arm, index, span, shapes.first) if theory.bends(link) else 0
         points = enough_points(shapes.curves)
@@ -113,8 +110,10 @@ class LinkDesigns:
         here = replace(here, tip_shape=tip_shape, tip_angle=tip_angle)
         return Growth.of(sizes, shapes.first).part(here, span, shapes)
 
-    def _alone(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
-        """Build a part on shapes that keep their form, or change with what hangs on the link."""
+    def _varying(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
+        """Build a part on shapes that keep their form, or change with the arm or what it carries."""
+        if index in self._own:
+            return self._on(arm, index, theory, span, self._sizes[index], self._shapes[index])
         link, count = arm.links[index], self.designs.count
         ends, number = shape_ends(arm, index), shape_counts(arm, index)
         first = Drawer(span, count)(0)
@@ -127,7 +126,7 @@ class LinkDesigns:
             return shapes_between(self.designs.first, index, span, None, number)
 
         shapes = made(first)
-        if shapes.damping is not None:
+        if shapes.damping is not None or _shears(span):
             raise NotTogether
         check_amplitudes(arm, index, shapes.names)
         more = chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
@@ -151,6 +150,10 @@ class LinkDesigns:
             rows = [link_damping(self.designs.at(k), index, draw(k)) for k in range(count)]
             return stacked(np.array(rows))
         return stacked(link_damping(arm, index, part, (count,)))
+
+
+def _shears(span: Span) -> bool:
+    return span.has("GAy") or span.has("GAz")
 
 
 def _powers(span: Span, names: Sequence[str], made: Callable[[Span], Shapes]) -> Array | None:

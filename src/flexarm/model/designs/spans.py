@@ -188,7 +188,8 @@ class Growth:
         mass, slope = sizes.of("mass_per_length"), g / length[:, None]
         # Axes of an array, and what it is times, by design.
         factors = {
-            "x": (1, length), "bend": (3, slope), "curve": (3, slope / length[:, None]),
+            "x": (1, length), "bend": (3, slope), "lean": (3, slope),
+            "curve": (3, slope / length[:, None]),
             "stretch": (2, slope), "twist": (2, g), "torsion": (2, slope),
             "gram": (4, mass * length**3), "mean": (2, mass * length**2),
             "factor": (3, np.sqrt(mass * length**3)), "tip": (2, length), "tip_bend": (2, slope),
@@ -210,8 +211,8 @@ class Growth:
         bends = tuple(bool(np.any(found.bend[..., k, :, :])) for k in range(2))
         made.__dict__.update(
             cross=_times(found.cross, 4, np.ones_like(length)),
-            lever=_times(found.lever, 1, np.sqrt(mass * length)), bends=bends, leaning=False,
-            stretches=found.stretches, twists=found.twists,
+            lever=_times(found.lever, 1, np.sqrt(mass * length)), bends=bends,
+            leaning=found.leaning, stretches=found.stretches, twists=found.twists,
         )  # fmt: skip
         return made
 
