@@ -111,7 +111,7 @@ class LinkDesigns:
         return Growth.of(sizes, shapes.first).part(here, span, shapes)
 
     def _varying(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
-        """Build a part on shapes that keep their form, or change with the arm or what it carries."""
+        """Build a part on shapes that keep their form, or that change with the arm or its loads."""
         if index in self._own:
             return self._on(arm, index, theory, span, self._sizes[index], self._shapes[index])
         link, count = arm.links[index], self.designs.count
