@@ -23,7 +23,6 @@ from flexarm.links.basis import (
     family,
     join,
     left_over,
-    normalisation,
     normalise,
     strain_matrix,
     wanted,
@@ -116,7 +115,7 @@ def combined_shapes(
         coupled = weights.T @ stiffness(direction) @ weights
         part = family(direction, mixed(direction, weights), coupled, span.edges)
         parts.append(diagonalise(part, span))
-    shapes = normalise(join(parts, span), normalisation(choice), span)
+    shapes = normalise(join(parts, span), choice.normalise, span)
     if not choice.static:
         return shapes
     counts = Counts(*(columns[d].shape[1] if d in columns else 0 for d in DIRECTIONS))
