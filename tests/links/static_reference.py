@@ -6,7 +6,7 @@ the elements that flexarm takes.
 
 from collections.abc import Sequence
 
-import mpmath as mp
+import mpmath as mp  # type: ignore[import-untyped]
 
 DIGITS = 40
 SIZE = 36  # polynomials

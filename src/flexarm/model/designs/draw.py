@@ -190,11 +190,12 @@ def _drawn(plans: dict[Any, Draw], k: int) -> dict[Any, Any]:
 
 def _once(draw: Draw) -> Draw:
     """Draw a part once for all that share it."""
-    last: list[Any] = [-1, None]
+    last: list[tuple[int, Any]] = [(-1, None)]
 
     def drawn(k: int) -> Any:
-        if last[0] != k:
-            last[:] = k, draw(k)
-        return last[1]
+        found = last[0]
+        if found[0] != k:
+            found = last[0] = k, draw(k)  # in one step: parts may be made in any thread
+        return found[1]
 
     return drawn
