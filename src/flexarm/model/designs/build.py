@@ -47,6 +47,11 @@ class ModelDesigns:
         self.model = assemble(arm, theory, tip_rotation, made.shapes, made.part)
         self._draw = Drawer(self.model, arms.count)
         self._matched: dict[int, tuple[Closed, Matched | None]] = {}
+        # Facts that all have in common, so that nobody draws a part to find them.
+        self._facts: dict[str, object] = {"floats": self.model.floats}
+        if (anchors := self.model.start_anchors).dtype != object:
+            anchors.flags.writeable = False
+            self._facts["start_anchors"] = anchors
 
     def match(self, book: Closed) -> Matched | None:
         """Give the numbers that a trace has read, of all designs."""
@@ -65,7 +70,7 @@ class ModelDesigns:
     def at(self, k: int) -> Model:
         """Give the model of a design."""
         model: Model = self._draw(k)
-        model.__dict__.update({DRAWN: (self, k), "floats": self.model.floats})  # without its arm
+        model.__dict__.update(self._facts, **{DRAWN: (self, k)})
         return model
 
 
