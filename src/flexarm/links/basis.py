@@ -129,24 +129,12 @@ def transform(shapes: Shapes, columns: Array) -> Shapes:
 
 
 def strain_matrix(
-    curves: Sequence[Curve],
-    span: Span,
-    motion: "Motion",
-    edges: Array,
-    *,
-    points: int = 4,
-    others: Sequence[Curve] | None = None,
+    curves: Sequence[Curve], span: Span, motion: "Motion", edges: Array, *, points: int = 4
 ) -> Array:
-    """Integrate the stiffness matrix (m, m) of curves with so many points between edges [m].
-
-    Beside others, it is the strain energy that they have in common, (m, others).
-    """
+    """Integrate the stiffness matrix (m, m) of curves with so many points between edges [m]."""
     x, weight = span.quadrature(points, edges)
-    a, b = (
-        np.stack([curve(x, motion.order) for curve in each], axis=1)
-        for each in (curves, curves if others is None else others)
-    )
-    return np.asarray(a.T @ ((weight * span.at(motion.stiffness, x))[:, None] * b))
+    strain = np.stack([curve(x, motion.order) for curve in curves], axis=1)
+    return np.asarray(strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain))
 
 
 def own_stiffness(shapes: Shapes, span: Span) -> Array:

@@ -7,12 +7,11 @@ import numpy as np
 
 from flexarm.arm import Arm, Link
 from flexarm.arm.shapes import ClampedMass, Counted, Normalise, ShapeChoice
-from flexarm.engine.varied import Array, agreed, by_design
+from flexarm.engine.varied import Array, by_design
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.basis import (
     MOTIONS,
-    SMALL_TIP,
     family,
     join,
     left_over,
@@ -24,7 +23,15 @@ from flexarm.links.span import Span
 from flexarm.model.arm_modes import SmallMotions, bare_arm, many_curves
 from flexarm.model.assemble import FlexibleOf, ShapesOf, assemble
 from flexarm.model.designs.draw import DesignShapes
-from flexarm.model.designs.spans import Growth, NotTogether, Sizes, enough_points, no_shapes
+from flexarm.model.designs.spans import (
+    PLACES,
+    Growth,
+    NotTogether,
+    Sizes,
+    enough_points,
+    no_shapes,
+    tips,
+)
 from flexarm.model.flexible import Theory, shape_counts, undamped_part
 from flexarm.model.parts import Flexible
 from flexarm.model.state import start_state
@@ -157,11 +164,10 @@ class LinkCurves:
     def _scaled(self, direction: Direction, mixed: Array, how: Normalise) -> Array:
         """Scale shapes of a direction, (N, curves, m)."""
         rows, _ = self._of(direction)
-        tip = self._values(direction, rows, mixed, np.array([self.span.length]))[:, 0]
-        places = np.linspace(0.0, self.span.length, 101)
-        peak = np.abs(self._values(direction, rows, mixed, places)).max(axis=1)
-        if how == "none" or not agreed(np.all(np.abs(tip) >= 2 * SMALL_TIP * peak, axis=1)):
-            raise NotTogether  # scaled by what is not at the tip
+        places = np.linspace(0.0, self.span.length, PLACES)
+        tip = tips(self._values(direction, rows, mixed, places))
+        if how == "none":
+            raise NotTogether
         if how == "tip":
             return np.asarray(mixed / tip[:, None])
         mass = np.diagonal(self._mass(direction, rows, mixed), axis1=-2, axis2=-1)

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from flexarm.arm.shapes import Normalise
-from flexarm.engine.varied import Array, agreed
-from flexarm.links.base import Direction, Shape
-from flexarm.links.basis import MOTIONS, SMALL_TIP
+from flexarm.engine.varied import Array
+from flexarm.links.base import DIRECTIONS, Direction, Shape
+from flexarm.links.basis import MOTIONS
 from flexarm.links.curves import Combination
 from flexarm.links.span import Span
 from flexarm.model.designs.draw import DesignShapes
-from flexarm.model.designs.spans import NotTogether, Sizes, enough_points
+from flexarm.model.designs.spans import PLACES, NotTogether, Sizes, enough_points, tips
 
 
 def sheared_designs(
@@ -40,14 +40,10 @@ def sheared_designs(
         for each in shapes.shapes
     )
     found = replace(shapes, first=replace(shapes.first, shapes=curves), shear=shear)
-    places, tips = np.linspace(0.0, first.length, 101), np.ones(stiffness.shape[:2])
-    for k, shape in enumerate(found.shapes):
-        values = found.values(next(iter(shape.curves)), places)[..., k]
-        tips[:, k], peak = values[:, -1], np.abs(values).max(axis=1)
-        if not agreed(np.abs(values[:, -1]) >= 2 * SMALL_TIP * peak):
-            raise NotTogether  # scaled by what is not at the tip
+    places = np.linspace(0.0, first.length, PLACES)
+    scale = tips(np.sum([found.values(d, places) for d in DIRECTIONS], axis=0))
     return replace(
         found,
-        columns=found.columns / tips[:, None],
-        stiffness=stiffness / (tips[:, :, None] * tips[:, None]),
+        columns=found.columns / scale[:, None],
+        stiffness=stiffness / (scale[:, :, None] * scale[:, None]),
     )
