@@ -30,13 +30,15 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
     Parameters
     ----------
     values
-        The numbers, in an array that is not of Python objects.
+        The numbers; those that are symbols, in an array of Python objects, stay as they are.
     size
         Natural size of each, to which its rounding error is relative; by default that of the
         largest.
     designs
         Of so many axes in front, every entry has numbers of its own.
     """
+    if values.dtype == object:
+        return values
     sizes = np.abs(values)
     if not sizes.size or not np.all(np.isfinite(sizes)):
         return values
@@ -44,18 +46,21 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
     natural = sizes.max(axis=beyond, keepdims=True) if size is None else np.asarray(size)
     room = np.broadcast_to(ROUNDING * natural, values.shape).reshape(*front, -1)
     flat = sizes.reshape(*front, -1)
+    some = np.flatnonzero(np.any(flat, axis=tuple(range(designs))))  # which are not 0 anywhere
+    flat, room = flat[..., some], room[..., some]
     order = np.argsort(flat, axis=-1)
     flat, room = (np.take_along_axis(each, order, axis=-1) for each in (flat, room))
     close = np.minimum(room, ALIKE * flat)
     apart = np.diff(flat, axis=-1, prepend=-1.0) > np.minimum(close, np.roll(close, 1, axis=-1))
-    apart[..., 0] = True
+    apart[..., :1] = True
     first = np.maximum.accumulate(np.where(apart, np.arange(flat.shape[-1]), 0), axis=-1)
     found = np.take_along_axis(flat, first, axis=-1)
     found = np.where(flat - found <= close, found, flat)
     whole = np.round(found)
     found = np.where(flat <= room, 0.0, np.where(np.abs(found - whole) <= close, whole, found))
-    result = np.empty_like(found)
-    np.put_along_axis(result, order, found, axis=-1)
+    kept, result = np.empty_like(found), np.zeros((*front, values[(0,) * designs].size))
+    np.put_along_axis(kept, order, found, axis=-1)
+    result[..., some] = kept
     return np.asarray(np.where(values < 0, -1.0, 1.0) * result.reshape(values.shape) + 0.0)
 
 

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from flexarm import build
+from flexarm.model import Model
+from flexarm.model.designs.build import build_designs
 from tests.analysis.linear_arms import one_link
+from tests.links.static_reference import static_shapes
 
 
 @pytest.mark.parametrize("kind", ["clamped-mass", "loaded", "clamped-free"])
@@ -25,4 +28,25 @@ def test_their_stiffness_is_that_of_their_curvature(kind: str, count: int) -> No
     expected = 30 * length / 2 * (curvature.T * weights) @ curvature
     size = np.sqrt(np.diag(expected))
     apart = (elastic.integrals.stiffness - expected) / np.outer(size, size)
-    assert np.abs(apart).max() < 1e-10
+    assert np.abs(apart).max() < 1e-12
+
+
+def test_they_are_right_to_rounding() -> None:
+    """Those of an arm, and of designs that are built together, whose modes are found otherwise."""
+    count = 8
+    arm = one_link(
+        section="mass_per_length: 0.5, EIz: 30",
+        shapes=f"{{kind: clamped-mass, bending_y: {count}, static: true}}",
+        rest="payload: {mass: 1, com: [0.1, 0, 0], inertia: [1e-3, 2e-3, 3e-3]}",
+    )
+    designs = build_designs(arm, [{"payload.mass": 1 + k / 20} for k in range(8)])
+    body = (1.0, 0.1, 3e-3 + 0.01)
+    expected = static_shapes(mass_per_length=0.5, EI=30, tip=body, modes=count)
+    for model in (build(arm), designs[0]):
+        assert isinstance(model, Model)
+        elastic = model.links[0].elastic
+        assert elastic is not None
+        assert elastic.tip_shape[1] == pytest.approx(1.0, abs=1e-12)
+        values = (elastic.integrals.stiffness, elastic.integrals.modal_mass)
+        found = np.stack([*(np.diag(each) for each in values), elastic.tip_angle[2]], axis=1)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

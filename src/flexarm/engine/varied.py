@@ -6,13 +6,15 @@ that hold some are arrays of objects.
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Operator = Callable[["Varied", Any], Any]
+LATER = "_later"  # where an object keeps how its parts are made, and of which design it is
 
 
 class Differ(Exception):
@@ -195,3 +197,21 @@ def varies(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype == object and any(isinstance(each, Varied) for each in value.flat)
     return isinstance(value, Varied)
+
+
+class Drawn:
+    """A dataclass of which one may be drawn from many: parts are made when they are asked for."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Make a part."""
+            plans, k = self.__dict__.get(LATER, ({}, 0))
+            if name not in plans:
+                raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
+            found = self.__dict__[name] = plans[name](k)
+            return found
+
+    def __getstate__(self) -> dict[str, object]:
+        """Give its fields alone: arrays of a copy can be written to, so that what is kept ends."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]

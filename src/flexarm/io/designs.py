@@ -45,8 +45,7 @@ class ArmDesigns:
         if not all(_is_plain(kind) for values in listed for kind in set(map(type, values))):
             return None
         columns = [np.array(values, dtype=float) for values in listed]
-        for k in _extremes(columns):
-            change_arm(arm, sets[k])
+        ends = {k: change_arm(arm, sets[k]) for k in _extremes(columns)}
         first = change_arm(arm, sets[0])
         paths = [find_place(first, key) for key in keys]
         if len(set(paths)) < len(paths) or any(not _is_number(first, path) for path in paths):
@@ -55,6 +54,8 @@ class ArmDesigns:
         for path, column in zip(paths, columns, strict=True):
             whole = _placed(whole, path, varied(column))
         found = cls(first, tuple(paths), tuple(columns), whole)
+        if any(found.at(k) != each for k, each in ends.items()):
+            return None  # the model file makes something else of them
         for path in paths:
             _check(whole, path)
         return found
@@ -106,10 +107,10 @@ def _step(part: Any, step: str | int) -> Any:
 
 
 def _is_number(part: Any, path: Path) -> bool:
-    """Tell whether a path leads to a number that is a field of its own."""
-    for step in path[:-1]:
+    """Tell whether a path leads to a number, a field of its own or one of a tuple."""
+    for step in path:
         part = _step(part, step)
-    return isinstance(part, BaseModel) and isinstance(_step(part, path[-1]), float)
+    return isinstance(part, float)
 
 
 def _placed(part: Any, path: Path, value: Any) -> Any:

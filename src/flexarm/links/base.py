@@ -1,7 +1,7 @@
 """What a discretisation is: facts and one method that turns a link's span into shape functions."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.arm.shapes import ShapeChoice
+from flexarm.errors import ShapeError
 from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]
@@ -116,3 +117,10 @@ class Discretisation(ABC):
     @abstractmethod
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
+
+    def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> Sequence[Curve]:
+        """Make curves of what forces at the tip do beside so many modes of a direction.
+
+        They have unit stiffness, and none couples with another one or with a mode.
+        """
+        raise ShapeError(f"static: {self.name} shapes have the static ones already: leave it out")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexarm.arm.shapes import Counted, Normalise, ShapeChoice
+from flexarm.engine.varied import agreed
 from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Curve, Direction, Shape, Shapes
 from flexarm.links.curves import Piecewise, combine, parts
@@ -13,6 +14,7 @@ from flexarm.links.span import Span
 
 SMALL_TIP = 1e-3
 DEPENDENT = 1e-12
+SPANNED = 1e-10  # of a curve's energy: what is left where modes have it
 
 
 def wanted(span: Span, counts: Counts) -> list[tuple["Motion", int]]:
@@ -127,24 +129,12 @@ def transform(shapes: Shapes, columns: Array) -> Shapes:
 
 
 def strain_matrix(
-    curves: Sequence[Curve],
-    span: Span,
-    motion: "Motion",
-    edges: Array,
-    *,
-    points: int = 4,
-    others: Sequence[Curve] | None = None,
+    curves: Sequence[Curve], span: Span, motion: "Motion", edges: Array, *, points: int = 4
 ) -> Array:
-    """Integrate the stiffness matrix (m, m) of curves with so many points between edges [m].
-
-    Beside others, it is the strain energy that they have in common, (m, others).
-    """
+    """Integrate the stiffness matrix (m, m) of curves with so many points between edges [m]."""
     x, weight = span.quadrature(points, edges)
-    a, b = (
-        np.stack([curve(x, motion.order) for curve in each], axis=1)
-        for each in (curves, curves if others is None else others)
-    )
-    return np.asarray(a.T @ ((weight * span.at(motion.stiffness, x))[:, None] * b))
+    strain = np.stack([curve(x, motion.order) for curve in curves], axis=1)
+    return np.asarray(strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain))
 
 
 def own_stiffness(shapes: Shapes, span: Span) -> Array:
@@ -237,6 +227,30 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
 
     lower = np.linalg.cholesky(scaled)
     return np.asarray(scipy.linalg.solve_triangular(lower, np.diag(1 / size), lower=True).T)
+
+
+def unit_columns(columns: Array, stiffness: Array) -> Array:
+    """Combine columns (..., n, m) so that each has unit stiffness and no two couple."""
+    shared = columns.swapaxes(-1, -2) @ stiffness @ columns
+    size = np.sqrt(np.diagonal(shared, axis1=-2, axis2=-1))
+    lower = np.linalg.cholesky(shared / (size[..., :, None] * size[..., None, :]))
+    return np.asarray(columns @ (np.linalg.inv(lower) / size[..., None, :]).swapaxes(-1, -2))
+
+
+def left_over(modes: Array, more: Array, stiffness: Array) -> Array:
+    """Take modes out of more columns (..., n, k), and make what is left of unit stiffness.
+
+    Modes (..., n, m) are so already.  No column is left if they span all others.
+    """
+    back = modes.swapaxes(-1, -2) @ stiffness
+    whole = np.sum(more * (stiffness @ more), axis=-2)
+    for again in (False, True):  # because little is left, and that is much alike
+        more = more - modes @ (back @ more)
+        energy = np.sum(more * (stiffness @ more), axis=-2)
+        if not again and agreed(np.atleast_1d(np.all(energy < SPANNED * whole, axis=-1))):
+            return more[..., :0]
+        more = unit_columns(more, stiffness)
+    return more
 
 
 def slowest_first(mass: Array) -> Array:

@@ -176,7 +176,7 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         x=x,
         bend=slopes,
         curve=_merged(of("y", 2), of("z", 2)),
-        lean=settled(np.stack([leans(shapes, d, inside) for d in AXES[1:]])),
+        lean=_merged(leans(shapes, "y", inside), leans(shapes, "z", inside)),
         stretch=np.concatenate([of("x", 1, nodes), jumps], axis=-2),
         straight=np.append(0 * nodes + 1, 0 * where),
         twist=of("twist", 0),

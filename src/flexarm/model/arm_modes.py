@@ -30,7 +30,6 @@ from flexarm.links.basis import wanted
 from flexarm.links.beams.finite import Conditions, require_modes
 from flexarm.links.ends import loaded_ends, rides
 from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
-from flexarm.links.families.static import add_static
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.assemble import ShapesOf, assemble
@@ -137,8 +136,7 @@ def _shapes(arm: Arm, index: int, span: Span, many: Shapes, motions: "SmallMotio
     choice = arm.links[index].shapes
     assert isinstance(choice, Counted)
     number = _counts(arm, index)
-    shapes = combined_shapes(choice, span, many, motions.columns(index, many, number))
-    return add_static(shapes, span, number, choice.kind) if choice.static else shapes
+    return combined_shapes(choice, span, many, motions.columns(index, many, number))
 
 
 def _counts(arm: Arm, index: int) -> Counts:

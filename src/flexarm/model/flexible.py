@@ -66,7 +66,10 @@ def shapes_between(arm: Arm, index: int, span: Span, given: Ends | None, number:
     def make() -> Shapes:
         shapes = family.shapes(choice, span, ends, number)
         if isinstance(choice, Counted) and choice.static:
-            return add_static(shapes, span, number, choice.kind)
+            return add_static(
+                shapes, span, number,
+                lambda motion, count: family.rest(span, ends, motion.direction, count),
+            )  # fmt: skip
         return shapes
 
     with naming_link(arm, index):
@@ -153,16 +156,25 @@ def flexible_part(
     arm: Arm, index: int, theory: Theory, shapes_of: Callable[[int, Span], Shapes]
 ) -> Flexible:
     """Build the elastic part of a link of constant length, on the shapes that it gets."""
-    link = arm.links[index]
+    span = link_span(arm.links[index])
+    part = part_on(arm, index, theory, span, shapes_of(index, span))
+    return replace(part, damping=link_damping(arm, index, part))
+
+
+def link_span(link: Link) -> Span:
+    """Give the flexible span of a link that has one."""
     assert link.section is not None
-    span = Span.of(link.section, link.span)
-    shapes = shapes_of(index, span)
+    return Span.of(link.section, link.span)
+
+
+def part_on(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Flexible:
+    """Build the elastic part of a link on shapes over its span, without its damping."""
+    link = arm.links[index]
     if span.has("GAy") or span.has("GAz"):
         shapes = _sheared(arm, index, theory, span, shapes)
     check_amplitudes(arm, index, shapes.names)
     more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
-    part = undamped_part(link, theory, span, shapes, more)
-    return replace(part, damping=link_damping(arm, index, part))
+    return undamped_part(link, theory, span, shapes, more)
 
 
 def undamped_part(

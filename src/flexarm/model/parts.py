@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
+from flexarm.engine.varied import Drawn
 from flexarm.links.base import Array, Shapes
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.nodes import GrowingNodes
@@ -27,7 +28,7 @@ BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True)
-class Flexible:
+class Flexible(Drawn):
     """The elastic part of a link of constant length, with m amplitudes."""
 
     # span, shapes, integrals, points: the flexible span, its shape functions and their integrals.
@@ -123,7 +124,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class LinkModel:
+class LinkModel(Drawn):
     """One link: constant frames, bodies, shapes and where its coordinates stand in q.
 
     Frames: F the previous link's flexible tip (or the base), J the joint with its axis along z,
@@ -207,7 +208,7 @@ class LinkModel:
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Drawn):
     """An arm made ready for equations; `flexarm.build` makes one, with read-only arrays.
 
     Coordinates in order: base x, y, z, rx, ry, rz if it moves; per link: motor, joint, amplitudes.
@@ -238,10 +239,6 @@ class Model:
     orbit: float = 0.0
     # Whether what the tip's body weighs is an input of equations, so that others share them.
     load_given: bool = False
-
-    def __getstate__(self) -> dict[str, object]:
-        """Leave out the digest that is kept with it: arrays of a copy can be written to."""
-        return {key: value for key, value in vars(self).items() if key != "fingerprint"}
 
     def __repr__(self) -> str:
         """Say in a line what it is."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Curve, Ends
-from flexarm.links.basis import Motion
+from flexarm.links.basis import Motion, left_over
 from flexarm.links.beams.mesh import Mesh, mesh_for
 from flexarm.links.span import Span
 
@@ -171,6 +171,13 @@ class Modes:
     def raw(self) -> tuple[Curve, ...]:
         """Shapes with the root's motion left in."""
         return self.problem.mesh.curves(self.strains, self.problem.root_motion(self.strains))
+
+    @cached_property
+    def rest(self) -> tuple[Curve, ...]:
+        """What forces at the tip do beside the modes, of unit stiffness; none if they have it."""
+        mesh, unit = self.problem.mesh, self.strains / np.linalg.norm(self.strains, axis=0)
+        z = left_over(unit, mesh.tip.T, np.eye(len(unit)))
+        return mesh.curves(z, np.zeros((mesh.motion.order, z.shape[1])))
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,6 +70,8 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
 
 def leans(shapes: Shapes, direction: Direction, x: Array) -> Array:
     """Give what the axis leans against its sections per amplitude, (len(x), m)."""
+    if not isinstance(shapes, Shapes):  # of many designs
+        return np.asarray(shapes.leans(direction, x))
     found = np.zeros((len(x), len(shapes.shapes)))
     for column, shape in zip(found.T, shapes.shapes, strict=True):
         for part, weight in parts(shape.curves[direction]) if direction in shape.curves else []:

@@ -1,25 +1,35 @@
 """Modes of the arm itself, link by link: the family, and the curves that it is made of."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial import legendre
 
-from flexarm.arm.shapes import ShapeChoice
-from flexarm.links.base import Array, Counts, Curve, Direction, Discretisation, Ends, Shapes
+from flexarm.arm.shapes import Counted, ShapeChoice
+from flexarm.links.base import (
+    DIRECTIONS,
+    Array,
+    Counts,
+    Curve,
+    Direction,
+    Discretisation,
+    Ends,
+    Shapes,
+)
 from flexarm.links.basis import (
-    MOTIONS,
     Motion,
     diagonalise,
     family,
     join,
-    normalisation,
+    left_over,
     normalise,
     strain_matrix,
     wanted,
 )
 from flexarm.links.curves import combine, integrate_strain
 from flexarm.links.families.loaded import Loaded
+from flexarm.links.families.static import add_static
 from flexarm.links.span import Span, gauss_points
 
 RATIONAL = 6  # degrees more for a polynomial over a stiffness that changes
@@ -43,6 +53,10 @@ class ArmModes(Discretisation):
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
         return Loaded().shapes(choice, span, ends, counts)
+
+    def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> Sequence[Curve]:
+        """Make curves of what forces at the tip do beside so many modes of a direction."""
+        return Loaded().rest(span, ends, direction, count)
 
 
 def moment_curves(span: Span, motion: Motion, count: int) -> list[Curve]:
@@ -75,17 +89,34 @@ def moment_shapes(span: Span, counts: Counts) -> Shapes:
 
 
 def combined_shapes(
-    choice: ShapeChoice, span: Span, curves: Shapes, columns: dict[Direction, Array]
+    choice: Counted, span: Span, curves: Shapes, columns: dict[Direction, Array]
 ) -> Shapes:
-    """Combine curves, per direction one shape per column, into modes of the span."""
+    """Combine curves, per direction one shape per column of unit stiffness, into modes of the span.
+
+    Moment curves of the lowest degrees are the static shapes of the tip.
+    """
+
+    def mixed(direction: Direction, weights: Array) -> list[Curve]:
+        mine = [shape.curves[direction] for shape in curves.shapes if direction in shape.curves]
+        return [combine(mine, column) for column in weights.T]
+
+    def stiffness(direction: Direction) -> Array:
+        own = [i for i, shape in enumerate(curves.shapes) if direction in shape.curves]
+        return curves.stiffness[np.ix_(own, own)]
+
+    def rest(motion: Motion, _: int) -> list[Curve]:
+        weights = columns[motion.direction]
+        static = np.eye(len(weights))[:, : motion.order]
+        left = left_over(weights, static, stiffness(motion.direction))
+        return mixed(motion.direction, left)
+
     parts = []
     for direction, weights in columns.items():
-        own = [i for i, shape in enumerate(curves.shapes) if direction in shape.curves]
-        mixed = [
-            combine([curves.shapes[i].curves[direction] for i in own], column)
-            for column in weights.T
-        ]
-        stiffness = weights.T @ curves.stiffness[np.ix_(own, own)] @ weights
-        part = family(MOTIONS[direction].direction, mixed, stiffness, span.edges)
+        coupled = weights.T @ stiffness(direction) @ weights
+        part = family(direction, mixed(direction, weights), coupled, span.edges)
         parts.append(diagonalise(part, span))
-    return normalise(join(parts, span), normalisation(choice), span)
+    shapes = normalise(join(parts, span), choice.normalise, span)
+    if not choice.static:
+        return shapes
+    counts = Counts(*(columns[d].shape[1] if d in columns else 0 for d in DIRECTIONS))
+    return add_static(shapes, span, counts, rest)

@@ -6,14 +6,14 @@ others the modes of high-order elements with the same ends.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
-from flexarm.links.base import Array, Counts, Curve, Discretisation, Ends, Shapes
-from flexarm.links.basis import Motion, family, join, normalisation, normalise, wanted
+from flexarm.links.base import Array, Counts, Curve, Direction, Discretisation, Ends, Shapes
+from flexarm.links.basis import MOTIONS, Motion, family, join, normalisation, normalise, wanted
 from flexarm.links.beams import classical
 from flexarm.links.beams.classical import BeamEnds, BeamShape, beam_roots, beam_shape
 from flexarm.links.beams.finite import Conditions, Support, modes
@@ -100,14 +100,22 @@ class Assumed(Discretisation):
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
-        table = {n: v for n, v in span.table.items() if n not in ("Jy", "Jz")}
-        bare = replace(span, table=table)
-        parts = []
+        bare, parts = _bare(span), []
         for motion, count in wanted(span, counts):
             given = self.conditions(ends, motion)
             curves, stiffness = _exact_or_elements(bare, motion, given, count, self.keep_root)
             parts.append(family(motion.direction, curves, stiffness, span.edges))
         return normalise(join(parts, span), normalisation(choice), span)
+
+    def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> Sequence[Curve]:
+        """Make curves of what forces at the tip do beside so many modes of a direction."""
+        motion = MOTIONS[direction]
+        return modes(_bare(span), motion, self.conditions(ends, motion), count).rest
+
+
+def _bare(span: Span) -> Span:
+    """Leave out the rotary inertia of slopes."""
+    return replace(span, table={n: v for n, v in span.table.items() if n not in ("Jy", "Jz")})
 
 
 def _clamped(ends: Ends, motion: Motion) -> Conditions:

@@ -1,8 +1,10 @@
 """Loaded modes: a link's own modes with what hangs on its root and tip."""
 
+from collections.abc import Sequence
+
 from flexarm.arm.shapes import ShapeChoice
-from flexarm.links.base import Counts, Discretisation, Ends, Shapes
-from flexarm.links.basis import family, join, normalisation, normalise, wanted
+from flexarm.links.base import Counts, Curve, Direction, Discretisation, Ends, Shapes
+from flexarm.links.basis import MOTIONS, family, join, normalisation, normalise, wanted
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.span import Span
 
@@ -31,3 +33,8 @@ class Loaded(Discretisation):
             found = modes(span, motion, Conditions.of(ends, motion), count)
             parts.append(family(motion.direction, found.curves, found.stiffness, span.edges))
         return normalise(join(parts, span), normalisation(choice), span)
+
+    def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> Sequence[Curve]:
+        """Make curves of what forces at the tip do beside so many modes of a direction."""
+        motion = MOTIONS[direction]
+        return modes(span, motion, Conditions.of(ends, motion), count).rest

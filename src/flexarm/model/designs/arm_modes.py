@@ -7,17 +7,31 @@ import numpy as np
 
 from flexarm.arm import Arm, Link
 from flexarm.arm.shapes import ClampedMass, Counted, Normalise, ShapeChoice
-from flexarm.engine.varied import Array, agreed, by_design
+from flexarm.engine.varied import Array, by_design
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Direction, Shapes
-from flexarm.links.basis import MOTIONS, SMALL_TIP, family, join, normalisation
+from flexarm.links.basis import (
+    MOTIONS,
+    family,
+    join,
+    left_over,
+    normalisation,
+    unit_columns,
+)
 from flexarm.links.curves import Combination, combine
-from flexarm.links.families.static import SPANNED
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import SmallMotions, bare_arm, many_curves
 from flexarm.model.assemble import FlexibleOf, ShapesOf, assemble
 from flexarm.model.designs.draw import DesignShapes
-from flexarm.model.designs.spans import Growth, NotTogether, Sizes, enough_points, no_shapes
+from flexarm.model.designs.spans import (
+    PLACES,
+    Growth,
+    NotTogether,
+    Sizes,
+    enough_points,
+    no_shapes,
+    tips,
+)
 from flexarm.model.flexible import Theory, shape_counts, undamped_part
 from flexarm.model.parts import Flexible
 from flexarm.model.state import start_state
@@ -101,10 +115,7 @@ class LinkCurves:
     def _diagonal(self, direction: Direction, weights: Array) -> Array:
         """Turn shapes of a direction into modes of the span alone, of unit stiffness."""
         rows, stiffness = self._of(direction)
-        shared = weights.swapaxes(-1, -2) @ stiffness @ weights
-        size = np.sqrt(np.diagonal(shared, axis1=-2, axis2=-1))
-        lower = np.linalg.cholesky(shared / (size[:, :, None] * size[:, None]))
-        unit = weights @ (np.linalg.inv(lower) / size[:, None]).swapaxes(-1, -2)
+        unit = unit_columns(weights, stiffness)
         _, turn = np.linalg.eigh(self._mass(direction, rows, unit))
         return np.asarray(unit @ turn[..., ::-1])
 
@@ -112,40 +123,33 @@ class LinkCurves:
         """Add what forces at the tip do, constant and linear strains, less the modes' part."""
         _, stiffness = self._of(direction)
         unit = modes / np.sqrt(np.sum(modes * (stiffness @ modes), axis=1))[:, None]
-        pulled = stiffness[..., : MOTIONS[direction].order]
-        left = np.eye(*pulled.shape[1:]) - unit @ (unit.swapaxes(-1, -2) @ pulled)
-        energy, whole = np.sum(left * (stiffness @ left), axis=1), np.diagonal(pulled, 0, 1, 2)
-        if agreed(np.all(energy < SPANNED * whole, axis=1)):
-            return modes
-        made = self._diagonal(direction, left)
-        # Once more, because little is left of them, and that is much alike.
-        made = made - unit @ (unit.swapaxes(-1, -2) @ (stiffness @ made))
-        return np.concatenate([modes, self._diagonal(direction, made)], axis=-1)
+        static = np.eye(modes.shape[1])[:, : MOTIONS[direction].order]
+        left = left_over(unit, static, stiffness)
+        rest = self._scaled(direction, self._diagonal(direction, left), "tip")
+        return np.concatenate([modes, rest], axis=-1)
 
     def scaled(self, columns: Mapping[Direction, Array], choice: ShapeChoice) -> DesignShapes:
         """Combine curves, per direction one shape per column (N, curves, m), into shapes.
 
         Their strains share no energy.
         """
-        many, stiffness, of_modes = self.shapes.first, self.shapes.stiffness, columns
+        many, stiffness, how = self.shapes.first, self.shapes.stiffness, normalisation(choice)
+        columns = {d: self._scaled(d, weights, how) for d, weights in columns.items()}
         if isinstance(choice, Counted) and choice.static:
-            if choice.normalise != "tip":
-                raise NotTogether  # which static shapes are scaled by in any case
             columns = {d: self._with_static(d, modes) for d, modes in columns.items()}
         count = sum(each.shape[-1] for each in columns.values())
         whole = np.zeros((*stiffness.shape[:2], count))
         stiff, parts, at = np.zeros((len(stiffness), count, count)), list[Shapes](), 0
-        for direction, weights in columns.items():
+        for direction, mixed in columns.items():
             rows, own_stiffness = self._of(direction)
-            mixed = weights * self._scale(direction, rows, weights, normalisation(choice))[:, None]
             energy = np.sum(mixed * (own_stiffness @ mixed), axis=1)
-            own = np.arange(at, at + weights.shape[-1])
+            own = np.arange(at, at + mixed.shape[-1])
             stiff[:, own, own] = energy
             whole[:, np.array(rows)[:, None], own] = mixed
             at += len(own)
             curves = [many.shapes[i].curves[direction] for i in rows]
             made = [combine(curves, column) for column in mixed[0].T]
-            if weights is not of_modes[direction] or isinstance(choice, ClampedMass):
+            if isinstance(choice, ClampedMass):
                 made = [Combination((each,), (1.0,)) for each in made]  # no series, as alone
             parts.append(family(direction, made, energy[0], self.span.edges))
         whole = self.shapes.columns @ whole
@@ -157,17 +161,17 @@ class LinkCurves:
         rows = [i for i, shape in enumerate(many) if direction in shape.curves]
         return rows, self.shapes.stiffness.take(rows, -2).take(rows, -1)
 
-    def _scale(self, direction: Direction, rows: list[int], mixed: Array, how: Normalise) -> Array:
-        """Give what scales shapes of a direction, (N, m)."""
-        tip = self._values(direction, rows, mixed, np.array([self.span.length]))[:, 0]
-        places = np.linspace(0.0, self.span.length, 101)
-        peak = np.abs(self._values(direction, rows, mixed, places)).max(axis=1)
-        if how == "none" or not agreed(np.all(np.abs(tip) >= 2 * SMALL_TIP * peak, axis=1)):
-            raise NotTogether  # scaled by what is not at the tip
+    def _scaled(self, direction: Direction, mixed: Array, how: Normalise) -> Array:
+        """Scale shapes of a direction, (N, curves, m)."""
+        rows, _ = self._of(direction)
+        places = np.linspace(0.0, self.span.length, PLACES)
+        tip = tips(self._values(direction, rows, mixed, places))
+        if how == "none":
+            raise NotTogether
         if how == "tip":
-            return np.asarray(1 / tip)
-        mass = self._mass(direction, rows, mixed)
-        return np.asarray(np.sign(tip) / np.sqrt(np.diagonal(mass, axis1=-2, axis2=-1)))
+            return np.asarray(mixed / tip[:, None])
+        mass = np.diagonal(self._mass(direction, rows, mixed), axis1=-2, axis2=-1)
+        return np.asarray(mixed * (np.sign(tip) / np.sqrt(mass))[:, None])
 
     def _values(
         self, direction: Direction, rows: list[int], columns: Array, x: Array, nu: int = 0

@@ -17,7 +17,7 @@ from flexarm.model.assemble import assemble
 from flexarm.model.build import build
 from flexarm.model.designs.draw import Drawer
 from flexarm.model.designs.links import LinkDesigns
-from flexarm.model.designs.spans import NotTogether, no_shapes
+from flexarm.model.designs.spans import NotTogether
 from flexarm.model.flexible import Theory
 from flexarm.model.parts import Model, TipRotation
 
@@ -44,9 +44,14 @@ class ModelDesigns:
         theory = Theory(arm.stiffening, exact=tip_rotation == "cayley", nodes=None)
         made = LinkDesigns(arms)
         self.arms, self._tip_rotation = arms, tip_rotation
-        self.model = assemble(arm, theory, tip_rotation, no_shapes, made.part)
+        self.model = assemble(arm, theory, tip_rotation, made.shapes, made.part)
         self._draw = Drawer(self.model, arms.count)
         self._matched: dict[int, tuple[Closed, Matched | None]] = {}
+        # Facts that all have in common, so that nobody draws a part to find them.
+        self._facts: dict[str, object] = {"floats": self.model.floats}
+        if (anchors := self.model.start_anchors).dtype != object:
+            anchors.flags.writeable = False
+            self._facts["start_anchors"] = anchors
 
     def match(self, book: Closed) -> Matched | None:
         """Give the numbers that a trace has read, of all designs."""
@@ -65,7 +70,7 @@ class ModelDesigns:
     def at(self, k: int) -> Model:
         """Give the model of a design."""
         model: Model = self._draw(k)
-        model.__dict__[DRAWN] = (self, k)
+        model.__dict__.update(self._facts, **{DRAWN: (self, k)})
         return model
 
 

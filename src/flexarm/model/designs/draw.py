@@ -1,15 +1,16 @@
 """Draw one design out of an object that holds many."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
 from pydantic import BaseModel
 
-from flexarm.engine.varied import Varied, by_design
+from flexarm.engine.varied import LATER, Drawn, Varied, by_design
 from flexarm.links.base import Array, Curve, Direction, Shape, Shapes
+from flexarm.links.beams.shear import Sheared
 from flexarm.links.curves import Combination
 
 Draw = Callable[[int], Any]
@@ -39,6 +40,9 @@ class DesignShapes:
     ratios: Array  # length of the first design's span over that of each, (N,)
     columns: Array  # by design, one combination per shape, (N, curves, m)
     stiffness: Array  # by design, (N, m, m)
+    # Of directions in which sections shear: bending over shear stiffness by design [m^2], (N,),
+    # over the first design's span.
+    shear: Mapping[Direction, Array] = field(default_factory=dict)
     mass: None = None
     damping: None = None
 
@@ -59,7 +63,18 @@ class DesignShapes:
 
     def values(self, direction: Direction, x: Array, nu: int = 0) -> Array:
         """Evaluate all shapes in one direction, (N, len(x), m)."""
-        return self.curves.values(direction, x, nu) @ self.columns
+        if nu or direction not in self.shear:
+            return self.curves.values(direction, x, nu) @ self.columns
+        bent, root = (self.curves.values(direction, each, 2) for each in (x, np.zeros(1)))
+        ratio = self.shear[direction][:, None, None]
+        return self.curves.values(direction, x) @ self.columns - ratio * (
+            (bent - root) @ self.columns
+        )
+
+    def leans(self, direction: Direction, x: Array) -> Array:
+        """Give what the axis leans against its sections per amplitude, (N, len(x), m)."""
+        ratio = self.shear.get(direction, np.zeros(len(self.ratios)))[:, None, None]
+        return -ratio * (self.curves.values(direction, x, 3) @ self.columns)
 
     def displacement(self, x: Array, nu: int = 0) -> Array:
         """Displacement columns, (N, len(x), 3, m), or their x-derivative."""
@@ -78,7 +93,10 @@ class DesignShapes:
             for d in shape.curves:
                 used = [(each[d], w) for each, w in weighed if d in each]
                 mixed = Combination(tuple(c for c, _ in used), tuple(w for _, w in used))
-                curves[d] = Stretched(mixed, ratio)
+                curves[d] = bent = Stretched(mixed, ratio)
+                if d in self.shear:
+                    root = float(bent(np.zeros(1), 2)[0])
+                    curves[d] = Sheared(bent, float(self.shear[d][k]) / ratio**2, root)
             shapes.append(Shape(shape.name, curves))
         return Shapes(tuple(shapes), self.edges / ratio, self.stiffness[k])
 
@@ -144,16 +162,23 @@ class Drawer:
 
     def _dataclass(self, value: Any) -> Draw | None:
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
-        found = self._plans(parts)
+        found, kind = self._plans(parts), type(value)
         if not found:
             return None
+        later = {}
+        if issubclass(kind, Drawn):
+            later = {name: plan for name, plan in found.items() if not hasattr(kind, name)}
+            parts = {name: part for name, part in parts.items() if name not in later}
+        now = [(name, plan) for name, plan in found.items() if name not in later]
 
         def draw(k: int) -> Any:
-            made = object.__new__(type(value))
+            made = object.__new__(kind)
             own = made.__dict__  # frozen: it has no other way
             own.update(parts)
-            for name, plan in found.items():
+            for name, plan in now:
                 own[name] = plan(k)
+            if later:
+                own[LATER] = (later, k)
             return made
 
         return draw
@@ -165,11 +190,12 @@ def _drawn(plans: dict[Any, Draw], k: int) -> dict[Any, Any]:
 
 def _once(draw: Draw) -> Draw:
     """Draw a part once for all that share it."""
-    last: list[Any] = [-1, None]
+    last: list[tuple[int, Any]] = [(-1, None)]
 
     def drawn(k: int) -> Any:
-        if last[0] != k:
-            last[:] = k, draw(k)
-        return last[1]
+        found = last[0]
+        if found[0] != k:
+            found = last[0] = k, draw(k)  # in one step: parts may be made in any thread
+        return found[1]
 
     return drawn

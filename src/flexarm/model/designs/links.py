@@ -16,17 +16,22 @@ from flexarm.arm import Arm
 from flexarm.engine.varied import Array, stacked
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Shapes
+from flexarm.links.basis import normalisation
+from flexarm.links.ends import rides
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import on_arm_modes
 from flexarm.model.assemble import ShapesOf
 from flexarm.model.designs.arm_modes import arm_mode_designs
 from flexarm.model.designs.draw import DesignShapes, Drawer
 from flexarm.model.designs.loaded import loaded_designs
+from flexarm.model.designs.shear import sheared_designs
 from flexarm.model.designs.spans import Growth, NotTogether, Sizes, enough_points
 from flexarm.model.flexible import (
     Theory,
     check_amplitudes,
     link_damping,
+    link_span,
+    part_on,
     remembered,
     shape_counts,
     shape_ends,
@@ -50,18 +55,28 @@ class LinkDesigns:
 
     def part(self, arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> Flexible:
         """Build the elastic part of a link, of all designs."""
-        link = arm.links[index]
-        assert link.section is not None
-        span = Span.of(link.section, link.span)
-        sheared = span.has("GAy") or span.has("GAz")
-        if sheared or link.quadratic_shapes or theory.stiffening > theory.bends(link):
-            raise NotTogether
-        if index in self._own:
-            part = self._on(arm, index, theory, span, self._sizes[index], self._shapes[index])
+        link, span = arm.links[index], link_span(arm.links[index])
+        if index not in self._own and not self._differ(index, span):
+            part = part_on(arm, index, theory, span, self.shapes(index, span))
         else:
-            part = self._alone(arm, index, theory, span)
+            series = link.quadratic_shapes or theory.stiffening > theory.bends(link)
+            if series or rides(arm, index + 1):
+                raise NotTogether
+            part = self._varying(arm, index, theory, span)
         part.__dict__["damping"] = self._damping(arm, index, part)  # of no other one
         return part
+
+    def shapes(self, index: int, span: Span) -> Shapes:
+        """Build the shapes of a link over a span, which all designs share."""
+        arm = self.designs.arm
+        if index in self._own or self._differ(index, span):
+            raise NotTogether
+        ends, number = shape_ends(arm, index), shape_counts(arm, index)
+        return shapes_between(self.designs.first, index, span, ends, number)
+
+    def _differ(self, index: int, span: Span) -> bool:
+        """Tell whether designs differ in what the shapes of a link over a span come of."""
+        return Drawer((shape_ends(self.designs.arm, index), span), self.designs.count).differ
 
     @cached_property
     def _own(self) -> list[int]:
@@ -76,9 +91,7 @@ class LinkDesigns:
     def _sizes(self) -> dict[int, Sizes]:
         found, count = {}, self.designs.count
         for index in self._own:
-            link = self.designs.arm.links[index]
-            assert link.section is not None
-            span = Span.of(link.section, link.span)
+            span = link_span(self.designs.arm.links[index])
             found[index] = Sizes.between(span, Drawer(span, count)(0), count)
         return found
 
@@ -87,6 +100,8 @@ class LinkDesigns:
     ) -> Flexible:
         """Build a part on shapes that differ by design."""
         link, first = arm.links[index], Drawer(span, self.designs.count)(0)
+        if _shears(span):
+            shapes = sheared_designs(shapes, first, sizes, normalisation(link.shapes))
         check_amplitudes(arm, index, shapes.names)
         more = chosen_nodes(arm, index, span, shapes.first) if theory.bends(link) else 0
         points = enough_points(shapes.curves)
@@ -95,29 +110,28 @@ class LinkDesigns:
         here = replace(here, tip_shape=tip_shape, tip_angle=tip_angle)
         return Growth.of(sizes, shapes.first).part(here, span, shapes)
 
-    def _alone(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
-        """Build a part on shapes that keep their form, or change with what hangs on the link."""
+    def _varying(self, arm: Arm, index: int, theory: Theory, span: Span) -> Flexible:
+        """Build a part on shapes that keep their form, or that change with the arm or its loads."""
+        if index in self._own:
+            return self._on(arm, index, theory, span, self._sizes[index], self._shapes[index])
         link, count = arm.links[index], self.designs.count
         ends, number = shape_ends(arm, index), shape_counts(arm, index)
         first = Drawer(span, count)(0)
-        if ends is not None and Drawer((ends, span), count).differ:
-            sizes = Sizes.between(span, first, count)
+        sizes = Sizes.between(span, first, count)
+        if ends is not None:
             found = loaded_designs(link.shapes, first, sizes, ends, number)
             return self._on(arm, index, theory, span, sizes, found)
 
         def made(span: Span) -> Shapes:
-            return shapes_between(self.designs.first, index, span, ends, number)
+            return shapes_between(self.designs.first, index, span, None, number)
 
         shapes = made(first)
-        if shapes.damping is not None:
+        if shapes.damping is not None or _shears(span):
             raise NotTogether
         check_amplitudes(arm, index, shapes.names)
         more = chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
         here = undamped_part(link, theory, first, shapes, more)
-        if not Drawer(span, count).differ:
-            return here
-        sizes = Sizes.between(span, first, count)
-        key = ("growth", link.shapes.model_dump_json(), number, ends, first.contents, sizes.names)
+        key = ("growth", link.shapes.model_dump_json(), number, first.contents, sizes.names)
         powers = remembered(key, lambda: _powers(first, sizes.names, made))
         if powers is None:
             raise NotTogether
@@ -128,12 +142,18 @@ class LinkDesigns:
     def _damping(self, arm: Arm, index: int, part: Flexible) -> Array:
         """Damp a link, each design by itself where they differ in what damps it."""
         link, count = arm.links[index], self.designs.count
+        if part.shapes.damping is not None:
+            return link_damping(arm, index, part)
         own = [path for path in self.designs.paths if path[:2] == ("links", index)]
         if link.damped and any("damping" in str(step) for path in own for step in path):
             draw = Drawer(part, count)
             rows = [link_damping(self.designs.at(k), index, draw(k)) for k in range(count)]
             return stacked(np.array(rows))
         return stacked(link_damping(arm, index, part, (count,)))
+
+
+def _shears(span: Span) -> bool:
+    return span.has("GAy") or span.has("GAz")
 
 
 def _powers(span: Span, names: Sequence[str], made: Callable[[Span], Shapes]) -> Array | None:

@@ -10,9 +10,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.varied import Array, by_design, stacked, varied, varied_columns, varies
+from flexarm.engine.varied import Array, agreed, by_design, stacked, varied, varied_columns, varies
 from flexarm.links.base import Shapes
-from flexarm.links.basis import MOTIONS, Motion
+from flexarm.links.basis import MOTIONS, SMALL_TIP, Motion
 from flexarm.links.collocation import STIFFNESSES, Collocation, Polar
 from flexarm.links.curves import Piecewise
 from flexarm.links.integrals import Integrals, Points
@@ -21,6 +21,7 @@ from flexarm.links.span import Span
 from flexarm.model.designs.draw import DesignShapes
 from flexarm.model.parts import Flexible
 
+PLACES = 101  # of a span, at which the largest values of shapes are sought
 ENOUGH = 2  # points beyond the degree of curves, for quadrature of their products
 DUST = 1e-14
 
@@ -73,6 +74,14 @@ def enough_points(shapes: Shapes) -> int:
     if not all(isinstance(curve, Piecewise) for curve in curves):
         raise NotTogether
     return max(curve.degree for curve in curves if isinstance(curve, Piecewise)) + ENOUGH
+
+
+def tips(values: Array) -> Array:
+    """Give what shapes of designs, (N, places, m), have at the tip, to be scaled by, (N, m)."""
+    tip, peak = values[:, -1], np.abs(values).max(axis=1)
+    if not agreed(np.all(np.abs(tip) >= 2 * SMALL_TIP * peak, axis=1)):
+        raise NotTogether  # scaled by what is not at the tip
+    return tip
 
 
 @dataclass(frozen=True)
@@ -188,7 +197,8 @@ class Growth:
         mass, slope = sizes.of("mass_per_length"), g / length[:, None]
         # Axes of an array, and what it is times, by design.
         factors = {
-            "x": (1, length), "bend": (3, slope), "curve": (3, slope / length[:, None]),
+            "x": (1, length), "bend": (3, slope), "lean": (3, slope),
+            "curve": (3, slope / length[:, None]),
             "stretch": (2, slope), "twist": (2, g), "torsion": (2, slope),
             "gram": (4, mass * length**3), "mean": (2, mass * length**2),
             "factor": (3, np.sqrt(mass * length**3)), "tip": (2, length), "tip_bend": (2, slope),
@@ -210,8 +220,8 @@ class Growth:
         bends = tuple(bool(np.any(found.bend[..., k, :, :])) for k in range(2))
         made.__dict__.update(
             cross=_times(found.cross, 4, np.ones_like(length)),
-            lever=_times(found.lever, 1, np.sqrt(mass * length)), bends=bends, leaning=False,
-            stretches=found.stretches, twists=found.twists,
+            lever=_times(found.lever, 1, np.sqrt(mass * length)), bends=bends,
+            leaning=found.leaning, stretches=found.stretches, twists=found.twists,
         )  # fmt: skip
         return made
 
