@@ -52,8 +52,8 @@ class March(Record):
     # error, last_error: of the trial and of the last accepted step, over the tolerance.
     error: float = 0.0
     last_error: float = 1e-2
-    # tolerance, strict, touched: per step, of the ranges below; what part of it is allowed where the
-    # arm touches something, and whether it does.
+    # tolerance, strict, touched: per step, of the ranges below; what part of it is allowed where
+    # the arm touches something, and whether it does.
     tolerance: float
     strict: float = 1.0
     touched: int = 0
@@ -253,8 +253,8 @@ def measure(m: March, e: Array) -> float:
 
     Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
     vibrate apart: they are added up.  Modes that dampers keep from vibrating have no motion of
-    their own: of a rotor that a servo holds each is a part.  What rounding makes of a mode is allowed beside the
-    tolerance: no shorter step cures it.
+    their own: of a rotor that a servo holds each is a part.  What rounding makes of a mode is
+    allowed beside the tolerance: no shorter step cures it.
     """
     n = m.system.n
     worst = 0.0

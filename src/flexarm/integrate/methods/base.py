@@ -282,7 +282,8 @@ class Motion:
     def slopes(self, level: Level = "quick") -> Compiled:
         """Compile the derivatives of the force that accelerations take, and of powers.
 
-        They take half the operations of those of accelerations, which need M inverted.
+        They take half the operations of those of accelerations, which need M inverted.  Those of
+        the force come column after column, as they are solved with.
         """
 
         def make(formulation: Formulation) -> ca.Function:
