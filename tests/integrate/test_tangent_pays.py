@@ -90,6 +90,7 @@ def test_slopes_of_forces_are_those_of_accelerations() -> None:
     slopes = dict(
         zip([x.name for x in both.slopes().outputs], found(both.slopes(), {"a": a}), strict=True)
     )
+    slopes |= {name: each.T for name, each in slopes.items() if name.startswith("force")}
     open_ = [i for i in range(n) if i != held]
     mass = slopes["force_by_a"][np.ix_(open_, open_)]
     for by, one, power in (("q", by_q, power_by_q), ("v", by_v, power_by_v)):

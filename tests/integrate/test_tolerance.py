@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache, lru_cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,10 +13,13 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.integrate.batch.many import simulate_many
+from flexarm.integrate.choice import choose
 from flexarm.integrate.choice.choose import STIFF as STIFF_HEATS
 from flexarm.integrate.choice.choose import Pilot, race
+from flexarm.integrate.march import measure
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.rk4 import STABLE
+from flexarm.integrate.solve import begin_march
 from flexarm.integrate.task import DAMPED, Task, prepare
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
@@ -267,6 +271,54 @@ def held(stiffness: float, damping: float) -> tuple[Arm, ca.Function]:
     at = [names.index(name) for name in ("joint1", "joint2")]
     u = [stiffness * (0.3 * ca.sin(2 * t) - q[k]) - damping * v[k] for k in at]
     return arm, ca.Function("law", [t, q, v], [ca.vertcat(*u)])
+
+
+def test_who_won_a_race_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same motion: another tolerance is another."""
+    monkeypatch.setenv("FLEXARM_CACHE", str(tmp_path))
+    raced: list[float] = []
+
+    def counted(running: Any, whole: float, heats: Any) -> tuple[dict[str, float], float]:
+        raced.append(whole)
+        return race(running, whole, heats)
+
+    monkeypatch.setattr(choose, "race", counted)
+    arm = changed("driven-link-payload", HOLDING)
+    first, again, closer = (flexarm.simulate(arm, t_end=0.3, rtol=x) for x in (1e-3, 1e-3, 1e-4))
+    assert len(raced) == 2
+    assert (again.method, again.why) == (first.method, first.why)
+    assert closer.why != first.why
+
+
+def test_an_error_of_a_rotor_that_a_servo_holds_is_its_own() -> None:
+    """Every undamped mode has a part of it, but none of them vibrates: they cancel elsewhere."""
+    drive = {"rotor_inertia": 5.0, "gear_ratio": 1.0, "stiffness": 1.33e6}
+    link = one_joint(drive=drive, servo={"stiffness": 1e4, "damping": 3e5}).model_dump(
+        exclude_unset=True
+    )["links"][0]
+    link["body"] = {"mass": 300.0, "com": [0.5, 0, 0], "inertia": [1e3, 1e3, 1e3]}
+    names = ("one", "two", "three")
+    links = [link | {"joint": link["joint"] | {"name": name}} for name in names]
+    task = task_of(Arm.model_validate({"flexarm": 1, "name": "rotors", "links": links}))
+    assert np.all(task.vibration.rates < 0)
+    m, n = begin_march(task.beginning(METHODS["rodas4"], 1e-3)), task.equation.model.size
+    for axis in task.equation.model.axes:
+        error = np.zeros(m.size)
+        error[n + cast(int, axis.motor)] = 1e-3
+        own = np.abs(task.measures.rows @ error[n : 2 * n]) / m.top_scale[m.group_of]
+        assert measure(m, error) == pytest.approx(own.max(), rel=1e-6)
+
+
+def test_contacts_that_are_far_make_no_smaller_steps() -> None:
+    """But for a share of the tolerance, which is left for what they make of errors."""
+    free = changed("driven-link-payload", {"links.1.damping": 0.1})
+    runs = []
+    for height, rtol in ((None, 3e-4), (-5.0, 1e-3), (0.0, 1e-3)):
+        plane = {"kind": "plane", "point": [0, 0, height], "normal": [0, 0, 1]}
+        wall = [{"name": "wall", "stiffness": 100.0, "obstacle": plane}]
+        arm = free if height is None else change_arm(free, {"contacts": wall})
+        runs.append(flexarm.simulate(arm, t_end=0.5, method="rodas4", rtol=rtol).statistics)
+    assert runs[0].steps == runs[1].steps < 0.8 * runs[2].steps
 
 
 @pytest.mark.few(1)

@@ -97,6 +97,21 @@ def resize(m: March) -> float:
 
 
 @kernel
+def touch(m: March) -> int:
+    """Take the tolerance of what touches or is free along the trial step; tell if it has changed.
+
+    Free again, the step is within what was allowed before.
+    """
+    if m.obstacles.touched == m.touched:
+        return 0
+    factor = m.strict if m.touched == 0 else 1.0 / m.strict
+    m.touched = m.obstacles.touched
+    m.tolerance *= factor
+    m.error /= factor
+    return 1
+
+
+@kernel
 def pass_breaks(m: March) -> None:
     """Let channels jump whose time has come."""
     if m.next_break < m.break_count and m.t >= m.breaks[m.next_break]:
@@ -190,6 +205,11 @@ def march(m: March) -> int:
                 m.rejections += 1
                 continue
             seen = m.largest
+            if touch(m) == 1 and m.error > 1.0:
+                m.rejections += 1
+                m.last_error = m.error
+                wish = m.h * resize(m)
+                continue
         if m.adaptive == 1:
             change = resize(m)
             wish = max(wish, m.h * change) if at_stop == 1 and change > 1.0 else m.h * change

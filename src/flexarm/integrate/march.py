@@ -52,7 +52,11 @@ class March(Record):
     # error, last_error: of the trial and of the last accepted step, over the tolerance.
     error: float = 0.0
     last_error: float = 1e-2
-    tolerance: float  # per step, of the ranges below
+    # tolerance, strict, touched: per step, of the ranges below; what part of it is allowed where
+    # the arm touches something, and whether it does.
+    tolerance: float
+    strict: float = 1.0
+    touched: int = 0
     # functionals, rows, rate_rows, groups, group_of: number of quantities that errors are measured
     # in, their matrices (functionals, n) by coordinates and by modes, the groups that share a
     # range, the group of each.
@@ -61,7 +65,7 @@ class March(Record):
     rate_rows: Array
     # to_modes, lanes, modes_per_lane, modal_places, modal_rates, frequencies: what takes
     # coordinates to those of modes, (lanes, modes_per_lane, modes_per_lane), these, their rates and
-    # frequencies [rad/s].
+    # frequencies [rad/s], negative of modes that do not vibrate.
     to_modes: Array
     lanes: int
     modes_per_lane: int
@@ -220,7 +224,7 @@ def widen(m: March) -> None:
             rate += row * m.modal_rates[i]
             rounding = abs(row) * m.rounded[i]
             moved += rounding
-            shaken += m.frequencies[i] * rounding
+            shaken += abs(m.frequencies[i]) * rounding
         m.low[r] = min(m.low[r], value)
         m.high[r] = max(m.high[r], value)
         m.top[r] = max(m.top[r], abs(rate))
@@ -248,8 +252,9 @@ def measure(m: March, e: Array) -> float:
     """Measure an error of the state in the ranges of the motion so far.
 
     Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
-    vibrate apart: they are added up.  What rounding makes of a mode is allowed beside the
-    tolerance: no shorter step cures it.
+    vibrate apart: they are added up.  Modes that dampers keep from vibrating have no motion of
+    their own: of a rotor that a servo holds each is a part.  What rounding makes of a mode is
+    allowed beside the tolerance: no shorter step cures it.
     """
     n = m.system.n
     worst = 0.0
@@ -260,6 +265,7 @@ def measure(m: March, e: Array) -> float:
         speed = m.tolerance * m.top_scale[g]
         value = 0.0
         rate = 0.0
+        still = 0.0
         apart = 0.0
         for i in range(n):
             row = m.rate_rows[r * n + i]
@@ -268,12 +274,13 @@ def measure(m: March, e: Array) -> float:
             if m.rounds == 1:
                 rounding = abs(row) * m.rounded[i]
                 here *= counting(place, rounding)
-                part *= counting(speed, m.frequencies[i] * rounding)
+                part *= counting(speed, abs(m.frequencies[i]) * rounding)
             value += here
             rate += part
-            apart += abs(part)
+            still += part if m.frequencies[i] < 0.0 else 0.0
+            apart += 0.0 if m.frequencies[i] < 0.0 else abs(part)
         if m.pace[g] > 0.0:
-            rate = apart
+            rate = abs(still) + apart
         part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
         if not part <= worst:
             worst = part

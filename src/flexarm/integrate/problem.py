@@ -71,7 +71,7 @@ class Measures:
     rate_rows: Array
     # What takes rates to those of modes, (lanes, n, n), one per arm if there are several.
     to_modes: Array
-    frequencies: Array  # of the modes [rad/s], (lanes, n)
+    frequencies: Array  # of the modes [rad/s], (lanes, n), negative of those that do not vibrate
     group: Ints  # group of each
     # floor, rate_floor, pace: least range and rate of each group; the frequency at which
     # deflections vibrate [rad/s].

@@ -207,8 +207,11 @@ class Task:
         listed = jumps([channel for group in self.groups for channel in group])
         return bool(np.any((listed > self.times[0]) & (listed < self.times[-1])))
 
-    def tolerance(self, method: Method, wanted: float) -> float:
-        """Give the tolerance per step: errors of undamped vibrations add up over a run."""
+    def tolerance(self, method: Method, wanted: float, *, touching: bool = False) -> float:
+        """Give the tolerance per step, touching or free.
+
+        Errors of undamped vibrations add up over a run.
+        """
         followed = method.adaptive and method.reach < np.inf
         counted = self.vibrations(
             rates=not method.solves_vibrations, least=UNSEEN * wanted if followed else None
@@ -219,14 +222,14 @@ class Task:
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
             wanted *= method.under_friction
         rides = any(part.rail is not None for part in self.equation.model.links)
-        touches = bumps(self.equation.model)
-        if touches:
+        if bumps(self.equation.model):
             wanted *= method.under_contact
         elif rides:
             wanted = max(wanted * method.under_contact, min(wanted, ROUNDS))
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
         # What rides or touches changes the modes and jolts them.
-        damped = self.damped and not rides and not touches
+        jolted = rides or touching or has_stops(self.equation.model)
+        damped = self.damped and not jolted
         return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
 
     @property
@@ -266,6 +269,7 @@ class Task:
         sampled = [each.name for each in actuators.servos if each.servo.period is not None]
         buffers["h"][:] = [self.memory[k].held if k in self.memory else 0.0 for k in sampled]
         listed = [channel for group in self.groups for channel in group]
+        tolerance = self.tolerance(method, wanted)
         if method.adaptive:
             h = self.trial_step
         else:
@@ -281,13 +285,14 @@ class Task:
             jumps(listed),
             self.state,
             method,
-            self.tolerance(method, wanted),
+            tolerance,
             h,
             self.longest_step(method),
             self.bounds,
             self._peeks(),
             self.memory,
             self.ranges,
+            self.tolerance(method, wanted, touching=True) / tolerance,
         )
 
     def _peeks(self) -> bool:
@@ -325,4 +330,9 @@ def has_dry_friction(model: Model) -> bool:
 
 def bumps(model: Model) -> bool:
     """Tell whether forces set in where an arm touches something, or comes to a stop."""
-    return bool(model.arm.contacts) or any(axis.acts.stops for axis in model.axes)
+    return bool(model.arm.contacts) or has_stops(model)
+
+
+def has_stops(model: Model) -> bool:
+    """Tell whether any joint comes to a stop."""
+    return any(axis.acts.stops for axis in model.axes)

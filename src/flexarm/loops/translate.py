@@ -140,9 +140,9 @@ class _Body:
             self.v.assign(node, node.target.id, value)
             return
         place, kind = self.v.place(node.target)
-        left = self.b.load(place, typ=llvm_type(kind)), kind
+        left = self.v.apart(node.target, kind, self.b.load(place, typ=llvm_type(kind))), kind
         value = self.v.operate(node, node.op, left, self.v.value(node.value))
-        self.b.store(self.v.as_type(node, value, kind), place)
+        self.v.apart(node.target, kind, self.b.store(self.v.as_type(node, value, kind), place))
 
     def store(self, target: ast.expr, value: Value) -> None:
         if isinstance(target, ast.Name):
@@ -154,7 +154,8 @@ class _Body:
         # NumPy makes ints floats that are put in an array of floats; a record would keep the int.
         element = isinstance(target, ast.Subscript) and kind is float
         as_wanted = self.v.as_float(target, value) if element else None
-        self.b.store(as_wanted or self.v.as_type(target, value, kind), place)
+        wanted = as_wanted or self.v.as_type(target, value, kind)
+        self.v.apart(target, kind, self.b.store(wanted, place))
 
     def do_Return(self, node: ast.Return) -> None:
         if self.result is type(None):

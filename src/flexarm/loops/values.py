@@ -163,7 +163,18 @@ class Values:
     def load(self, node: ast.expr) -> Value:
         """Read an element or field."""
         place, kind = self.place(node)
-        return self.b.load(place, typ=llvm_type(kind)), kind
+        return self.apart(node, kind, self.b.load(place, typ=llvm_type(kind))), kind
+
+    def apart(self, node: ast.expr, kind: Any, access: Any) -> Any:
+        """Mark an access: no element of an array is a field of a record, nor a float an int.
+
+        Else LLVM would read the pointers of a record anew after every element that is written.
+        """
+        add, nothing = self.module.module.add_metadata, ir.Constant(I64, 0)
+        word = "field" if isinstance(node, ast.Attribute) else _word(kind)
+        sort = add([word, add(["flexarm"]), nothing])
+        access.set_metadata("tbaa", add([sort, sort, nothing]))
+        return access
 
     def _of_BinOp(self, node: ast.BinOp) -> Value:
         left = self.value(node.left)

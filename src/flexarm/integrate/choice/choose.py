@@ -1,9 +1,13 @@
 """Choose an integrator for a motion, and say why."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 
 import numpy as np
 
+from flexarm.engine.cache import Cache, cache_folder
+from flexarm.engine.functions import PACKAGE, source_version
 from flexarm.integrate.loop import BROKEN, FINISHED, NO_STEP, WATCHED, march
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method, Operations
@@ -12,6 +16,8 @@ from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.methods.rodas4 import RODAS4
 from flexarm.integrate.solve import begin_march
 from flexarm.integrate.task import OUTSIDE, Task, has_dry_friction, has_strong_dampers, tangent_pays
+from flexarm.model.contents import write
+from flexarm.model.state import fingerprint
 
 EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
 PERIODS = 2  # of the slowest mode in a pilot
@@ -52,7 +58,7 @@ def choose(
     does not tell, because stiffness may sit outside the links (in a control law, in a strong damper
     or in dry friction) or a law cuts the steps, and where the motion is long enough to pay for it,
     they run a race over its first part.  Their work is counted in operations, not in seconds, so
-    that the same motion gets the same method every time.
+    that the same motion gets the same method every time, and who won is kept in the cache.
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
     servoed = bool(task.motion.actuators.servos)
@@ -83,6 +89,36 @@ def choose(
         rivals, heats = (RODAS4, ETD4, DOP853), STIFF
     if task.motion.actuators.states:
         rivals = tuple(each for each in rivals if each.carries_states)
+    cache, key = Cache(cache_folder()), _told(task, wanted, period)
+    known = cache.get(key)
+    if known is None:
+        known = json.dumps(_raced(task, rivals, heats, wanted, period)).encode()
+        cache.put(key, known)
+    best, story = json.loads(known)
+    return METHODS[best], f"{modes}; {story}"
+
+
+def _told(task: Task, wanted: float, period: float | None) -> str:
+    """Digest all that a race depends on."""
+    digest, equation, motion = hashlib.sha256(), task.equation, task.motion
+    law = "" if motion.law is None else motion.law.serialize()
+    load = equation.model.links[-1].tip_body  # its machine code may be of any
+    what = ("race", source_version(PACKAGE), fingerprint(equation.model), load, equation.name,
+            equation.options(), equation.anchor, law, motion.actuators.key, task.groups,
+            task.times[[0, -1]], task.state, task.efforts, task.bounds, task.memory, task.ranges,
+            wanted, period)  # fmt: skip
+    write(what, digest.update)
+    return digest.hexdigest()
+
+
+def _raced(
+    task: Task,
+    rivals: Sequence[Method],
+    heats: Sequence[tuple[float, float]],
+    wanted: float,
+    period: float | None,
+) -> tuple[str, str]:
+    """Let methods run a race; name the best, and tell of it."""
     pilots = [Pilot(task, each, wanted, period) for each in rivals]
     costs, span = race(pilots, pilot_span(task), heats)
     best = min(costs, key=lambda name: costs[name])
@@ -92,7 +128,7 @@ def choose(
         f"{name} took {ratio:.2g} times its work" if np.isfinite(ratio) else f"{name} failed"
         for name, ratio in ratios.items()
     )
-    return METHODS[best], f"{modes}; in a pilot of {span:.2g} s {story}"
+    return best, f"in a pilot of {span:.2g} s {story}"
 
 
 def _by_spectrum(task: Task, wanted: float) -> tuple[Method, str]:

@@ -68,7 +68,8 @@ class Vibration:
     # Its modes with their damping.  Dry friction does not count: it damps nothing while it slips,
     # and holds while it sticks.
     modes: Modes
-    # Frequencies of the undamped modes [rad/s], (n,), 0 for motion without elastic energy.
+    # Frequencies of the undamped modes [rad/s], (n,), 0 for motion without elastic energy, negative
+    # of modes that dampers keep from vibrating.
     rates: Array
     inertia: float  # half the sum of what all coordinates move, at unit rates [J]
 
@@ -97,7 +98,6 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Ar
     modes = inverse.mT @ vectors
     elastic = squares > 1e-9 * np.maximum(squares[..., -1:], 1e-12)
     squares, kept = np.where(elastic, squares, 0.0), _common(elastic)
-    rates[..., open_] = np.sqrt(squares)
     losses = modes.mT @ damping[block] @ modes
     largest = steepest = largest_rate(squares, losses)
     viscous = losses
@@ -107,6 +107,8 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Ar
         stuck = modes.mT @ (smooth + dry_damping(model, 0 * v))[block] @ modes
         steepest = largest_rate(squares, stuck)
     basis[block], to_modes[block] = modes, modes.mT @ mass[block]
+    still = np.diagonal(viscous, axis1=-2, axis2=-1) > 2 * np.sqrt(squares)
+    rates[..., open_] = np.where(still, -1.0, 1.0) * np.sqrt(squares)
     if not np.any(kept):
         return Vibration(zero, zero, largest, steepest, basis, to_modes, none, rates, inertia)
     frequencies = np.sqrt(squares[..., kept])

@@ -165,6 +165,7 @@ class Beginning:
     memory: Mapping[str, Any] = field(default_factory=dict)  # what sampled servos know, by joint
     # Of what errors are measured in, in the legs before.
     ranges: Mapping[str, Array] = field(default_factory=dict)
+    strict: float = 1.0  # what part of the tolerance is allowed where it touches something
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -199,6 +200,7 @@ class Beginning:
             y_old=self.y.copy(),
             **zeros(dict.fromkeys(("f", "y_new", "f_new", "f_old", "sampled"), size)),
             tolerance=self.tolerance,
+            strict=self.strict,
             functionals=count,
             rows=measured.rows.ravel(),
             rate_rows=measured.rate_rows.ravel(),
@@ -280,7 +282,8 @@ class Motion:
     def slopes(self, level: Level = "quick") -> Compiled:
         """Compile the derivatives of the force that accelerations take, and of powers.
 
-        They take half the operations of those of accelerations, which need M inverted.
+        They take half the operations of those of accelerations, which need M inverted.  Those of
+        the force come column after column, as they are solved with.
         """
 
         def make(formulation: Formulation) -> ca.Function:
@@ -338,6 +341,7 @@ def _slopes(motion: ca.Function) -> ca.Function:
         for of, value in values.items()
         for name, each in by.items()
     }
+    found |= {name: each.T for name, each in found.items() if name.startswith("force")}
     return ca.Function("slopes", symbols, list(found.values()), motion.name_in(), list(found))
 
 

@@ -39,6 +39,7 @@ class Obstacles(Record):
     # stiffness, exponent: of each contact.
     stiffness: Array
     exponent: Array
+    touched: int = 0  # whether any was closed along the last step
 
 
 def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
@@ -88,6 +89,7 @@ def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> 
     """
     x = 0.0
     allowed = h
+    o.touched = 0
     while x < 1.0 and allowed >= h:
         look(o, y, y_new, h, x)
         ahead = 1.0
@@ -98,7 +100,9 @@ def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> 
             if o.distance[c] > 0.0:
                 way = o.distance[c] / max(o.speed[c], STILL)
                 ahead = min(ahead, max(way, min(FAR * h, LOOK * time)) / h)
-            elif (1.0 - x) * h > MOST * time:
-                allowed = min(allowed, x * h + SHARE * time)
+            else:
+                o.touched = 1
+                if (1.0 - x) * h > MOST * time:
+                    allowed = min(allowed, x * h + SHARE * time)
         x += ahead
     return allowed

@@ -6,6 +6,7 @@ from flexarm.integrate.march import March, measure
 from flexarm.integrate.system import drive, moving, prescribe, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
+from flexarm.loops.sums import weigh
 
 STAGES = 6
 
@@ -20,7 +21,7 @@ class RosenbrockMarch(March):
     tangent_table: Ints
     acceleration: Array  # at the present state, (n,)
     # mass, by_q, by_v, power_by_q, power_by_v, power_by_a: derivatives of the force that
-    # accelerations take (n, n) and of powers (works, n).
+    # accelerations take, column after column (n, n), and of powers (works, n).
     mass: Array
     by_q: Array
     by_v: Array
@@ -49,25 +50,34 @@ class RosenbrockMarch(March):
 
 @kernel
 def factorise(n: int, a: Array, pivots: Ints) -> int:
-    """Factorise a matrix in place with row exchanges; 0 if it is regular."""
+    """Factorise a matrix in place, column after column, with row exchanges; 0 if it is regular."""
     for k in range(n):
+        column = a[k * n :]
         best = k
         for i in range(k + 1, n):
-            if abs(a[i * n + k]) > abs(a[best * n + k]):
+            if abs(column[i]) > abs(column[best]):
                 best = i
         pivots[k] = best
-        if a[best * n + k] == 0.0:
+        if column[best] == 0.0:
             return 1
-        for j in range(n):
-            a[k * n + j], a[best * n + j] = a[best * n + j], a[k * n + j]
-        scale = 1.0 / a[k * n + k]
+        if best != k:
+            for j in range(n):
+                a[j * n + k], a[j * n + best] = a[j * n + best], a[j * n + k]
+        scale = 1.0 / column[k]
         for i in range(k + 1, n):
-            factor = a[i * n + k] * scale
-            a[i * n + k] = factor
+            column[i] *= scale
+        for j in range(k + 1, n):
+            factor = a[j * n + k]
             if factor != 0.0:
-                for j in range(k + 1, n):
-                    a[i * n + j] -= factor * a[k * n + j]
+                subtract(n - k - 1, factor, column[k + 1 :], a[j * n + k + 1 :])
     return 0
+
+
+@kernel
+def subtract(n: int, factor: float, x: Array, y: Array) -> None:
+    """Take x times a factor off y."""
+    for i in range(n):
+        y[i] -= factor * x[i]
 
 
 @kernel
@@ -76,13 +86,11 @@ def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
     for k in range(n):
         best = pivots[k]
         x[k], x[best] = x[best], x[k]
-    for i in range(n):
-        for j in range(i):
-            x[i] -= a[i * n + j] * x[j]
-    for i in range(n - 1, -1, -1):
-        for j in range(i + 1, n):
-            x[i] -= a[i * n + j] * x[j]
-        x[i] /= a[i * n + i]
+    for k in range(n):
+        subtract(n - k - 1, x[k], a[k * n + k + 1 :], x[k + 1 :])
+    for k in range(n - 1, -1, -1):
+        x[k] /= a[k * n + k]
+        subtract(k, x[k], a[k * n :], x)
 
 
 @kernel
@@ -98,7 +106,7 @@ def linearise(m: RosenbrockMarch) -> int:
     for c in range(m.system.known):
         k = m.system.coordinates[c]
         for i in range(n):
-            m.mass[k * n + i] = 0.0
+            m.mass[i * n + k] = 0.0
             m.by_q[k * n + i] = 0.0
             m.by_v[k * n + i] = 0.0
             m.by_q[i * n + k] = 0.0
@@ -108,9 +116,8 @@ def linearise(m: RosenbrockMarch) -> int:
             m.power_by_q[i * n + k] = 0.0
             m.power_by_v[i * n + k] = 0.0
     g = 1.0 / (m.h * m.gamma)
-    for i in range(n):
-        for j in range(n):
-            m.matrix[i * n + j] = g * m.mass[i * n + j] + m.by_v[i * n + j] + m.by_q[i * n + j] / g
+    for k in range(n * n):
+        m.matrix[k] = g * m.mass[k] + m.by_v[k] + m.by_q[k] / g
     find_drift(m)
     singular: int = factorise(n, m.matrix, m.pivots)
     return singular
@@ -139,11 +146,9 @@ def solve_stage(m: RosenbrockMarch, u: Array) -> None:
     """Solve for a stage: eliminate positions, solve for rates, then positions and works."""
     n = m.system.n
     g = 1.0 / (m.h * m.gamma)
-    for i in range(n):
-        value = 0.0
-        for j in range(n):
-            value += m.mass[i * n + j] * m.right[n + j] - m.by_q[i * n + j] * m.right[j] / g
-        u[n + i] = value
+    weigh(n, n, m.mass, m.right[n:], u[n:])
+    weigh(n, n, m.by_q, m.right, u)
+    subtract(n, 1.0 / g, u, u[n:])
     back_substitute(n, m.matrix, m.pivots, u[n:])
     for i in range(n):
         u[i] = (m.right[i] + u[n + i]) / g

@@ -15,6 +15,7 @@ from flexarm.integrate.mission.locks import lock
 from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia, tip_inertia
 from flexarm.model import Axis, Model
+from flexarm.model.contents import freeze
 from flexarm.spatial import Inertia
 
 
@@ -165,4 +166,5 @@ class Situation:
         total = tip_inertia(bare, len(model.links) - 1)
         for body in self.held.values():
             total = total + body.moved(model.end_pose)
+        freeze(total)
         return model.loaded(total)
