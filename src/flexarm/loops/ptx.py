@@ -38,7 +38,6 @@ UNROLLED = 400  # operations of equations up to which all loops are unrolled
 # Registers of a kernel that waits for its arrays, with equations that long at most: half of all, so
 # that twice as many threads wait at once; longer equations need them.
 FEW, SHORT = 128, 5000
-HELD = 44  # values of such equations that are in registers at once
 # Threads of a block, which begin together and so come to their code at about the same time: of a
 # kernel with branches, of a steady one, and of one with few registers.
 BRANCHED, EVEN, MANY = 128, 256, 512
@@ -218,13 +217,11 @@ def gpu_program(
     parts = parts_of(desks, written, bound, tables, outside)
     sizes = [len(each.stream.operations) for each in equations.values()]
     few = waits and IN_PLACE < max(sizes, default=0) <= SHORT
-    near = (near // 2 if few else near) if any(size > IN_PLACE for size in sizes) else 0
+    near = near if any(size > IN_PLACE for size in sizes) else 0
     codes = {}
     for key, each in equations.items():
         stream = each.stream
-        room = None
-        if near and len(stream.operations) > IN_PLACE:
-            room = Room(near, HELD) if few else Room(near)
+        room = Room(near) if near and len(stream.operations) > IN_PLACE else None
         if room:
             stream = settled(stream, _common(parts, desks[0], each))
         codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))

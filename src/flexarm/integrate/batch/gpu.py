@@ -365,5 +365,4 @@ def _program(flight: Flight, desks: Sequence[Desk]) -> GpuProgram:
     return gpu_program(
         march, desks, bound,
         changing=("budget",), outside=("samples",), waits=method.solves_vibrations,
-        near=gpu().near if method.solves_vibrations else 0,
     )  # fmt: skip
