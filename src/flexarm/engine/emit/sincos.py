@@ -10,8 +10,8 @@ go to the C library; without one, an angle of up to 1e9 has an error as large as
 and those beyond are NaN.
 
 Where every product may join a sum, as on a GPU, half as many operations do: a multiple of the first
-53 bits of pi/2 is taken off without rounding, then one of the next 53; errors of 1.1 units in the
-last place.
+53 bits of pi/2 is taken off without rounding, then one of the next 53; errors are below 1.5 units
+in the last place and 1e-33 of the angle.
 """
 
 import math

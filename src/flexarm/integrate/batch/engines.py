@@ -38,9 +38,7 @@ def _stepper(task: Task, h: float, steps: int) -> tuple[Stepper, dict[str, Array
     turned = len(anchor_of(task))
     anchor = buffers["anchor"] if turned else np.zeros(1)
     row, held = np.zeros(1 + size + turned), np.zeros(max(inputs, 1))
-    stepper = Stepper(
-        system, size, inputs, turned, h, steps, y, f, total, trial, row, held, anchor
-    )
+    stepper = Stepper(system, size, inputs, turned, h, steps, y, f, total, trial, row, held, anchor)
     return stepper, buffers
 
 

@@ -47,7 +47,8 @@ def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Ex
         to_link @ linear,
         ca.triu2symm(ca.triu(p @ turned)),
         to_link @ ca.vertcat(ca.dot(s, out), -ca.dot(c, out), ca.sum1(bend)),
-        to_link @ ca.vertcat(
+        to_link
+        @ ca.vertcat(
             w[1] * drift - ca.dot(thrown, c),
             -w[0] * drift - ca.dot(thrown, s),
             ca.dot(a, (w[2] + 2 * speed) * lean),
