@@ -24,7 +24,8 @@ def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Ex
     # products of tangents: by the cosines of the angles between them, and by the sines
     K, S = _products(nodes, c, s)
     turned = K @ p.T
-    spread = ca.trace(K) + 2 * ca.sum1(ca.sum2(ca.triu(K, False)))
+    above = [K[g, h] for h in range(nodes.count) for g in range(h)]
+    spread = ca.trace(K) + 2 * ca.sum1(ca.vertcat(*above))
     drawn = ca.dot(s, A @ s)
     mixed = -ca.dot(c, A @ s)
     second = ca.vertcat(
