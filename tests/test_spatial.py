@@ -75,6 +75,8 @@ def test_numbers_that_rounding_keeps_apart_are_settled_by_their_natural_size() -
     assert both[1, 0, 2] == 0
     assert both[1, 0, 0] == -both[1, 0, 1]
     assert np.isnan(settled(np.array([1.0, np.nan, 0.5]))).tolist() == [False, True, False]
+    symbols = np.array([1e-20, "a"], dtype=object)  # as arms have whose numbers are inputs
+    assert settled(symbols) is symbols
     chain = np.linspace(1.0, 1.0 + 1.8e-10, 2000)
     assert np.abs(settled(chain) - chain).max() <= 1e-12
 

@@ -16,13 +16,14 @@ from flexarm.integrate.batch import batch, engines, gpu
 from flexarm.loops import ptx
 from flexarm.loops.ptx import GpuProgram
 
+NEAR = 8  # doubles of a thread in the memory of its block
 REGISTERS = {"ctaid": 0, "ntid": 0, "tid": 1}  # one block: the thread's number is its arm's
 
 
 class EmulatedGpu:
     """What a batch asks of a GPU."""
 
-    free, near = 10**9, 7
+    free, near = 10**9, NEAR
 
     def enter(self) -> None: ...
 
@@ -62,7 +63,7 @@ class HostBorrowed:
 class HostKernel:
     """The kernel, compiled for the processor."""
 
-    def __init__(self, program: GpuProgram, entry: str, near: int = 0) -> None:
+    def __init__(self, program: GpuProgram, entry: str, block: int, near: int = 0) -> None:
         target = machine(host(), 0)
         self._engine = load_object(bytes(target.emit_object(program.linked(target, host()))))
         self._entry = self._engine.get_function_address(entry)
@@ -86,7 +87,9 @@ def for_processors(texts: Sequence[str]) -> tuple[str, ...]:
         body = f"define internal i32 @{name}() {{\n%x = {value}\nret i32 %x\n}}"
         entry = entry.replace(f"declare i32 {intrinsic}", body).replace(intrinsic, f"@{name}()")
     # A thread alone has the memory of its block for itself.
-    entry = entry.replace("@near, i32 %thread", "@near, i32 0")
+    shared, own = "external addrspace(3) global [0", f"internal addrspace(3) global [{NEAR}"
+    entry = entry.replace(f"{shared} x double]", f"{own} x double] undef")
+    entry = entry.replace("@near, i32 %place", "@near, i32 0")
     return (*texts[:-1], f"@now = global i32 0\n{entry}")
 
 

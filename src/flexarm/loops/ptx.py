@@ -38,6 +38,9 @@ UNROLLED = 400  # operations of equations up to which all loops are unrolled
 # Registers of a kernel that waits for its arrays, with equations that long at most: half of all, so
 # that twice as many threads wait at once; longer equations need them.
 FEW, SHORT = 128, 5000
+# Threads of a block, which begin together and so come to their code at about the same time: of a
+# kernel with branches, of a steady one, and of one with few registers.
+BRANCHED, EVEN, MANY = 128, 256, 512
 STEADY = 4  # times as many in a steady kernel: in one with branches more code is slower
 
 
@@ -77,6 +80,7 @@ class GpuProgram:
     texts: tuple[str, ...]
     parts: tuple[Part, ...]  # what threads have
     size: int  # numbers of a run in the image
+    block: int = BRANCHED  # threads of a block
     near: int = 0  # doubles of a thread in the memory of its block
 
     def ptx(self) -> str:
@@ -173,6 +177,7 @@ def gpu_program(
     changing: Sequence[str] = (),
     outside: Sequence[str] = (),
     near: int = 0,
+    steady: bool = False,
     waits: bool = False,
 ) -> GpuProgram:
     """Compile a kernel that takes one record and returns an int, for many records.
@@ -190,9 +195,10 @@ def gpu_program(
     outside
         Fields of arrays that are too large to be copied, and are written in place.
     near
-        Of a steady kernel, whose time goes into its equations: doubles that a thread may keep in
-        the memory of its block.  Long equations are then compiled with the numbers that all runs
-        have in common, anew for others.
+        Doubles that a thread may keep in the memory of its block, if all registers are used.  Long
+        equations are then compiled with the numbers that all runs have in common, anew for others.
+    steady
+        Whether its time goes into its equations, and nothing branches.
     waits
         Whether its time goes into arrays that do not fit in registers, as matrices do not.
 
@@ -210,7 +216,8 @@ def gpu_program(
     written = written_fields(kernel, names) | {*changing}
     parts = parts_of(desks, written, bound, tables, outside)
     sizes = [len(each.stream.operations) for each in equations.values()]
-    steady, near = near > 0, near if any(size > IN_PLACE for size in sizes) else 0
+    few = waits and IN_PLACE < max(sizes, default=0) <= SHORT
+    near = near if any(size > IN_PLACE for size in sizes) else 0
     codes = {}
     for key, each in equations.items():
         stream = each.stream
@@ -227,10 +234,10 @@ def gpu_program(
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
     ]
-    few = waits and IN_PLACE < max(sizes, default=0) <= SHORT
     entry = KernelText(parts, desks[0], tables, bound, FEW if few else 0)
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
-    return GpuProgram(tuple(texts), tuple(parts), entry.size, near)
+    block = MANY if few else EVEN if steady or near else BRANCHED
+    return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)
 
 
 def _common(parts: Sequence[Part], desk: Desk, equations: Equations) -> dict[int, Array]:
@@ -244,12 +251,15 @@ def _common(parts: Sequence[Part], desk: Desk, equations: Equations) -> dict[int
 
 
 def _near(places: int) -> str:
-    """Write where a thread's near memory is: in that of its block, which is a warp."""
+    """Write where a thread's near memory is: in that of its block, warp by warp."""
     return f"""
-@near = internal addrspace(3) global [{places * GROUP} x double] undef, align 8
+@near = external addrspace(3) global [0 x double], align 8
 define ptr addrspace(3) @{NEAR}() alwaysinline nounwind {{
 %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-%mine = getelementptr double, ptr addrspace(3) @near, i32 %thread
+%warp = udiv i32 %thread, {GROUP}
+%before = mul i32 %warp, {(places - 1) * GROUP}
+%place = add i32 %before, %thread
+%mine = getelementptr double, ptr addrspace(3) @near, i32 %place
 ret ptr addrspace(3) %mine
 }}
 """

@@ -18,8 +18,9 @@ OLDEST = 11000  # of the driver: CUDA 11.0, the first that takes PTX 7.0
 LOG, ERROR_LOG_BUFFER, ERROR_LOG_SIZE = 8192, 5, 6
 MAJOR, SHARED = 75, 81  # of a device: numbers of its attributes
 VOLTA = 7
-BLOCK, WARPS = 64, 8  # threads; of large arms registers hold so many warps at once
-RESERVED, MOST = 1024, 48 * 1024  # bytes of a block's memory that the driver takes, and it may have
+WARPS = 8  # that registers hold at once, each thread with all that it can have
+RESERVED = 1024  # bytes of a block's memory that the driver takes
+MORE_SHARED = 8  # number of a function's attribute: bytes of a block's memory
 OUT_OF_MEMORY = 2  # the driver's number of it
 
 
@@ -55,7 +56,7 @@ class Gpu:
         self.call("cuDeviceGet", ctypes.byref(device), 0)
         major, shared = (self._attribute(number, device) for number in (MAJOR, SHARED))
         # Doubles of a thread in the memory of its block, of which there is enough for all warps.
-        self.near = min(shared // WARPS - RESERVED, MOST) // (8 * WARP)
+        self.near = (shared // WARPS - RESERVED) // (8 * WARP)
         name = ctypes.create_string_buffer(256)
         self.call("cuDeviceGetName", name, 256, device)
         self.name = name.value.decode()
@@ -171,12 +172,12 @@ class GpuKernel:
     ----------
     text, entry
         The text, and the kernel's name.
-    near
-        Doubles of a thread in the memory of its block.
+    block, near
+        Threads of a block, and doubles of a thread in the memory of its block.
     """
 
-    def __init__(self, text: str, entry: str, near: int = 0) -> None:
-        self._block = WARP if near else BLOCK
+    def __init__(self, text: str, entry: str, block: int, near: int = 0) -> None:
+        self._block, self._shared = block, 8 * near * block
         log = ctypes.create_string_buffer(LOG)
         options = (ctypes.c_int * 2)(ERROR_LOG_BUFFER, ERROR_LOG_SIZE)
         values = (ctypes.c_void_p * 2)(ctypes.addressof(log), LOG)
@@ -195,10 +196,12 @@ class GpuKernel:
         gpu().call(
             "cuModuleGetFunction", ctypes.byref(self._function), self._module, entry.encode()
         )
+        if near:
+            gpu().call("cuFuncSetAttribute", self._function, MORE_SHARED, self._shared)
 
     def launch(self, count: int, arrays: Sequence[GpuArray | Borrowed]) -> None:
         """Run it for so many arms; it takes their number and arrays."""
         given = [ctypes.c_int64(count), *(each.address for each in arrays)]
         pointers = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
-        size = (-(-count // self._block), 1, 1, self._block, 1, 1, 0)
+        size = (-(-count // self._block), 1, 1, self._block, 1, 1, self._shared)
         gpu().call("cuLaunchKernel", self._function, *size, None, pointers, None)

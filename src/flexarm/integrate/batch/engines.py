@@ -2,11 +2,9 @@
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from flexarm.arm.profile import Constant
 from flexarm.engine.gpu.cuda import Borrowed, GpuArray, GpuKernel, gpu
 from flexarm.engine.gpu.dlpack import DeviceArray
 from flexarm.formulations.numbers.structures import Member
@@ -27,21 +25,20 @@ def member_of(task: Task) -> Member:
 
 
 def _stepper(task: Task, h: float, steps: int) -> tuple[Stepper, dict[str, Array]]:
-    """Make what takes an arm's steps; its inputs are constants that it is given."""
-    still = Constant[float](kind="constant", value=0.0)
-    inputs = [replace(channel, profile=still, begin=0.0) for channel in task.groups[0]]
+    """Make what takes an arm's steps; its inputs are none of its channels, but given."""
     accounts = len(task.motion.actuators.accounts)
     system, buffers = system_of(
-        task.equation, task.motion.compiled(), (inputs, *task.groups[1:]), accounts=accounts
+        task.equation, task.motion.compiled(), task.groups, accounts=accounts
     )
+    inputs, system.inputs = system.inputs, 0
+    system.channels -= inputs
+    system.first, system.current = system.first[inputs:].copy(), system.current[inputs:].copy()
     size = len(task.state)
     y, f, total, trial = (np.zeros(size) for _ in range(4))
     turned = len(anchor_of(task))
     anchor = buffers["anchor"] if turned else np.zeros(1)
-    row, held = np.zeros(1 + size + turned), np.zeros(max(len(inputs), 1))
-    stepper = Stepper(
-        system, size, len(inputs), turned, h, steps, y, f, total, trial, row, held, anchor
-    )
+    row, held = np.zeros(1 + size + turned), np.zeros(max(inputs, 1))
+    stepper = Stepper(system, size, inputs, turned, h, steps, y, f, total, trial, row, held, anchor)
     return stepper, buffers
 
 
@@ -111,9 +108,9 @@ class OnGpu:
         equations = Equations(member_of(tasks[0]).structure.body, "table", ("anchor",))
         program = gpu_program(
             step_thread, list(desks.values()), {"equations": equations},
-            changing=("steps",), outside=("row", "held"), near=gpu().near,
+            changing=("steps",), outside=("row", "held"), near=gpu().near, steady=True,
         )  # fmt: skip
-        self._kernel = GpuKernel(program.ptx(), ENTRY, program.near)
+        self._kernel = GpuKernel(program.ptx(), ENTRY, program.block, program.near)
         images = {key: program.row(desk) for key, desk in desks.items()}
         stepper, _ = made[id(tasks[0])]
         count = len(tasks)

@@ -237,7 +237,8 @@ class Fleet:
             m.budget = budget
         desks = [flight.desk(beginning, m) for flight, beginning, m in begun]
         self.program = _program(flights[0], desks)
-        self.kernel = GpuKernel(self.program.ptx(), ENTRY)
+        program = self.program
+        self.kernel = GpuKernel(program.ptx(), ENTRY, program.block, program.near)
         self.width = max(len(m.samples) for _, _, m in begun)
         numbers = {kind: k for k, kind in enumerate(firsts)}
         self._which = np.array([numbers[kind] for kind in kinds])

@@ -2,18 +2,16 @@
 
 from dataclasses import dataclass
 
-from flexarm.integrate.system import PIECE, System, enter_pieces, prescribe, rates
+from flexarm.integrate.system import System, enter_pieces, prescribe, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Record
-
-VALUE = 2  # place of a constant in its piece
 
 
 @dataclass
 class Stepper(Record):
     """Steps of one arm."""
 
-    system: System  # its rates; its inputs are constants, which come from outside
+    system: System  # its rates; its inputs are no channels, but come from outside
     # size, inputs, turned: length of the state y, number of inputs, and of the numbers of its
     # anchors.
     size: int
@@ -59,8 +57,8 @@ def take_steps(s: Stepper, row: Array, held: Array) -> None:
         s.y[i] = row[1 + i]
     for i in range(s.turned):
         s.anchor[i] = row[1 + s.size + i]
-    for i in range(s.inputs):  # each has one piece
-        s.system.pieces[i * PIECE + VALUE] = held[i]
+    for i in range(s.inputs):
+        s.system.u[i] = held[i]
     for c in range(s.system.channels):
         s.system.current[c] = s.system.first[c]
     enter_pieces(s.system, t)

@@ -111,17 +111,37 @@ def double_time(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def cholesky(n: int, a: Array) -> int:
-    """Factorise a symmetric matrix as L L^T in its lower half; 0 if it is positive definite."""
+    """Factorise a symmetric matrix as L L^T in its lower half; 0 if it is positive definite.
+
+    Four rows at a time read another one once; the last one may be done again.
+    """
     for j in range(n):
+        own = a[j * n + j]
         for k in range(j):
-            factor = a[j * n + k]
-            for i in range(j, n):
-                a[i * n + j] -= a[i * n + k] * factor
-        if not a[j * n + j] > 0.0:
+            own -= a[j * n + k] * a[j * n + k]
+        if not own > 0.0:
             return 1
-        pivot = 1.0 / math.sqrt(a[j * n + j])
-        for i in range(j, n):
-            a[i * n + j] *= pivot
+        pivot = 1.0 / math.sqrt(own)
+        a[j * n + j] = own * pivot
+        for i in range(j + 1, n, 4):
+            r0 = i * n
+            r1 = min(i + 1, n - 1) * n
+            r2 = min(i + 2, n - 1) * n
+            r3 = min(i + 3, n - 1) * n
+            s0 = a[r0 + j]
+            s1 = a[r1 + j]
+            s2 = a[r2 + j]
+            s3 = a[r3 + j]
+            for k in range(j):
+                factor = a[j * n + k]
+                s0 -= a[r0 + k] * factor
+                s1 -= a[r1 + k] * factor
+                s2 -= a[r2 + k] * factor
+                s3 -= a[r3 + k] * factor
+            a[r0 + j] = s0 * pivot
+            a[r1 + j] = s1 * pivot
+            a[r2 + j] = s2 * pivot
+            a[r3 + j] = s3 * pivot
     return 0
 
 
@@ -164,75 +184,140 @@ def _solve_rows(n: int, lower: Array, a: Array) -> None:
 
 
 @kernel
-def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, x: Array) -> None:
-    """Make a symmetric matrix tridiagonal by reflections: Q A Q^T has d on and e beside it."""
+def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> None:
+    """Make a symmetric matrix tridiagonal by reflections: Q A Q^T has d on and e beside it.
+
+    What a reflection changes is put in as the matrix is read for the next one, whose vector is left
+    in its row of A and its factor in the column.  There is room for n numbers in w.
+    """
     for i in range(n):
-        for j in range(n):
-            q[i * n + j] = 1.0 if i == j else 0.0
+        w[i] = 0.0
     for k in range(n - 2):
-        total = 0.0
-        for i in range(k + 1, n):
-            x[i] = a[i * n + k]
-            total += x[i] * x[i]
-        size = math.sqrt(total)
-        if total - x[k + 1] * x[k + 1] == 0.0:
-            continue
-        x[k + 1] += size if x[k + 1] > 0.0 else -size
-        square = 0.0
-        for i in range(k + 1, n):
-            square += x[i] * x[i]
-        factor = 2.0 / square
-        _reflect(n, k, a, x, factor, d)
-        for c in range(0, n, 4):
-            _reflect_columns(n, k, q, x, factor, c)
-    for i in range(n):
+        last = max(k - 1, 0) * n
+        own = a[last + k]
+        turned = w[k]
+        for j in range(k, n):
+            if k > 0:
+                a[k * n + j] -= own * w[j] + turned * a[last + j]
+        factor = _reflection(n, k, a, d, e)
+        for i in range(k + 1, n, 4):
+            _reflect(n, k, a, w, i, d)
+        along = 0.0
+        for j in range(k + 1, n):
+            along += a[k * n + j] * d[j]
+        for j in range(k + 1, n):
+            w[j] = factor * (d[j] - 0.5 * factor * along * a[k * n + j])
+    last = max(n - 3, 0) * n
+    for i in range(max(n - 2, 0), n):
+        for j in range(max(n - 2, 0), i + 1):
+            a[i * n + j] -= a[last + i] * w[j] + w[i] * a[last + j]
+    for i in range(max(n - 2, 0), n):
         d[i] = a[i * n + i]
         e[i] = a[(i + 1) * n + i] if i + 1 < n else 0.0
+    for r in range(0, n, 4):
+        _reflected_rows(n, a, q, r)
 
 
 @kernel
-def _reflect(n: int, k: int, a: Array, x: Array, factor: float, p: Array) -> None:
-    """Reflect rows and columns of A beyond k at x, whose element k is none of it."""
-    x[k] = 0.0
-    for i in range(k, n):
-        p[i] = 0.0
+def _reflection(n: int, k: int, a: Array, d: Array, e: Array) -> float:
+    """Make row k the vector that reflects it onto its first element beside d; give the factor."""
+    total = 0.0
+    for j in range(k + 1, n):
+        total += a[k * n + j] * a[k * n + j]
+    first = a[k * n + k + 1]
+    d[k] = a[k * n + k]
+    e[k] = first
+    factor: float = 0.0
+    if total - first * first != 0.0:
+        size = math.sqrt(total)
+        e[k] = -size if first > 0.0 else size
+        a[k * n + k + 1] = first - e[k]
+        square = 0.0
         for j in range(k + 1, n):
-            p[i] += a[i * n + j] * x[j]
-    along = 0.0
-    for i in range(k + 1, n):
-        along += x[i] * p[i]
-    for i in range(k, n):
-        p[i] = factor * (p[i] - 0.5 * factor * along * x[i])
-    for i in range(k, n):
-        for j in range(k, n):
-            a[i * n + j] -= x[i] * p[j] + p[i] * x[j]
+            square += a[k * n + j] * a[k * n + j]
+        factor = 2.0 / square
+    a[(k + 1) * n + k] = factor
+    return factor
 
 
 @kernel
-def _reflect_columns(n: int, k: int, q: Array, x: Array, factor: float, c: int) -> None:
-    """Reflect four columns of Q from c on at x beyond k; the last one may be done again."""
-    c1 = min(c + 1, n - 1)
-    c2 = min(c + 2, n - 1)
-    c3 = min(c + 3, n - 1)
+def _reflect(n: int, k: int, a: Array, w: Array, i: int, p: Array) -> None:
+    """Reflect four rows from i on by the last vector, and multiply them with that of row k.
+
+    The last one may be done again.
+    """
+    last = max(k - 1, 0) * n
+    i1 = min(i + 1, n - 1)
+    i2 = min(i + 2, n - 1)
+    i3 = min(i + 3, n - 1)
+    x0 = a[last + i]
+    x1 = a[last + i1]
+    x2 = a[last + i2]
+    x3 = a[last + i3]
+    w0 = w[i]
+    w1 = w[i1]
+    w2 = w[i2]
+    w3 = w[i3]
     s0 = 0.0
     s1 = 0.0
     s2 = 0.0
     s3 = 0.0
-    for i in range(k + 1, n):
-        s0 += x[i] * q[i * n + c]
-        s1 += x[i] * q[i * n + c1]
-        s2 += x[i] * q[i * n + c2]
-        s3 += x[i] * q[i * n + c3]
-    for i in range(k + 1, n):
-        weight = factor * x[i]
-        v0 = q[i * n + c] - weight * s0
-        v1 = q[i * n + c1] - weight * s1
-        v2 = q[i * n + c2] - weight * s2
-        v3 = q[i * n + c3] - weight * s3
-        q[i * n + c] = v0
-        q[i * n + c1] = v1
-        q[i * n + c2] = v2
-        q[i * n + c3] = v3
+    for j in range(k + 1, n):
+        x = a[last + j]
+        y = w[j]
+        weight = a[k * n + j]
+        v0 = a[i * n + j] - (x0 * y + w0 * x)
+        v1 = a[i1 * n + j] - (x1 * y + w1 * x)
+        v2 = a[i2 * n + j] - (x2 * y + w2 * x)
+        v3 = a[i3 * n + j] - (x3 * y + w3 * x)
+        a[i * n + j] = v0
+        a[i1 * n + j] = v1
+        a[i2 * n + j] = v2
+        a[i3 * n + j] = v3
+        s0 += v0 * weight
+        s1 += v1 * weight
+        s2 += v2 * weight
+        s3 += v3 * weight
+    p[i] = s0
+    p[i1] = s1
+    p[i2] = s2
+    p[i3] = s3
+
+
+@kernel
+def _reflected_rows(n: int, a: Array, q: Array, r: int) -> None:
+    """Find four rows of Q from r on: those of 1, reflected; the last one may be done again."""
+    r0 = r * n
+    r1 = min(r + 1, n - 1) * n
+    r2 = min(r + 2, n - 1) * n
+    r3 = min(r + 3, n - 1) * n
+    for j in range(n):
+        q[r0 + j] = 1.0 if r0 == j * n else 0.0
+        q[r1 + j] = 1.0 if r1 == j * n else 0.0
+        q[r2 + j] = 1.0 if r2 == j * n else 0.0
+        q[r3 + j] = 1.0 if r3 == j * n else 0.0
+    for k in range(min(r + 2, n - 3), -1, -1):
+        factor = a[(k + 1) * n + k]
+        s0 = 0.0
+        s1 = 0.0
+        s2 = 0.0
+        s3 = 0.0
+        for j in range(k + 1, n):
+            x = a[k * n + j]
+            s0 += q[r0 + j] * x
+            s1 += q[r1 + j] * x
+            s2 += q[r2 + j] * x
+            s3 += q[r3 + j] * x
+        for j in range(k + 1, n):
+            x = factor * a[k * n + j]
+            v0 = q[r0 + j] - s0 * x
+            v1 = q[r1 + j] - s1 * x
+            v2 = q[r2 + j] - s2 * x
+            v3 = q[r3 + j] - s3 * x
+            q[r0 + j] = v0
+            q[r1 + j] = v1
+            q[r2 + j] = v2
+            q[r3 + j] = v3
 
 
 @kernel

@@ -1,8 +1,8 @@
 """What a link weighs that bends in one plane and does not stretch.
 
-All axes have one space of tangents, so that products of them are
-``A_gh (t_g . t_h) = A_gh cos(a_g - a_h)`` with the constant Gram matrix A.  Vectors are given along
-x, along the bending direction n and along the axis e = x x n that bending turns about.
+All axes have one space of tangents, so that products of them are ``A_gh cos(a_g - a_h)`` and
+``A_gh sin(a_g - a_h)`` with the constant Gram matrix A.  Vectors are given along x, along the
+bending direction n and along the axis e = x x n that bending turns about.
 """
 
 import casadi as ca
@@ -21,10 +21,12 @@ def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Ex
     A, a, p = constant(nodes.gram[0, 0]), constant(nodes.mean[0]), constant(shapes.T)
     to_link = _axes(along, type(d))
     w = to_link.T @ omega
-    # products of tangents
-    K = _products(nodes, c, s)
-    U = ca.sum2(K)
-    spread, drawn = ca.sum1(U), ca.dot(s, A @ s)
+    # products of tangents: by the cosines of the angles between them, and by the sines
+    K, S = _products(nodes, c, s)
+    turned = K @ p.T
+    above = [K[g, h] for h in range(nodes.count) for g in range(h)]
+    spread = ca.trace(K) + 2 * ca.sum1(ca.vertcat(*above))
+    drawn = ca.dot(s, A @ s)
     mixed = -ca.dot(c, A @ s)
     second = ca.vertcat(
         ca.horzcat(drawn, mixed, 0), ca.horzcat(mixed, spread - drawn, 0), ca.horzcat(0, 0, spread)
@@ -32,20 +34,26 @@ def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Ex
     # accelerations of the tangents at zero accelerations
     fast = (w[2] + speed) ** 2
     tilt, lean = w[0] * s - w[1] * c, w[0] * c + w[1] * s
-    f = [w[1] * tilt - fast * c, -w[0] * tilt - fast * s, (w[2] + 2 * speed) * lean]
-    F = [A @ row for row in f]
-    bend = c * F[1] - s * F[0]
+    out, thrown = A @ ((w[2] + 2 * speed) * lean), a * fast
+    drift = ca.dot(a, tilt)
+    bend = S @ fast - lean * (A @ tilt)
     k = d.shape[0]
-    linear = ca.vertcat(-(p @ (a * s)).T, (p @ (a * c)).T, type(d)(1, k))
+    weighed = p * ca.repmat(a.T, k, 1)
+    linear = ca.vertcat(-(weighed @ s).T, (weighed @ c).T, type(d)(1, k))
     return Terms(
         mass,
         to_link @ ca.vertcat(ca.dot(a, c), ca.dot(a, s), 0),
         to_link @ second @ to_link.T,
-        to_link @ ca.vertcat(type(d)(2, k), (p @ U).T),
+        to_link @ ca.vertcat(type(d)(2, k), ca.sum1(turned)),
         to_link @ linear,
-        ca.triu2symm(ca.triu(p @ K @ p.T)),
-        to_link @ ca.vertcat(ca.dot(s, F[2]), -ca.dot(c, F[2]), ca.sum1(bend)),
-        to_link @ ca.vertcat(*[ca.dot(a, row) for row in f]),
+        ca.triu2symm(ca.triu(p @ turned)),
+        to_link @ ca.vertcat(ca.dot(s, out), -ca.dot(c, out), ca.sum1(bend)),
+        to_link
+        @ ca.vertcat(
+            w[1] * drift - ca.dot(thrown, c),
+            -w[0] * drift - ca.dot(thrown, s),
+            ca.dot(a, (w[2] + 2 * speed) * lean),
+        ),
         p @ bend,
     )
 
@@ -58,11 +66,13 @@ def _axes(along: int, new: type[Expr]) -> Expr:
     return axes
 
 
-def _products(nodes: Collocation, c: Expr, s: Expr) -> Expr:
-    """Weigh products of tangents, (G, G)."""
+def _products(nodes: Collocation, c: Expr, s: Expr) -> tuple[Expr, Expr]:
+    """Weigh inner products of tangents, and outer ones, (G, G) each."""
     A, n = nodes.gram[0, 0], nodes.count
-    K = type(c)(constant(A))
+    K, S = type(c)(constant(A)), type(c)(n, n)
     for g in range(n):
         for h in range(g + 1, n):
             K[g, h] = K[h, g] = A[g, h] * (c[g] * c[h] + s[g] * s[h])
-    return K
+            S[g, h] = A[g, h] * (s[g] * c[h] - c[g] * s[h])
+            S[h, g] = -S[g, h]
+    return K, S
