@@ -230,8 +230,10 @@ class Differentiable:
         while phase is not None:
             phase, y, entry = phase.moved(moved), np.zeros(0), None
             if parts:
-                entry = Entry(self.equation, model, arms, parts[-1].plan.phase, phase)
-                y, held = entry.state(parts[-1].states[-1])
+                last = parts[-1]
+                t = float(last.t[-1])
+                entry = Entry(self.equation, model, arms, last.plan.phase, phase, t)
+                y, held = entry.state(last.states[-1])
                 phase = replace(phase, held=held)
                 q, v, _ = np.split(y, [model.size, 2 * model.size])
             else:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from flexarm.arm.mission import Event
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.parameters import CENTRAL, Nearby
 from flexarm.gradients.events.phases import Phase, opened
@@ -40,6 +41,7 @@ class Entry:
     arms: Callable[[], Mapping[str, Nearby]]  # others that differ a little in a parameter, by key
     before: Phase
     after: Phase
+    t: float  # when they happen [s]
 
     @property
     def jumps(self) -> bool:
@@ -51,13 +53,12 @@ class Entry:
         if not self.jumps:
             return y, self.before.held
         n, found = self.model.size, y.copy()
-        t = float(self.after.times[0])
-        found[n : 2 * n], held = self._entered(self.model, self.before.held, *self._split(y), t)
+        found[n : 2 * n], held = self._entered(self.model, self.before.held, *self._split(y), self.t)
         return found, held
 
     def slopes(self, y: Array) -> Slopes:
         """Differentiate that."""
-        n, size, t = self.model.size, len(y), float(self.after.times[0])
+        n, size, t = self.model.size, len(y), self.t
         (q, v), held = self._split(y), self.before.carried
         known = size + len(held)
 
@@ -94,7 +95,7 @@ class Entry:
         n = self.model.size
         return y[:n], y[n : 2 * n]
 
-    def _events(self, model: Model) -> list:
+    def _events(self, model: Model) -> list[Event]:
         new = [model.arm.events[k] for k in self.after.done if k not in self.before.done]
         return sorted(new, key=lambda event: event.title)
 
