@@ -42,9 +42,7 @@ def closed_form(mass: Any, angle: Any, drift: Any, q: Any, v: Any) -> Array:
 
 @pytest.mark.parametrize("method", ["rk4", "dop853", "etd4"])
 def test_a_mote_caught_at_an_angle(method: str) -> None:
-    runs = flexarm.differentiable(
-        loads(CATCHES), t_end=0.9, dt=0.1, parameters=KEYS, method=method
-    )
+    runs = flexarm.differentiable(loads(CATCHES), t_end=0.9, dt=0.1, parameters=KEYS, method=method)
     run = runs.at(q=np.array([0.01]), v=np.array([0.2]))
     at = np.array([0.7, 0.3, -0.2, 0.01, 0.2])
     np.testing.assert_allclose(np.hstack([run.q, run.v]), closed_form(*at), atol=1e-11)
@@ -106,7 +104,9 @@ def test_captures_and_brakes_are_differences(method: str) -> None:
     simulated = flexarm.simulate(arm, **options)
     assert len(simulated.happenings) == 4
     own = np.searchsorted(simulated.t, runs.times - 1e-9)
-    assert np.abs(simulated.q[own] - run.q).max() < (1e-6 if step else 1e-4)  # between steps, by a cubic
+    assert np.abs(simulated.q[own] - run.q).max() < (
+        1e-6 if step else 1e-4
+    )  # between steps, by a cubic
     slopes = np.concatenate(run.sensitivities(), axis=1)
     weights = np.random.default_rng(1).normal(size=(len(run.t), 2 * run.n))
 

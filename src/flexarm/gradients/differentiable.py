@@ -17,8 +17,8 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.parameters import (
-    Nearby,
     changed_model,
+    nearby,
     parameter_keys,
     parameter_values,
 )
@@ -221,7 +221,7 @@ class Differentiable:
             model = like.parts[0].task.equation.model
         elif values is not None and self.parameters:
             model = changed_model(model, self.parameters, values)
-        arms = cache(lambda: {key: Nearby.of(model, key) for key in self.parameters})
+        arms = cache(lambda: nearby(model, self.parameters))
         plans = self._plans(model, steps)
         phase: Phase | None = plans[0].phase if plans else Phase.of(model, self.times)
         parts: list[Trajectory] = []
@@ -365,8 +365,8 @@ class Differentiable:
         model = self.equation.model
         task, held = self._task(model, None, None, None, phase)
         stay = [model.names[k] for k in held]
-        for key in self.parameters:
-            other = Nearby.of(model, key).models[0]
+        for key, near in nearby(model, self.parameters).items():
+            other = near.models[0]
             one, two = ([(e.at, e.after) for e in m.arm.events] for m in (model, other))
             if one != two:
                 raise FlexarmError(f"parameters: '{key}' is when an event happens: leave it out")

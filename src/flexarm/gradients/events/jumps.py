@@ -52,8 +52,8 @@ class Entry:
         """Give the state after the events, and the bodies that the tip has captured until then."""
         if not self.jumps:
             return y, self.before.held
-        n, found = self.model.size, y.copy()
-        found[n : 2 * n], held = self._entered(self.model, self.before.held, *self._split(y), self.t)
+        n, found, held = self.model.size, y.copy(), self.before.held
+        found[n : 2 * n], held = self._entered(self.model, held, *self._split(y), self.t)
         return found, held
 
     def slopes(self, y: Array) -> Slopes:
