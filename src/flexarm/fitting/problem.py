@@ -247,8 +247,10 @@ class Driven:
             if delay or "delay" in fitted:
                 x, rate, more[:, s] = delayed(t, x, more[:, s], delay)
             late = np.zeros(len(t))
-            if lag or "lag" in fitted:
-                x, rate, late, more[:, s] = lagged(t, x, rate, more[:, s], lag)
+            for _ in range(sensor.poles if lag or "lag" in fitted else 0):
+                wide = np.column_stack([more[:, s], late])
+                x, rate, own, wide = lagged(t, x, rate, wide, lag)
+                more[:, s], late = wide[:, :-1], wide[:, -1] + own
             result[:, s] = gain * x + offset
             more[:, s] *= gain
             by = {"gain": x, "offset": np.ones(len(t)), "delay": -gain * rate,
@@ -281,9 +283,9 @@ class Responding:
         for sensor in problem.sensors.values():
             fitted = dict(zip(sensor.fit, self._values[place:], strict=False))
             gain, _, delay, lag = (fitted.get(n, getattr(sensor, n)) for n in ADJUSTED)
-            passes = np.exp(-s * delay) / (1 + s * lag)
+            passes = np.exp(-s * delay) / (1 + s * lag) ** sensor.poles
             factors = {"": gain, "gain": 1.0, "offset": 0.0, "delay": -gain * s,
-                       "lag": -gain * s / (1 + s * lag)}  # fmt: skip
+                       "lag": -gain * sensor.poles * s / (1 + s * lag)}  # fmt: skip
             found.append(factors[by] * passes)
             place += len(sensor.fit)
         return np.array(found).T
