@@ -22,7 +22,7 @@ from flexarm.model.flexible import shape_ends
 
 ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
 STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are alike
-MANY = 4  # numbers from which on arms with shapes of their own are quicker built together
+MANY = 3  # numbers from which on arms with shapes of their own are quicker built together
 # Places of a number and weights of what is found there, both in steps: differences of fourth order
 # about it, and to one side for a number that cannot be less, or more.
 CENTRAL = ((-2.0, -1.0, 1.0, 2.0), (1 / 12, -8 / 12, 8 / 12, -1 / 12))
