@@ -449,6 +449,8 @@ def test_a_filter_of_second_order_is_told(file: Path, exact: dict[str, Any]) -> 
     slope = problem.jacobian(at, np.ones(1))[:, 1]
     more, less = (problem.residuals(at + [0, by], np.ones(1)) for by in (1e-5, -1e-5))
     assert slope == pytest.approx((more - less) / 2e-5, abs=1e-7)
+    with pytest.raises(FlexarmError, match="sensor: poles"):
+        Sensor("shoulder", poles=0)
 
 
 @pytest.mark.campaign
