@@ -14,6 +14,7 @@ from flexarm.fitting.sensor import ADJUSTED, Readings, Sensor, delayed, lagged
 from flexarm.fitting.statistics import ResidualTest, from_inputs, whiteness
 from flexarm.formulations.numbers.parameters import Nearby, changed_model
 from flexarm.gradients.differentiable import Differentiable
+from flexarm.gradients.events.legs import AnyRun
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, start_state
@@ -181,7 +182,7 @@ class Driven:
         self._places = [driven.index(name) for name in problem.input_offsets]
         offsets[self._places] = values[count : count + len(self._places)]
         self._inputs = run.inputs + offsets
-        self._trajectory = run.runs.at(
+        self._trajectory: AnyRun = run.runs.at(
             values[:count], q=run.start, v=run.rates, inputs=self._inputs,
             like=None if like is None else like._trajectory,
         )  # fmt: skip
