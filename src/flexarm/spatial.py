@@ -30,13 +30,15 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
     Parameters
     ----------
     values
-        The numbers, in an array that is not of Python objects.
+        The numbers; those that are symbols, in an array of Python objects, stay as they are.
     size
         Natural size of each, to which its rounding error is relative; by default that of the
         largest.
     designs
         Of so many axes in front, every entry has numbers of its own.
     """
+    if values.dtype == object:
+        return values
     sizes = np.abs(values)
     if not sizes.size or not np.all(np.isfinite(sizes)):
         return values
