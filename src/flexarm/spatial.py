@@ -166,9 +166,14 @@ class Inertia:
     @classmethod
     def of_symbols(cls, numbers: Expr) -> "Inertia":
         """Give the body of symbols for its `numbers`; it counts as one that weighs."""
-        mass, *first, xx, xy, xz, yy, yz, zz = positive(numbers)
+        return cls.of_numbers(np.array(positive(numbers), dtype=object))
+
+    @classmethod
+    def of_numbers(cls, numbers: Array) -> "Inertia":
+        """Give the body of its `numbers`."""
+        mass, *first, xx, xy, xz, yy, yz, zz = numbers.tolist()
         second = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-        return cls(mass, np.array(first, dtype=object), np.array(second, dtype=object))
+        return cls(mass, np.array(first, numbers.dtype), np.array(second, numbers.dtype))
 
     def __sub__(self, other: "Inertia") -> "Inertia":
         """Take a body away that is given in the same frame."""

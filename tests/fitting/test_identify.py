@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.signal import lsim
 
 import flexarm
 from flexarm.cli import main
@@ -426,6 +427,30 @@ def test_a_lag_is_that_of_its_differential_equation() -> None:
     assert slopes[:, 0] == pytest.approx(y, abs=1e-12)
     more, less = (lagged(t, x, x, x[:, None], each)[0] for each in (lag + 1e-5, lag - 1e-5))
     assert -late == pytest.approx((more - less) / 2e-5, abs=1e-6)
+
+
+def test_a_filter_of_second_order_is_told(file: Path, exact: dict[str, Any]) -> None:
+    t, clean = exact["time_s"], np.radians(exact["angle_deg"]) - OFFSET
+    _, read, _ = lsim(([1.0], [0.1**2, 2 * 0.1, 1.0]), clean, t)
+    arm = flexarm.change_arm(flexarm.load(file), TRUTH)
+    found = {
+        poles: flexarm.identify(
+            arm, exact | {"angle_deg": np.degrees(read)}, fit=["links.1.body.mass"], step=0.004,
+            inputs={"shoulder": "torque"},
+            outputs={"angle": Sensor("shoulder", lag=0.2 / poles, fit=("lag",), poles=poles)},
+        )
+        for poles in (1, 2)
+    }  # fmt: skip
+    assert found[2].values["angle: lag"] == pytest.approx(0.1, rel=1e-3)
+    assert found[2].values["links.1.body.mass"] == pytest.approx(1.3, rel=1e-3)
+    assert found[2].residuals[0].error < 1e-3 < 0.1 < found[1].residuals[0].error
+    problem = found[2].problem
+    at = np.array([1.2, 0.08])
+    slope = problem.jacobian(at, np.ones(1))[:, 1]
+    more, less = (problem.residuals(np.array([1.2, lag]), np.ones(1)) for lag in (0.08001, 0.07999))
+    assert slope == pytest.approx((more - less) / 2e-5, abs=1e-7)
+    with pytest.raises(FlexarmError, match="sensor: poles"):
+        Sensor("shoulder", poles=0)
 
 
 @pytest.mark.campaign

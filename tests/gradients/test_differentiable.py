@@ -10,7 +10,7 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.gradients.differentiable import Differentiable
-from flexarm.gradients.trajectory import Samples
+from flexarm.gradients.events.legs import AnyRun
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 
@@ -59,7 +59,7 @@ def runs(request: pytest.FixtureRequest, arm: flexarm.Arm) -> Differentiable:
     )
 
 
-def differences(runs: Differentiable, key: int, like: Samples, share: float = 1e-3) -> Array:
+def differences(runs: Differentiable, key: int, like: AnyRun, share: float = 1e-3) -> Array:
     """Differentiate the samples of whole runs in the same steps, at fourth order, (T, 2n)."""
     h = share * runs.values[key]
     found = []

@@ -14,7 +14,7 @@ from flexarm.fitting.sensor import ADJUSTED, Readings, Sensor, delayed, lagged
 from flexarm.fitting.statistics import ResidualTest, from_inputs, whiteness
 from flexarm.formulations.numbers.parameters import Nearby, changed_model
 from flexarm.gradients.differentiable import Differentiable
-from flexarm.gradients.trajectory import Samples
+from flexarm.gradients.events.legs import AnyRun
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, start_state
@@ -182,7 +182,7 @@ class Driven:
         self._places = [driven.index(name) for name in problem.input_offsets]
         offsets[self._places] = values[count : count + len(self._places)]
         self._inputs = run.inputs + offsets
-        self._trajectory: Samples = run.runs.at(
+        self._trajectory: AnyRun = run.runs.at(
             values[:count], q=run.start, v=run.rates, inputs=self._inputs,
             like=None if like is None else like._trajectory,
         )  # fmt: skip
@@ -248,8 +248,10 @@ class Driven:
             if delay or "delay" in fitted:
                 x, rate, more[:, s] = delayed(t, x, more[:, s], delay)
             late = np.zeros(len(t))
-            if lag or "lag" in fitted:
-                x, rate, late, more[:, s] = lagged(t, x, rate, more[:, s], lag)
+            for _ in range(sensor.poles if lag or "lag" in fitted else 0):
+                wide = np.column_stack([more[:, s], late])
+                x, rate, own, wide = lagged(t, x, rate, wide, lag)
+                more[:, s], late = wide[:, :-1], wide[:, -1] + own
             result[:, s] = gain * x + offset
             more[:, s] *= gain
             by = {"gain": x, "offset": np.ones(len(t)), "delay": -gain * rate,
@@ -282,9 +284,9 @@ class Responding:
         for sensor in problem.sensors.values():
             fitted = dict(zip(sensor.fit, self._values[place:], strict=False))
             gain, _, delay, lag = (fitted.get(n, getattr(sensor, n)) for n in ADJUSTED)
-            passes = np.exp(-s * delay) / (1 + s * lag)
+            passes = np.exp(-s * delay) / (1 + s * lag) ** sensor.poles
             factors = {"": gain, "gain": 1.0, "offset": 0.0, "delay": -gain * s,
-                       "lag": -gain * s / (1 + s * lag)}  # fmt: skip
+                       "lag": -gain * sensor.poles * s / (1 + s * lag)}  # fmt: skip
             found.append(factors[by] * passes)
             place += len(sensor.fit)
         return np.array(found).T

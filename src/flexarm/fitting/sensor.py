@@ -29,7 +29,8 @@ TIP = ("tip.x", "tip.y", "tip.z")
 class Sensor:
     """A sensor: what it reads, and how its reading follows from that.
 
-    ``reading(t) = gain y(t) + offset`` in SI units, with ``lag y' = x(t - delay) - y``.
+    ``reading(t) = gain y(t) + offset`` in SI units, with ``lag y' = x(t - delay) - y``, or with as
+    many such filters in series as there are ``poles``.
 
     Attributes
     ----------
@@ -45,6 +46,8 @@ class Sensor:
         Standard deviation of its errors in SI units; found from the residuals if None.
     valid
         Times [s] from which and up to which it is to be believed; all if None.
+    poles
+        How many low-pass filters there are, 1 or more.
     """
 
     reads: str | Gauge
@@ -55,6 +58,7 @@ class Sensor:
     fit: tuple[Adjusted, ...] = ()
     noise: float | None = None
     valid: tuple[float, float] | None = None
+    poles: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what is no sensor."""
@@ -64,6 +68,8 @@ class Sensor:
             require_number(f"sensor: {name}", getattr(self, name))
         if self.lag < 0:
             raise refused("sensor: lag", self.lag, "a time [s] >= 0")
+        if type(self.poles) is not int or self.poles < 1:
+            raise refused("sensor: poles", self.poles, "a whole number >= 1")
         require_kind("sensor: fit", self.fit, tuple, ASKED)
         if any(each not in ADJUSTED for each in self.fit):
             raise refused("sensor: fit", self.fit, ASKED)

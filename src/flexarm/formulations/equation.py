@@ -26,6 +26,7 @@ from flexarm.formulations.numbers.parameters import (
     Nearby,
     changed_model,
     derivatives,
+    nearby,
     other_model,
     parameter_keys,
     parameter_values,
@@ -402,7 +403,7 @@ class Equation:
 
     @cached_property
     def _nearby(self) -> dict[str, Nearby]:
-        return {key: Nearby.of(self.model, key) for key in self.parameters}
+        return nearby(self.model, self.parameters)
 
     def _elsewhere(self) -> tuple[Model, ...]:
         """Give the arm with other values of all parameters, for which functions are to hold too."""

@@ -11,26 +11,35 @@ import numpy as np
 
 from flexarm.arguments import FormulationName, MethodName, WithUnit, require_kind, require_names
 from flexarm.arm import Arm
-from flexarm.arm.profile import Table
+from flexarm.arm.profile import Constant, Table
 from flexarm.engine.compile import real_numbers
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.parameters import (
-    Nearby,
     changed_model,
+    nearby,
     parameter_keys,
     parameter_values,
 )
 from flexarm.formulations.numbers.structures import Structures
-from flexarm.gradients.crossing import ended, reached
+from flexarm.gradients.events.crossing import ended, reached
+from flexarm.gradients.events.jumps import Entry
+from flexarm.gradients.events.legs import AnyRun, Legs, require_like
+from flexarm.gradients.events.phases import (
+    Phase,
+    looks,
+    refuse_at_once,
+    refuse_at_start,
+    refuse_events,
+    refuse_passed,
+)
 from flexarm.gradients.hooks import jax_function, torch_function
-from flexarm.gradients.legs import Legs, require_like
-from flexarm.gradients.phases import Phase, looks, refuse_at_once, refuse_events, refuse_passed
 from flexarm.gradients.plan import Plan, Tableau, roundings
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.recorded import apart, divided, recorded
-from flexarm.gradients.trajectory import Samples, Trajectory
+from flexarm.gradients.samples import Samples
+from flexarm.gradients.trajectory import Trajectory
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
@@ -93,9 +102,8 @@ def differentiable(
     Raises
     ------
     SimulationError
-        If the arm cannot be simulated, or what happens in a run makes it jump: events before its
-        end that do more than change servos or let the payload go, dry friction, closed
-        brakes, sampled servos, nodes of a rail.
+        If the arm cannot be simulated, or something in a run is not differentiated: events that
+        end it or attach the tip, dry friction, brakes that slip, sampled servos, nodes of a rail.
     """
     t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
@@ -129,11 +137,12 @@ def _refuse_jumps(model: Model, times: Array) -> None:
     """Refuse what makes states or forces jump before the end: gradients are of what is smooth."""
     refuse_events(model, float(times[-1]))
     start = Situation.at_start(model, ())
-    if start.closed or model.arm.start != "stated":
+    held, v = start.rigid(model), start_state(model)[1]
+    if len(held) < len(start.closed) or np.any(v[held]) or model.arm.start != "stated":
         raise SimulationError(
             "gradients: are of runs whose equations do not jump, from a stated start: leave out "
-            "dry friction (take 'smooth' or 'lugre'), brakes that are closed (make their "
-            "joints 'prescribed') and 'start: equilibrium'"
+            "dry friction (take 'smooth' or 'lugre'), brakes that slip or close at a speed, and "
+            "'start: equilibrium'"
         )
 
 
@@ -182,9 +191,9 @@ class Differentiable:
         q: Array | None = None,
         v: Array | None = None,
         inputs: Array | None = None,
-        steps: Array | Samples | None = None,
-        like: Samples | None = None,
-    ) -> Samples:
+        steps: Array | AnyRun | None = None,
+        like: AnyRun | None = None,
+    ) -> AnyRun:
         """Run the arm.
 
         Parameters
@@ -212,33 +221,43 @@ class Differentiable:
             model = like.parts[0].task.equation.model
         elif values is not None and self.parameters:
             model = changed_model(model, self.parameters, values)
-        arms = cache(lambda: {key: Nearby.of(model, key) for key in self.parameters})
+        arms = cache(lambda: nearby(model, self.parameters))
         plans = self._plans(model, steps)
         phase: Phase | None = plans[0].phase if plans else Phase.of(model, self.times)
         parts: list[Trajectory] = []
+        entries: list[Entry | None] = []
         moved: dict[int, float] = {}  # when events happen that a quantity brings about [s]
         while phase is not None:
-            phase = phase.moved(moved)
+            phase, y, entry = phase.moved(moved), np.zeros(0), None
+            if parts:
+                last = parts[-1]
+                t = float(last.t[-1])
+                entry = Entry(self.equation, model, arms, last.plan.phase, phase, t)
+                y, held = entry.state(last.states[-1])
+                phase = replace(phase, held=held)
+                q, v, _ = np.split(y, [model.size, 2 * model.size])
+            else:
+                refuse_at_start(model, phase)
             if like is None:
                 self._refuse_functions_of_time(phase)
-            if parts:
-                q, v, _ = np.split(parts[-1].states[-1], [model.size, 2 * model.size])
-            task = self._task(model, q, v, inputs, phase)
+            task, held_at = self._task(model, q, v, inputs, phase)
             require_like(parts[0].task if parts else task, task)
             if task.motion.actuators.sampled:
                 raise SimulationError("gradients: sampled servos jump: take their 'period' away")
             known = [] if like is None else like.parts
             leg = Trajectory(
                 task, self.functions, self.parameters, TABLEAUS[self.method.name],
-                Plan(phase.times, phase), self.times, partial(phase.nearby, arms),
-                not parts and q is None and v is None,
+                Plan(phase.times, phase), self.times, partial(phase.nearby, model, arms),
+                not parts and q is None and v is None, held_at,
                 next((part for part in known if part.plan.phase.done == phase.done), None),
             )  # fmt: skip
-            leg = leg.after(parts[-1]) if parts else leg
+            leg = leg.begun(y) if parts else leg
             if not plans:
                 found, phase = self._legs(model, leg, phase)
+                entries += [entry, None][: len(found)]
                 parts += found
                 continue
+            entries.append(entry)
             plan = replace(plans[len(parts)], phase=phase)
             plan = plan.begun(float(parts[-1].t[-1])) if parts else plan
             end, after = float(plan.ends[-1]), plans[len(parts) + 1 :]
@@ -250,9 +269,9 @@ class Differentiable:
                 refuse_passed(model, phase, self.times, end, t)
                 moved |= after[0].phase.brought(model, phase, t) if after else {}
             phase = after[0].phase if after else None
-        return parts[0] if len(parts) == 1 else Legs(tuple(parts), self.times)
+        return parts[0] if len(parts) == 1 else Legs(tuple(parts), self.times, tuple(entries[1:]))
 
-    def _plans(self, model: Model, steps: Array | Samples | None) -> tuple[Plan, ...]:
+    def _plans(self, model: Model, steps: Array | AnyRun | None) -> tuple[Plan, ...]:
         """Take the steps of another run; none if there is none."""
         if steps is None:
             return ()
@@ -281,7 +300,7 @@ class Differentiable:
     @cached_property
     def _first(self) -> Task:
         model = self.equation.model
-        return self._task(model, None, None, None, Phase.of(model, self.times))
+        return self._task(model, None, None, None, Phase.of(model, self.times))[0]
 
     @property
     def start(self) -> tuple[Array, Array]:
@@ -297,9 +316,10 @@ class Differentiable:
 
     def _task(
         self, model: Model, q: Array | None, v: Array | None, inputs: Array | None, phase: Phase
-    ) -> Task:
+    ) -> tuple[Task, tuple[int, ...]]:
+        """Make a motion ready, and list the coordinates that brakes hold in it."""
         n, home, bounds = model.size, start_state(model)[0], phase.bounds(model)
-        model, begins = phase.situated(model)
+        model, begins, holding = phase.situated(model)
         still = np.zeros(n)
         state = None
         if q is not None or v is not None:
@@ -315,15 +335,23 @@ class Differentiable:
             actuators=actuators_of(model, lookouts=self.functions.lookouts),
             state=state, home=home, begins=begins, wanted=self.rtol,
         )  # fmt: skip
-        task = replace(task, bounds=bounds)
+        places = {model.names[k]: float(task.q[k]) for k in holding.values()}
+        moved = [
+            Channel(each.name, Constant[float](kind="constant", value=places[each.name]))
+            if each.name in places
+            else each
+            for each in task.groups[2]
+        ]
+        groups = (*task.groups[:2], moved, *task.groups[3:])
+        task, held = replace(task, bounds=bounds, groups=groups), tuple(holding.values())
         if inputs is None:
-            return task
+            return task, held
         given = real_numbers("inputs", inputs, (len(self.times), len(task.groups[0])))
         tables = [
             Channel(each.name, _table(self.times, given[:, k]))
             for k, each in enumerate(task.groups[0])
         ]
-        return replace(task, groups=(tables, *task.groups[1:]))
+        return replace(task, groups=(tables, *task.groups[1:])), held
 
     @cached_property
     def _smooth(self) -> set[tuple[int, ...]]:
@@ -335,14 +363,17 @@ class Differentiable:
         if phase.done in self._smooth:
             return
         model = self.equation.model
-        here = self._task(model, None, None, None, phase).groups
-        for key in self.parameters:
-            other = Nearby.of(model, key).models[0]
+        task, held = self._task(model, None, None, None, phase)
+        stay = [model.names[k] for k in held]
+        for key, near in nearby(model, self.parameters).items():
+            other = near.models[0]
             one, two = ([(e.at, e.after) for e in m.arm.events] for m in (model, other))
             if one != two:
                 raise FlexarmError(f"parameters: '{key}' is when an event happens: leave it out")
-            there = self._task(other, None, None, None, phase).groups
-            for a, b in zip(chain(*here), chain(*there), strict=True):
+            there = self._task(other, None, None, None, phase)[0].groups
+            for a, b in zip(chain(*task.groups), chain(*there), strict=True):
+                if a.name in stay and a in task.groups[2]:
+                    continue
                 if a.begin != b.begin or not np.array_equal(a.pieces, b.pieces):
                     raise FlexarmError(
                         f"parameters: '{key}' changes {a.name} as a function of time: "
@@ -388,7 +419,7 @@ class Differentiable:
         # Smooth friction decays fastest at rest, where a joint that moves now may come to.
         model, rest = task.equation.model, task
         if task.v.any():
-            rest = self._task(model, task.q, None, None, phase)
+            rest = self._task(model, task.q, None, None, phase)[0]
         h = equal_step(self.method, rest.vibration, float(self.times[-1]), self.rtol, self.step)
         span = stops[[0, -1]]
         plan = Plan(divided(stops, span, (span - span[0]) / h, self.finer), phase)

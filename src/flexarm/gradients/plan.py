@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from flexarm.gradients.phases import Phase
+from flexarm.gradients.events.phases import Phase
 from flexarm.integrate.methods.explicit import table_of_rows
 from flexarm.integrate.system import ROUNDING, SOON
 from flexarm.links.base import Array

@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexarm.errors import SimulationError
-from flexarm.gradients.phases import looks, refuse_at_once
+from flexarm.gradients.events.phases import looks, refuse_at_once
 from flexarm.gradients.plan import roundings
 from flexarm.gradients.steps import record
 from flexarm.integrate.loop import FINISHED, SEEN

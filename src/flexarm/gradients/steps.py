@@ -69,6 +69,7 @@ class Steps(Record):
     segments: int
     starts: Ints
     saved: Array
+    stays: Ints  # whether a prescribed coordinate stays where a leg began, else it has a motion
     # y, k, trial, places: state, its rates, a trial, and states and rates at the stages of the
     # steps of a segment.
     y: Array
@@ -314,7 +315,8 @@ def advance(s: Steps) -> None:
 
 @kernel
 def hold_known(s: Steps, y: Array) -> None:
-    """Clear what belongs to prescribed coordinates, which nothing changes."""
+    """Clear what belongs to prescribed coordinates, which nothing changes but where they stay."""
     for c in range(s.system.known):
-        y[s.system.coordinates[c]] = 0.0
+        if s.stays[c] == 0:
+            y[s.system.coordinates[c]] = 0.0
         y[s.system.n + s.system.coordinates[c]] = 0.0

@@ -1,6 +1,5 @@
 """A motion in recorded steps, its sensitivities and its adjoint."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.engine.compile import real_numbers
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Member
 from flexarm.gradients.adjoint import Adjoint, pull
-from flexarm.gradients.phases import looks
+from flexarm.gradients.events.phases import looks
 from flexarm.gradients.plan import KROGSTAD, Plan, Tableau, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
+from flexarm.gradients.samples import Samples
 from flexarm.gradients.steps import Steps, advance
 from flexarm.gradients.tangents import Tangents, push
 from flexarm.integrate.methods.base import zeros
@@ -26,85 +25,6 @@ from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, start_state
-
-
-@dataclass(frozen=True)
-class RunGradient:
-    """Derivatives of a function of a run's samples."""
-
-    parameters: Array  # by the numbers of the arm, (k,)
-    # q, v: by the start, (n,) each.
-    q: Array
-    v: Array
-    inputs: Array  # by the inputs at the samples, (T, inputs), with straight lines between them
-
-
-class Samples(ABC):
-    """States of a motion at its samples, and their derivatives."""
-
-    @property
-    @abstractmethod
-    def n(self) -> int:
-        """How many coordinates there are."""
-
-    @property
-    @abstractmethod
-    def parts(self) -> "tuple[Trajectory, ...]":
-        """Its legs between events, of which itself may be the only one."""
-
-    @property
-    @abstractmethod
-    def states(self) -> Array:
-        """Coordinates, rates, and states of servos and drives at the samples, (T, size)."""
-
-    @abstractmethod
-    def state_sensitivities(self, inputs: int = 0) -> Array:
-        """Differentiate the whole states at the samples by the parameters, (T, size, k).
-
-        With ``inputs``, by what is added to each of these at all times too: so many columns more.
-        """
-
-    @abstractmethod
-    def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
-        """Pull derivatives by the states at the samples, (T, size), back.
-
-        They become those by the parameters, by the first state and by the inputs.
-        """
-
-    @property
-    def q(self) -> Array:
-        """Coordinates at the samples, (T, n)."""
-        return self.states[:, : self.n]
-
-    @property
-    def v(self) -> Array:
-        """Rates at the samples, (T, n)."""
-        return self.states[:, self.n : 2 * self.n]
-
-    def sensitivities(self) -> tuple[Array, Array]:
-        """Differentiate all samples by the parameters, forward: of q and of v, (T, n, k) each."""
-        rows = self.state_sensitivities()
-        return rows[:, : self.n], rows[:, self.n : 2 * self.n]
-
-    def gradient(self, by_q: Array, by_v: Array | None = None) -> RunGradient:
-        """Differentiate a function of the samples by all that the run depends on, backward.
-
-        Parameters
-        ----------
-        by_q, by_v
-            Derivatives of the function by the samples of q and v, (T, n) each; 0 if None.
-
-        Notes
-        -----
-        It takes some five times as long as the run, however many parameters there are.  States are
-        kept at checkpoints alone, whose number is the root of the number of steps.
-        """
-        n, seeds = self.n, np.zeros(self.states.shape)
-        seeds[:, :n] = real_numbers("by_q", by_q, (len(seeds), n))
-        if by_v is not None:
-            seeds[:, n : 2 * n] = real_numbers("by_v", by_v, (len(seeds), n))
-        by_numbers, by_start, by_inputs = self.pulled(seeds)
-        return RunGradient(by_numbers, by_start[:n], by_start[n : 2 * n], by_inputs)
 
 
 @dataclass(frozen=True)
@@ -127,6 +47,8 @@ class Trajectory(Samples):
         Gives arms that differ a little in one parameter, by its key.
     started
         Whether the start is that of the model file, and moves with its numbers.
+    held
+        Coordinates that brakes hold where they are.
     like
         Another motion of the same arm, whose derivatives by numbers are taken.
     """
@@ -139,6 +61,7 @@ class Trajectory(Samples):
     nodes: Array
     arms: Callable[[], Mapping[str, Nearby]]
     started: bool
+    held: tuple[int, ...] = ()
     like: "Trajectory | None" = None
 
     @property
@@ -186,10 +109,11 @@ class Trajectory(Samples):
         """Differentiate the whole states at the samples by the parameters, (T, size, k).
 
         With ``inputs``, by what is added to each of these at all times too: so many columns more.
-        ``first`` are derivatives of the first state, (size, k), if they are known.
+        ``first`` are derivatives of the first state and of what is carried, a column each, if they
+        are known.
         """
         self.states  # noqa: B018  refuses a motion that has no end
-        n, size, driven = self.n, self._size, len(self.task.groups[0])
+        n, size, driven = self.n, self.size, len(self.task.groups[0])
         fields, buffers, matrices = self._fields
         self._rewind()
         equations, table = self._joined("pushed rates", buffers)
@@ -197,9 +121,14 @@ class Trajectory(Samples):
             matrices[TANGENT] = buffers[TANGENT]
         turned, turned_table = self._joined("pushed matrices", matrices)
         along, by_matrix = self.along("pushed rates"), self.along("pushed matrices")
-        columns = along.shape[1] + inputs
+        count = len(self.parameters)
+        columns = count + inputs
         pulses = np.zeros((columns, driven))
-        pulses[along.shape[1] :, :] = np.eye(inputs, driven)
+        pulses[count:] = np.eye(inputs, driven)
+        if first is None:
+            first = np.zeros((size, columns))
+            first[:, :count] = self._start_slopes().T
+        ways = np.concatenate([np.eye(count, columns), first[size:]])
         record = Tangents(
             **fields,
             columns=columns,
@@ -215,10 +144,10 @@ class Trajectory(Samples):
             change=buffers["change"],
             matrix_direction=matrices.get(DIRECTION, np.zeros(0)),
             matrix_change=matrices.get("change", np.zeros(0)),
-            directions=_rows(along.T, inputs),
-            matrix_directions=_rows(by_matrix.T, inputs),
+            directions=(along @ ways).T.ravel(),
+            matrix_directions=(by_matrix @ ways).T.ravel(),
             pulses=pulses.ravel(),
-            tangents=_rows(self._start_slopes(), inputs) if first is None else first.T.ravel(),
+            tangents=first[:size].T.ravel(),
             **zeros({
                 "tangent_samples": len(self.t) * columns * size,
                 "x_along": columns * n, "g_along": columns * len(fields["g"]),
@@ -233,10 +162,10 @@ class Trajectory(Samples):
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
         """Pull derivatives by the states at the samples, (T, size), back.
 
-        They become those by the parameters, by the first state and by the inputs.
+        They become those by the parameters and what is carried, the first state and the inputs.
         """
         self.states  # noqa: B018
-        size, n = self._size, self.n
+        size, n = self.size, self.n
         fields, buffers, matrices = self._fields
         equations, table = self._joined("pulled rates", buffers)
         turned, turned_table = self._joined("pulled matrices", matrices)
@@ -284,9 +213,9 @@ class Trajectory(Samples):
         """Go by another plan."""
         return replace(self, task=replace(self.task, times=plan.phase.times), plan=plan)
 
-    def after(self, other: "Trajectory") -> "Trajectory":
-        """Begin where another ends."""
-        q, v, x = np.split(other.states[-1], [self.n, 2 * self.n])
+    def begun(self, y: Array) -> "Trajectory":
+        """Begin at another state."""
+        q, v, x = np.split(y, [self.n, 2 * self.n])
         return replace(self, task=replace(self.task, q=q, v=v, states=x), started=False)
 
     def rates_at(self, sample: int) -> Array:
@@ -315,7 +244,7 @@ class Trajectory(Samples):
             self.task.equation, self._member("rates"), self.task.groups, accounts=-WORKS
         )
         begin = self.steps[-2 if sample else 0]
-        found = np.zeros(self._size)
+        found = np.zeros(self.size)
         enter_pieces(system, begin + float(roundings(begin)))
         rates(system, self.t[sample], self.states[sample].copy(), found)
         return found, buffers
@@ -340,7 +269,8 @@ class Trajectory(Samples):
         return self.model.size
 
     @property
-    def _size(self) -> int:
+    def size(self) -> int:
+        """Of the state."""
         return 2 * self.n + self.task.motion.actuators.states
 
     @cached_property
@@ -350,7 +280,7 @@ class Trajectory(Samples):
     def _rewind(self) -> None:
         """Go back to the start."""
         system, more = self._fields[0]["system"], self.task.states
-        more = more if len(more) else np.zeros(self._size - 2 * self.n)
+        more = more if len(more) else np.zeros(self.size - 2 * self.n)
         self._fields[0]["y"][:] = np.concatenate([self.task.q, self.task.v, more])
         system.current[:] = system.first[:-1]
 
@@ -403,7 +333,7 @@ class Trajectory(Samples):
         system, buffers = system_of(
             self.task.equation, self._member("rates"), self.task.groups, accounts=-WORKS
         )
-        n, size, stages, count = self.n, self._size, self.tableau.stages, len(self.steps) - 1
+        n, size, stages, count = self.n, self.size, self.tableau.stages, len(self.steps) - 1
         a = self.tableau.a
         starts, in_modes = self.plan.starts, bool(len(self.plan.renewed))
         matrix, matrices = np.zeros(3 * n * n), dict[str, Array]()
@@ -438,6 +368,7 @@ class Trajectory(Samples):
             "samples": np.zeros(len(self.t) * size),
             "segments": len(starts) - 1,
             "starts": starts,
+            "stays": np.array([k in self.held for k in self.model.prescribed], dtype=np.int64),
             **zeros({
                 "y": size, "k": size, "trial": size, "places": 2 * every * stages * size,
                 "saved": len(starts) * size, "swing": 3 * (stages + 1) * 2 * n,
@@ -450,15 +381,10 @@ class Trajectory(Samples):
 
     def _start_slopes(self) -> Array:
         """Differentiate the start by the parameters, (k, size)."""
-        found = np.zeros((len(self.nearby), self._size))
+        found = np.zeros((len(self.nearby), self.size))
         if self.started:
             here = np.concatenate(start_state(self.model))
             for k, each in enumerate(self.nearby.values()):
                 there = np.array([np.concatenate(start_state(m)) for m in each.models])
                 found[k, : 2 * self.n] = each.weights @ (there - here)
         return found
-
-
-def _rows(rows: Array, more: int) -> Array:
-    """Write rows one after the other, and so many of zeros after them."""
-    return np.concatenate([rows, np.zeros((more, rows.shape[1]))]).ravel()

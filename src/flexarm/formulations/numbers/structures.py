@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
+from weakref import ref
 
 import casadi as ca
 import numpy as np
@@ -85,6 +86,7 @@ class Structures:
 
     def __init__(self) -> None:
         self._known: dict[str, list[Structure]] = {}
+        self._last: dict[str, tuple[ref[Model], Member]] = {}  # by name: of which arm, and what
 
     @property
     def traces(self) -> int:
@@ -116,16 +118,18 @@ class Structures:
             Of the machine code.
         """
         key = f"{formulation.name} {formulation.options()} {name} {level}"
+        model, (of, last) = formulation.model, self._last.get(key, (None, None))
+        if of is not None and last is not None and of() is model:
+            return last
         known = self._known.setdefault(key, [])
-        for structure in known:
-            found = structure.member(formulation.model)
-            if found is not None:
-                return found
-        structure = _traced(formulation, make, others(), level)
-        known.append(structure)
-        # One that was drawn from many may differ from them in what rounding makes 0.
-        found = structure.member(formulation.model) or structure.member(replace(formulation.model))
+        found = next(filter(None, (structure.member(model) for structure in known)), None)
+        if found is None:
+            structure = _traced(formulation, make, others(), level)
+            known.append(structure)
+            # One that was drawn from many may differ from them in what rounding makes 0.
+            found = structure.member(model) or structure.member(replace(model))
         assert found is not None
+        self._last[key] = (ref(model), found)
         return found
 
 

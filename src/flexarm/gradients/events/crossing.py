@@ -4,8 +4,9 @@ Steps stay as they are when a number changes, but the time t of the event moves.
 of another goes on to it by one step more, and after the event back by one more.  Where the two runs
 are one, both have no length, and a step of any method changes with its length there as the state
 does with time: derivatives dy of the state become dy + (f - f') dt, with the rates f before and f'
-after the event, and dt what keeps the quantity at its value (saltation; Hiskens & Pai 2000, IEEE
-Trans. Circuits Syst. I 47(2), 204-220).
+after the event, and dt what keeps the quantity at its value; where the state jumps to g(y, t), they
+become g_y dy + (g_y f + g_t - f') dt (saltation; Hiskens & Pai 2000, IEEE Trans. Circuits Syst. I
+47(2), 204-220).
 """
 
 from collections.abc import Callable
@@ -14,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexarm.errors import SimulationError
-from flexarm.gradients.phases import value_of
+from flexarm.gradients.events.jumps import Entry, Slopes
+from flexarm.gradients.events.phases import value_of
 from flexarm.gradients.plan import Plan
 from flexarm.gradients.trajectory import Trajectory
 from flexarm.integrate.mission.legs import times_of
@@ -27,44 +29,66 @@ SETTLED = 1e-9  # of the last step: by how much the time of an event may be unse
 
 @dataclass(frozen=True)
 class Crossing:
-    """What becomes of derivatives where an event happens that a quantity brings about."""
+    """What becomes of derivatives where an event happens.
 
-    # by_state, by_parameters, rate: derivatives of the quantity beyond its value by the state
-    # (size,), by the parameters (k,), and by time.
-    by_state: Array
-    by_parameters: Array
-    rate: float
-    jump: Array  # by how much rates of the state are less after it, (size,)
+    They are of the state, and after it of the numbers of bodies that the tip has captured.
+    """
+
+    # by_before, by_number: how what is after it follows from what is before it, and from the
+    # parameters, at one time.
+    by_before: Array
+    by_number: Array
+    # off_before, off_number, gap: derivatives of the time at which it happens by what is before it
+    # and by the parameters; what that time changes after it.
+    off_before: Array
+    off_number: Array
+    gap: Array
 
     @classmethod
-    def between(cls, before: Trajectory, after: Trajectory) -> "Crossing":
-        """Find what becomes of them from a leg to the next."""
-        event, rates = before.plan.phase.ended, before.rates_at(-1)
-        begin = dict(after.plan.phase.events)[event]
+    def between(cls, before: Trajectory, after: Trajectory, entry: Entry) -> "Crossing | None":
+        """Find what becomes of them from a leg to the next; None if they stay."""
+        event, y, k = before.plan.phase.ended, before.states[-1], len(before.parameters)
+        size = len(y) + len(before.plan.phase.carried)
+        slopes = Slopes(np.eye(size), np.zeros((size, k)), np.zeros(size))
+        if entry.jumps:
+            slopes = entry.slopes(y)
+        elif event < 0:
+            return None
+        by_before, by_number = slopes.by_state, slopes.by_parameters
+        if event < 0:
+            return cls(by_before, by_number, np.zeros(size), np.zeros(k), slopes.by_time)
+        begin, rates = dict(after.plan.phase.events)[event], before.rates_at(-1)
         for channel in after.task.groups[3]:
             if channel.begin == begin and np.any(channel.pieces[:, 3:7]):
                 raise SimulationError(
                     f"gradients: {channel.name}: its target moves from the time of an event on "
                     "that depends on the motion: give a constant one"
                 )
-        _, by_state, by_number = before.looked(-1, event)
-        by_parameters = by_number @ before.along("pulled seen")
+        _, by_state, seen = before.looked(-1, event)
+        off = seen @ before.along("pulled seen")
         here = value_of(before.model, event)
-        for k, each in enumerate(before.nearby.values()):
+        for i, each in enumerate(before.nearby.values()):
             there = np.array([value_of(model, event) for model in each.models])
-            by_parameters[k] -= each.weights @ (there - here)
-        return cls(by_state, by_parameters, float(by_state @ rates), rates - after.rates_at(0))
+            off[i] -= each.weights @ (there - here)
+        rate = -float(by_state @ rates)
+        gap = by_before[:, : len(y)] @ rates + slopes.by_time
+        gap[: len(y)] -= after.rates_at(0)
+        return cls(by_before, by_number, np.append(by_state, off[k:]) / rate, off[:k] / rate, gap)
 
     def pushed(self, slopes: Array) -> Array:
-        """Take derivatives of the state, (size, k), from before it to after it."""
-        off = self.by_state @ slopes
-        off[: len(self.by_parameters)] += self.by_parameters
-        return np.asarray(slopes - np.outer(self.jump, off / self.rate))
+        """Take derivatives, one column each, from before it to after it."""
+        late, found = self.off_before @ slopes, self.by_before @ slopes
+        count = len(self.off_number)
+        late[:count] += self.off_number
+        found[:, :count] += self.by_number
+        return np.asarray(found + np.outer(self.gap, late))
 
     def pulled(self, by: Array) -> tuple[Array, Array]:
-        """Take derivatives by the state, (size,), back to before it, and give those by numbers."""
-        off = -float(self.jump @ by) / self.rate
-        return by + off * self.by_state, off * self.by_parameters
+        """Take derivatives by what is after it back to before it, and give those by numbers."""
+        late = float(self.gap @ by)
+        return by @ self.by_before + late * self.off_before, by @ self.by_number + (
+            late * self.off_number
+        )
 
 
 def reached(leg: Trajectory, plan: Callable[[float], Plan], t: float) -> Trajectory:
@@ -98,7 +122,7 @@ def ended(leg: Trajectory, plan: Plan, event: int, t: float) -> list[Trajectory]
         times = times_of(phase.times, float(ends[0]), last)
         whole = Plan(ends, replace(phase, times=times), plan.renewed[: len(ends) - 1])
         found = [leg.by(whole)]
-        leg = replace(leg, like=leg.like or found[0]).after(found[0])
+        leg = replace(leg, like=leg.like or found[0]).begun(found[0].states[-1])
 
     def until(t: float) -> Plan:
         ends = np.array([last, t])

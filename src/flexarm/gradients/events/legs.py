@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.errors import SimulationError
-from flexarm.gradients.crossing import Crossing
+from flexarm.gradients.events.crossing import Crossing
+from flexarm.gradients.events.jumps import Entry
 from flexarm.gradients.plan import roundings
-from flexarm.gradients.trajectory import Samples, Trajectory
+from flexarm.gradients.samples import Samples
+from flexarm.gradients.trajectory import Trajectory
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 
@@ -26,10 +28,11 @@ def require_like(first: Task, other: Task) -> None:
 
 @dataclass(frozen=True)
 class Legs(Samples):
-    """A run in legs, whose states go on from one to the next."""
+    """A run in legs, from one event to the next."""
 
     legs: tuple[Trajectory, ...]
     t: Array  # times of the samples [s], (T,)
+    entries: tuple[Entry | None, ...]  # between two legs; None within a phase
 
     @property
     def parts(self) -> tuple[Trajectory, ...]:
@@ -54,37 +57,42 @@ class Legs(Samples):
 
     @cached_property
     def _crossings(self) -> list[Crossing | None]:
-        """What happens between two legs, by the second; None if its time is given."""
-        pairs = zip(self.legs, self.legs[1:], strict=False)
-        return [
-            None, *(Crossing.between(a, b) if a.plan.phase.ended >= 0 else None for a, b in pairs)
-        ]  # fmt: skip
+        """What happens at the begin of each leg; None if derivatives go on."""
+        found: list[Crossing | None] = [None]
+        for a, b, entry in zip(self.legs, self.legs[1:], self.entries, strict=False):
+            found.append(None if entry is None else Crossing.between(a, b, entry))
+        return found
 
     def state_sensitivities(self, inputs: int = 0) -> Array:
         """Differentiate the whole states at the samples: see `Samples`."""
         found: list[Array] = []
+        slopes: Array | None = None
         for part, crossing in zip(self.legs, self._crossings, strict=True):
-            first = found[-1][-1] if found else None
-            if first is not None and crossing is not None:
-                first = crossing.pushed(first)
-            found.append(part.state_sensitivities(inputs, first))
+            if slopes is not None and crossing is not None:
+                slopes = crossing.pushed(slopes)
+            found.append(part.state_sensitivities(inputs, slopes))
+            carried = np.zeros((0, found[-1].shape[2])) if slopes is None else slopes[part.size :]
+            slopes = np.concatenate([found[-1][-1], carried])
         return self._joined(found)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
         """Pull derivatives by the states at the samples back: see `Samples`."""
-        by_start = np.zeros(seeds.shape[1])
-        total: tuple[Array | float, Array | float] = (0.0, 0.0)
+        size, count = seeds.shape[1], len(self.legs[0].parameters)
+        by = np.zeros(size + len(self.legs[-1].plan.phase.carried))
+        numbers, inputs = np.zeros(count), np.zeros(0)
         for k in reversed(range(len(self.legs))):
             part, own, crossing = self.legs[k], self._own[k], self._crossings[k]
-            mine, left = np.zeros((len(part.t), seeds.shape[1])), len(seeds) - np.count_nonzero(own)
+            mine, left = np.zeros((len(part.t), size)), len(seeds) - np.count_nonzero(own)
             mine[own], seeds = seeds[left:], seeds[:left]
-            mine[-1] += by_start
+            mine[-1] += by[:size]
             by_numbers, by_start, by_inputs = part.pulled(mine)
+            by = np.concatenate([by_start, by_numbers[count:] + by[size:]])
+            numbers = numbers + by_numbers[:count]
             if crossing is not None:
-                by_start, more = crossing.pulled(by_start)
-                by_numbers = by_numbers + more
-            total = total[0] + by_numbers, total[1] + by_inputs
-        return np.asarray(total[0]), by_start, np.asarray(total[1])
+                by, more = crossing.pulled(by)
+                numbers = numbers + more
+            inputs = by_inputs + (inputs if len(inputs) else 0.0)
+        return numbers, by[:size], inputs
 
     @cached_property
     def _own(self) -> list[NDArray[np.bool_]]:
@@ -99,3 +107,6 @@ class Legs(Samples):
 
     def _joined(self, rows: list[Array]) -> Array:
         return np.concatenate([each[own] for each, own in zip(rows, self._own, strict=True)])
+
+
+AnyRun = Trajectory | Legs

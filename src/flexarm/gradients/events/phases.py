@@ -1,13 +1,14 @@
 """Phases of a run in which nothing happens, between events that places and rates go through."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from flexarm.arm.mission import ACTIONS, Event
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby
+from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.mission.legs import times_of
 from flexarm.integrate.mission.locks import instants
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
@@ -15,8 +16,10 @@ from flexarm.integrate.mission.situation import Situation
 from flexarm.integrate.system import rounding
 from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import Inertia
 
-DIFFERENTIATED = ("servo", "let_go")  # actions of events that change neither places nor rates
+DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
+CARRIED = 1e-2  # of a number that equations hold linearly: by how much others differ in it
 Happened = tuple[tuple[int, float], ...]
 
 
@@ -27,6 +30,8 @@ class Phase:
     times: Array  # that it keeps [s], its begin and end included
     events: Happened = ()  # before it: which, and when [s]
     ended: int = -1  # by which event it ends, if a quantity brings that about; else -1
+    # Bodies that the tip has captured before it, in its frame.
+    held: Mapping[str, Inertia] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Model, times: Array, begin: float = 0.0, events: Happened = ()) -> "Phase":
@@ -62,22 +67,48 @@ class Phase:
         """Events before it."""
         return tuple(k for k, _ in self.events)
 
-    def situated(self, model: Model) -> tuple[Model, dict[str, float]]:
-        """Give an arm as it is then, and the times [s] that targets of servos count from."""
-        start = situation = Situation.at_start(model, ())
+    @property
+    def carried(self) -> Array:
+        """Numbers of the bodies that the tip has captured."""
+        return np.concatenate([np.zeros(0), *(each.numbers for each in self.held.values())])
+
+    def bodies(self, numbers: Array) -> dict[str, Inertia]:
+        """Give the bodies of such numbers."""
+        rows = numbers.reshape(-1, 10)
+        return {k: Inertia.of_numbers(row) for k, row in zip(self.held, rows, strict=True)}
+
+    def situation(self, model: Model) -> tuple[Situation, Situation]:
+        """Give the situation of an arm at the start of a run, and then."""
+        start = found = Situation.at_start(model, ())
         for k, t in self.events:
             event = model.arm.events[k]
-            situation = situation.commanded(event, model, t)
-            situation = situation if event.let_go is None else situation.without(event.let_go)
-        begins = {name: begin for name, (_, begin, _) in situation.servos.items()}
-        return situation.servoed(situation.model(model, start)), begins
+            found = opened(found.commanded(event, model, t), event, model, closed=True)
+            if event.capture is not None:
+                found = replace(found, held={**found.held, event.capture: self.held[event.capture]})
+            found = found if event.let_go is None else found.without(event.let_go)
+        return start, found
 
-    def nearby(self, arms: Callable[[], Mapping[str, Nearby]]) -> dict[str, Nearby]:
-        """Give arms that differ a little in a number as they are then, by its key."""
-        return {
+    def situated(self, model: Model) -> tuple[Model, dict[str, float], dict[str, int]]:
+        """Give an arm as it is then, when [s] targets count from, and coordinates that are held."""
+        start, found = self.situation(model)
+        begins = {name: begin for name, (_, begin, _) in found.servos.items()}
+        return found.servoed(found.model(model, start)), begins, found.holding(model)
+
+    def nearby(self, model: Model, arms: Callable[[], Mapping[str, Nearby]]) -> dict[str, Nearby]:
+        """Give arms that differ a little in a number as they are then, by its key.
+
+        After them come those that differ in a body that the tip has captured.
+        """
+        found = {
             key: replace(each, models=tuple(self.situated(model)[0] for model in each.models))
             for key, each in arms().items()
         }
+        for k, number in enumerate(self.carried):
+            step = CARRIED * (abs(number) or 1.0) * np.eye(len(self.carried))[k]
+            two = [replace(self, held=self.bodies(self.carried + by)) for by in (step, -step)]
+            models = tuple(each.situated(model)[0] for each in two)
+            found[f"carried {k}"] = Nearby(models, np.array([1.0, -1.0]) / (2 * step[k]))
+        return found
 
     def bounds(self, model: Model) -> tuple[Array, Array]:
         """Give the bounds of what is looked out for; infinite where it does not count now."""
@@ -89,6 +120,15 @@ class Phase:
             found.append(look.bounds(event.when) if counts else (-np.inf, np.inf))
         low, high = np.array(found).reshape(-1, 2).T
         return low, high
+
+
+def opened(situation: Situation, event: Event, model: Model, *, closed: bool = False) -> Situation:
+    """Open the brakes that an event opens, and close those that it closes too."""
+    shut = {k for k, each in holders(model).items() if each.axis.name in event.brake and closed}
+    free = {k for k, each in holders(model).items() if each.axis.name in event.release}
+    kept = dict.fromkeys({*situation.closed, *shut} - free, 0)
+    braked = situation.braked - set(event.release) | (set(event.brake) if closed else set())
+    return replace(situation, closed=kept, braked=braked)
 
 
 def looks(model: Model) -> dict[int, Lookout]:
@@ -109,20 +149,21 @@ def value_of(model: Model, event: int) -> float:
 
 
 def refuse_events(model: Model, end: float) -> None:
-    """Refuse events before the end of a run that make states jump."""
+    """Refuse events before the end of a run that gradients do not go through."""
     require_quantities(model)
-    for event in model.arm.events:
+    for k, event in enumerate(model.arm.events):
         at = event.after if event.at is None else event.at
         if at < end - rounding(end):
-            _refuse(event, at)
+            _refuse(model, k, at)
 
 
-def _refuse(event: Event, at: float) -> None:
+def _refuse(model: Model, k: int, at: float) -> None:
+    event, others = model.arm.events[k], model.arm.events[:k]
     done = [name for name in ACTIONS if getattr(event, name)]
     if any(name not in DIFFERENTIATED for name in done):
         raise SimulationError(
-            f"gradients: '{event.title}' may happen from t = {at:g} s on: of events, those that "
-            "change servos or let the payload go are differentiated; end the run there "
+            f"gradients: '{event.title}' may happen from t = {at:g} s on: events that end a run, "
+            "or attach and detach its tip, are not differentiated; end the run there "
             "(t_end), and begin another by at(q=..., v=...) with the arm as it is after it"
         )
     if event.when is not None and event.when.quantity.startswith("distance."):
@@ -130,6 +171,26 @@ def _refuse(event: Event, at: float) -> None:
             f"gradients: '{event.title}' looks out for the distance of a body that drifts: take a "
             "quantity of the arm, such as tip.x, or leave the event out"
         )
+    if any(each.axis.name in event.brake and each.able for each in holders(model).values()):
+        raise SimulationError(
+            f"gradients: '{event.title}' closes a brake that can slip: when it holds and when it "
+            "slips is not differentiated; leave its 'effort' out"
+        )
+    if event.capture is not None and event.capture in [each.capture for each in others]:
+        raise SimulationError(
+            f"gradients: '{event.title}' captures {event.capture} a second time: how it drifts in "
+            "between is not differentiated; leave one of the two events out"
+        )
+
+
+def refuse_at_start(model: Model, phase: Phase) -> None:
+    """Refuse a run that begins with an event at which rates jump."""
+    for event in (model.arm.events[k] for k in phase.done):
+        if event.capture or event.brake:
+            raise SimulationError(
+                f"gradients: '{event.title}' happens at the start: give the arm a payload, or a "
+                "brake that is closed, instead"
+            )
 
 
 def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: float) -> None:

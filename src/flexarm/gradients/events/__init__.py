@@ -1,0 +1,1 @@
+"""Events that a run is differentiated through."""

@@ -1,0 +1,129 @@
+"""Events at which rates jump: bodies that the tip captures, and brakes that close.
+
+What an event makes of the state is taken from `flexarm.integrate.mission`, and differentiated by
+differences of fourth order.  A body that was captured is held where the tip met it: its inertia in
+the tip's frame depends on the state then, and is carried on as ten numbers beside the state.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.arm.mission import Event
+from flexarm.formulations.equation import Equation
+from flexarm.formulations.numbers.parameters import CENTRAL, Nearby
+from flexarm.gradients.events.phases import Phase, opened
+from flexarm.integrate.mission.bodies import held_at_tip, joined, require_reach
+from flexarm.integrate.mission.locks import arrest
+from flexarm.links.base import Array
+from flexarm.model import Model
+from flexarm.spatial import Inertia
+
+STEP = 3e-4  # [rad], [m], [s], and of a body's inertia: errors of order and of rounding are alike
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """How state and bodies after events follow from those before, from numbers and from when."""
+
+    by_state: Array  # (after, before), each the state and after it the bodies' numbers
+    by_parameters: Array  # (after, k)
+    by_time: Array  # (after,)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What events between two phases do to rates and to what the tip holds."""
+
+    equation: Equation  # of the arm as it was given
+    model: Model  # the arm
+    arms: Callable[[], Mapping[str, Nearby]]  # others that differ a little in a parameter, by key
+    before: Phase
+    after: Phase
+    t: float  # when they happen [s]
+
+    @property
+    def jumps(self) -> bool:
+        """Whether rates may change at all."""
+        return any(event.capture or event.brake for event in self._events(self.model))
+
+    def state(self, y: Array) -> tuple[Array, Mapping[str, Inertia]]:
+        """Give the state after the events, and the bodies that the tip has captured until then."""
+        if not self.jumps:
+            return y, self.before.held
+        n, found, held = self.model.size, y.copy(), self.before.held
+        found[n : 2 * n], held = self._entered(self.model, held, *self._split(y), self.t)
+        return found, held
+
+    def slopes(self, y: Array) -> Slopes:
+        """Differentiate that."""
+        n, size, t = self.model.size, len(y), self.t
+        (q, v), held = self._split(y), self.before.carried
+        known = size + len(held)
+
+        def found(model: Model, held: Array, q: Array, v: Array, t: float) -> Array:
+            rates, bodies = self._entered(model, self.before.bodies(held), q, v, t)
+            numbers = [each.numbers for each in bodies.values()]
+            return np.concatenate([q, rates, y[2 * n :], *numbers])
+
+        def along(q_way: Array, v_way: Array, held_way: Array, t_way: float) -> Array:
+            places, weights = CENTRAL
+            rows = [
+                found(self.model, held + h * held_way, q + h * q_way, v + h * v_way, t + h * t_way)
+                for h in STEP * np.array(places)
+            ]
+            return np.asarray(weights @ np.array(rows)) / STEP
+
+        here = found(self.model, held, q, v, t)
+        by_state = np.eye(len(here), known)
+        scale = np.repeat([np.abs(each.numbers).max() for each in self.before.held.values()], 10)
+        for k in [*range(2 * n), *range(size, known)]:
+            way = np.eye(known)[k]
+            way[size:] *= scale
+            by_state[:, k] = along(way[:n], way[n : 2 * n], way[size:], 0.0)
+        by_state[:, size:] /= scale
+        changed = [
+            each.weights @ (np.array([found(m, held, q, v, t) for m in each.models]) - here)
+            for each in self.arms().values()
+        ]
+        by_parameters = np.array(changed).reshape(-1, len(here)).T
+        still = np.zeros(n)
+        return Slopes(by_state, by_parameters, along(still, still, np.zeros(len(held)), 1.0))
+
+    def _split(self, y: Array) -> tuple[Array, Array]:
+        n = self.model.size
+        return y[:n], y[n : 2 * n]
+
+    def _events(self, model: Model) -> list[Event]:
+        new = [model.arm.events[k] for k in self.after.done if k not in self.before.done]
+        return sorted(new, key=lambda event: event.title)
+
+    def _entered(
+        self, model: Model, held: Mapping[str, Inertia], q: Array, v: Array, t: float
+    ) -> tuple[Array, Mapping[str, Inertia]]:
+        """Let the events happen, in the order of `flexarm.integrate.mission.course`."""
+        start, situation = replace(self.before, held=held).situation(model)
+        events, held = self._events(model), dict(held)
+        for event in events:
+            situation = opened(situation, event, model)
+            situation = situation if event.let_go is None else situation.without(event.let_go)
+        for event in events:
+            if event.capture is None:
+                continue
+            described = next(body for body in model.arm.bodies if body.name == event.capture)
+            body = situation.drifting[event.capture].at(t)
+            old = self._equation(situation.model(model, start))
+            require_reach(old, q, body, event.capture, described.reach)
+            held[event.capture] = held_at_tip(old, q, body)
+            both = {**situation.held, event.capture: held[event.capture]}
+            situation = replace(situation, held=both)
+            v = joined(old, self._equation(situation.model(model, start)), q, v, body).v
+        for event in events:
+            situation = opened(situation, event, model, closed=True)
+        after = self._equation(situation.model(model, start))
+        return arrest(after, q, v.copy(), situation.rigid(model))[0], held
+
+    def _equation(self, model: Model) -> Equation:
+        formulation = replace(self.equation.formulation, model=model)
+        return replace(self.equation, formulation=formulation, _compiled={})

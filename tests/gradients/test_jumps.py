@@ -1,0 +1,147 @@
+"""Gradients through events at which rates jump, against a closed form and differences of runs."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.errors import SimulationError
+from flexarm.io.model_file import loads
+from flexarm.links.base import Array
+
+CATCHES = """
+flexarm: 1
+name: catches a mote at an angle
+links:
+  - joint: {kind: revolute, axis: [0, 0, 1], input: {kind: constant, value: 2}}
+    length: 0.5
+    body: {mass: 1, com: [0.25, 0, 0], inertia: [0, 0.02, 0.02]}
+bodies:
+  - {name: mote, body: {mass: 0.7}, position: [0.45, 0.1, 0], velocity: [0.1, -0.2, 0], reach: 1}
+events:
+  - {name: catch, when: {quantity: joint1, above: 0.3}, capture: mote}
+"""
+TIMES = np.linspace(0, 0.9, 10)
+KEYS = ["bodies.1.body.mass", "events.1.when.above", "bodies.1.velocity.2"]
+
+
+def closed_form(mass: Any, angle: Any, drift: Any, q: Any, v: Any) -> Array:
+    """Turn a bar by a torque of 2 N m: it catches a mote that drifts by, (T, 2)."""
+    bare = 0.02 + 1 * 0.25**2
+    speed = np.sqrt(v**2 + 4 / bare * (angle - q))
+    t = (speed - v) * bare / 2
+    x, y = 0.45 + 0.1 * t, 0.1 + drift * t
+    loaded = bare + mass * (x**2 + y**2)
+    after = (bare * speed + mass * (x * drift - y * 0.1)) / loaded
+    late = TIMES - t
+    before = [q + v * TIMES + TIMES**2 / bare, v + 2 * TIMES / bare]
+    caught = [angle + after * late + late**2 / loaded, after + 2 * late / loaded]
+    return np.where(np.real(late) < 0, before, caught).T
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853", "etd4"])
+def test_a_mote_caught_at_an_angle(method: str) -> None:
+    runs = flexarm.differentiable(loads(CATCHES), t_end=0.9, dt=0.1, parameters=KEYS, method=method)
+    run = runs.at(q=np.array([0.01]), v=np.array([0.2]))
+    at = np.array([0.7, 0.3, -0.2, 0.01, 0.2])
+    np.testing.assert_allclose(np.hstack([run.q, run.v]), closed_form(*at), atol=1e-11)
+    weights = np.random.default_rng(1).normal(size=(len(TIMES), 2))
+    slopes = np.concatenate(run.sensitivities(), axis=1)
+    gradient = run.gradient(weights[:, :1], weights[:, 1:])
+    found = [*gradient.parameters, *gradient.q, *gradient.v]
+    for k in range(5):
+        expected = closed_form(*(at + 1e-30j * np.eye(5)[k])).imag / 1e-30
+        if k < len(KEYS):
+            np.testing.assert_allclose(slopes[:, :, k], expected, rtol=1e-9, atol=1e-9)
+        assert found[k] == pytest.approx(np.sum(weights * expected), rel=1e-9)
+
+
+MISSION = """
+flexarm: 1
+name: catches a can, stops a joint and lets go
+stiffening: false
+gravity: [0, 0, 0]
+links:
+  - joint:
+      kind: revolute
+      axis: [0, 0, 1]
+      input: {kind: constant, value: 0.3}
+      start: {speed: 0.4}
+      brake: {closed: false}
+    length: 0.5
+    section: {mass_per_length: 0.3, EIz: 2.0, EIy: 2.0}
+    shapes: {kind: loaded, root: held, bending_y: 1, bending_z: 0, torsion: 0}
+  - joint: {kind: revolute, axis: [0, 0, 1], brake: {}, hub: {inboard: {mass: 0.2}}}
+    length: 0.4
+    body: {mass: 0.5, com: [0.2, 0, 0], inertia: [0, 0.01, 0.01]}
+payload: {mass: 0.2}
+bodies:
+  - name: can
+    body: {mass: 0.4, com: [0.02, 0.01, 0], inertia: [0.001, 0.002, 0.0025]}
+    position: [0.9, 0.1, 0]
+    velocity: [0.1, 0.2, 0]
+    spin: [0, 0, 0.7]
+    reach: 1
+events:
+  - {at: 0.02, release: [joint2]}
+  - {when: {quantity: joint1, above: 0.06}, capture: can}
+  - {when: {quantity: joint1, above: 0.13}, after: 0.11, brake: [joint1]}
+  - {at: 0.41, let_go: payload, release: [joint1]}
+"""
+NUMBERS = ["bodies.1.body.mass", "links.1.length", "events.3.when.above", "payload.mass"]
+PLACES, WEIGHTS = (-3, -2, -1, 1, 2, 3), np.array([-1, 9, -45, 45, -9, 1]) / 60
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("method", ["rk4", "dop853", "etd4"])
+def test_captures_and_brakes_are_differences(method: str) -> None:
+    step = 1e-3 if method == "rk4" else None
+    options: dict[str, Any] = {"t_end": 0.5, "dt": 0.1, "method": method, "step": step}
+    arm = loads(MISSION)
+    runs = flexarm.differentiable(arm, parameters=NUMBERS, **options)
+    run = runs.at()
+    simulated = flexarm.simulate(arm, **options)
+    assert len(simulated.happenings) == 4
+    own = np.searchsorted(simulated.t, runs.times - 1e-9)
+    assert np.abs(simulated.q[own] - run.q).max() < (
+        1e-6 if step else 1e-4
+    )  # between steps, by a cubic
+    slopes = np.concatenate(run.sensitivities(), axis=1)
+    weights = np.random.default_rng(1).normal(size=(len(run.t), 2 * run.n))
+
+    def samples(**given: Any) -> Array:
+        found = runs.at(steps=run, **given)
+        return np.hstack([found.q, found.v])
+
+    for k in range(len(NUMBERS)):
+        h = 3e-4 * runs.values[k] * np.eye(len(NUMBERS))[k]
+        found = [samples(values=runs.values + place * h) for place in PLACES]
+        expected = np.tensordot(WEIGHTS, found, axes=1) / h[k]
+        off = np.abs(slopes[:, :, k] - expected).max(axis=0)
+        assert np.all(off <= 1e-7 * np.abs(expected).max(axis=0)), NUMBERS[k]
+    gradient = run.gradient(*np.hsplit(weights, 2))
+    back = np.einsum("ts,tsk->k", weights, slopes)
+    np.testing.assert_allclose(gradient.parameters, back, rtol=1e-9)
+    (q, v), way = runs.start, np.array([0.02, 0.01, -0.03])  # of a link that is bent, and turned
+    for name, h in (("q", 1e-3 * way), ("v", 1e-2 * np.array([0.3, 0.1, 0.0]))):
+        given = {"q": q, "v": v}
+        places = [given | {name: given[name] + place * h} for place in PLACES]
+        expected = WEIGHTS @ [np.sum(weights * samples(**each)) for each in places]
+        assert np.sum(getattr(gradient, name) * h) == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"links.1.joint.brake": {"effort": 3.0, "closed": False}}, "closes a brake that can slip"),
+        ({"events.1": {"at": 0.1, "capture": "can"}}, "captures can a second time"),
+        ({"events.2": {"at": 0.0, "capture": "can"}}, "happens at the start"),
+        ({"links.2.joint.start": {"speed": 0.1}}, "brakes that slip or close at a speed"),
+        ({"events.1": {"at": 0.1, "attach": {"name": "rope", "stiffness": 9.0}}}, "attach"),
+    ],
+)  # fmt: skip
+def test_what_is_not_differentiated_is_refused(change: dict[str, Any], said: str) -> None:
+    arm = flexarm.change_arm(loads(MISSION), change)
+    with pytest.raises(SimulationError, match=said):
+        flexarm.differentiable(arm, t_end=0.5, parameters=NUMBERS[:1]).at()
