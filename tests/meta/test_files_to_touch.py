@@ -42,8 +42,10 @@ class ConstantCurvature(Counted):
 USE = """
 import flexarm
 from flexarm.cli import main
+from flexarm.engine.compile import EFFORT
 
 assert flexarm.__file__.startswith({folder!r}), flexarm.__file__
+EFFORT["fast"] = EFFORT["quick"]  # of what is run for a moment
 """
 JOINT = """
 open("arm.yaml", "w").write('''

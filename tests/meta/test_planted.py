@@ -49,9 +49,7 @@ FILES = (
 )
 # A few of the checks that every formulation meets, and of its arms the smallest.
 CHOSEN = (
-    "(planted or kinematic-influence) and korayem"
-    " and (accelerations_take or coriolis_does or gravity_is)"
-    " or planted-heavy and 94 and accelerations_take"
+    "(planted or kinematic-influence) and korayem or planted-heavy and 94"
     " or revolute-planted or revolute-kinematic-influence or prismatic and oblique-composite"
     " or polynomials and every_family or polynomials and every_basis"
     " or planted-order and measured or planted-trusting and random_motions and 92"
