@@ -49,7 +49,7 @@ FILES = (
 )
 # A few of the checks that every formulation meets, and of its arms the smallest.
 CHOSEN = (
-    "(planted or kinematic-influence) and korayem or planted-heavy and 94"
+    "(planted or kinematic-influence) and korayem-two or planted-heavy and 94"
     " or revolute-planted or revolute-kinematic-influence or prismatic and oblique-composite"
     " or polynomials and every_family or polynomials and every_basis"
     " or planted-order and measured or planted-trusting and random_motions and 92"

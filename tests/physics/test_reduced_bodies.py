@@ -198,11 +198,6 @@ def test_a_beam_given_as_a_body_is_the_beam(folder: Path) -> None:
         assert np.abs(one - two).max() < 1e-10 * np.abs(one).max()
     hertz = [[m.frequency_hz for m in flexarm.modes(each).modes] for each in (beams, bodies)]
     assert np.allclose(hertz[0], hertz[1], rtol=1e-8)
-    runs = [
-        flexarm.simulate(each, t_end=0.1, dt=0.05, method="dop853", rtol=1e-10)
-        for each in (beams, bodies)
-    ]
-    assert np.abs(runs[0].q - runs[1].q).max() < 1e-8 * np.abs(runs[0].q).max()
 
 
 def dropped(shapes: Array, times: Array) -> Array:
