@@ -73,6 +73,7 @@ def boundary_determinant(
     return float(np.linalg.det([row / np.abs(row).max() for row in rows]))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("ends", TEN_ENDS)
 def test_boundary_determinant_changes_sign_within_1e_9_of_each_eigenvalue_and_nowhere_else(
     ends: tuple[float, float, float, float],
