@@ -30,6 +30,7 @@ def test_blocks_of_the_mass_matrix_are_by_joints_and_amplitudes() -> None:
     assert np.linalg.inv(whole)[:2, 2:] == pytest.approx(corner, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sample", ["tg-rr-2planes", "tg-rrp-2planes"])
 def test_first_order_tips_differ_in_proportion_to_the_deflection(sample: str) -> None:
     model = build(flexarm.sample(sample))

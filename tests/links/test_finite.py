@@ -203,7 +203,7 @@ def test_rotary_inertia_slows_a_pinned_beam_by_rayleighs_factor() -> None:
     assert found == pytest.approx(np.sqrt(3.0 * k**4 / (2.0 + 0.05 * k**2)), rel=1e-12)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "conditions",
     [
