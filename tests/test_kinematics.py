@@ -177,7 +177,7 @@ def assert_derivative(
         assert np.array(value) * size == pytest.approx(expected * size, abs=2e-9 * scale)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("joint", "stiffening"),
     [*((joint, False) for joint in JOINTS), *((joint, True) for joint in ("fixed", *SLIDES))],
@@ -229,7 +229,7 @@ def test_jacobian_of_an_arm_on_any_base(base: str) -> None:
     assert_derivative(model, jacobian(model, ca.DM(q), 0, x), inner, q)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", distinct_samples())
 def test_end_jacobian_of_every_sample(name: str) -> None:
     model = build(sample(name))

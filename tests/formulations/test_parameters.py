@@ -111,7 +111,7 @@ def changed(equation: Equation, values: np.ndarray) -> Equation:
     return flexarm.formulation(equation.name, model)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("sample", "name"), MATRIX)
 def test_equations_are_those_of_the_arm_with_these_values(sample: str, name: str) -> None:
     equation = kept(sample, *CASES[sample])

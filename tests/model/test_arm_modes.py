@@ -66,7 +66,7 @@ def posture(model: Model) -> Any:
     return undeformed(model, start_state(model)[0])
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ARMS)
 def test_mass_and_stiffness_in_numbers_are_those_of_the_equations(name: str) -> None:
     model = flexarm.build(sample(name), stiffening=False)

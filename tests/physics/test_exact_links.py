@@ -141,7 +141,7 @@ def test_modal_mass_and_stiffness_at_rest_are_those_of_the_linear_theory(name: s
     assert exact.model.names == linear.model.names
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "states", [12, pytest.param(1000, marks=pytest.mark.campaign)], ids=["few", "all"]
 )
