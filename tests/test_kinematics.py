@@ -177,7 +177,7 @@ def assert_derivative(
         assert np.array(value) * size == pytest.approx(expected * size, abs=2e-9 * scale)
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("joint", "stiffening"),
     [*((joint, False) for joint in JOINTS), *((joint, True) for joint in ("fixed", *SLIDES))],
@@ -201,14 +201,13 @@ def test_jacobian_of_an_inner_section(joint: str, stiffening: bool) -> None:
     assert_derivative(model, jacobian(model, ca.DM(q), 1, 0.37), pose, q)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("shapes", "stiffening"),
     [
         pytest.param("sliding elements", True, marks=pytest.mark.campaign),
-        ("sliding modes that follow", True),
+        pytest.param("sliding modes that follow", True, marks=pytest.mark.campaign),
         ("sliding in proportion", True),
-        ("sliding in proportion", False),
+        pytest.param("sliding in proportion", False, marks=pytest.mark.campaign),
     ],
 )
 def test_jacobian_of_a_section_that_has_left_the_hub(shapes: str, stiffening: bool) -> None:
@@ -230,7 +229,7 @@ def test_jacobian_of_an_arm_on_any_base(base: str) -> None:
     assert_derivative(model, jacobian(model, ca.DM(q), 0, x), inner, q)
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", distinct_samples())
 def test_end_jacobian_of_every_sample(name: str) -> None:
     model = build(sample(name))

@@ -393,7 +393,7 @@ import sys
 from pathlib import Path
 from flexarm.engine.cache import Cache
 cache = Cache(Path(sys.argv[1]), largest_total=40_000)
-for round in range(40):
+for round in range(15):
     for key in range(10):
         expected = str(key).encode() * 2000
         found = cache.get(str(key))

@@ -54,7 +54,7 @@ def everything() -> Stream:
     return lower(casadi.Function("f", [x], [casadi.vertcat(*outputs)]))
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("level", "operations"), [("quick", 10_000), ("fast", 100)])
 @pytest.mark.parametrize(("target", "width"), MACHINES, ids=str)
 def test_code_for_any_machine_needs_the_mathematics_of_the_c_library_and_nothing_else(

@@ -25,7 +25,7 @@ def dynamics() -> casadi.Function:
     return flexarm.formulation("articulated", model).function("forward_dynamics")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("width", sorted({1, native_width()}))
 @pytest.mark.parametrize("name", FITS)
 def test_the_numbers_are_the_same(name: str, width: int) -> None:

@@ -49,7 +49,7 @@ def distinct(stream: Stream, chunk: int = 100) -> int:
     return sum(len(planned.pieces[members[0]]) for members in planned.alike)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("width", sorted({1, 2, native_width()}))
 @pytest.mark.parametrize("numbers", ["own", "equal"])
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def worst_error(found: NDArray[np.float64], wanted: list[decimal.Decimal]) -> fl
     )
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("level", ["quick", "fast"])
 @pytest.mark.parametrize("width", [1, native_width()])
 @pytest.mark.parametrize("where", ANGLES)

@@ -40,6 +40,7 @@ FAST = ("korayem-two-link",)  # with all of LLVM's effort; the others in campaig
 ALIKE = (
     "chen-rotating-link", "chen-two-link", "count-2-2-2", "count-6-6-3", "deluca-siciliano",
     "driven-link-payload", "graves-rms", "tg-rr", "tg-rr-elements", "tg-rrr", "theodore-rrp",
+    "canadarm-free-base",
 )  # fmt: skip
 CASES = [
     pytest.param(name, level, marks=campaign_if(name in left))

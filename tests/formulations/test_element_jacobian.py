@@ -88,6 +88,7 @@ def frequencies(equation: Formulation, count: int = 3) -> Array:
     return np.asarray(np.sqrt(squares[rigid : rigid + count]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=campaign_if(name not in LIGHT)) for name in SAMPLES]
 )
@@ -194,6 +195,7 @@ def measured_orders(kind: str, *, paper: bool = False, points: int | None = None
     return [exponent([1 / n for n in counts], list(errors[:, mode])) for mode in range(2)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=campaign_if(kind == "sliding prismatic")) for kind in JOINTS],
@@ -202,6 +204,7 @@ def test_arm_of_every_joint_kind_converges_with_order_four(kind: str) -> None:
     assert measured_orders(kind, points=3) == pytest.approx([4.0, 4.0], abs=0.2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=campaign_if("sliding" in kind)) for kind in JOINTS]
 )

@@ -106,7 +106,7 @@ PAPER_ARMS = ["count-3-2-2", "chen-two-link", "graves-rms", "quadratic shapes", 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=campaign_if(n in ("chen-two-link", "graves-rms"))) for n in PAPER_ARMS],
+    [pytest.param(n, marks=campaign_if(n != PAPER_ARMS[0])) for n in PAPER_ARMS],
 )
 def test_paper_is_right_at_zero_deflection_and_wrong_in_proportion_to_it(name: str) -> None:
     assert max(paper_errors(name, 0.0)) < 1e-13

@@ -111,7 +111,7 @@ def changed(equation: Equation, values: np.ndarray) -> Equation:
     return flexarm.formulation(equation.name, model)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("sample", "name"), MATRIX)
 def test_equations_are_those_of_the_arm_with_these_values(sample: str, name: str) -> None:
     equation = kept(sample, *CASES[sample])
@@ -126,7 +126,7 @@ def test_equations_are_those_of_the_arm_with_these_values(sample: str, name: str
     assert equation.structures.traces == traces
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("sample", "name"),
     [
@@ -214,7 +214,7 @@ def fitting(sample: str) -> list[str]:
     return [name for name, kind in FORMULATIONS.items() if not kind.refusal(model, paper=False)]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("sample", "name"),
     [

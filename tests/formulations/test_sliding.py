@@ -17,7 +17,7 @@ def mass_matrix_count(name: str) -> tuple[int, int]:
     return found.multiplications + found.divisions, found.additions
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "most"),
     [

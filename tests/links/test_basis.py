@@ -80,6 +80,7 @@ def build(kind: str, span: Span) -> Shapes:
 KINDS = [kind for kind in DISCRETISATIONS if kind != "table"]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("span", [uniform(1.1, EIy=1.0, EIz=1.0, Jy=0.01, Jz=0.01), tapered()])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_basis_becomes_diagonal_and_spans_the_same(kind: str, span: Span) -> None:

@@ -220,6 +220,7 @@ def test_guided_pinned_and_clamped_guided_beams_have_their_textbook_eigenvalues(
     np.testing.assert_allclose(beam_roots(guided, 10), expected, rtol=1e-15)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("ends", TEN + NASTY)
 def test_exact_determinant_changes_sign_within_1e_13_of_each_root(ends: BeamEnds) -> None:
     roots = beam_roots(ends, 40)
@@ -230,6 +231,7 @@ def test_exact_determinant_changes_sign_within_1e_13_of_each_root(ends: BeamEnds
             assert exact_sign(ends, below) == -exact_sign(ends, above)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("ends", TEN + NASTY)
 def test_finite_elements_count_the_same_eigenvalues_between_the_roots(ends: BeamEnds) -> None:
     stiffness, mass = finite_elements(ends, 90)
@@ -241,7 +243,7 @@ def test_finite_elements_count_the_same_eigenvalues_between_the_roots(ends: Beam
         assert negative == index + 1 + ends.rigid_modes == count_below(ends, middle)
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("ends", [*TEN, *NASTY, CLAMPED_FREE, PINNED_PINNED])
 def test_shapes_agree_with_the_exact_null_vector(ends: BeamEnds) -> None:
     roots = beam_roots(ends, 40)
@@ -270,7 +272,7 @@ def test_shapes_agree_with_the_exact_null_vector(ends: BeamEnds) -> None:
             np.testing.assert_allclose(ours, scaled, rtol=0, atol=1e-12 * np.abs(ours[peak]))
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "ends", [*TEN, *NASTY, CLAMPED_FREE, PINNED_FREE, PINNED_PINNED, FREE_FREE]
 )

@@ -276,7 +276,7 @@ def test_link_before_a_spring_feels_it_by_its_own_stiffness(length: float, tip: 
 SPRINGS = [0.0, 0.09, 0.11, 1.0, 10.0, 1e4]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("stiffness", SPRINGS)
 @pytest.mark.parametrize(("links", "hubs"), [(1, 0.05), (2, 0.0)])
 def test_default_shapes_have_the_frequencies_whatever_the_joints_spring(

@@ -73,6 +73,7 @@ def boundary_determinant(
     return float(np.linalg.det([row / np.abs(row).max() for row in rows]))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("ends", TEN_ENDS)
 def test_boundary_determinant_changes_sign_within_1e_9_of_each_eigenvalue_and_nowhere_else(
     ends: tuple[float, float, float, float],
@@ -202,7 +203,7 @@ def test_rotary_inertia_slows_a_pinned_beam_by_rayleighs_factor() -> None:
     assert found == pytest.approx(np.sqrt(3.0 * k**4 / (2.0 + 0.05 * k**2)), rel=1e-12)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "conditions",
     [

@@ -33,6 +33,7 @@ def bending(arm: Arm) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array(found[:3])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["arm-modes", "loaded", "craig-bampton"])
 def test_tube_has_the_frequencies_of_solids(kind: str) -> None:
     shapes = f"kind: {kind}, bending_y: 0, bending_z: 4, torsion: 0, stretch: 0"
@@ -55,6 +56,7 @@ def test_tip_gives_way_by_bending_and_shear_and_its_section_by_bending_alone(how
     assert -elastic.tip_angle[1] @ bent == pytest.approx(FORCE / 2 / 300, rel=1e-9)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [name for name in FORMULATIONS if name != "composite"])
 def test_every_formulation_has_the_same_mass(name: str) -> None:
     section = "mass_per_length: 2, EIy: 300, GAz: 4000, Jy: 0.01"
@@ -86,7 +88,11 @@ def test_the_series_of_the_papers_does_not_shear() -> None:
 
 
 @pytest.mark.parametrize(
-    "shapes", ["y: 0, bending_z: 2, torsion: 0", "y: 1, bending_z: 1, torsion: 1"]
+    "shapes",
+    [
+        "y: 0, bending_z: 2, torsion: 0",
+        pytest.param("y: 1, bending_z: 1, torsion: 1", marks=pytest.mark.campaign),
+    ],
 )
 def test_exact_link_vibrates_as_the_linear_one_and_keeps_its_energy(shapes: str) -> None:
     shapes = f"kind: craig-bampton, stretch: 0, bending_{shapes}"

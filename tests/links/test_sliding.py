@@ -238,7 +238,7 @@ def check_against_differences(
     assert values[:, -1] == pytest.approx(second, abs=1e-6 * max(1.0, float(np.abs(second).max())))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("stiffening", [True, False])
 @pytest.mark.parametrize("kind", [*BUILD, "proportional"])
 def test_velocity_and_acceleration_are_those_of_the_material(kind: str, stiffening: bool) -> None:
@@ -249,6 +249,7 @@ def test_velocity_and_acceleration_are_those_of_the_material(kind: str, stiffeni
         check_against_differences(kind, stiffening, material, together)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", BUILD)
 def test_every_coordinate_moves_a_section_by_its_column(kind: str) -> None:
     for velocity in np.eye(len(own_state(kind, 0.71))):

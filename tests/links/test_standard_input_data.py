@@ -109,6 +109,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
     return folder, body | {"K_sigma": 0 * total, "K_u": total}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["lattice", "short"])
 def test_standard_input_data_make_the_same_body(
     written: tuple[Path, dict[str, Any]], name: str, tmp_path: Path

@@ -87,7 +87,7 @@ def test_matrices_come_back_to_rounding(tmp_path: Path) -> None:
     assert modal_data_report(path, SPAN).notes == ()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("direction", ["y", "z", "twist", "x"])
 def test_curves_converge_to_the_shapes_with_order_4(tmp_path: Path, direction: Direction) -> None:
     given = closed_form()

@@ -11,6 +11,7 @@ from flexarm.model.joints import JOINTS
 PACKAGE = Path(flexarm.__file__).parent
 OWN = ("arm/", "model/joints/")
 CLASSES = {each.__name__ for each in JOINTS.values()}
+DECIDING = (ast.Call, ast.Compare, ast.Match, ast.Subscript)
 ROOMS = ("flexarm.arm", "flexarm.model.joints")
 
 
@@ -25,7 +26,7 @@ def branches(package: Path) -> list[str]:
             lines = {
                 node.lineno
                 for node in ast.walk(tree)
-                if isinstance(node, ast.stmt | ast.expr) and decides(node, known)
+                if isinstance(node, DECIDING) and decides(node, known)
             }
             found += [f"{name}:{line}" for line in sorted(lines)]
     return found

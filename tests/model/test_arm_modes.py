@@ -66,6 +66,7 @@ def posture(model: Model) -> Any:
     return undeformed(model, start_state(model)[0])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ARMS)
 def test_mass_and_stiffness_in_numbers_are_those_of_the_equations(name: str) -> None:
     model = flexarm.build(sample(name), stiffening=False)
@@ -98,6 +99,7 @@ def test_default_shapes_are_as_good_as_the_best_family(name: str) -> None:
     assert max(max(each) for each in rows[1].errors.values()) > 1.0
 
 
+@pytest.mark.campaign
 def test_four_default_shapes_do_for_joints_that_move_and_for_held_ones() -> None:
     rows = [row for row in measured("korayem-two-link") if row.shapes == 4]
     assert {row.joints for row in rows} == {"as they are", "held"}
@@ -115,6 +117,7 @@ def test_two_default_shapes_of_an_arm_that_hangs_have_its_first_frequency() -> N
     assert bending[0] == pytest.approx(25.78, rel=1e-3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["chen-two-link", "crossed-joints", "canadarm-free-base"])
 def test_default_torsion_has_the_twist_by_a_torque_at_the_tip(name: str) -> None:
     arm = sample(name)

@@ -100,11 +100,11 @@ def rounding(arm: Arm, values: dict[str, float], there: np.ndarray) -> float:
 
 
 def check(arm: Arm, keys: tuple[str, ...]) -> int:
-    """Compare designs with arms that are built and traced alone; count those built together."""
+    """Compare a design with the arm that is built and traced alone; count those built together."""
     sets = sets_of(arm, keys)
     structures = Structures()
     pairs = list(zip(sets, build_designs(arm, sets), strict=True))
-    for values, model in pairs[:: COUNT - 1]:  # the first and the last
+    for values, model in pairs[-1:]:
         assert isinstance(model, Model)
         alone = build(change_arm(arm, values))
         assert model.arm == alone.arm
@@ -122,6 +122,7 @@ def check(arm: Arm, keys: tuple[str, ...]) -> int:
     return sum(len(which) for which, _ in designs_together(arm, sets))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_designs_have_the_dynamics_of_arms_built_alone(name: str) -> None:
     """Whatever numbers vary, and all of them are built together."""
@@ -135,6 +136,7 @@ def test_designs_of_default_shapes_have_those_of_arms_built_alone() -> None:
     assert check(loads(MATERIAL), keys) == COUNT
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "shapes",
     [
@@ -166,7 +168,7 @@ def test_designs_do_not_depend_on_what_was_built_before() -> None:
     arm = loads(LOADED.replace("SHAPES", "{kind: craig-bampton, bending_y: 2, torsion: 1}"))
     for inertia in (1e-16, 2e-2):
         arm = change_arm(arm, {"links.1.section.Jz": inertia})
-        sets = [{"links.1.length": float(length)} for length in np.linspace(1, 2, 40)]
+        sets = [{"links.1.length": float(length)} for length in np.linspace(1, 2, 12)]
         model = build_designs(arm, sets)[-1]
         assert isinstance(model, Model)
         alone = own_frequencies(build(change_arm(arm, sets[-1])))
@@ -182,7 +184,7 @@ def test_one_stiffness_of_default_shapes_varies_alone(key: str) -> None:
 def test_designs_with_other_numbers_of_default_shapes_are_parted() -> None:
     """A payload off the axis changes how many shapes twist link 2."""
     arm = loads(TWISTED)
-    sets = [{"payload.mass": float(mass)} for mass in np.geomspace(1e-3, 100, 24)]
+    sets = [{"payload.mass": float(mass)} for mass in np.geomspace(1e-3, 100, 12)]
     found = {build(change_arm(arm, each)).names for each in (sets[0], sets[-1])}
     assert len(found) == 2
     for which, designs in designs_together(arm, sets):

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 SAMPLES = ("chen-two-link", "telescope", "crossed-joints")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_rigid_twin_has_the_inertia_of_the_arm_as_it_is_undeformed(name: str) -> None:
     arm = flexarm.sample(name)
@@ -64,6 +65,7 @@ def test_keys_of_what_bends_and_winds_up_go_with_it() -> None:
 ROTATIONS = (np.eye(3), np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]]), turn(2, 2.0) @ turn(0, 0.3))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rotation", ROTATIONS)
 def test_the_rigid_twin_of_a_body_with_modes_has_its_inertia_and_tip(
     rotation: Array, tmp_path: Path

@@ -9,6 +9,7 @@ their hubs.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import factorial
 
@@ -19,9 +20,9 @@ from flexarm.links.base import Direction, Shapes
 from flexarm.links.span import Span
 from tests.physics.placement import Array, Expr, Pose, Sections, gauss, running, taylor, unit_rule
 
-POINTS = 20  # per panel
-PANELS = (2, 4)  # at least and at most, of the span where shapes and properties are smooth
-TERMS = 18  # of series in h^2: the last is below 1e-20 at h = pi
+POINTS = 14  # per panel
+PANELS = (1, 4)  # at least and at most, of the span where shapes and properties are smooth
+TERMS = 15  # of series in h^2: the next is below 1e-17 at h = pi
 BENDING: tuple[tuple[str, Direction], ...] = (("EIz", "y"), ("EIy", "z"), ("GJ", "twist"))
 
 
@@ -50,16 +51,21 @@ class Turned:
         a, b = (ca.DM(shapes.values(k, x, nu + 1)) @ d for k in ("y", "z"))
         return cls(a, b, ca.DM(shapes.values("twist", x, nu)) @ d)
 
-    @property
+    @cached_property
     def square(self) -> Expr:
         """Square of the angle between axis and root axis."""
         return self.a**2 + self.b**2
 
-    @property
+    @cached_property
+    def sine(self) -> Expr:
+        """Sine of that angle, by it."""
+        return entire(self.square, 1)
+
+    @cached_property
     def tangent(self) -> Expr:
         """Unit vectors along the axis, (3, G)."""
-        sine = entire(self.square, 1)
-        return ca.horzcat(entire(self.square, 0), sine * self.a, sine * self.b).T
+        cosine = entire(self.square, 0)
+        return ca.horzcat(cosine, self.sine * self.a, self.sine * self.b).T
 
     @property
     def linear(self) -> Expr:
@@ -70,7 +76,7 @@ class Turned:
     def rotation(self) -> Expr:
         """Rotation of an only section, (3, 3)."""
         a, b, square = self.a, self.b, self.square
-        zero, cosine, sine = ca.SX(1, 1), entire(square, 0), entire(square, 1)
+        zero, cosine, sine = ca.SX(1, 1), entire(square, 0), self.sine
         rest = entire(square, 2)  # rodrigues: 1 + sine w~ + rest w~^2 with w = (0, -b, a)
         tilt = ca.vertcat(
             ca.horzcat(cosine, -sine * a, -sine * b),
@@ -89,7 +95,7 @@ class Turned:
 
     def across(self, change: "Turned") -> tuple[Expr, Expr]:
         """Turns about the sections' own y and z axes per unit of what changes them."""
-        sine, rest = entire(self.square, 1), entire(self.square, 3)
+        sine, rest = self.sine, entire(self.square, 3)
         along = rest * (self.a * change.a + self.b * change.b)
         y, z = -(sine * change.b + along * self.b), sine * change.a + along * self.a
         c, s = ca.cos(self.f), ca.sin(self.f)
@@ -113,14 +119,14 @@ class ExactBeam:
     d: Expr
     points: int = POINTS
 
-    @property
+    @cached_property
     def edges(self) -> Array:
         """Panel edges between which shapes and properties are smooth: a panel for each shape."""
         smooth = np.union1d(self.span.edges, self.shapes.edges)
         busiest = max(np.any(self._values(k), axis=0).sum() for k in ("y", "z"))
         return panel_edges(smooth, busiest)
 
-    @property
+    @cached_property
     def rule(self) -> tuple[Array, Array]:
         """Places [m] and weights [m] along the whole span."""
         return gauss(self.edges, self.points)
@@ -132,13 +138,12 @@ class ExactBeam:
 
     def sections(self) -> Sections:
         """Sections at the places of the rule."""
-        turned = Turned.at(self.shapes, self.d, self.rule[0])
-        return Sections(self._axis(self.edges)[0], turned.linear, turned.linear)
+        return Sections(self._whole[0], self._turned.linear, self._turned.linear)
 
     def pose(self, x: float, step: Expr | None = None) -> Pose:
         """Frame of the section at x [m], or a small step beyond: right to its second order."""
         edges = np.append(self.edges[self.edges < x], x)
-        place = self._axis(edges)[1]
+        place = self._whole[1] if x == self.edges[-1] else self._axis(edges)[1]
         turned = Turned.at(self.shapes, self.d, np.array([x]))
         if step is None:
             return Pose(turned.rotation, place)
@@ -160,7 +165,7 @@ class ExactBeam:
 
         ``spin`` is the angular velocity of the root frame in its own axes, ``rate`` differentiates.
         """
-        turned = Turned.at(self.shapes, self.d, self.rule[0])
+        turned = self._turned
         change = Turned(rate(turned.a), rate(turned.b), rate(turned.f))
         return turned.tangent.T @ spin + turned.about_x(change)
 
@@ -168,8 +173,7 @@ class ExactBeam:
         """Elastic energy [J]: that of the stiffness matrix and what curvatures have beyond it."""
         energy = ca.bilin(ca.DM(self.shapes.stiffness), self.d, self.d) / 2
         x, weight = self.rule
-        turned = Turned.at(self.shapes, self.d, x)
-        first = Turned.at(self.shapes, self.d, x, 1)
+        turned, first = self._turned, Turned.at(self.shapes, self.d, x, 1)
         about_y, about_z = turned.across(first)
         strains = (
             (about_z, first.a),
@@ -196,6 +200,16 @@ class ExactBeam:
             stiff = self.span.at(name if self.span.has(name) else other, x)
             energy += ca.dot(ca.DM(weight * stiff), strain**2 - linear**2) / 2
         return energy
+
+    @cached_property
+    def _turned(self) -> Turned:
+        """Sections at the places of the rule."""
+        return Turned.at(self.shapes, self.d, self.rule[0])
+
+    @cached_property
+    def _whole(self) -> tuple[Expr, Expr]:
+        """Points of the axis at the places of the rule, (3, G), and at the tip, (3, 1)."""
+        return self._axis(self.edges)
 
     @property
     def shears(self) -> bool:
@@ -225,8 +239,11 @@ class ExactBeam:
         """Points of the axis at the panels' places, (3, G), and at the last edge, (3, 1)."""
         x, weight = gauss(edges, self.points)
         stretch = 1 + (ca.DM(self.shapes.values("x", x, 1)) @ self.d).T
-        a, b = (ca.DM(self._slopes(k, x, edges)) @ self.d for k in ("y", "z"))
-        tangent = Turned(a, b, ca.SX(*a.shape)).tangent
+        if edges is self.edges and not self.shears:
+            tangent = self._turned.tangent
+        else:
+            a, b = (ca.DM(self._slopes(k, x, edges)) @ self.d for k in ("y", "z"))
+            tangent = Turned(a, b, ca.SX(*a.shape)).tangent
         slope = tangent * ca.repmat(stretch, 3, 1)
         end = ca.SX(3, 1)
         points = []

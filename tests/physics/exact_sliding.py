@@ -7,6 +7,7 @@ and l.  A particle keeps its distance from the beam's ends: where l grows, so do
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -22,7 +23,7 @@ class ExactGrowing:
     growing: Growing
     points: int = POINTS
 
-    @property
+    @cached_property
     def rule(self) -> tuple[Array, Array]:
         """Places xi along the exposed part, and weights."""
         shapes = self.growing.shapes
@@ -36,14 +37,14 @@ class ExactGrowing:
 
     def sections(self, xi: Array, shift: Expr) -> Sections:
         """Sections at x = (xi + shift) l, the shift to first order; xi are those of the rule."""
-        points, _ = self._axis()
-        slope = ca.repmat((shift * self.growing.length).T, 3, 1) * self._slope(xi)
+        points, _ = self._axis
+        slope = ca.repmat((shift * self.growing.length).T, 3, 1) * self._slope
         angle = self._turned(xi, shift).linear
         return Sections(points + slope, angle, angle)
 
     def tip(self) -> Pose:
         """Frame of the last section."""
-        return Pose(self._turned(np.ones(1)).rotation, self._axis()[1])
+        return Pose(self._turned(np.ones(1)).rotation, self._axis[1])
 
     def rolling(self, spin: Expr, shift: Expr, rate: Callable[[Expr], Expr]) -> Expr:
         """Angular velocities about their own x axes of sections at places of the rule, (G, 1).
@@ -73,15 +74,18 @@ class ExactGrowing:
         a, b = (self.growing.values(k, xi, nu + 1, shift) for k in ("y", "z"))
         return Turned(a, b, self.growing.values("twist", xi, nu, shift))
 
-    def _slope(self, xi: Array) -> Expr:
-        """Derivatives of the axis by x, (3, G)."""
+    @cached_property
+    def _slope(self) -> Expr:
+        """Derivatives of the axis by x at the places of the rule, (3, G)."""
+        xi = self.rule[0]
         stretch = 1 + self.growing.values("x", xi, 1)
         return self._turned(xi).tangent * ca.repmat(stretch.T, 3, 1)
 
+    @cached_property
     def _axis(self) -> tuple[Expr, Expr]:
         """Points of the axis at the places of the rule, (3, G), and at the tip, (3, 1)."""
         xi, weight = self.rule
-        slope = self._slope(xi)
+        slope = self._slope
         end, points = ca.SX(3, 1), []
         for first in range(0, len(xi), self.points):
             panel = slice(first, first + self.points)

@@ -23,7 +23,7 @@ from flexarm.links.span import Span
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = Any  # CasADi ships no types
-POINTS = 40
+POINTS = 20
 E_X = np.array([1.0, 0.0, 0.0])
 E_Y = np.array([0.0, 1.0, 0.0])
 E_Z = np.array([0.0, 0.0, 1.0])

@@ -76,6 +76,15 @@ def random_arm(number: int) -> RandomArm:
     return block(number // BLOCK)[number % BLOCK]
 
 
+def late_arm(number: int) -> RandomArm:
+    """Give the same of an arm late in its block, without those before it.
+
+    They have taken every option, so that it is its first draft.
+    """
+    draft, options = _draft((number, 0))
+    return RandomArm(number, Arm.model_validate(draft), frozenset(options))
+
+
 def _draft(seed: Sequence[int]) -> tuple[Piece, set[str]]:
     draft = Draft(seed)
     arm: Piece = {"flexarm": 1, "name": f"random {seed[0]}", "base": _base(draft)}

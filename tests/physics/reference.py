@@ -89,6 +89,7 @@ class Reference:
         self._drag: Expr = ca.SX(model.size, 1)
         self._dampers: list[tuple[slice, Callable[[Array], Array]]] = []
         self._inputs: list[Expr] = []
+        self._beams: dict[str, ExactBeam] = {}
         self._wrenches: list[Expr] = []
         end = self._base(model.arm)
         for part in model.links:
@@ -377,8 +378,10 @@ class Reference:
         if part.elastic is None or link.quadratic_shapes or not self._bends_exactly:
             return None
         assert link.section is not None
-        span = Span.of(link.section, link.span)
-        return ExactBeam(span, part.elastic.shapes, self._q[part.modes])
+        if part.name not in self._beams:
+            span = Span.of(link.section, link.span)
+            self._beams[part.name] = ExactBeam(span, part.elastic.shapes, self._q[part.modes])
+        return self._beams[part.name]
 
     def _sections(self, part: LinkModel, x: Array) -> Sections:
         if part.elastic is None:

@@ -4,6 +4,7 @@ Coordinates are scaled by sqrt(diag M); max|x - y| <= 1e-10 max|x|.
 """
 
 import zlib
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import casadi as ca
@@ -473,46 +474,47 @@ def assert_close(got: npt.ArrayLike, expected: npt.ArrayLike) -> None:
     assert error <= TOLERANCE * size, f"error {error:.3g} of {size:.3g}"
 
 
-# Cases for campaigns: others have all that they have.
-WITHIN = (
-    "prismatic", "axis x", "axis y", "hub inboard", "loaded bending y", "torsion", "stretch",
-    "elastic joint, simple rotor", "rigid transmission, simple rotor", "payload", "free joint",
-    "rigid link by body", "wrench in world axes",
+# Every kind of joint, base, drive, body, shape and load once; campaigns take the other cases.
+CHECKED = (
+    "revolute", "prismatic, oblique", "rigid attachment", "screw", "screw with a drive",
+    "universal with all that acts", "spherical, damped, under another", "standard DH",
+    "hub of prismatic", "rigid link by section", "all directions", "tapered with a jump",
+    "no stiffening, rotary inertia and quadratic shapes", "fixed base turned", "free base",
+    "moved base", "prescribed joint", "elastic joint, table", "full rotor on a free base",
+    "spring table", "damping", "pinned-free, spring and friction", "lumped", "elements in a plane",
+    "quadratic shapes", "elastic energy and force", "wrench in link axes", "wrench on rigid pieces",
+    "sliding", "sliding, following shapes", "sliding, elastic joint", "carriage, linear",
+    "sliding, rigid",
 )  # fmt: skip
+# A few for every formulation.
+LIGHT = ("revolute", "prismatic, oblique", "quadratic shapes", "free base", "elements in a plane")
+# Of these, some for M and for forces by themselves: accelerations have all of both in them.
+FEW = ("revolute", "prismatic, oblique")
+# Every kind of spring, friction and damping.
+PARTED = (
+    "revolute", "screw", "spherical, damped, under another", "elastic joint, table", "spring table",
+    "damping", "pinned-free, spring and friction", "tapered with a jump", "quadratic shapes",
+    "elastic energy and force", "free base",
+)  # fmt: skip
+PLACED = ("revolute", "standard DH", "rigid attachment", "lumped", "tapered with a jump", "sliding")
 # Tracing a sliding link takes seconds: M and c are checked by the accelerations that they give.
 constant_length = [case for case in CASES if not case.startswith("sliding")]
-# A few arms of every kind of joint, shape, base and drive, for every formulation.
-LIGHT = (
-    "revolute", "prismatic, oblique", "rigid attachment", "all directions", "rotary inertia",
-    "no stiffening", "quadratic shapes", "free base", "pinned-free", "elements in a plane",
-    "elastic joint, full rotor", "elastic energy and force", "wrench in link axes",
-    "sliding, rotary inertia and torsion",
-)  # fmt: skip
-# Of these, some for M and for forces by themselves: accelerations have all of both in them.
-FEW = ("revolute", "prismatic, oblique", "elements in a plane", "wrench in link axes")
-every_case = pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=campaign_if(case in WITHIN)) for case in CASES]
-)
-# Every kind of spring, friction and damping, beside the light ones: what the parts add up to is
-# compared on all.
-PARTED = (
-    *LIGHT, "screw", "spherical, damped, under another", "elastic joint, table", "spring",
-    "spring table", "viscous friction", "Coulomb friction", "friction of an elastic joint",
-    "damping", "pinned-free, spring and friction",
-)  # fmt: skip
-parted = pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, marks=campaign_if(case not in PARTED)) for case in constant_length],
-)
-# Of what is not light, the reference formulation gives forces and "articulated", which has a
-# recursion of its own, accelerations.
-masses = pytest.mark.parametrize(("name", "case"), pairs(constant_length, FEW, (), WITHIN))
-forces = pytest.mark.parametrize(("name", "case"), pairs(constant_length, FEW, CORE[1:], WITHIN))
-accelerations = pytest.mark.parametrize(("name", "case"), pairs(CASES, LIGHT, CORE[:1], WITHIN))
+
+
+def some(cases: Iterable[str], checked: Sequence[str]) -> pytest.MarkDecorator:
+    """Take some of the cases, and leave the others to campaigns."""
+    params = [pytest.param(case, marks=campaign_if(case not in checked)) for case in cases]
+    return pytest.mark.parametrize("case", params)
+
+
+# Of what is not light, "articulated", which has a recursion of its own, gives accelerations.
+LEFT = [case for case in CASES if case not in CHECKED]
+masses = pytest.mark.parametrize(("name", "case"), pairs(constant_length, FEW, (), LEFT))
+forces = pytest.mark.parametrize(("name", "case"), pairs(constant_length, FEW, (), LEFT))
+accelerations = pytest.mark.parametrize(("name", "case"), pairs(CASES, LIGHT, CORE[:1], LEFT))
 DEFAULT = next(iter(FORMULATIONS))
 
 
-@pytest.mark.few(8)
 @masses
 def test_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case: str, name: str) -> None:
     for number in range(3):
@@ -523,7 +525,6 @@ def test_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case: str, n
         assert_close(got / np.outer(size, size), expected / np.outer(size, size))
 
 
-@pytest.mark.few(20)
 @forces
 def test_inverse_dynamics_is_inertia_and_bias_less_the_wrenches(case: str, name: str) -> None:
     reference = prepared(case)[1]
@@ -538,7 +539,6 @@ def test_inverse_dynamics_is_inertia_and_bias_less_the_wrenches(case: str, name:
         assert_close(got.ravel() / size, expected / size)
 
 
-@pytest.mark.few(32)
 @accelerations
 def test_forward_dynamics_balances_every_coordinate(case: str, name: str) -> None:
     model, reference = prepared(case)
@@ -555,7 +555,7 @@ def test_forward_dynamics_balances_every_coordinate(case: str, name: str) -> Non
         assert_close(reference.mass_matrix(q) @ a / size, load / size)
 
 
-@parted
+@some(constant_length, PARTED)
 def test_parts_of_the_bias_follow_from_the_energies_and_the_work_of_the_forces(case: str) -> None:
     reference = prepared(case)[1]
     for number in range(3):
@@ -572,14 +572,7 @@ def test_parts_of_the_bias_follow_from_the_energies_and_the_work_of_the_forces(c
 
 
 # M and the parts of the bias are their derivatives.
-@pytest.mark.few(7)
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, marks=campaign_if(case not in (*LIGHT, "sliding", "sliding, rigid")))
-        for case in (*constant_length, "sliding", "sliding, rigid")
-    ],
-)
+@some((*constant_length, "sliding", "sliding, rigid"), PLACED)
 def test_energies_are_sums_over_the_material(case: str) -> None:
     reference = prepared(case)[1]
     q, v = state(case, 0)
@@ -588,8 +581,7 @@ def test_energies_are_sums_over_the_material(case: str) -> None:
     assert_close([float(energy[0, 0]) for energy in got], expected)
 
 
-@pytest.mark.few(8)
-@every_case
+@some(CASES, PLACED)
 def test_tip_is_where_the_frames_lead(case: str) -> None:
     q, _ = state(case, 0)
     rotation, position = call(DEFAULT, case, "tip_pose", q)

@@ -72,8 +72,9 @@ def tip_under_load(speed: float, mass: float, force: float, t: Array) -> Array:
     return np.asarray(modes(LENGTH) @ found)
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("speed", [3.0, pytest.param(8.0, marks=pytest.mark.campaign), 20.0])
+@pytest.mark.parametrize(
+    "speed", [*(pytest.param(each, marks=pytest.mark.campaign) for each in (3.0, 8.0)), 20.0]
+)
 @pytest.mark.parametrize(("mass", "force"), [(0.0, 3.0), (1.4, 0.0)])
 def test_load_that_moves_along_a_cantilever_bends_it_as_its_modes_say(
     speed: float, mass: float, force: float
@@ -96,7 +97,7 @@ def test_load_that_moves_along_a_cantilever_bends_it_as_its_modes_say(
 
 @pytest.mark.parametrize(
     ("shapes", "stiffening"),
-    [("kind: loaded, bending_z: 3", True), ("kind: elements, bending_z: 3", False)],
+    [("kind: loaded, bending_z: 2", True), ("kind: elements, bending_z: 3", False)],
 )
 def test_energy_goes_between_rail_and_carriage_and_none_is_lost(
     shapes: str, stiffening: bool

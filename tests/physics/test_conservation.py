@@ -19,11 +19,8 @@ from tests.physics.stepping import free_motion, integrate
 
 DRIFT = 1e-10  # of the largest kinetic energy, over a second
 LONG_DRIFT = 1e-8  # for chain-30 and links with more than ten coordinates
-# Every kind of base, joint, shape and drive that a sample has.
-KINDS = (
-    "canadarm-free-base", "chen-rotating-link", "crossed-joints", "deluca-siciliano",
-    "driven-link-payload", "korayem-two-link", "puma-560", "telescope", "tg-rr-elements",
-)  # fmt: skip
+# Few, as powers are compared with rates of energy on many arms: a chain, and a link that slides.
+KINDS = ("korayem-two-link", "telescope")
 
 TUMBLER = """
 flexarm: 1
@@ -71,7 +68,6 @@ def drift(values: Array) -> float:
     return float(np.abs(values - values[0]).max() / np.abs(values).max())
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "sample",
     [pytest.param(s, marks=campaign_if(s not in KINDS)) for s in flexarm.sample_names()],
@@ -86,6 +82,7 @@ def test_energy_of_an_undisturbed_arm_is_constant(sample: str) -> None:
     assert change <= (LONG_DRIFT if many else DRIFT), f"{change:.2e} after {len(rows)} steps"
 
 
+@pytest.mark.campaign
 def test_momentum_of_a_free_base_arm_is_constant() -> None:
     model = build(conservative(flexarm.sample("canadarm-free-base")))
     equation = formulation("articulated", model)
@@ -140,15 +137,18 @@ def test_a_full_tumble_keeps_energy_and_momentum(name: str) -> None:
     model = build(loads(TUMBLER))
     skip_if_refused(name, model)
     equation, n = formulation(name, model), model.size
-    run = tumble(equation, 2.5, 1.0)
+    run = tumble(equation, 1.3, 1.0)
     turned = np.array([base_spin(y[3:6], y[n + 3 : n + 6]) for y in run.rows])
     turns = np.trapezoid(np.abs(turned[:, 1]), run.times) / (2 * np.pi)
-    assert turns > 2
-    assert len({anchor.tobytes() for anchor in run.anchors}) > 10
+    assert turns > 1
+    assert len({anchor.tobytes() for anchor in run.anchors}) > 5
     some = list(zip(run.anchors, run.rows, strict=True))[::4]  # steps are shorter than any change
     placed = [(equation.anchored(anchor), y) for anchor, y in some]
     motion = [momentum(e, y) for e, y in placed]
     energy = [e.energy(y[:n], y[n:]) for e, y in placed]
+    last, y = placed[-1]
+    told = [last.linear_momentum(y[:n], y[n:]), last.angular_momentum(y[:n], y[n:])]
+    assert np.abs(np.concatenate(told) - motion[-1]).max() <= 1e-12 * np.abs(motion[-1]).max()
     assert drift(np.array(motion)[:, :3]) <= 1e-9
     assert drift(np.array(motion)[:, 3:]) <= 1e-9
     total = np.array(energy).sum(axis=1)

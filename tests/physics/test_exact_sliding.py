@@ -117,11 +117,11 @@ ARMS = {
         PAYLOAD,
     ),
 }
+TOGETHER = "name"  # an arm and its continuum serve all its tests
 PARTS = ("mass", "coriolis", "gravity", "elastic", "energies", "tip")
-# The others have siblings of the same structure among these.
-QUICK = (
-    "plane, stretch", "every way, on a flexible link", "elements", "following", "two that slide",
-)  # fmt: skip
+# The others have siblings of the same structure among these; modes that follow the length are
+# compared beside them.
+QUICK = ("every way, on a flexible link", "elements")
 every_arm = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=campaign_if(name not in QUICK)) for name in ARMS]
 )
@@ -179,7 +179,6 @@ def largest(name: str, slope: float) -> dict[str, float]:
     return {part: max(row[part] for row in rows) for part in PARTS}
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("slope", [pytest.param(SLOPES[0], marks=pytest.mark.campaign), SLOPES[1]])
 @every_arm
 def test_sliding_link_is_the_continuum(name: str, slope: float) -> None:
@@ -187,7 +186,6 @@ def test_sliding_link_is_the_continuum(name: str, slope: float) -> None:
     assert not {part: error for part, error in found.items() if not error < TOLERANCE}
 
 
-@pytest.mark.few(2)
 @every_arm
 def test_straight_sliding_link_has_the_inertia_of_the_linear_theory(name: str) -> None:
     model = both(name)[0].model

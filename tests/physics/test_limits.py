@@ -105,7 +105,7 @@ def test_stiff_joints_are_rigid_ones_in_proportion_to_their_compliance() -> None
 
 def test_motion_on_a_stiff_joint_is_that_on_a_rigid_one() -> None:
     rotor = "rotor_inertia: 0.002, gear_ratio: 10"
-    times = np.linspace(0.0, 0.4, 41)
+    times = np.linspace(0.0, 0.2, 11)
 
     def fall(drive: str) -> Array:
         equation = formulation("articulated", build(pendulum(drive=drive)))
@@ -149,6 +149,7 @@ def test_elements_converge_to_the_locked_arm(angle: float, expected: tuple[float
     assert np.abs(np.divide(errors[-1], expected)).max() <= 5e-6
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(("angle", "expected"), FREE.items())
 def test_elements_converge_to_the_free_arm(angle: float, expected: tuple[float, ...]) -> None:
     errors = []
@@ -160,6 +161,7 @@ def test_elements_converge_to_the_free_arm(angle: float, expected: tuple[float, 
     assert np.abs(np.divide(errors[-1], expected)).max() <= 3e-5
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("angle", "expected"), LOCKED.items())
 def test_modes_and_elements_describe_one_arm(angle: float, expected: tuple[float, ...]) -> None:
     modes = frequencies(shaped(Loaded(bending_y=8)), [0.0, np.radians(angle)], locked=True)

@@ -152,8 +152,8 @@ def _second_order(value: Any, e: Any) -> Any:
 
 
 def test_equations_are_those_of_points_with_displacements_of_second_order(tmp_path: Path) -> None:
-    body = craig_bampton(2)
-    m, n = 8, len(body["nodes"])
+    body = craig_bampton(0)
+    m, n = 6, len(body["nodes"])
     generator = np.random.default_rng(3)
     field = generator.normal(size=(n, 3, m, m)) * np.linspace(0, 4, n)[:, None, None, None]
     field = field + field.transpose(0, 1, 3, 2)
@@ -167,7 +167,7 @@ def test_equations_are_those_of_points_with_displacements_of_second_order(tmp_pa
     given = body | {"K_sigma": share, "K_u": total - share}
     arm = arm_with(tmp_path, given, payload=PAYLOAD, gravity=[1, 2, -9.81])
     model = flexarm.build(arm)
-    q, v, a = (ca.SX.sym(name, 9) for name in "qva")
+    q, v, a = (ca.SX.sym(name, m + 1) for name in "qva")
     e = ca.SX.sym("e")  # orders of amplitudes and their rates
 
     def turned(angle: Any) -> Any:
@@ -205,11 +205,11 @@ def test_equations_are_those_of_points_with_displacements_of_second_order(tmp_pa
     force = ca.jtimes(momentum, q, v) + ca.jtimes(momentum, v, a)
     force += ca.gradient(height + elastic - kinetic, q)
     reference = ca.Function("f", [q, v, a], [ca.hessian(kinetic, v)[0], force, kinetic, height])
-    scale = np.array([1.0, *[0.02] * 8])
+    scale = np.array([1.0, *[0.02] * m])
     for name in ("articulated", "composite"):
         eq = flexarm.formulation(name, model)
         for _ in range(2):
-            q0, v0, a0 = (scale * generator.normal(size=9) for _ in range(3))
+            q0, v0, a0 = (scale * generator.normal(size=m + 1) for _ in range(3))
             M, f, T, _ = (np.array(each) for each in reference(q0, v0, a0))
             assert np.abs(eq.mass_matrix(q0) - M).max() < 1e-9 * np.abs(M).max()
             assert (
