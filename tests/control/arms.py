@@ -5,8 +5,8 @@ from flexarm.io.model_file import loads
 
 
 def two_links(*, gravity: float = 0.0, modes: int = 1, damping: float = 0.0) -> Arm:
-    """Make a planar arm of two flexible links, from a bent posture at rest."""
-    lines = [f"flexarm: 1\nname: two links\ngravity: [0, {gravity}, 0]\nlinks:"]
+    """Make a planar arm of two flexible links without stiffening, bent, at rest."""
+    lines = [f"flexarm: 1\nname: two links\ngravity: [0, {gravity}, 0]\nstiffening: false\nlinks:"]
     for start in (0.4, 0.8):
         lines.append(
             "  - joint:\n"

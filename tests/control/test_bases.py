@@ -199,7 +199,7 @@ def test_a_law_keeps_to_its_motion_where_the_base_turns_right_over() -> None:
 
 
 def test_feedforward_alone_moves_a_rigid_arm_on_a_free_base() -> None:
-    arm = floating(3, axes="zyy")
+    arm = floating(3)
     motion = joint_move(flexarm.build(arm), {"joint1": 1.0, "joint2": -0.8}, TIMING)
     feed = rigid_feedforward(motion)
     law = pd_law(motion, kp=0, kd=0, feedforward=feed)

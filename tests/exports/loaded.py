@@ -4,7 +4,7 @@ import ctypes
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -51,14 +51,23 @@ def compiler() -> str:
     return found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quickly() -> Iterator[None]:
+    """Compile units without optimisation: they are run for a moment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("flexarm.exports.compiler.OPTIMISED", "-O0")
+        yield
+
+
 def built(plant: Plant, folder: Path) -> Path:
     """Compile the exported C strictly, and give its example program."""
     files = [str(path) for path in write_c(plant, folder) if path.suffix == ".c"]
     program = folder / "example"
-    exact = ["-O1", "-ffp-contract=off"]
-    subprocess.run([compiler(), *STRICT, *exact, "-o", program, *files, "-lm"], check=True)
-    exact += ["-shared", "-fPIC", "-o", str(folder / "arm.so")]
-    subprocess.run([compiler(), *exact, *files, "-lm"], check=True)
+    exact = ["-O1", "-ffp-contract=off", "-fPIC", "-c"]
+    subprocess.run([compiler(), *STRICT, *exact, *files], check=True, cwd=folder)
+    objects = [str(path) for path in folder.glob("*.o")]
+    for given in ([str(program)], [str(folder / "arm.so"), "-shared"]):
+        subprocess.run([compiler(), "-o", *given, *objects, "-lm"], check=True)
     return program
 
 

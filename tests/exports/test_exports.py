@@ -5,8 +5,9 @@ import json
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -27,8 +28,9 @@ from flexarm.exports.fmu import description_3, variables, write_fmu
 from flexarm.exports.plant import Plant, plant
 from flexarm.links.base import Array
 from flexarm.runs.run import Run
-from tests.exports.loaded import STRICT, Unit, built, compiler, every_kind, table
+from tests.exports.loaded import STRICT, Unit, built, compiler, every_kind, quickly, table
 
+__all__ = ["quickly"]
 END = 0.5
 
 
@@ -40,6 +42,20 @@ def made() -> Plant:
 @pytest.fixture(scope="module")
 def program(made: Plant, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(made, tmp_path_factory.mktemp("c"))
+
+
+@pytest.fixture(scope="module")
+def units(made: Plant, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Write units, each once."""
+
+    @cache
+    def written(fmi: str) -> Path:
+        compiler()
+        path = tmp_path_factory.mktemp("unit") / "arm.fmu"
+        assert "compiled by" in write_fmu(made, path, fmi=fmi)
+        return path
+
+    return written
 
 
 @pytest.fixture(scope="module")
@@ -99,11 +115,9 @@ def test_exported_equations_are_those_that_run_here_without_fused_operations(
 @pytest.mark.few(1)
 @pytest.mark.parametrize("fmi", ["2.0", "3.0"])
 def test_a_unit_of_fmi_runs_as_simulate_does(
-    made: Plant, closely: Run, tmp_path: Path, fmi: str
+    made: Plant, units: Callable[[str], Path], closely: Run, tmp_path: Path, fmi: str
 ) -> None:
-    compiler()
-    path = tmp_path / "arm.fmu"
-    assert "compiled by" in write_fmu(made, path, fmi=fmi)
+    path = units(fmi)
     described = ET.fromstring(zipfile.ZipFile(path).read("modelDescription.xml"))
     token = described.get("guid") or described.get("instantiationToken") or ""
     names = {each.get("name"): int(each.get("valueReference", 0)) for each in described.iter()
@@ -136,10 +150,10 @@ def test_a_unit_of_fmi_runs_as_simulate_does(
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("fmi", ["2.0", "3.0"])
-def test_a_unit_runs_in_the_importer_of_casadi(made: Plant, tmp_path: Path, fmi: str) -> None:
-    compiler()
-    write_fmu(made, tmp_path / "arm.fmu", fmi=fmi)
-    zipfile.ZipFile(tmp_path / "arm.fmu").extractall(tmp_path / "unit")
+def test_a_unit_runs_in_the_importer_of_casadi(
+    made: Plant, units: Callable[[str], Path], tmp_path: Path, fmi: str
+) -> None:
+    zipfile.ZipFile(units(fmi)).extractall(tmp_path / "unit")
     described = ca.DaeBuilder("arm", str(tmp_path / "unit"))
     rate = described.create("rate", ["t", "x", "u"], ["ode"])
     names = [name for name, _ in made.states]

@@ -18,8 +18,9 @@ from flexarm.exports.plant import Plant, plant
 from flexarm.io.model_file import loads
 from flexarm.runs.run import Run
 from tests.exports import importer, switching
-from tests.exports.loaded import Unit, built, compiler, every_kind, table
+from tests.exports.loaded import Unit, built, compiler, every_kind, quickly, table
 
+__all__ = ["quickly"]
 END, SAMPLES = 2.0, 100
 ARMS = {"tumbler": switching.FREE, "rubs": switching.RUBS, "touches": switching.TOUCHES,
         "peaks": switching.PEAKS, "slides": switching.SLIDES,

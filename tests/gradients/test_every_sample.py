@@ -41,7 +41,7 @@ OTHERS = {
     "theodore-rrp-motion": ("links.2.section.EIz", "links.2.section.mass_per_length"),
 }
 SHORT = 0.02
-QUICK = ("chen-rotating-link", "driven-link", "puma-560", "spin-up-beam")
+QUICK = ("chen-rotating-link", "driven-link", "puma-560")
 
 
 def sample_runs(name: str) -> Differentiable:

@@ -26,17 +26,17 @@ def two_links(
     return loads("\n".join(lines))
 
 
-def fall(modes: int = 2) -> Arm:
+def fall(modes: int = 1) -> Arm:
     """Make the arm that falls from rest."""
     return two_links(1000, modes)
 
 
-def fall_with_stretch(modes: int = 2, damping: float = 0.0) -> Arm:
+def fall_with_stretch(modes: int = 1, damping: float = 0.0) -> Arm:
     """Make the arm that falls from rest and has a stretch mode in each link."""
     return two_links(1000, modes, section=", EA: 1.2e8", shapes=", stretch: 1", damping=damping)
 
 
-def slow(modes: int = 2) -> Arm:
+def slow(modes: int = 1) -> Arm:
     """Make a stiff damped arm that is driven slowly."""
     inputs = tuple(
         f", input: {{kind: sine, amplitude: {size}, frequency: 0.5}}" for size in (20, 5)
@@ -44,12 +44,12 @@ def slow(modes: int = 2) -> Arm:
     return two_links(1e5, modes, damping=0.01, inputs=(inputs[0], inputs[1]), gravity=0)
 
 
-def stepped() -> Arm:
+def stepped(modes: int = 1) -> Arm:
     """Make the same arm driven by torques that jump."""
     inputs = tuple(
         f", input: {{kind: bang-bang, amplitude: {size}, times: [0, 1, 2]}}" for size in (20, 5)
     )
-    return two_links(1e5, 2, damping=0.01, inputs=(inputs[0], inputs[1]), gravity=0)
+    return two_links(1e5, modes, damping=0.01, inputs=(inputs[0], inputs[1]), gravity=0)
 
 
 def hub(modes: int = 2) -> Arm:

@@ -47,7 +47,7 @@ def flexible_arm(*, base: dict[str, Any] | None = None, events: Any = (), bodies
                 "length": 1.0,
                 "section": {"mass_per_length": 1.0, "EIy": 200.0, "EIz": 150.0, "GJ": 80.0,
                             "Jx": 1e-3},
-                "shapes": {"kind": "clamped-free", "bending_y": 2, "bending_z": 1, "torsion": 1},
+                "shapes": {"kind": "clamped-free", "bending_y": 1, "bending_z": 1, "torsion": 1},
                 "damping": 0.02,
             },
             {

@@ -16,7 +16,7 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.batch.batch import Batch
 from flexarm.io.model_file import loads
 from flexarm.loops import ptx
-from tests.engine.emulated_gpu import emulated_gpu
+from tests.engine.emulated_gpu import EmulatedGpu, emulated_gpu
 
 __all__ = ["emulated_gpu"]
 KEY, STIFF = "links.1.section.EIz", (40.0, 80.0)
@@ -24,6 +24,7 @@ ARM = """
 flexarm: 1
 name: link
 gravity: [0, 0, 0]
+stiffening: false
 links:
   - joint: {kind: revolute, limits: {upper: 0.5}, hub: {outboard: {inertia: [0, 0, 0.1]}}}
     length: 1
@@ -78,7 +79,8 @@ def test_values_that_registers_do_not_hold_wait_in_memory(monkeypatch: pytest.Mo
         return found[-1]
 
     monkeypatch.setattr(ptx, "IN_PLACE", 20)
-    monkeypatch.setattr(ptx, "Room", partial(Room, registers=12, ahead=5))
+    monkeypatch.setattr(EmulatedGpu, "near", 1)
+    monkeypatch.setattr(ptx, "Room", partial(Room, registers=5, ahead=3))
     monkeypatch.setattr(llvm, "moves", noted)
     test_a_gpu_takes_the_same_steps()
     memories = {move.memory for each in found[0].loads.values() for move in each}

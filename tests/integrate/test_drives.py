@@ -14,7 +14,7 @@ from flexarm.runs.forces import accelerations
 from flexarm.runs.run import Run
 from tests.integrate.mission_arms import flexible_arm, one_joint
 
-TIGHT = (1e-3, 1e-6, 1e-9)
+TIGHT = (1e-3, 1e-9)
 DC = {"torque_constant": 0.5, "input": "voltage", "resistance": 2.0}
 ELASTIC = {"rotor_inertia": 0.5, "stiffness": 400.0}
 

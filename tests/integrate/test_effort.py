@@ -113,6 +113,7 @@ def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
         assert 0.1 < ratios[-1] < 10, ratios
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", distinct_samples(LONG))
 def test_no_sample_is_called_long(name: str) -> None:
     arm = flexarm.sample(name)

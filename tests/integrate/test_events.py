@@ -21,9 +21,9 @@ from flexarm.runs.forces import accelerations
 from tests.integrate.mission_arms import flexible_arm, one_joint, parsed
 from tests.physics.random_arms import random_arm
 
-TIGHT = (1e-3, 1e-6, 1e-9)
+TIGHT = (1e-3, 1e-9)
 FREE = {"kind": "free", "body": {"mass": 40.0, "inertia": [6.0, 7.0, 8.0]}}
-SATELLITE = {
+SATELLITE: dict[str, Any] = {
     "name": "satellite",
     "body": {"mass": 5.0, "com": [0.1, -0.2, 0.05], "inertia": [0.4, 0.5, 0.6]},
     "position": [1.2, 0.1, 0.2],
@@ -128,9 +128,8 @@ def test_capture_on_a_free_base_keeps_both_momenta(name: str, braked: bool) -> N
     found = run.momenta()
     linear, angular = (found[key].values for key in ("linear_momentum", "angular_momentum"))
     before, at, after = (int(np.searchsorted(run.t, t - 1e-9)) for t in kept)
-    body = flexarm.simulate(_alone(), t_end=0.2, dt=0.1, rtol=1e-10).momenta()
-    total = linear[before] + body["linear_momentum"].values[-1]
-    turned = angular[before] + body["angular_momentum"].values[-1]
+    alone = _satellite_momenta()
+    total, turned = linear[before] + alone[0], angular[before] + alone[1]
     for k in (at, after):
         assert np.abs(linear[k] - total).max() < 1e-8 * np.abs(total).max()
         assert np.abs(angular[k] - turned).max() < 1e-7 * np.abs(turned).max()
@@ -138,29 +137,18 @@ def test_capture_on_a_free_base_keeps_both_momenta(name: str, braked: bool) -> N
     assert run.happenings[0].lost > 0
 
 
-def _alone() -> Any:
-    """Make the satellite as a free base of its own with a light arm, by another path."""
-    from flexarm.io.model_file import loads
-
-    R = flexarm_rotation(SATELLITE["rotation"])
-    spin = np.array(SATELLITE["spin"])
-    return loads(
-        "flexarm: 1\nname: alone\ngravity: [0, 0, 0]\nbase:\n  kind: free\n"
-        f"  position: {SATELLITE['position']}\n  rotation: {SATELLITE['rotation']}\n"
-        f"  velocity: {(R.T @ np.array(SATELLITE['velocity'])).tolist()}\n  spin: {spin.tolist()}\n"
-        f"  body: {{mass: 5.0, com: [0.1, -0.2, 0.05], inertia: [0.4, 0.5, 0.6]}}\n"
-        "links:\n  - joint: {kind: revolute}\n    length: 0\n"
-        "    body: {mass: 1.0e-12, inertia: [1.0e-12, 1.0e-12, 1.0e-12]}\n"
-    )
-
-
-def flexarm_rotation(angles: Any) -> np.ndarray:
-    a, b, c = angles
+def _satellite_momenta() -> tuple[np.ndarray, np.ndarray]:
+    """Find linear and angular momentum of the satellite, about the world's origin, by hand."""
+    a, b, c = SATELLITE["rotation"]
     sa, ca, sb, cb, sc, cc = (f(x) for x in (a, b, c) for f in (np.sin, np.cos))
     X = np.array([[1, 0, 0], [0, ca, -sa], [0, sa, ca]])
     Y = np.array([[cb, 0, sb], [0, 1, 0], [-sb, 0, cb]])
     Z = np.array([[cc, -sc, 0], [sc, cc, 0], [0, 0, 1]])
-    return np.asarray(Z @ Y @ X)
+    R, body = Z @ Y @ X, SATELLITE["body"]
+    spin, com = np.array(SATELLITE["spin"]), np.array(body["com"])
+    linear = body["mass"] * (SATELLITE["velocity"] + R @ np.cross(spin, com))
+    about = np.cross(SATELLITE["position"] + R @ com, linear)
+    return linear, about + R @ (body["inertia"] * spin)
 
 
 def test_what_happens_does_not_depend_on_the_list_or_on_samples() -> None:
@@ -188,8 +176,7 @@ def test_what_comes_at_once_does_not_depend_on_the_list() -> None:
     near, far = ({"servo": {"hinge": {"target": {"kind": "constant", "value": x}}}} for x in (1, 2))
     brake, end = {"brake": ["hinge"]}, {"end": True}
     for one, other in ((there | near, there | far), (there | near, {"at": 0.5} | far),
-                       ({"at": 0.5} | near, {"at": 0.5} | far), (there | end, there | brake),
-                       (there | brake, there | {"release": ["hinge"]})):  # fmt: skip
+                       (there | end, there | brake)):  # fmt: skip
         runs = [
             flexarm.simulate(
                 one_joint(servo={"stiffness": 1e-9}, start={"speed": 1.0}, brake={"closed": False},

@@ -86,14 +86,13 @@ def test_what_is_no_formulation_is_refused(options: dict[str, Any], message: str
 
 
 def test_many_runs_are_by_the_formulation_too() -> None:
-    masses = [{"links.2.section.mass_per_length": mass} for mass in (5.0, 6.0)]
+    masses = [{"links.1.length": 1.1, "links.2.section.mass_per_length": mass} for mass in (5, 6)]
     given = flexarm.sample(ARM)
     how: dict[str, Any] = {"formulation": "gibbs-appell", "paper": True, **CLOSE}
-    for run, values in zip(flexarm.simulate_many(given, parameters=masses, **how), masses,
-                           strict=True):  # fmt: skip
-        alone = flexarm.simulate(flexarm.change_arm(given, values), **how)
-        assert (run.formulation, run.paper) == ("gibbs-appell", True)
-        assert apart(run, alone) < SAME
+    one, other = flexarm.simulate_many(given, parameters=masses, **how)
+    assert (one.formulation, one.paper) == ("gibbs-appell", True)
+    assert apart(other, flexarm.simulate(flexarm.change_arm(given, masses[1]), **how)) < SAME
+    assert apart(one, other) > 1e-3
     with pytest.raises(SimulationError, match=r"run 1 of 2: formulation 'composite' refuses"):
         flexarm.simulate_many(given, t_end=0.1, parameters=masses, formulation="composite",
                               paper=True)  # fmt: skip

@@ -27,6 +27,12 @@ __all__ = ["emulated_gpu"]
 ON_GPU = [name for name, method in METHODS.items() if method.on_gpu]
 
 
+def link() -> flexarm.Arm:
+    """Make the smallest arm that bends, with a load."""
+    small = {"stiffening": False, "links.1.shapes": {"kind": "clamped-free", "bending_y": 1}}
+    return flexarm.change_arm(flexarm.sample("driven-link-payload"), small)
+
+
 def both(arm: flexarm.Arm, **options: Any) -> list[tuple[Run, Run]]:
     """Run on the emulated GPU and on the processor."""
     there = flexarm.simulate_many(arm, device="gpu", **options)
@@ -45,23 +51,21 @@ def require_alike(one: Run, other: Run, share: float) -> None:
 @pytest.mark.parametrize("method", ON_GPU)
 def test_runs_are_those_of_the_processor(method: str) -> None:
     starts = [{"joint1": 0.1 * k} for k in range(3)]
-    arm = flexarm.sample("korayem-two-link")
     options: dict[str, Any] = {"t_end": 0.2, "dt": 0.05, "method": method}
-    there = flexarm.simulate_many(arm, device="gpu", starts=starts, **options)
+    there = flexarm.simulate_many(link(), device="gpu", starts=starts, **options)
     for one, start in zip(there, starts, strict=True):
         # One by one: side by side the processor may take common steps.
-        (other,) = flexarm.simulate_many(arm, starts=[start], **options)
+        (other,) = flexarm.simulate_many(link(), starts=[start], **options)
         require_alike(one, other, 1e-7)
         assert one.statistics.steps == other.statistics.steps
 
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_numbers_inputs_and_tolerances_are_each_run_s_own() -> None:
-    arm = flexarm.sample("driven-link-payload")
     table = {"kind": "table", "times": [0, 0.05, 0.1, 0.3], "values": [0, 1, -1, 0]}
     wave = {"kind": "sine", "amplitude": 1, "frequency": 3}
     pairs = both(
-        arm,
+        link(),
         t_end=0.2,
         method="etd4",
         rtol=[1e-3, 1e-4, 1e-3],
@@ -102,16 +106,14 @@ def test_attitudes_are_measured_anew_and_limits_end_runs_as_on_the_processor() -
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_a_law_in_casadi_is_part_of_the_program() -> None:
-    arm = flexarm.sample("driven-link")
-    n = build(arm).size
-    t, q, v = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", n), ("v", n)))
+    t, q, v = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", 2), ("v", 2)))
     law = ca.Function("law", [t, q, v], [-3 * (q[0] - ca.sin(t)) - v[0]])
-    for one, other in both(arm, t_end=0.3, dt=0.1, method="etd4", control=[law, law]):
+    for one, other in both(link(), t_end=0.3, dt=0.1, method="etd4", control=[law, law]):
         require_alike(one, other, 1e-6)
 
 
 def test_what_a_gpu_does_not_do_is_refused_by_name() -> None:
-    arm = flexarm.sample("driven-link")
+    arm = link()
     with pytest.raises(SimulationError, match=r"'rodas4' is not for a GPU: use one of .*etd4"):
         flexarm.simulate_many(arm, t_end=1, method="rodas4", starts=[{}], device="gpu")
     with pytest.raises(SimulationError, match="device: must be 'cpu' or 'gpu', got 'tpu'"):
@@ -159,8 +161,8 @@ def test_a_machine_without_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("name", ON_GPU)
 def test_what_kernels_are_found_to_write_is_all_that_changes(name: str) -> None:
-    method, arm = METHODS[name], flexarm.sample("driven-link")
-    beginning = prepare(build(arm), np.array([0.0, 0.05, 0.1])).beginning(method, 1e-3)
+    method = METHODS[name]
+    beginning = prepare(build(link()), np.array([0.0, 0.05, 0.1])).beginning(method, 1e-3)
     m = begin_march(beginning)
     m.budget = 10**6
     bound: dict[str, Source | str] = {

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.arm import Arm
 from flexarm.engine.compile import native_width
 from flexarm.engine.functions import compile_recipe
 from flexarm.errors import SimulationError
@@ -29,11 +30,17 @@ from flexarm.runs.run import Run
 from tests.integrate.arms import hub
 
 
+@cache
+def link() -> Arm:
+    """Make the smallest arm that bends."""
+    return change_arm(hub(1), {"stiffening": False})
+
+
 def test_parameters_share_one_compile_and_give_the_runs_of_their_arms() -> None:
-    masses = [{"payload.mass": mass} for mass in (0.05, 0.1, 0.3)]
-    runs = simulate_many(hub(), t_end=0.5, parameters=masses, method="etd4")
+    masses = [{"payload.mass": mass} for mass in (0.07, 0.31)]
+    runs = simulate_many(link(), t_end=0.5, parameters=masses, method="etd4")
     for run, changed in zip(runs, masses, strict=True):
-        alone = flexarm.simulate(change_arm(hub(), changed), t_end=0.5, method="etd4")
+        alone = flexarm.simulate(change_arm(link(), changed), t_end=0.5, method="etd4")
         assert run.q == pytest.approx(alone.q, abs=1e-13)
         assert run.energy == pytest.approx(alone.energy, abs=1e-13)
     assert np.ptp([run.q[-1, 0] for run in runs]) > 0.1
@@ -41,10 +48,10 @@ def test_parameters_share_one_compile_and_give_the_runs_of_their_arms() -> None:
 
 def test_equations_that_differ_in_numbers_share_machine_code() -> None:
     structures = Structures()
-    for mass in (0.05, 0.1, 0.3):
-        model = build(change_arm(hub(), {"payload.mass": mass}))
+    for mass in (0.07, 0.31):
+        model = build(change_arm(link(), {"payload.mass": mass}))
         mine = formulation("composite", model).among(structures)
-        q = np.array([0.3, 0.01, -0.002])
+        q = np.array([0.3, 0.01])
         assert mine.mass_matrix(q) == pytest.approx(formulation("composite", model).mass_matrix(q))
     assert structures.traces == 1
 
@@ -71,7 +78,7 @@ links:
         assert abs(run.q[-1, 2]) > 1e-4
 
 
-@pytest.mark.few(1)
+@pytest.mark.campaign
 @pytest.mark.parametrize("name", ["recursive-lagrange", "gibbs-appell"])
 def test_parameters_of_a_papers_equations(name: str) -> None:
     """Equations with a paper's approximations take other numbers too."""
@@ -85,7 +92,7 @@ def test_parameters_of_a_papers_equations(name: str) -> None:
 def test_starts_and_inputs_vary() -> None:
     starts = [{"joint1": 0.1 * k, "joint1.rate": -0.2 * k} for k in range(5)]
     inputs = [{"joint1": 0.05 * k} for k in range(5)]
-    runs = simulate_many(hub(), t_end=0.3, starts=starts, inputs=inputs, method="dop853")
+    runs = simulate_many(link(), t_end=0.3, starts=starts, inputs=inputs, method="dop853")
     for k, run in enumerate(runs):
         assert run.q[0, 0] == pytest.approx(0.1 * k)
         assert run.v[0, 0] == pytest.approx(-0.2 * k)
@@ -95,33 +102,33 @@ def test_starts_and_inputs_vary() -> None:
 
 def test_lists_must_fit_together() -> None:
     with pytest.raises(flexarm.SimulationError, match="of one length"):
-        simulate_many(hub(), t_end=0.3, starts=[{}], inputs=[{}, {}])
+        simulate_many(link(), t_end=0.3, starts=[{}], inputs=[{}, {}])
     with pytest.raises(flexarm.SimulationError, match="at least one must be given"):
-        simulate_many(hub(), t_end=0.3)
+        simulate_many(link(), t_end=0.3)
 
 
 def test_what_is_no_list_of_mappings_is_refused() -> None:
     wrong: list[Any] = [[1.0], ({} for _ in range(2)), "joint1"]
     for given in wrong:
         with pytest.raises(flexarm.SimulationError, match="starts: must be a list of mappings"):
-            simulate_many(hub(), t_end=0.3, starts=given)
+            simulate_many(link(), t_end=0.3, starts=given)
     with pytest.raises(flexarm.SimulationError, match="workers: must be"):
-        simulate_many(hub(), t_end=0.3, starts=[{}], workers=-1)
+        simulate_many(link(), t_end=0.3, starts=[{}], workers=-1)
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(flexarm.SimulationError, match="no coordinate 'elbow'"):
-        simulate_many(hub(), t_end=0.3, starts=[{"elbow": 1.0}])
+        simulate_many(link(), t_end=0.3, starts=[{"elbow": 1.0}])
     with pytest.raises(flexarm.SimulationError, match=r"^run 2 of 2: starts: joint1.rate: must be"):
-        simulate_many(hub(), t_end=0.3, starts=[{}, {"joint1.rate": math.nan}])
+        simulate_many(link(), t_end=0.3, starts=[{}, {"joint1.rate": math.nan}])
     with pytest.raises(
         flexarm.ModelError, match=r"^run 2 of 2: links.7.length=1.0: no '7' in links"
     ):
-        simulate_many(hub(), t_end=0.3, parameters=[{}, {"links.7.length": 1.0}])
+        simulate_many(link(), t_end=0.3, parameters=[{}, {"links.7.length": 1.0}])
     with pytest.raises(flexarm.ModelError, match=r"payload\.mass: must be >=? 0, got -1"):
-        simulate_many(hub(), t_end=0.3, parameters=[{"payload.mass": -1.0}])
+        simulate_many(link(), t_end=0.3, parameters=[{"payload.mass": -1.0}])
     with pytest.raises(flexarm.ModelError, match=r"links\[1\]\.section\.EIq: unknown key; did you"):
-        simulate_many(hub(), t_end=0.3, parameters=[{"links.1.section.EIq": 10}])
+        simulate_many(link(), t_end=0.3, parameters=[{"links.1.section.EIq": 10}])
 
 
 @pytest.mark.parametrize(
@@ -135,7 +142,7 @@ def test_unknown_names_are_refused() -> None:
 )
 def test_options_are_those_of_one_run(options: dict[str, Any], said: str) -> None:
     with pytest.raises(flexarm.SimulationError, match=said):
-        simulate_many(hub(), starts=[{}], **options)
+        simulate_many(link(), starts=[{}], **options)
 
 
 def stepped_at(time: float) -> dict[str, dict[str, Any]]:
@@ -146,7 +153,7 @@ def stepped_at(time: float) -> dict[str, dict[str, Any]]:
 @cache
 def alone_with(mass: float, time: float) -> Run:
     """Simulate one of many runs closely by itself."""
-    arm = change_arm(hub(), {"payload.mass": mass})
+    arm = change_arm(link(), {"payload.mass": mass})
     return flexarm.simulate(arm, t_end=0.5, inputs=stepped_at(time), method="dop853", rtol=1e-9)
 
 
@@ -156,17 +163,17 @@ def test_runs_go_abreast_in_lanes_and_stay_within_the_tolerance(method: str) -> 
     masses = [{"payload.mass": 0.05 + 0.01 * k} for k in range(count)]
     inputs = [stepped_at(0.1 + 0.01 * k) for k in range(count)]
     runs = simulate_many(
-        hub(), t_end=0.5, parameters=masses, inputs=inputs, method=method, rtol=1e-6
+        link(), t_end=0.5, parameters=masses, inputs=inputs, method=method, rtol=1e-6
     )
     assert {run.status for run in runs} == {"finished"}
-    for k in (0, native_width() - 1, native_width() + 1, count - 1):  # in every group of lanes
+    for k in (native_width() - 1, native_width() + 1, count - 1):  # in every group of lanes
         alone = alone_with(masses[k]["payload.mass"], float(inputs[k]["joint1"]["time"]))
         assert runs[k].q == pytest.approx(alone.q, abs=1e-6 * np.ptp(alone.q))
         assert runs[k].u.tolist() == alone.u.tolist()
 
 
 def test_a_run_that_stops_does_not_stop_its_neighbours() -> None:
-    arm = change_arm(hub(), {"links.1.joint.limits": {"upper": 0.3}})
+    arm = change_arm(link(), {"links.1.joint.limits": {"upper": 0.3}})
     starts = [{"joint1.rate": 0.1 * k} for k in range(native_width())]
     runs = simulate_many(arm, t_end=0.5, starts=starts, inputs=[{"joint1": 0.0}] * len(starts),
                          method="dop853")  # fmt: skip
@@ -189,7 +196,7 @@ def test_threads_that_compile_at_once_get_the_same_machine_code(
         both.wait(timeout=60)  # nobody returns before the other has compiled too
         return compiled
 
-    equation = formulation("articulated", build(hub()))
+    equation = formulation("articulated", build(link()))
     ask = Motion(equation).compiled if what == "motion" else lambda: equation.compiled("energy")
     monkeypatch.setattr("flexarm.formulations.equation.compile_recipe", at_once)
     with ThreadPoolExecutor(2) as pool:
@@ -214,12 +221,11 @@ def test_any_values_of_a_parameter_compile_once_and_go_abreast(
 
     monkeypatch.setattr("flexarm.integrate.batch.many.Structures", kept)
     monkeypatch.setattr("flexarm.integrate.batch.many.solve_abreast", watched)
-    arm = flexarm.sample("deluca-siciliano")
     rng = np.random.default_rng(1)
     masses = [
         {"payload.mass": float(mass)} for mass in rng.uniform(0.1, 0.3, 2 * native_width())
     ]  # fmt: skip
-    simulate_many(arm, t_end=0.02, method="dop853", parameters=masses, workers=1)
+    simulate_many(link(), t_end=0.02, method="dop853", parameters=masses, workers=1)
     assert every[0].traces == 3  # motion, matrices, observation
     assert lanes == ([True, True] if native_width() > 1 else [])
 
@@ -243,23 +249,23 @@ def test_an_interrupt_ends_the_runs_that_are_at_work(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(many, "solve", watched)
     starts: list[dict[str, float]] = [{}] * 6
     with pytest.raises(KeyboardInterrupt):
-        simulate_many(hub(), t_end=0.5, method="etd4", starts=starts, workers=1, progress=stop)
+        simulate_many(link(), t_end=0.5, method="etd4", starts=starts, workers=1, progress=stop)
     assert endings == ["finished", "interrupted"]
 
 
 def test_a_copy_with_wrong_links_is_refused() -> None:
-    wrong = hub().model_copy(update={"links": "none"})
+    wrong = link().model_copy(update={"links": "none"})
     with pytest.raises(flexarm.ModelError, match="links"):
         simulate_many(wrong, t_end=0.1, starts=[{}])
 
 
 def test_laws_and_tolerances_vary() -> None:
-    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 3), ca.SX.sym("v", 3)
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
     laws = [ca.Function("law", [t, q, v], [-k * q[0] - 0.1 * v[0]]) for k in (0.5, 2.0)]
     starts, rtol = [{"joint1": 0.3}] * 2, [1e-3, 1e-10]
-    runs = simulate_many(hub(), t_end=0.4, starts=starts, control=laws, rtol=rtol, method="dop853")
+    runs = simulate_many(link(), t_end=0.4, starts=starts, control=laws, rtol=rtol, method="dop853")
     for run, law, wanted in zip(runs, laws, rtol, strict=True):
-        arm = change_arm(hub(), {"links.1.joint.start.position": 0.3})
+        arm = change_arm(link(), {"links.1.joint.start.position": 0.3})
         alone = flexarm.simulate(arm, t_end=0.4, control=law, rtol=wanted, method="dop853")
         assert run.q == pytest.approx(alone.q, abs=1e-12)
         assert run.u == pytest.approx(alone.u, abs=1e-10)
@@ -275,11 +281,11 @@ def test_one_law_for_all_arms_is_traced_once(monkeypatch: pytest.MonkeyPatch) ->
         return every[-1]
 
     monkeypatch.setattr("flexarm.integrate.batch.many.Structures", kept)
-    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 3), ca.SX.sym("v", 3)
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
     law = ca.Function("law", [t, q, v], [-q[0]])
-    masses = [{"payload.mass": mass} for mass in (0.05, 0.1, 0.3)]
-    runs = simulate_many(hub(), t_end=0.2, parameters=masses, control=law, method="dop853")
-    assert [run.status for run in runs] == ["finished"] * 3
+    masses = [{"payload.mass": mass} for mass in (0.07, 0.31)]
+    runs = simulate_many(link(), t_end=0.2, parameters=masses, control=law, method="dop853")
+    assert [run.status for run in runs] == ["finished"] * 2
     assert every[0].traces == 3  # motion, matrices, observation
 
 
@@ -297,18 +303,18 @@ def test_one_law_for_all_arms_is_traced_once(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_laws_that_do_not_fit_are_told(given: dict[str, Any], message: str) -> None:
     with pytest.raises(SimulationError, match=message):
-        simulate_many(hub(), t_end=0.1, starts=[{"joint1": 0.1}] * 2, **given)
+        simulate_many(link(), t_end=0.1, starts=[{"joint1": 0.1}] * 2, **given)
 
 
 def test_runs_are_one_dataset() -> None:
     masses = [{"payload.mass": mass} for mass in (0.05, 0.1)]
-    runs = simulate_many(hub(), t_end=0.2, dt=0.01, parameters=masses, method="dop853")
+    runs = simulate_many(link(), t_end=0.2, dt=0.01, parameters=masses, method="dop853")
     together = flexarm.runs_dataset(runs, masses)
     assert together.sizes["run"] == 2
     assert together["payload.mass"].values.tolist() == [0.05, 0.1]
     np.testing.assert_array_equal(together["q"].values, np.stack([run.q for run in runs]))
     assert together["status"].values.tolist() == ["finished"] * 2
-    short = simulate_many(hub(), t_end=0.1, dt=0.01, starts=[{"joint1": 0.1}], method="dop853")
+    short = simulate_many(link(), t_end=0.1, dt=0.01, starts=[{"joint1": 0.1}], method="dop853")
     uneven = flexarm.runs_dataset([runs[0], short[0]])
     assert np.isnan(uneven["q"].values[1, -1]).all()
     with pytest.raises(flexarm.FlexarmError, match="runs: "):

@@ -31,7 +31,7 @@ def run() -> Run:
     return flexarm.simulate(loads(ARM, "arm"), t_end=0.1, dt=0.01)
 
 
-def test_names_that_the_font_lacks_are_drawn_as_squares_and_without_warnings(
+def test_names_that_the_font_lacks_are_squares_and_legends_cover_nothing(
     run: Run, tmp_path: Path
 ) -> None:
     with warnings.catch_warnings():
@@ -40,11 +40,6 @@ def test_names_that_the_font_lacks_are_drawn_as_squares_and_without_warnings(
         flexarm.modes(run.model).plot().savefig(tmp_path / "modes.png")
     assert figure.get_suptitle() == "\u25a1 $a_1$ \u05d6\u05e8\u05d5\u05e2"
     assert drawable("link 2, µm") == "link 2, µm"
-
-
-def test_legends_cover_no_curve_no_label_and_no_other_panel(run: Run) -> None:
-    figure = run.plot()
-    figure.draw_without_rendering()
     legends = [panel.get_legend() for panel in figure.axes]
     covered = [legend.get_window_extent() for legend in legends if legend is not None]
     assert len(covered) == 4

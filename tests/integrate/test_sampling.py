@@ -23,6 +23,7 @@ LET_GO = """\
 flexarm: 1
 name: let go
 gravity: [0, -9.81, 0]
+stiffening: false
 links:
   - joint: {kind: revolute, actuation: prescribed, motion: {kind: constant, value: 0}}
     length: 1

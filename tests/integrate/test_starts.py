@@ -24,7 +24,8 @@ LINK = (
 def arm(joint: str = "", *, top: str = "", gravity: float = -9.81) -> Arm:
     """Make a soft link that starts in equilibrium."""
     return loads(
-        f"flexarm: 1\nname: soft\ngravity: [0, {gravity}, 0]\nstart: equilibrium\n{top}links:\n"
+        f"flexarm: 1\nname: soft\ngravity: [0, {gravity}, 0]\nstiffening: false\n"
+        f"start: equilibrium\n{top}links:\n"
         f"  - joint: {{kind: revolute, start: {{position: 0.3}}{joint}}}\n" + LINK.format()
     )
 
@@ -137,7 +138,7 @@ CURVED = LINK.format() + "    start_curve: {stations: [0, 0.25, 0.5, 0.75, 1], y
 def curved(values: list[float]) -> Arm:
     """Make a link that starts in a curve."""
     return loads(
-        "flexarm: 1\nname: curved\ngravity: [0, 0, 0]\nlinks:\n"
+        "flexarm: 1\nname: curved\ngravity: [0, 0, 0]\nstiffening: false\nlinks:\n"
         "  - joint: {kind: revolute, brake: {closed: true}}\n" + CURVED % values
     )
 

@@ -14,17 +14,16 @@ from flexarm.io.model_file import loads
 ARM = """
 flexarm: 1
 name: pushed
+stiffening: false
 links:
   - name: boom
     joint: {kind: revolute, axis: [0, 1, 0], actuation: free}
     length: 1
     section: {mass_per_length: 2, EIz: 50, EIy: 40}
     shapes: {kind: clamped-free, bending_y: 1, bending_z: 1}
-    stretch: 0
   - joint: {kind: prismatic, axis: [1, 0, 0], actuation: free}
     body: {mass: 3, inertia: [0.1, 0.1, 0.1]}
 """
-ARM = ARM.replace("    stretch: 0\n", "")
 POINT = (0.6, 0.05, -0.1)
 SYMBOLS = t, q, v = (ca.SX.sym("t"), ca.SX.sym("q", 4), ca.SX.sym("v", 4))
 

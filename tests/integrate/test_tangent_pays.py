@@ -103,6 +103,23 @@ def test_slopes_of_forces_are_those_of_accelerations() -> None:
         np.testing.assert_allclose(mine, power, rtol=1e-9, atol=1e-9 * np.abs(power).max())
 
 
+def test_machine_code_is_that_of_any_start_input_and_target() -> None:
+    other: dict[str, Any] = {
+        "start": {"position": 0.2, "speed": 1.0},
+        "input": {"kind": "constant", "value": 2.0},
+        "servo": {"stiffness": 4.0, "target": {"kind": "constant", "value": 0.3}},
+    }
+    servo = {"stiffness": 4.0}
+    plain, driven = (build(one_joint(**each)) for each in ({"servo": servo}, other))
+    assert fingerprint(plain) == fingerprint(driven)
+    assert fingerprint(build(one_joint(servo={"stiffness": 5.0}))) != fingerprint(plain)
+    crossed = [one_joint(kind="universal", first=each) for each in ({"servo": servo}, other)]
+    assert len({fingerprint(build(each)) for each in crossed}) == 1
+    arm = flexible_arm()
+    bent = flexarm.change_arm(arm, {"links.1.start": {"y1": 0.1}, "links.1.start_speed": {"y1": 1}})
+    assert fingerprint(build(bent)) == fingerprint(build(arm))
+
+
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_machine_code_of_a_given_load_is_that_of_any(name: str) -> None:

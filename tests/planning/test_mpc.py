@@ -22,7 +22,7 @@ PERIOD, GOAL = 0.05, {"joint1": 0.3}
 def link() -> flexarm.Arm:
     shapes = {"kind": "loaded", "root": "free", "bending_y": 3}
     return flexarm.change_arm(flexarm.sample("driven-link"), {
-        "links.1.shapes": shapes, "links.1.damping": "1 %",
+        "stiffening": False, "links.1.shapes": shapes, "links.1.damping": "1 %",
     })  # fmt: skip
 
 

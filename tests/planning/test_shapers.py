@@ -147,6 +147,7 @@ SOFT_SIDEWAYS = """
 flexarm: 1
 name: a blade on a servo
 gravity: [0, 0, 0]
+stiffening: false
 links:
   - joint:
       kind: revolute
@@ -243,6 +244,7 @@ ROLLING = """
 flexarm: 1
 name: a blade that is rolled by a right angle while it is swung
 gravity: [0, 0, 0]
+stiffening: false
 links:
   - joint:
       kind: revolute

@@ -15,6 +15,7 @@ ARM = """
 flexarm: 1
 name: link
 gravity: [0, 0, 0]
+stiffening: false
 links:
   - joint: {kind: revolute, limits: {upper: 0.5}, hub: {outboard: {inertia: [0, 0, 0.1]}}}
     length: 1

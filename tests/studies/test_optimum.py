@@ -14,6 +14,7 @@ from flexarm.errors import FlexarmError, ModelError
 BEAM = """
 flexarm: 1
 name: a clamped tube
+stiffening: false
 payload: {mass: 2}
 gravity: [0, 0, 0]
 links:
@@ -63,10 +64,12 @@ def test_a_sum_of_two_sides_is_least_for_a_square() -> None:
 
 def test_the_lightest_link_that_is_stiff_enough_in_a_run() -> None:
     # A tip force bends a damped link to F L^3 / (3 EI); its weight is free to be the least.
+    arm = flexarm.change_arm(flexarm.load("beam.yaml"), {"links.1.damping": 0.7})
     study = STUDY | {
-        "run": {"t_end": 3.0, "dt": 0.05, "method": "dop853", "rtol": 1e-6},
+        "arm": arm,
+        "run": {"t_end": 1.5, "dt": 0.05, "method": "dop853", "rtol": 1e-6},
         "quantities": {
-            "bent": {"of": "link1 tip deflection y", "reduce": "mean", "after": "2.9 s"},
+            "bent": {"of": "link1 tip deflection y", "reduce": "mean", "after": "1.4 s"},
             "cost": {
                 "function": lambda d: (
                     d["links.1.section.EIz"] + d["links.1.section.mass_per_length"]

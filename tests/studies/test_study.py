@@ -248,7 +248,8 @@ def test_designs_in_arrays_are_what_each_is_by_itself(monkeypatch: pytest.Monkey
                   "links.1.section.mass_per_length": [1, 2]}  # fmt: skip
     quantities = {"peak": "link1 tip deflection y: peak", "shorter": "link1 tip deflection x: peak",
                   "energy": "total energy: max", "height": "tip y: max"}  # fmt: skip
-    given = plan(parameters=parameters, quantities=quantities, device="gpu",
+    arm = flexarm.change_arm(link(), {"stiffening": True, "links.1.shapes.bending_y": 1})
+    given = plan(arm=arm, parameters=parameters, quantities=quantities, device="gpu",
                  sampling={"kind": "random", "count": 24})  # fmt: skip
     left: list[int] = []
     evaluator = Evaluator(read_study(given))

@@ -11,6 +11,7 @@ from pathlib import Path
 from flexarm.errors import FlexarmError
 
 OWN = ("cc", "gcc", "clang")
+OPTIMISED = "-O2"
 ENDINGS = {"linux": ".so", "windows": ".dll", "darwin": ".dylib"}
 
 
@@ -54,7 +55,7 @@ def _compiled(command: list[str], sources: dict[str, str], name: str) -> bytes:
         for file, text in sources.items():
             Path(folder, file).write_text(text, encoding="utf-8")
         listed = [file for file in sources if file.endswith(".c")]
-        flags = ["-std=c99", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-o", name]
+        flags = ["-std=c99", OPTIMISED, "-shared", "-fPIC", "-fvisibility=hidden", "-o", name]
         call = [*command, *flags, *listed, "-lm"]
         done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode or not Path(folder, name).is_file():

@@ -12,7 +12,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from flexarm.engine.cache import Cache, cache_folder
-from flexarm.engine.compile import FULL, host, load_object, machine
+from flexarm.engine.compile import EFFORT, host, load_object, machine
 from flexarm.engine.functions import source_version
 from flexarm.errors import FlexarmError
 from flexarm.loops.language import Array, Ints, Record, Source, address_of
@@ -67,7 +67,7 @@ class Kernel(Source):
             sorted(self._parts({})),
             asdict(host()),
             source_version(PACKAGE),
-            llvm.llvm_version_info,
+            [llvm.llvm_version_info, EFFORT["fast"]],
         ]
         key = hashlib.sha256(b"kernel" + json.dumps(what).encode()).hexdigest()
         code = cache.get(key)
@@ -103,7 +103,7 @@ def object_of(text: str) -> bytes:
     """Optimise LLVM code with loops and emit an object file."""
     with llvm.parse_assembly(text) as module:
         module.verify()
-        target = machine(host(), FULL)
+        target = machine(host(), EFFORT["fast"])
         optimise(module, target, quick=True)
         return bytes(target.emit_object(module))
 

@@ -10,6 +10,11 @@ import numpy as np
 from pydantic import BaseModel
 
 Put = Callable[[bytes], object]
+# What a model file says of axes, joints and links that no equation depends on: where they start,
+# and what drives them.
+_AXIS: dict[str, Any] = {"start": True, "input": True, "servo": {"target": True}}
+_JOINT = _AXIS | {"first": _AXIS, "second": _AXIS}
+NOT_IN_EQUATIONS = _JOINT | {"start_speed": True, "start_curve": True, "joint": _JOINT}
 _PLAIN = frozenset({NoneType, bool, int, float, str})
 _BY_TEXT = (np.generic, slice, ca.SX, ca.MX, ca.DM)
 
@@ -40,7 +45,7 @@ def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def write(value: Any, put: Put) -> None:
-    """Write down all numbers and texts that a value holds, the same in every process.
+    """Write down what equations depend on in a value, the same in every process.
 
     Parameters
     ----------
@@ -66,7 +71,7 @@ def write(value: Any, put: Put) -> None:
             put(b"%a=" % (key,))
             write(each, put)
     elif isinstance(value, BaseModel):
-        put(value.model_dump_json().encode())
+        put(value.model_dump_json(exclude=NOT_IN_EQUATIONS).encode())
     else:
         _write_object(value, put)
 

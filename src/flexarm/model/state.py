@@ -2,19 +2,20 @@
 
 import hashlib
 from dataclasses import fields
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from flexarm.arm import FreeBase, MovedBase
 from flexarm.links.base import Array
-from flexarm.model.contents import is_frozen, write
+from flexarm.model.contents import NOT_IN_EQUATIONS, is_frozen, write
 from flexarm.model.curve import start_curve
 from flexarm.model.parts import BASE_COORDINATES, Model
 from flexarm.model.profiles import AnyProfile, evaluate, trace
 from flexarm.spatial import NO_INERTIA, Expr
 
-NOT_IN_EQUATIONS = {"name", "notes", "events", "bodies", "start"}  # of an arm
+OF_AN_ARM: dict[str, Any] = dict.fromkeys(("name", "notes", "events", "bodies", "start"), True)
 
 
 def start_state(model: Model, kind: type = float) -> tuple[Array, Array]:
@@ -91,8 +92,8 @@ def fingerprint(model: Model) -> str:
     """Digest everything that a model's equations depend on: all the numbers that it holds.
 
     It is kept with a model whose arrays are all read-only, as `build` makes them.
-    Of the arm its name, notes and what happens to it do not count.  No file is read: what `build`
-    took from one is in the model.
+    Of the arm its name, notes, where it starts, what drives it and what happens to it do not
+    count.  No file is read: what `build` took from one is in the model.
     """
     known = vars(model).get("fingerprint")
     if known is not None:
@@ -102,7 +103,8 @@ def fingerprint(model: Model) -> str:
     for field in fields(model):
         digest.update(f"{field.name}=".encode())
         if field.name == "arm":
-            digest.update(model.arm.model_dump_json(exclude=NOT_IN_EQUATIONS).encode())
+            unseen: dict[str, Any] = OF_AN_ARM | {"links": {"__all__": NOT_IN_EQUATIONS}}
+            digest.update(model.arm.model_dump_json(exclude=unseen).encode())
         else:
             write(getattr(model, field.name), digest.update)
     found = digest.hexdigest()
