@@ -6,9 +6,10 @@ import pty
 import re
 import resource
 import signal
-import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -268,32 +269,43 @@ def test_live_needs_a_file_and_overwrites_none_unasked(
     ],
 )
 def test_interrupted_run_is_kept_and_says_so(
-    folder: Path, number: signal.Signals, status: int, name: str
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    number: signal.Signals,
+    status: int,
+    name: str,
 ) -> None:
-    code = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
-    argv = ["simulate", "korayem-two-link", "--t-end", "2e4", "--dt", "1", "--rtol", "1e-6"]
-    argv += ["--yes"]  # however long it seems to a busy machine
+    argv = ("korayem-two-link", "--t-end", "2e4", "--dt", "1", "--rtol", "1e-6", "--out", "run.nc")
     inside, outside = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *argv, "--out", "run.nc", "--json"],
-        # Where tests run in the background, children ignore this signal unless told otherwise.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        stdout=subprocess.PIPE,
-        stderr=outside,
-        text=True,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
-    )
-    os.close(outside)
-    shown, reached = "", 0.0
-    while reached < 10.0 or "times real time" not in shown:  # the progress, on a terminal only
-        shown += os.read(inside, 10_000).decode()
-        found = re.findall(r"t = (\S+) of 20000 s", shown)
-        reached = float(found[-1]) if found else 0.0
-    process.send_signal(number)
-    assert process.stdout is not None
-    document = json.loads(process.stdout.read())
-    assert process.wait() == status
+
+    def watch() -> None:
+        shown, reached = "", 0.0
+        while reached < 10.0 or "times real time" not in shown:  # the progress, on a terminal only
+            shown += os.read(inside, 10_000).decode()
+            found = re.findall(r"t = (\S+) of 20000 s", shown)
+            reached = float(found[-1]) if found else 0.0
+        os.kill(os.getpid(), number)
+        with suppress(OSError):  # how Linux tells the end of a terminal
+            while os.read(inside, 10_000):
+                pass
+
+    # Where tests run in the background, this signal may be ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        with os.fdopen(outside, "w") as terminal, monkeypatch.context() as patch:
+            patch.setenv("TERM", "xterm")
+            patch.setenv("COLUMNS", "100")
+            patch.setattr(sys, "stderr", terminal)
+            # however long it seems to a busy machine
+            assert main(["simulate", *argv, "--json", "--yes"]) == status
+    finally:
+        signal.signal(signal.SIGINT, before)
+    watcher.join()
     os.close(inside)
+    document = json.loads(capsys.readouterr().out)
     assert document["status"] == "interrupted"
     assert document["reason"].startswith(f"by {name} at t = ")
     kept = load_run(folder / "run.nc")
