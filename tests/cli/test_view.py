@@ -13,10 +13,17 @@ from tests.viewer.poses import random_run
 from tests.viewer.test_drawing import TUBE
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    path = tmp_path / "fall.nc"
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("run") / "fall.nc"
     random_run(loads(TUBE, "tube"), 3).save(path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def run(kept: bytes, tmp_path: Path) -> Path:
+    path = tmp_path / "fall.nc"
+    path.write_bytes(kept)
     return path
 
 
