@@ -201,13 +201,12 @@ def test_jacobian_of_an_inner_section(joint: str, stiffening: bool) -> None:
     assert_derivative(model, jacobian(model, ca.DM(q), 1, 0.37), pose, q)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("shapes", "stiffening"),
     [
         pytest.param("sliding elements", True, marks=pytest.mark.campaign),
-        ("sliding modes that follow", True),
-        ("sliding in proportion", True),
+        pytest.param("sliding modes that follow", True, marks=pytest.mark.campaign),
+        pytest.param("sliding in proportion", True, marks=pytest.mark.campaign),
         ("sliding in proportion", False),
     ],
 )
