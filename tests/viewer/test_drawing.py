@@ -25,8 +25,6 @@ from tests.viewer.poses import random_run, run_of
 from tests.viewer.test_outlook import catcher, swing
 
 MARK = np.array([225, 29, 116])  # colour of the mark at the tip, light
-# A free base, rigid links between; universal, spherical, screw.
-JOINED = ("canadarm-free-base", "crossed-joints")
 NO_WEBGL = """
 const whole = HTMLCanvasElement.prototype.getContext;
 HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
@@ -134,7 +132,9 @@ def require_drawn(page: Page, runs: list[Run]) -> None:
 
 @pytest.mark.campaign
 @pytest.mark.parametrize(
-    "names", [("puma-560", "tg-rrp-2planes-elements"), ("graves-rms",)], ids=" and ".join
+    "names",
+    [("puma-560", "tg-rrp-2planes-elements"), ("graves-rms", "canadarm-free-base")],
+    ids=" and ".join,
 )
 def test_every_section_and_the_tip_are_where_the_run_has_them(
     names: tuple[str, ...], open_page: Opener
@@ -374,7 +374,7 @@ springs: [{between: [{link: link1, at: 0.5}, {world: [0.5, 0, 1]}], stiffness: 2
 def test_sections_arrows_where_the_arm_touches_and_coils_between_points_are_where_they_are(
     open_page: Opener,
 ) -> None:
-    others = [random_run(flexarm.sample(name), 3) for name in JOINED]
+    crossed = random_run(flexarm.sample("crossed-joints"), 3)  # universal, spherical, screw
     run = flexarm.simulate(loads(TOUCHING, "touching"), t_end=0.3)
     touched = run.contacts()
     k = int(touched.normal_force.values[:, 0].argmax())
@@ -386,8 +386,8 @@ def test_sections_arrows_where_the_arm_touches_and_coils_between_points_are_wher
     assert force == pytest.approx(expected, rel=1e-6, abs=1e-6)
     assert expected[2] > 10
     lever = run.tip_rotation[k] @ [0, 0.2, 0] + [0, 0, -0.1]
-    page = open_page(run_page([*others, run]))
-    require_drawn(page, others)
+    page = open_page(run_page([crossed, run]))
+    require_drawn(page, [crossed])
     at_sample(page, run, k)
     arrow, spring = page.evaluate("flexarm.around().forces")[-2:]  # those of the last run
     assert arrow["visible"]
