@@ -92,12 +92,12 @@ def nodes_of(text: str) -> tuple[ast.AST, ...]:
     kinds = ast.Import | ast.ImportFrom | ast.Constant
     holds = ast.stmt | ast.excepthandler | ast.match_case  # statements; texts stand anywhere
     within = ast.AST if re.search("[\"']flexarm[.]", text) else holds
-    found, pending = list[ast.AST](), [ast.parse(text)]
+    found, pending = list[ast.AST](), list[ast.AST]([ast.parse(text)])
     while pending:
         inside = [each for each in ast.iter_child_nodes(pending.pop()) if isinstance(each, within)]
         found += [each for each in inside if isinstance(each, kinds)]
         pending += inside
-    return tuple(sorted(found, key=lambda each: each.lineno))
+    return tuple(sorted(found, key=lambda each: int(getattr(each, "lineno", 0))))
 
 
 def imported_modules(path: Path, *, inside: tuple[str, ...]) -> Iterator[tuple[int, str]]:

@@ -56,5 +56,6 @@ def test_gravity_does_not_hide_an_error_of_the_coriolis_force(
     assert row.errors is not None
     assert row.errors.mass_matrix is not None
     assert row.errors.mass_matrix < 1e-12
+    assert row.errors.acceleration is not None
     assert row.errors.acceleration > 1e-3
     assert row.errors.bias == pytest.approx(1e-2, rel=1e-6)  # the states make both equally large
