@@ -54,6 +54,11 @@ ADDED_UP = (
 )  # fmt: skip
 
 
+def added_up(*names: str) -> list[object]:
+    """List samples as cases; all but those of `ADDED_UP` are for campaigns."""
+    return [pytest.param(name, marks=campaign_if(name not in ADDED_UP)) for name in names]
+
+
 def report_on(body: str, head: str = "gravity: [0, -9.81, 0]") -> Report:
     """Check an arm given by the text of its links."""
     return check(loads(f"flexarm: 1\nname: arm\n{head}\nlinks:\n{body}"))
@@ -108,9 +113,7 @@ def test_samples_are_checked_within_a_minute_of_cpu(left_out: tuple[str, ...]) -
     assert sum(checked(name)[1] for name in sample_names() if name not in left_out) < 60
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=campaign_if(name not in ADDED_UP)) for name in sample_names()]
-)
+@pytest.mark.parametrize("name", added_up(*sample_names()))
 def test_sample_report_adds_up_and_has_no_notice_but_those_it_is_known_for(name: str) -> None:
     report = report_of(name)
     assert codes(report) == EXPECTED.get(name, set())
@@ -164,6 +167,7 @@ def test_chen_link_frequencies() -> None:
         assert agree([torsion[0].rad_s], "208.479")
 
 
+@pytest.mark.campaign  # tests/papers/test_items.py has them in a table
 def test_theodore_link_2_frequencies() -> None:
     clamped = direction(report_of("theodore-rrp").links[1], "bending_y").clamped
     assert agree([each.rad_s for each in clamped], "208.637 1307.506 3661.054")
@@ -325,8 +329,7 @@ def test_puma_masses() -> None:
     assert report.step is None
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("name", ["canadarm-free-base", "graves-rms"])
+@pytest.mark.parametrize("name", added_up("canadarm-free-base", "graves-rms"))
 def test_mass_of_a_floating_arm_is_what_its_base_has_to_push(name: str) -> None:
     model = build(sample(name))
     mass = formulation("composite", model).mass_matrix(np.zeros(model.size))
@@ -334,8 +337,7 @@ def test_mass_of_a_floating_arm_is_what_its_base_has_to_push(name: str) -> None:
     assert report.mass + report.base_mass == pytest.approx(float(mass[0, 0]), rel=1e-12)
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("name", ["puma-560", "theodore-rrp", "telescope", "graves-rms"])
+@pytest.mark.parametrize("name", added_up("puma-560", "theodore-rrp", "telescope", "graves-rms"))
 def test_centre_of_mass_is_where_the_weight_acts(name: str) -> None:
     report, pull = report_of(name), (1.0, 2.0, -3.0)
     model = build(sample(name).model_copy(update={"gravity": pull}))
@@ -355,8 +357,7 @@ def growth(step: float, mass: Array, stiffness: Array) -> float:
     return float(np.abs(np.linalg.eigvals(once)).max())
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("name", ["deluca-siciliano", "korayem-two-link", "chu-example-2"])
+@pytest.mark.parametrize("name", added_up("deluca-siciliano", "korayem-two-link", "chu-example-2"))
 def test_recommended_step_is_stable_and_near_the_limit(name: str) -> None:
     report, model = report_of(name), build(sample(name))
     assert report.step is not None
