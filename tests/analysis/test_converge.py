@@ -92,7 +92,7 @@ def test_the_estimate_is_within_a_factor_of_two_of_the_true_error(name: str) -> 
     assert error > 1e-3
 
 
-@pytest.mark.campaign  # tests/cli/test_converge.py has one
+@pytest.mark.campaign  # tests/cli/test_converge.py finds some, test_want.py judges them
 @pytest.mark.parametrize(
     ("links", "shapes"), [(1, "elements"), (2, "elements"), (2, "clamped-free")]
 )

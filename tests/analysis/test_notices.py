@@ -231,7 +231,7 @@ CASES = [
 ]
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     ("code", "place", "odd", "even"), CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)]
 )
@@ -295,7 +295,7 @@ def test_a_planar_arm_never_bends_out_of_its_plane_nor_twists() -> None:
     )
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("links", "head", "left"),
     [
