@@ -32,8 +32,6 @@ MODEL_FILE = DOCS / "model-file.md"
 MORE = DOCS / "model-file-more.md"
 REFUSED = MORE.read_text(encoding="utf-8").partition("## What is refused")[2]
 REFUSAL = re.compile(r"^\| `(.+?)` \| (?:`(.+?)`|nothing) \| `(.+)` \|$", re.MULTILINE)
-# Pictures that take seconds: for campaigns.
-LONGER = ("contact", "controllers", "cost", "fit", "mission", "riding", "telescoping")
 NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 
@@ -92,14 +90,21 @@ LONG_EXAMPLES = (
     "how-to/moving-bases.md", "how-to/plan-a-motion.md", "how-to/riding-links.md",
     "how-to/shape-inputs.md", "how-to/telescoping-links.md", "how-to/touch-things.md",
     "papers/chu.md", "papers/theodore.md",
+    # single blocks
+    "equations.md-2", "errors.md-0", "examples.md-4", "formulations/kinematic-influence.md-0",
+    "simulate.md-0", "study.md-0",
 )  # fmt: skip
 
 
-@pytest.mark.few(42)
+@pytest.mark.few(36)
 @pytest.mark.parametrize(
     ("page", "number"),
     [
-        pytest.param(page, number, marks=campaign_if(page in LONG_EXAMPLES))
+        pytest.param(
+            page,
+            number,
+            marks=campaign_if(page in LONG_EXAMPLES or f"{page}-{number}" in LONG_EXAMPLES),
+        )
         for page, number in numbered("python")
     ],
 )
@@ -117,7 +122,8 @@ def test_every_python_block_runs_and_prints_what_the_page_shows(
 
 # Pages whose commands other tests run on smaller arms.
 SLOW = (
-    "compare.md", "converge.md", "engine.md", "live.md", "reproduce.md", "study.md", "viewer.md",
+    "compare.md", "converge.md", "engine.md", "live.md", "reproduce.md", "start.md", "study.md",
+    "viewer.md",
     "how-to/choose-a-basis.md", "how-to/lighter-arm.md", "how-to/other-programs.md",
     "how-to/plan-a-motion.md",
 )  # fmt: skip
@@ -180,9 +186,8 @@ def test_the_gallery_is_as_the_samples_say() -> None:
     assert GALLERY.read_text(encoding="utf-8") == gallery()
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=campaign_if(name in LONGER)) for name in FIGURES]
+    "name", [pytest.param(name, marks=campaign_if(name != "profiles")) for name in FIGURES]
 )
 def test_every_picture_can_be_drawn_again(name: str, tmp_path: Path) -> None:
     FIGURES[name]().savefig(tmp_path / "picture.png", dpi=40)

@@ -19,8 +19,7 @@ from tests.docs_blocks import ROOT, blocks, commands
 
 PAGES = sorted(page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md"))
 # Those that tests open outside campaigns; the reference, of all docstrings, takes most of the time.
-OPENED = ("index.md", "start.md", "gallery.md", "kinematics-and-energies.md", "modes.md",
-          "how-to/free-base.md")  # fmt: skip
+OPENED = ("index.md", "gallery.md", "kinematics-and-energies.md", "modes.md")
 OF_A_FEW_PAGES = {
     "INHERIT": str(ROOT / "mkdocs.yml"),
     "docs_dir": str(ROOT / "docs"),
@@ -101,13 +100,6 @@ def site(address: str, browsers: Starter) -> Iterator[Page]:
     assert troubles == []
 
 
-def test_pages_are_drawn_whole(site: Page, address: str) -> None:
-    for page in ("gallery.html", "kinematics-and-energies.html", "start.html"):
-        site.goto(f"{address}/{page}")
-        assert site.locator("h1").count() == 1, page
-        assert site.evaluate(UNDRAWN) == [], page
-
-
 # That pages and places are there is checked by mkdocs, too, when `make docs` makes the site.
 @pytest.mark.campaign
 def test_the_menu_and_the_links_of_every_page_lead_to_a_page_and_a_place(
@@ -146,11 +138,11 @@ def search(site: Page, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "beginning"),
-    [("file", "index.html"), ("http", "how-to/free-base.html")],
-    indirect=["address"],
+    "beginning", ["index.html", pytest.param("how-to/free-base.html", marks=pytest.mark.campaign)]
 )
-def test_a_word_is_found_and_its_page_opens(site: Page, address: str, beginning: str) -> None:
+def test_a_word_is_found_and_pages_are_drawn_whole(
+    site: Page, address: str, beginning: str
+) -> None:
     site.goto(f"{address}/{beginning}")
     search(site, "Campbell")
     found = site.locator(".md-search-result__link")
@@ -159,6 +151,10 @@ def test_a_word_is_found_and_its_page_opens(site: Page, address: str, beginning:
     site.wait_for_load_state("load")
     assert site.url.startswith(f"{address}/modes.html")
     assert "Campbell" in site.inner_text("article")
+    for page in ("gallery.html", "kinematics-and-energies.html"):
+        site.goto(f"{address}/{page}")
+        assert site.locator("h1").count() == 1, page
+        assert site.evaluate(UNDRAWN) == [], page
 
 
 @pytest.mark.campaign
@@ -183,9 +179,11 @@ def test_every_public_name_is_in_the_reference(site: Page, address: str) -> None
     assert {*flexarm.__all__, *flexarm.control.__all__} - named == set()
 
 
-def test_a_notebook_has_the_files_the_commands_and_the_programs_of_its_page(folder: Path) -> None:
+def test_a_notebook_has_the_files_the_commands_and_the_programs_of_its_page() -> None:
+    from docs.notebooks import notebook  # brings mkdocs
+
     page = ROOT / "docs" / "start.md"
-    cells = json.loads((folder / "start.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(notebook(page.read_text(encoding="utf-8")))["cells"]
     code = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "code")
     printed = "".join(output["text"] for cell in cells for output in cell.get("outputs", ()))
     assert "%%writefile arm.yaml\n" in code

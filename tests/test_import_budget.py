@@ -40,5 +40,5 @@ def test_the_check_for_heavy_modules_sees_one() -> None:
 
 
 def test_help_takes_less_than_its_budget_of_cpu_time() -> None:
-    # Other work on the machine only ever adds: the least of a few runs is the measurement.
-    assert min(cpu_seconds(HELP) for _ in range(5)) < BUDGET
+    # Other work on the machine only ever adds: one of a few runs within the budget is enough.
+    assert any(cpu_seconds(HELP) < BUDGET for _ in range(5))

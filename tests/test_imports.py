@@ -88,9 +88,16 @@ def forbidden(room: str, target: str) -> str | None:
 
 @cache
 def nodes_of(text: str) -> tuple[ast.AST, ...]:
-    """List all that a file may import by: statements, and texts."""
+    """List all that a file may import by: statements, and texts where there are any."""
     kinds = ast.Import | ast.ImportFrom | ast.Constant
-    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
+    holds = ast.stmt | ast.excepthandler | ast.match_case  # statements; texts stand anywhere
+    within = ast.AST if re.search("[\"']flexarm[.]", text) else holds
+    found, pending = list[ast.AST](), list[ast.AST]([ast.parse(text)])
+    while pending:
+        inside = [each for each in ast.iter_child_nodes(pending.pop()) if isinstance(each, within)]
+        found += [each for each in inside if isinstance(each, kinds)]
+        pending += inside
+    return tuple(sorted(found, key=lambda each: int(getattr(each, "lineno", 0))))
 
 
 def imported_modules(path: Path, *, inside: tuple[str, ...]) -> Iterator[tuple[int, str]]:

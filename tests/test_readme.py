@@ -19,10 +19,11 @@ LINES = [line for line, _ in commands(README)]
 MAKE = [command for command in LINES if command.startswith("make ")]
 FLEXARM = [command for command in LINES if command.startswith("flexarm ")]
 
-# Run by tests/cli/test_compare.py and on pages of docs/.
+# Run by tests/cli and on pages of docs/.
 ELSEWHERE = (
     "flexarm compare korayem-two-link",
     "flexarm count count-2-2-2",
+    "flexarm live driven-link --html arm.html",
     "flexarm reproduce theodore-1995 --item li-sankar",
 )
 

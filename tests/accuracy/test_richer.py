@@ -7,7 +7,14 @@ import flexarm
 from flexarm.accuracy.richer import richer
 
 
-@pytest.mark.parametrize("sample", ["driven-link-payload", "theodore-rrp-motion", "telescope"])
+@pytest.mark.parametrize(
+    "sample",
+    [
+        "driven-link-payload",
+        "telescope",
+        pytest.param("theodore-rrp-motion", marks=pytest.mark.campaign),
+    ],
+)
 def test_in_its_own_coordinates_it_is_the_arm_by_linear_theory(sample: str) -> None:
     arm = flexarm.change_arm(flexarm.sample(sample), {"stiffening": True})
     rich = richer(flexarm.build(arm))

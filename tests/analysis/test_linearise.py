@@ -1,7 +1,9 @@
 """Linear models against finite differences, simulated motion and other packages."""
 
+import sys
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from flexarm import build, equilibrium, linearise, sample
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
-from flexarm.linear.state_space import point_of_run, start_point
+from flexarm.linear.state_space import StateSpace, point_of_run, start_point
 from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
@@ -142,10 +144,10 @@ def test_small_motions_about_steady_rotation_are_those_of_the_nonlinear_arm() ->
 def test_small_motions_about_a_trajectory_follow_the_product_of_its_linear_models() -> None:
     arm = two_links("{kind: loaded, bending_y: 1}", gravity=-9.81, more="    damping: 0.01\n")
     model = build(arm)
-    base = flexarm.simulate(arm, t_end=0.1, dt=0.002, rtol=1e-9)
+    base = flexarm.simulate(arm, t_end=0.05, dt=0.002, rtol=1e-9)
     moved = np.array([0.0, 1e-6, 0.0, -2e-6])
     other = flexarm.simulate(
-        perturbed(arm, moved, np.zeros(4), model), t_end=0.1, dt=0.002, rtol=1e-9
+        perturbed(arm, moved, np.zeros(4), model), t_end=0.05, dt=0.002, rtol=1e-9
     )
     x = np.concatenate([moved, np.zeros(4)])
     along = [linearise(model, about=point_of_run(base, t)).A for t in base.t]
@@ -178,10 +180,15 @@ def test_names_and_units_say_what_each_row_is() -> None:
         linearise(sample("driven-link"), about=Point(np.zeros(2), np.zeros(5), np.zeros(1)))
 
 
-def test_other_packages_get_the_same_model(tmp_path: Path) -> None:
-    found = linearise(one_link(shapes="{kind: loaded, bending_y: 2}", rest="    damping: 0.05\n"))
-    import control  # type: ignore[import-untyped]  # takes two seconds
+def damped_link() -> StateSpace:
+    return linearise(one_link(shapes="{kind: loaded, bending_y: 2}", rest="    damping: 0.05\n"))
 
+
+@pytest.mark.campaign  # `control` takes two seconds to import
+def test_control_gets_the_same_model() -> None:
+    import control  # type: ignore[import-untyped]
+
+    found = damped_link()
     there = found.to_control()
     assert isinstance(there, control.StateSpace)
     assert there.state_labels == ["joint1", "link1_y1", "link1_y2", "joint1_rate", "link1_y1_rate",
@@ -190,6 +197,16 @@ def test_other_packages_get_the_same_model(tmp_path: Path) -> None:
     s = 1j * 10.0
     response = found.C @ np.linalg.solve(s * np.eye(6) - found.A, found.B) + found.D
     assert there(s)[:, 0] == pytest.approx(response[:, 0], rel=1e-10)
+
+
+def test_other_packages_get_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = damped_link()
+    told = SimpleNamespace(ss=lambda *matrices, **names: (matrices, names))
+    monkeypatch.setitem(sys.modules, "control", told)
+    matrices, names = found.to_control()
+    assert all(map(np.array_equal, matrices, (found.A, found.B, found.C, found.D)))
+    assert (names["inputs"], names["states"][1]) == (["joint1"], "link1_y1")
+    assert not names["remove_useless_states"]
     assert pytest.approx(found.A) == found.to_scipy().A
     found.to_mat(tmp_path / "arm.mat")
     read = scipy.io.loadmat(tmp_path / "arm.mat")

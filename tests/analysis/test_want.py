@@ -17,7 +17,7 @@ from tests.physics.cases import campaign_if
 
 pytestmark = pytest.mark.usefixtures("little_effort")
 WANT, T_END = 0.01, 0.5
-ARMS, QUICK = range(20), (2, 13)
+ARMS, QUICK = range(20), 13
 SWUNG = "{kind: revolute, actuation: prescribed, motion: {kind: spin-up, rate: 3, duration: 0.4}}"
 
 
@@ -53,7 +53,7 @@ def one_less(arm: Arm) -> list[Arm]:
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=campaign_if(seed not in QUICK)) for seed in ARMS]
+    "seed", [pytest.param(seed, marks=campaign_if(seed != QUICK)) for seed in ARMS]
 )
 def test_the_true_error_is_what_is_wanted_and_no_more_than_is_stated(seed: int) -> None:
     """It is a tenth of what is wanted or more, unless each shape less errs by more than that."""
@@ -69,15 +69,16 @@ def test_the_true_error_is_what_is_wanted_and_no_more_than_is_stated(seed: int) 
 
 
 def test_no_shape_of_the_answer_can_be_left_out() -> None:
-    arm, _, truth = judged(QUICK[1])
+    arm, _, truth = judged(QUICK)
     assert one_less(arm)
     assert all(error(less, 1e-5, truth) > WANT for less in one_less(arm))
 
 
+@pytest.mark.campaign  # tests/cli/test_converge.py has one
 def test_what_cannot_be_reached_is_told_with_what_was() -> None:
     said: list[str] = []
     arm = one_link(joint=SWUNG, shapes="{kind: clamped-free, bending_y: 1}")
-    found = flexarm.converge(arm, t_end=0.2, want=1e-6, trials=2, progress=said.append)
+    found = flexarm.converge(arm, t_end=0.1, want=1e-6, trials=2, progress=said.append)
     assert found.answer is not None
     assert not found.answer.within
     assert found.answer.estimate > 1e-6

@@ -32,7 +32,7 @@ def arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_the_document_has_the_estimate_a_row_per_basis_and_advice(
     arm: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["converge", arm, "--t-end", "0.4", "--wish", "0.001", "--json"]) == 0
+    assert main(["converge", arm, "--t-end", "0.4", "--wish", "0.004", "--json"]) == 0
     text, errors = capsys.readouterr()
     assert errors == ""
     found = json.loads(text)
@@ -43,7 +43,7 @@ def test_the_document_has_the_estimate_a_row_per_basis_and_advice(
     assert found["rows"][bases.index("loaded, root held")]["run_error"] < 0.5 * found["estimate"]
     assert found["advice"]
     assert found["answer"]["within"]
-    assert found["answer"]["estimate"] <= 0.001
+    assert found["answer"]["estimate"] <= 0.004
     assert found["answer"]["shapes"]["link1"]["kind"]
 
 

@@ -22,28 +22,20 @@ links:
 """
 
 
-def test_the_page_is_written_and_nothing_overwritten(
+def test_the_page_is_written_once_and_shapes_too_fast_for_real_time_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["live", "korayem-two-link"]) == 0
-    assert capsys.readouterr().out == "page: korayem-two-link.html\n"
-    page = (tmp_path / "korayem-two-link.html").read_text(encoding="utf-8")
-    assert "wasm-unsafe-eval" in page
-    assert main(["live", "korayem-two-link"]) == 1
-    assert "korayem-two-link.html" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["korayem-two-link.html"]
-
-
-def test_shapes_too_fast_for_real_time_are_left_out_and_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "stiff.yaml").write_text(STIFF)
-    assert main(["live", str(tmp_path / "stiff.yaml"), "--html", str(tmp_path / "stiff.html")]) == 0
+    Path("stiff.yaml").write_text(STIFF)
+    assert main(["live", "stiff.yaml"]) == 0
     said = capsys.readouterr().out
     assert "coordinates: shapes of links that vibrate at more than 240 Hz" in said
-    assert said.splitlines()[0].removesuffix(" (--all-shapes keeps them)") in (
-        tmp_path / "stiff.html"
-    ).read_text(encoding="utf-8")
-    model = build(load(tmp_path / "stiff.yaml"))
+    assert said.endswith("page: stiff.html\n")
+    page = Path("stiff.html").read_text(encoding="utf-8")
+    assert said.splitlines()[0].removesuffix(" (--all-shapes keeps them)") in page
+    assert "wasm-unsafe-eval" in page
+    assert main(["live", "stiff.yaml"]) == 1
+    assert "stiff.html" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"stiff.yaml", "stiff.html"}
+    model = build(load("stiff.yaml"))
     assert prepare_live(model, all_shapes=True).arm.model is model

@@ -126,6 +126,7 @@ def test_wrong_usage_exits_2_and_says_why(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("options", "damps", "says"),
     [

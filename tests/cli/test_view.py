@@ -1,5 +1,6 @@
 """`flexarm view`: the page it writes, and what it refuses."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,14 +8,22 @@ import pytest
 from flexarm.cli import main
 from flexarm.io.model_file import loads
 from flexarm.viewer import movie
+from flexarm.viewer.serve import Server
 from tests.viewer.poses import random_run
 from tests.viewer.test_drawing import TUBE
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    path = tmp_path / "fall.nc"
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("run") / "fall.nc"
     random_run(loads(TUBE, "tube"), 3).save(path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def run(kept: bytes, tmp_path: Path) -> Path:
+    path = tmp_path / "fall.nc"
+    path.write_bytes(kept)
     return path
 
 
@@ -77,6 +86,20 @@ def test_view_writes_a_picture_of_a_run_or_an_arm(
     assert "--at is for runs, and driven-link is an arm" in capsys.readouterr().err
     assert main(["view", str(run), *still, "--at", "99"]) == 1
     assert "at: must be between 0 and" in capsys.readouterr().err
+
+
+def test_view_serves_until_it_is_interrupted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Server, "serve_forever", stop)
+    path = tmp_path / "later.nc"
+    assert main(["view", str(path), "--serve"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert re.match(r"page: http://127\.0\.0\.1:\d+/ \(on this machine only; ctrl-C", first)
+    assert second.startswith(f"waiting for {path}: 'flexarm simulate ARM")
 
 
 def test_view_of_a_missing_run_is_an_error(

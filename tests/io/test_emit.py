@@ -30,11 +30,7 @@ def test_any_data_read_back_the_same(value: dict[str, Any]) -> None:
     found = read(emit(value), "x")
     assert found.data == value
     assert not found.problems
-
-
-@given(st.dictionaries(texts, data, max_size=5))
-def test_another_reader_reads_the_same(value: dict[str, Any]) -> None:
-    assert YAML(typ="safe", pure=True).load(emit(value)) == value
+    assert YAML(typ="safe", pure=True).load(emit(value)) == value  # as another reader has it
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=100))

@@ -293,7 +293,7 @@ def test_mutated_files_are_read_or_refused_but_never_crash(tmp_path: Path) -> No
     numbers = [match.span() for match in re.finditer(r"[-\w.]+", text)]
     path = tmp_path / "mutated.yaml"
     refused = 0
-    for _ in range(100):
+    for _ in range(60):
         start, end = rng.choice(numbers)
         path.write_text(text[:start] + rng.choice(pieces) + text[end:], encoding="utf-8")
         try:
@@ -304,4 +304,4 @@ def test_mutated_files_are_read_or_refused_but_never_crash(tmp_path: Path) -> No
             errors = str(error)
         refused += bool(errors)
         assert not errors or errors.startswith(f"{path}:")
-    assert refused > 50
+    assert refused > 30

@@ -172,18 +172,18 @@ def check_chunk(seeds: range) -> tuple[Counter[str], list[str]]:
 
 
 def test_damaged_files_are_loaded_or_refused_with_a_place_for_each_mistake() -> None:
-    outcomes, failures = check_chunk(range(100))
+    outcomes, failures = check_chunk(range(60))
     assert failures == []
-    assert outcomes["refused"] > 50
+    assert outcomes["refused"] > 30
     assert outcomes["accepted"] > 3
     assert outcomes["unknown key refused"] > 3
 
 
 def test_files_with_other_numbers_are_used_or_refused() -> None:
     check(loads(SMALL))  # what is imported here is not imported by every child
-    outcomes = {seed: used_apart(seed) for seed in range(2_000_000, 2_000_007)}
+    outcomes = {seed: used_apart(seed) for seed in range(2_000_000, 2_000_005)}
     assert {seed: said for seed, said in outcomes.items() if said not in ("used", "refused")} == {}
-    assert list(outcomes.values()).count("used") > 3
+    assert list(outcomes.values()).count("used") > 2
 
 
 @pytest.mark.campaign

@@ -41,7 +41,9 @@ def result() -> Result:
     return Result(item, found, 1.0)
 
 
-def test_the_report_has_markdown_page_pictures_and_data(tmp_path: Path) -> None:
+def test_the_report_has_markdown_page_pictures_and_data_and_is_not_overwritten_unasked(
+    tmp_path: Path,
+) -> None:
     write_report([result()], tmp_path)
     text = (tmp_path / "report.md").read_text("utf-8")
     html = (tmp_path / "report.html").read_text("utf-8")
@@ -57,6 +59,12 @@ def test_the_report_has_markdown_page_pictures_and_data(tmp_path: Path) -> None:
     with (tmp_path / "chu-fig-1-table-3.csv").open(newline="") as file:
         assert list(csv.reader(file))[1:] == [["1", "1", "does not hold"], ["2", "2", "holds"]]
     assert (tmp_path / "chu-fig-1-table-1.csv").read_text("utf-8") == "a,b\n1,x | y\n"
+    (tmp_path / "report.md").write_text("mine")
+    with pytest.raises(FlexarmError, match="force"):
+        write_report([result()], tmp_path)
+    assert (tmp_path / "report.md").read_text() == "mine"
+    write_report([result()], tmp_path, force=True)
+    assert (tmp_path / "report.md").read_text("utf-8") == text
 
 
 def test_the_page_is_light_or_dark_and_its_figures_take_its_colours() -> None:
@@ -66,13 +74,6 @@ def test_the_page_is_light_or_dark_and_its_figures_take_its_colours() -> None:
     assert "#0072b2" not in html.partition("</style>")[2]
     assert "Read as: gain: 2" in html
     assert "Without a statement: Figs. 1-3" in html
-
-
-def test_a_report_is_not_overwritten_unasked(tmp_path: Path) -> None:
-    write_report([result()], tmp_path)
-    with pytest.raises(FlexarmError, match="force"):
-        write_report([result()], tmp_path)
-    write_report([result()], tmp_path, force=True)
 
 
 def test_the_document_lists_statements_with_all_that_was_tried() -> None:

@@ -46,6 +46,7 @@ def test_counts_of_the_report_are_those_of_the_page_of_closed_forms() -> None:
     assert count("RR with payload", "modes", apart) == (924, 376)
 
 
+@pytest.mark.campaign
 def test_the_lemma_is_exact_only_where_all_stiffness_is_overestimated_alike() -> None:
     equation = equation_of(next(iter(DIRECTION.ways)))
     q, names = np.zeros(equation.model.size), equation.model.names

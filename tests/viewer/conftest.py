@@ -52,8 +52,10 @@ def opener(contexts: Contexts, folder: Path) -> Iterator[Opener]:
         scheme: Literal["light", "dark"] = "light",
         flags: Sequence[str] = SOFTWARE,
         dots: float = DOTS,
+        first: str = "",
     ) -> Page:
         page = contexts(tuple(flags), dots).new_page()
+        page.add_init_script(first)
         pages.append(page)
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # else it plays at once

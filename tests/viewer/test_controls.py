@@ -71,14 +71,12 @@ def time_of(page: Page) -> float:
     return float(page.evaluate("flexarm.time()"))
 
 
-def test_the_slider_goes_to_a_time(page: Page) -> None:
+def test_slider_buttons_and_keys_play_step_and_choose(run: Run, page: Page) -> None:
     page.locator("#time").fill("0.37")
     assert time_of(page) == pytest.approx(0.37)
     assert page.locator("#clock").inner_text() == "0.370 s"
     assert float(page.locator("#time").input_value()) == pytest.approx(0.37)
-
-
-def test_play_goes_on_and_pause_stops(page: Page) -> None:
+    page.evaluate("flexarm.seek(0)")
     assert not page.evaluate("flexarm.playing()")
     page.locator("#play").click()
     wait_until(page, "flexarm.time() > 0.02")
@@ -86,10 +84,10 @@ def test_play_goes_on_and_pause_stops(page: Page) -> None:
     stopped = time_of(page)
     page.wait_for_timeout(150)
     assert time_of(page) == stopped
-
-
-def test_keys_play_step_and_choose(run: Run, page: Page) -> None:
+    page.evaluate("document.activeElement.blur()")
     press = page.keyboard.press
+    press("Home")
+    assert time_of(page) == 0.0
     press("ArrowRight")
     assert time_of(page) == pytest.approx(run.t[1])
     press("Shift+ArrowRight")
@@ -98,7 +96,6 @@ def test_keys_play_step_and_choose(run: Run, page: Page) -> None:
     press("End")
     assert time_of(page) == pytest.approx(run.t[-1])
     press("Home")
-    assert time_of(page) == 0.0
     press("Space")
     assert page.evaluate("flexarm.playing()")
     press("Space")
@@ -114,32 +111,28 @@ def test_keys_play_step_and_choose(run: Run, page: Page) -> None:
     assert page.locator("#keys").is_visible()
 
 
-def test_keys_turn_the_view_and_bring_it_back(page: Page) -> None:
+def view_of(page: Page) -> np.ndarray:
     page.evaluate("flexarm.drawn()")
-    before = page.evaluate("flexarm.camera().view")
+    return np.array(page.evaluate("flexarm.camera().view"))
+
+
+def test_keys_turn_the_view_and_bring_it_back_dragging_turns_and_scrolling_zooms(
+    page: Page,
+) -> None:
+    before = view_of(page)
     for key in ("a", "w", "+"):
         page.keyboard.press(key)
-    page.evaluate("flexarm.drawn()")
-    assert np.abs(np.subtract(page.evaluate("flexarm.camera().view"), before)).max() > 0.05
+    assert np.abs(view_of(page) - before).max() > 0.05
     page.keyboard.press("r")
-    page.evaluate("flexarm.drawn()")
-    assert np.allclose(page.evaluate("flexarm.camera().view"), before)
-
-
-def test_dragging_turns_and_scrolling_zooms(page: Page) -> None:
-    page.evaluate("flexarm.drawn()")
-    before = np.array(page.evaluate("flexarm.camera().view"))
+    assert np.allclose(view_of(page), before)
     page.mouse.move(600, 300)
     page.mouse.down()
-    page.mouse.move(700, 320, steps=4)
+    page.mouse.move(700, 320, steps=2)
     page.mouse.up()
-    page.evaluate("flexarm.drawn()")
-    turned = np.array(page.evaluate("flexarm.camera().view"))
+    turned = view_of(page)
     assert np.abs(turned[:3] - before[:3]).max() > 0.1
     page.mouse.wheel(0, -400)
-    page.evaluate("flexarm.drawn()")
-    nearer = np.array(page.evaluate("flexarm.camera().view"))
-    assert abs(nearer[14]) < 0.95 * abs(turned[14])  # distance along the view
+    assert abs(view_of(page)[14]) < 0.95 * abs(turned[14])  # distance along the view
 
 
 def over(page: Page, key: str) -> FloatRect:
@@ -151,17 +144,18 @@ def over(page: Page, key: str) -> FloatRect:
     return box
 
 
-def test_the_cursor_of_the_curves_moves_with_time(page: Page) -> None:
-    for t in (0.25, 0.8):
-        page.evaluate("t => flexarm.seek(t)", t)
-        for key in ("angles", "deflections", "tip", "energy"):
-            area = over(page, key)
-            now = page.locator(f'.panel[data-panel="{key}"] .now').bounding_box()
-            assert now is not None
-            assert now["x"] + 1 == pytest.approx(area["x"] + t * area["width"], abs=1.5)
+def now_at(page: Page, key: str, part: float, within: float = 1.5) -> None:
+    """Require the cursor of a panel at a part of its width."""
+    area = over(page, key)
+    now = page.locator(f'.panel[data-panel="{key}"] .now').bounding_box()
+    assert now is not None
+    assert now["x"] + 1 == pytest.approx(area["x"] + part * area["width"], abs=within)
 
 
-def test_hovering_a_curve_says_its_value_and_clicking_goes_there(run: Run, page: Page) -> None:
+def test_curves_say_their_values_show_a_part_of_the_time_and_go_there(run: Run, page: Page) -> None:
+    page.evaluate("flexarm.seek(0.8)")
+    for key in ("angles", "deflections", "tip", "energy"):
+        now_at(page, key, 0.8)
     area = over(page, "tip")
     page.mouse.move(area["x"] + 0.4 * area["width"], area["y"] + 40)
     page.evaluate("flexarm.drawn()")
@@ -172,26 +166,17 @@ def test_hovering_a_curve_says_its_value_and_clicking_goes_there(run: Run, page:
     page.mouse.down()
     page.mouse.up()
     assert time_of(page) == pytest.approx(0.4, abs=0.005)
-
-
-def test_dragging_over_curves_shows_a_part_of_the_time_in_all_panels(page: Page) -> None:
     page.evaluate("flexarm.seek(0.4)")
     area = over(page, "angles")
     for part, move in ((0.2, page.mouse.down), (0.6, page.mouse.up)):
-        page.mouse.move(area["x"] + part * area["width"], area["y"] + 30, steps=5)
+        page.mouse.move(area["x"] + part * area["width"], area["y"] + 30, steps=3)
         move()
     page.evaluate("flexarm.drawn()")
     for key in ("angles", "energy"):
-        area = over(page, key)
-        now = page.locator(f'.panel[data-panel="{key}"] .now').bounding_box()
-        assert now is not None
-        assert now["x"] + 1 == pytest.approx(area["x"] + 0.5 * area["width"], abs=4)
+        now_at(page, key, 0.5, within=4)
     page.locator('.panel[data-panel="tip"] .u-over').dblclick()
     page.evaluate("flexarm.seek(0.4)")
-    area = over(page, "energy")
-    now = page.locator('.panel[data-panel="energy"] .now').bounding_box()
-    assert now is not None
-    assert now["x"] + 1 == pytest.approx(area["x"] + 0.4 * area["width"], abs=1.5)
+    now_at(page, "energy", 0.4)
 
 
 def test_pictures_and_films_can_be_saved(page: Page, tmp_path: Path) -> None:
@@ -236,7 +221,7 @@ def test_every_curve_has_a_swatch_of_its_own(open_page: Opener) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_light_and_dark_follow_the_system_and_the_button(page: Page) -> None:
+def test_themes_follow_the_system_and_the_button_and_a_phone_shows_all(page: Page) -> None:
     colour = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(colour)
     page.emulate_media(color_scheme="dark")
@@ -248,9 +233,6 @@ def test_light_and_dark_follow_the_system_and_the_button(page: Page) -> None:
     assert page.evaluate(colour) == dark
     page.locator("#theme").click()
     assert page.evaluate(colour) == light
-
-
-def test_a_phone_shows_all_without_scrolling_sideways(page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     for name in ("#play", "#time", "#speed", "#scale", "#field", "#reset", "#help"):
@@ -336,9 +318,11 @@ def test_the_page_of_modes_opens_at_the_first_vibration(open_page: Opener) -> No
     assert page.locator("#caption b").text_content() == "Mode 2: 20.0 Hz"
 
 
-def test_on_a_phone_the_legend_lies_in_the_margin_under_the_arm(open_page: Opener) -> None:
-    page = open_page(mode_page(bar_modes()), width=390, height=844)
+def test_on_a_phone_the_legend_lies_in_the_margin_under_the_arm(swinging: Page) -> None:
+    page = swinging
+    page.set_viewport_size({"width": 390, "height": 844})
     stage, legend = (page.locator(each).bounding_box() for each in ("#stage", "#legend"))
+    page.set_viewport_size({"width": 800, "height": 700})
     assert stage is not None
     assert legend is not None
     margin = (1 - 0.74) / 2 * stage["height"]  # what the first view leaves free under the arm

@@ -171,6 +171,7 @@ def test_settings_are_those_of_another_file(page: Page, tmp_path: Path) -> None:
     assert np.abs(states - expected).max() < 1e-9 * np.abs(expected).max()
 
 
+@pytest.mark.campaign
 def test_an_arm_that_falls_has_room_to_fall_in(open_page: Opener) -> None:
     joint = {"kind": "revolute", "axis": [0, 1, 0], "actuation": "free"}
     body = {"mass": 1.0, "com": [0.5, 0, 0], "inertia": [0.001, 0.08, 0.08]}
@@ -195,6 +196,7 @@ def test_no_file_is_overwritten_unasked(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["korayem-two-link", "count-6-6-3"])
 def test_servos_of_a_page_let_nothing_grow(name: str) -> None:
     """Their integral parts too: by the roots of the arm that they hold."""

@@ -114,7 +114,7 @@ def sections(model: Model, q: Array) -> list[tuple[Array, Array]]:
     return found
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("scale", [2.5, 0.0])
 @pytest.mark.parametrize("name", ARMS)
 def test_sections_stand_and_turn_as_the_model_has_them_with_scaled_amplitudes(
@@ -180,6 +180,7 @@ def test_curvature_in_a_plane_is_the_second_derivative_of_the_shapes() -> None:
     assert link["curvature"] == pytest.approx(curved, rel=1e-9, abs=1e-9 * curved.max())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ARMS)
 def test_links_drawn_as_far_as_a_page_offers_keep_about_their_length(name: str) -> None:
     model, q = bent(name)

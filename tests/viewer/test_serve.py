@@ -54,7 +54,11 @@ def test_it_listens_on_this_machine_only(server: Server) -> None:
 
 def test_requests_under_another_name_are_refused(server: Server) -> None:
     for host in ("evil.example", "evil.example:80", "127.0.0.1"):
-        assert ask(server, host=host)[0] == 403, host
+        for address in ("/", "/data"):
+            assert ask(server, address, host)[0] == 403, host
+    status, text = ask(server, "/data")
+    assert status == 200
+    assert '"kind":"message"' in text
 
 
 def test_nothing_but_the_page_is_served(server: Server, path: Path) -> None:
@@ -83,7 +87,7 @@ def test_a_port_that_is_taken_is_told(server: Server, path: Path) -> None:
         serve([path], server.server_port)
 
 
-def test_the_page_waits_for_a_run_and_follows_it(
+def test_the_page_waits_for_a_run_follows_it_and_says_when_its_server_has_ended(
     server: Server, path: Path, contexts: Contexts
 ) -> None:
     page = contexts(tuple(SOFTWARE), DOTS).new_page()
@@ -101,6 +105,9 @@ def test_the_page_waits_for_a_run_and_follows_it(
     expect(page.locator("#title")).to_have_text("second", timeout=PATIENCE)
     wait_until(page, "window.flexarm !== undefined")
     assert page.evaluate("flexarm.time()") == pytest.approx(0.5)
+    server.shutdown()
+    server.server_close()
+    wait_until(page, "document.getElementById('warning').textContent.includes('has ended')")
     page.close()
     assert errors == []
 

@@ -437,14 +437,17 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
     section, (low, high) = arm.links[index].section, sliding.range
     assert section is not None
     node = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
-    rows = []
-    for t in node:
-        length = (low + high) / 2 + (high - low) / 2 * t
+
+    def at(length: float) -> tuple[Mapping[Direction, Array], Array, tuple[Array, Array]]:
         shapes, tip = sliding.at(length), np.array([length])
         integrals, _ = integrate(Span.of(section, length), shapes, stiffening=False)
         ends = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
-        parts = _stiffnesses(shapes, integrals.stiffness)
-        rows.append(_damping(arm, index, parts, integrals.modal_mass, ends))
+        return _stiffnesses(shapes, integrals.stiffness), integrals.modal_mass, ends
+
+    lengths = (low + high) / 2 + (high - low) / 2 * node
+    # They come of the link's section; ratios differ from arm to arm.
+    along = remembered(("along", _Same(sliding)), lambda: [at(length) for length in lengths])
+    rows = [_damping(arm, index, *each) for each in along]
     m = len(sliding.names)
     fit = chebyshev.chebfit(node, np.reshape(rows, (_NODES, m * m)), _NODES - 1)
     fit = np.asarray(fit, dtype=np.float64).reshape(_NODES, m, m)
