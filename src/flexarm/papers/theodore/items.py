@@ -16,7 +16,7 @@ from flexarm.papers.theodore.admissible import EASE, ease
 from flexarm.papers.theodore.rates import OPEN, eigenvalues
 from flexarm.papers.theodore.response import RESPONSE, closed_loop, deflections
 from flexarm.papers.theodore.roots import DENSITY, ROOT_GRID, frequency_equation
-from flexarm.papers.theodore.theory import LEMMA, RANK_GRID, SUFFICIENT, lemma, ranks
+from flexarm.papers.theodore.theory import LEMMA_GRID, RANK_GRID, lemma, ranks
 
 PAPER = loop.PAPER
 # Table 1, headed Hz (erratum: rad/s): modes 1.. with 1, 2 and 3 elements, and exact.
@@ -104,7 +104,7 @@ ITEMS = (
          ease, EASE),
     Item(PAPER, "ranks", "ranks and definiteness, section 4.3", ranks, RANK_GRID),
     Item(PAPER, "lemma", "lemma on overestimated stiffness, section 4.3", lemma,
-         Grid(LEMMA.choices + SUFFICIENT.choices)),
+         LEMMA_GRID),
     Item(PAPER, "fig-4", "Fig. 4: joint trajectories", closed(loop.joints)),
     Item(PAPER, "fig-5", "Fig. 5: joint errors", closed(loop.joint_errors)),
     Item(PAPER, "closed-loop", "what the law does to joints and flexible variables, section 3",
