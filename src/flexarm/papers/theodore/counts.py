@@ -37,6 +37,7 @@ CLOSE = Limit(high=5.0, unit="%")  # of a count: the same
 FEWER, MORE = Limit(high=1.0, unit="times"), Limit(low=1.0, unit="times")
 JOINED, POWERS, TIPS = "like terms joined within", "powers of deflections", "angles of tips"
 ENTRIES, ARM, HUB, POINTS = "entries", "arm", "part of the beam in the hub", "points of the beam"
+BEND, PLANES = "links bend in", {"one plane": 1, "two planes": 2}
 MIXED = "all of modes, the first of elements"
 ARMS = {
     "as in the sample": "",
@@ -49,8 +50,11 @@ WRITTEN = (
     ways(POWERS, "all", "the first"),
     ways(TIPS, "worked out once", "multiplied out"),
     ways(ENTRIES, "multiplied out", "factored"),
+    ways(BEND, *PLANES),
 )
 SLIDING = (ways(HUB, "counts", "does not"), ways(POINTS, "along the shapes", "at fixed places"))
+FORMULAS, AS_PRINTED = "Book's formulas in Korayem & Shafei 2009", "as they stand there"
+BOOKS = Grid((ways(FORMULAS, AS_PRINTED, "a factor m less in two terms of each"),))
 ROOTS, COUNTED = "equations of the roots (section 4.2)", "count"
 ROOTED = Grid((ways(ROOTS, COUNTED, "do not"),))
 
@@ -60,13 +64,13 @@ def _all(*choices: Choice) -> Grid:
     return Grid(choices, (tuple(each.name for each in choices),))
 
 
-LI_SANKAR_GRID = _all(*WRITTEN[1:3])
+LI_SANKAR_GRID = _all(*WRITTEN[1:3], WRITTEN[-1])
 BOTH = _all(WRITTEN[0], ways(POWERS, "all", "the first", MIXED), *WRITTEN[2:])
 ROBOT, SHAPES, KINDS = "robot", "links of", {"modes": "", "elements": "-elements"}
 ROBOTS = ("RR", "RRR", "RP", "RRP", "RR with payload")
 EFFICIENT = _all(ways(ROBOT, *ROBOTS), ways(SHAPES, *KINDS))
 # All that is open in some statement.
-TABLE_2 = Grid((*BOTH.choices, ways(ARM, *ARMS), *SLIDING))
+TABLE_2 = Grid((*BOTH.choices, ways(ARM, *ARMS), *SLIDING, *BOOKS.choices))
 
 
 def cell_grid(robot: str, kind: str) -> Grid:
@@ -100,6 +104,7 @@ def count(robot: str, kind: str, reading: Reading) -> Count:
         order=9 if powers == "all" else 1,
         nested=taken.get(ENTRIES) == "factored",
         named=taken.get(TIPS) != "multiplied out",
+        planes=PLANES[taken.get(BEND, "one plane")],
     ))  # fmt: skip
 
 
@@ -109,18 +114,20 @@ _counted = cache(inertia_count)
 def table_2(scope: Scope) -> Found:
     """Count inertia matrices, written in every way that the paper leaves open."""
     cells = tuple(_cell(robot, kind, scope) for robot, kind in PRINTED_2)
-    books = [
-        abs(a / b - 1) for size, printed in BOOK.values()
-        for a, b in zip(book(*size), printed, strict=True)
-    ]  # fmt: skip
+
+    def books(reading: Reading) -> float:
+        ours = [book(*size, printed=reading[FORMULAS] == AS_PRINTED) for size, _ in BOOK.values()]
+        pairs = zip(ours, (printed for _, printed in BOOK.values()), strict=True)
+        return 100 * max(abs(a / b - 1) for x, y in pairs for a, b in zip(x, y, strict=True))
+
     shares = [sum(PRINTED_2[x, "elements"]) / sum(PRINTED_2[x, "modes"]) for x in ROBOTS]
     head = ("robot", "links of", "printed", "multiplied out")
     rows = tuple((*key, _pair(x), _pair(count(*key, Reading()))) for key, x in PRINTED_2.items())
     return Found(
         (
-            compare("the counts of Book 1984", 100 * max(books), CLOSE, "largest "
-                    "difference from Book's formulas as Korayem & Shafei 2009 print them",
-                    printed="3755 M, 3665 A; 4922 M, 4851 A"),
+            search("the counts of Book 1984", BOOKS.readings(scope), books, CLOSE,
+                   "largest difference from Book's formulas there",
+                   printed="3755 M, 3665 A; 4922 M, 4851 A"),
             *cells,
             search("finite elements take fewer operations than modes", BOTH.readings(scope),
                    lambda x: max(_total(robot, "elements", x) / _total(robot, "modes", x)
@@ -136,9 +143,10 @@ def table_2(scope: Scope) -> Found:
                    printed="909 M, 366 A over 405 M, 168 A"),
         ),
         tables=(Table("Inertia matrix: multiplications M, additions A", head, rows),),
-        because="Written alike, elements take more operations than modes, since they have twice "
-        "the coordinates; fewer if entries of elements are cut to first order.  The paper gives no "
-        "rule of counting: a count is the same within 5 %, which is ours.",
+        because="Written alike, elements take more operations than modes but in few readings, for "
+        "they have twice the coordinates; fewer if entries of elements alone are cut to first "
+        "order.  The paper gives no rule of counting: a count is the same within 5 %, which is "
+        "ours.  Counts that hold need different rules, and among so many one may be met by chance.",
     )  # fmt: skip
 
 
