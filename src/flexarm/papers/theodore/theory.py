@@ -265,6 +265,9 @@ def ranks(scope: Scope) -> Found:
             search("M_rr - M_rf M_ff^-1 M_rf^T is symmetric and positive definite",
                    RANKS.readings(scope), lambda x: _least(_coupling(x)[2], SIGNS),
                    Limit(low=0.0), "least eigenvalue over the largest"),
+            search("M_ff - M_rf^T M_rr^-1 M_rf is symmetric, positive definite and of rank N",
+                   RANKS.readings(scope), lambda x: _least(_coupling(x)[4], SIGNS),
+                   Limit(low=0.0), "least eigenvalue over the largest"),
             inverse(),
         ),
         because="H is a product of symmetric matrices and not symmetric itself; M_ff^-1 H = (M_ff "
@@ -290,8 +293,8 @@ def _semidefinite(reading: Reading) -> float:
     return _least(coupled[1], sense)
 
 
-def _coupling(reading: Reading) -> tuple[Array, Array, Array, Array]:
-    """Give M_rf of a unit diagonal, H, the equivalent mass matrix of the joints, and M_ff."""
+def _coupling(reading: Reading) -> tuple[Array, Array, Array, Array, Array]:
+    """Give M_rf of a unit diagonal, H, both Schur complements and between them M_ff."""
     arm, share = dict(reading.taken).get(ARM, SECTION_5), POSTURES[reading[POSTURE]]
     equation = equation_of(reading[DIRECTION.name], arm)
     model = equation.model
@@ -304,8 +307,9 @@ def _coupling(reading: Reading) -> tuple[Array, Array, Array, Array]:
     size = [np.sqrt(np.diag(x)) for x in (part.rr, part.ff)]
     equivalent = part.rr - part.rf @ np.linalg.solve(part.ff, part.rf.T)
     scale = _scale(equation, bent) if arm == SECTION_5 else np.ones(len(flexible))
-    H = scale[:, None] * stiffness_gain(part) / scale
-    return part.rf / np.outer(*size), H, equivalent, np.outer(scale, scale) * part.ff
+    H, both = scale[:, None] * stiffness_gain(part) / scale, np.outer(scale, scale)
+    loose = part.ff - part.rf.T @ np.linalg.solve(part.rr, part.rf)
+    return part.rf / np.outer(*size), H, equivalent, both * part.ff, both * loose
 
 
 def _sliding() -> Arm:
