@@ -15,7 +15,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     "korayem-2009": {
         "table-1": "iin", "table-2": "iiiii-", "identities": "eeeeei-ii--e", "tip-rotation": "ie",
         "fig-4": "e", "fig-5": "e", "fig-6": "e", "fig-7": "e", "fig-8": "i", "fig-9": "i",
-        "fig-10": "i", "fig-11": "n", "fig-12": "i", "fig-13": "i", "fig-14": "i", "fig-15": "i",
+        "fig-10": "i", "fig-11": "n", "fig-12": "i", "fig-13": "i", "fig-14": "i", "fig-15": "n",
         "figures": "n", "more-modes": "i",
         "vibration": "i-",
     },
@@ -29,7 +29,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "li-sankar": "eii-",
         "frequency-equation": "eeeeeiee-", "ease-of-modelling": "iiie--eeei", "ranks": "iiieeen",
         "lemma": "iieiin", "fig-4": "ee", "fig-5": "e", "closed-loop": "eei", "fig-6": "ii",
-        "fig-7": "ein", "fig-8": "ein", "fig-9": "iiiiie", "fig-10": "iiiiie", "one-run": "innnn",
+        "fig-7": "ein", "fig-8": "ein", "fig-9": "iiiiie", "fig-10": "iiiiie", "one-run": "innin",
         "cpu": "e",
     },
     "chu": {

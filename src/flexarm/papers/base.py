@@ -321,10 +321,10 @@ def together(says: str, parts: Sequence[Statement]) -> Statement:
         own = [(dict(each.reading.taken), not each.holds) for each in part.tried]
         joined = [(read | more, failed + fails) for read, failed in joined for more, fails in own
                   if all(read.get(name, way) == way for name, way in more.items())]  # fmt: skip
-    count = f"of {len(parts)} do not hold"
+    count = f"failing parts of {len(parts)}"
     tried = tuple(Tried(Reading(tuple(read.items())), float(failed), not failed)
                   for read, failed in joined)  # fmt: skip
-    return Statement(says, tried, "parts that do not hold", Limit(high=1.0, unit=count))
+    return Statement(says, tried, "", Limit(high=1.0, unit=count))
 
 
 @dataclass(frozen=True)

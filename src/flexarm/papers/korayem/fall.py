@@ -39,7 +39,7 @@ WHOLE, BEGINNING, SIZE, MEAN, PLOTTED = (
     f"history, first {PERIODS} periods",
     "largest and least within 0.1 s",
     "mean over 0.1 s",
-    "mean over 0.1 s, of the whole curve's spread",
+    "mean over 0.1 s and spread, of the whole curve's",
 )
 MORE, JUDGED, TOGETHER = "modes", "figures are judged", "all together"
 DOWN = {"-y": [0.0, -9.81, 0.0], "+x": [9.81, 0.0, 0.0], "-x": [-9.81, 0.0, 0.0],
