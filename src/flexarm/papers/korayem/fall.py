@@ -204,10 +204,9 @@ def concordance(number: int, scope: Scope) -> Statement:
 
 def all_figures(scope: Scope) -> Found:
     """Judge as one sentence what the paper says of all figures."""
-    whole = together("the results are in good concordance with the finite elements of Usoro et "
-                     "al., all of Figs. 4-15", [concordance(k, scope) for k in FIGURES])  # fmt: skip
-    return Found((whole,), because="The paper has one sentence for twelve figures; each is decided "
-                 "in its own item as well.")  # fmt: skip
+    parts = [concordance(k, scope) for k in FIGURES]
+    return Found((together(f"{parts[0].says}, all of Figs. 4-15", parts),),
+                 because="The paper has one sentence for twelve figures.")  # fmt: skip
 
 
 def more_modes(scope: Scope) -> Found:

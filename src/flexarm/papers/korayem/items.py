@@ -23,8 +23,8 @@ from flexarm.papers.base import (
     search,
     undecidable,
 )
-from flexarm.papers.korayem import fall
-from flexarm.papers.korayem.counts import generic_chain, generic_tables, links_only, operations, symbols
+from flexarm.papers.korayem import counts, fall
+from flexarm.papers.korayem.counts import generic_chain, generic_tables, links_only
 from flexarm.papers.korayem.tables import COLUMN, GENERAL, REPAIRED, STEPS, table_1, table_2
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import asymmetry, by_columns, changed, difference, slopes
@@ -147,12 +147,12 @@ def identities(scope: Scope) -> Found:
         return float(max(sizes | ({model.size} if reading[OPERATIONS] == SOLVED else set())))
 
     def weight(reading: Reading) -> float:
-        A, g = symbols("A", 3, 3), symbols("g", 3)
+        A, g = counts.symbols("A", 3, 3), counts.symbols("g", 3)
         if reading["gravity"] != "along any direction":
             g[:2] = 0
         if reading["gravity"] == ALONG:  # which A_1 leaves as it is
             A[2, :], A[:, 2] = 0, ca.vertcat(0, 0, 1)
-        return float(sum(operations([ca.sparsify(A).T @ ca.sparsify(g)])))
+        return float(sum(counts.operations([ca.sparsify(A).T @ ca.sparsify(g)])))
 
     return Found(
         (

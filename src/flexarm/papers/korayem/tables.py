@@ -72,7 +72,6 @@ def table_1(scope: Scope) -> Found:
     )  # fmt: skip
     sizes = list(product(range(3, 8), range(1, 5)))  # V's loop needs three links
 
-
     def gap(step: int, *, whole: bool = False) -> float:
         return max(float(np.abs(np.subtract(TABLE_1[step](n, n, m),
                                             printed_step(step, n, m, whole=whole))).max())
@@ -96,9 +95,9 @@ def table_1(scope: Scope) -> Found:
         statements,
         tables=(Table("Operations of the steps: products M, sums A", head, tuple(rows)),),
         because="Table 1 is the sum of what is printed beside the lines but for two steps, largest "
-        f"gaps: {short}.  The paper prints one table: the cut between steps 8 and 9 is ours.  Beside "
-        "the lines, and in no other step, are the sums of delta_jk K_jkf and delta'_jk c_jfk left "
-        "out, and B_2 to B_9, alpha and beta of eqs. 24 to 33, which change with delta.",
+        f"gaps: {short}.  The paper prints one table: the cut between steps 8 and 9 is ours.  No "
+        "step counts the sums of delta_jk K_jkf and delta'_jk c_jfk, nor B_2 to B_9, alpha and "
+        "beta of eqs. 24 to 33, which change with delta.",
         checks=(
             Check("our program takes the operations of the table", len(equal) == len(TABLE_1),
                   f"steps {', '.join(map(str, equal))} take exactly what is printed, others up to "
@@ -118,7 +117,8 @@ def table_2(scope: Scope) -> Found:
     ]  # fmt: skip
     every = [(n, f, m) for n, m in product(range(2, 13), range(1, 5)) for f in range(1, n + 1)]
     compiled = {says: _generated(name) for says, name in BUILT.items()}
-    arms = {BOTH: [(3, 2, 2), (6, 6, 3)], ONE: [(3, 2, 2)], BENDING: [s for s in every if s[0] == s[1] <= 6],
+    arms = {BOTH: [(3, 2, 2), (6, 6, 3)], ONE: [(3, 2, 2)],
+            BENDING: [s for s in every if s[0] == s[1] <= 6],
             SIX: [s for s in every if s[0] <= 6], ALL: every}  # fmt: skip
     over = {s: sum(korayem_shafei(*s)) / sum(book(*s)) for sizes in arms.values() for s in sizes}
     losing = {name: [s for s in sizes if over[s] >= 1] for name, sizes in arms.items()}
@@ -128,7 +128,6 @@ def table_2(scope: Scope) -> Found:
         m = int(dict(reading.taken).get(HEADED, "2"))
         return 100 * max(_gap(who, (n, f, m), printed, damaged=reading[WRITTEN] == DAMAGED)
                          for (who, size), printed in PRINTED.items() if size[0] == n)  # fmt: skip
-
 
     def most(reading: Reading) -> float:
         return max(over[s] for s in arms[reading[ARMS]])

@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
-from flexarm.papers.base import Found, Limit, Statement, Table, compare, decide, search, undecidable
+from flexarm.papers.base import Found, Limit, Statement, Table, decide, search, undecidable
 from flexarm.papers.korayem.counts import book
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed
