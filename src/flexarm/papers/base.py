@@ -167,13 +167,12 @@ class Statement:
         number = number if count > 1 else "nothing that matters is left open"
         if self.verdict == NOTHING:
             return f"Nothing stated that can be decided; not given: {self.because}."
-        if self.may and self.verdict == EVERY:
-            held = [each for each in self.tried if each.holds]
-            return f"Holds: it may be so, and is in {len(held)} of {count} readings tried."
+        held = sum(each.holds for each in self.tried)
+        if self.may and held:
+            return f"Holds: it may be so, and is in {held} of {count} readings tried."
         if self.verdict == EVERY:
             return f"Holds for every reading ({number})."
         if self.verdict == SOME:
-            held = sum(each.holds for each in self.tried)
             named, rest = _named(self.tried)
             against, more = _named([replace(x, holds=not x.holds) for x in self.tried])
             unless = 3 * held > 2 * count and not more and len(against) < len(named)
