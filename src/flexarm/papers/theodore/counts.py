@@ -150,7 +150,8 @@ def table_2(scope: Scope) -> Found:
         because="Written alike, elements take more operations than modes but in few readings, for "
         "they have twice the coordinates; fewer if entries of elements alone are cut to first "
         "order.  The paper gives no rule of counting: a count is the same within 5 %, which is "
-        "ours.  Counts that hold need different rules, and among so many one may be met by chance.",
+        "ours.  Counts of modes that hold keep all powers, that of elements the first; among so "
+        "many readings one may be met by chance.",
     )  # fmt: skip
 
 
