@@ -13,6 +13,7 @@ from flexarm.papers.base import (
     Statement,
     decide,
     search,
+    together,
     undecidable,
 )
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
@@ -38,6 +39,38 @@ def test_the_same_rule_decides_what_holds_and_what_does_not() -> None:
     assert undecidable("close", "the readings").verdict == NOTHING
     assert decide("so", True, "yes").verdict == EVERY
     assert decide("so", False, "no").verdict == NEVER
+
+
+def test_what_may_be_needs_one_reading() -> None:
+    def may(*values: float) -> Statement:
+        each = dict(zip(GRID.choices[0].ways, values, strict=True))
+        return search("close", Grid(GRID.choices[:1]).readings(Scope()),
+                      lambda x: each[x["damping"]], BELOW, "distance", may=True)  # fmt: skip
+
+    assert (may(20, 30, 2).verdict, may(20, 30, 40).verdict) == (EVERY, NEVER)
+    assert may(20, 3, 2).sentence == "Holds: it may be so, and is in 2 of 3 readings tried."
+    assert may(20, 30, 40).sentence.startswith("Contradicted by every reading (3 tried, nearest")
+
+
+def test_parts_that_hold_in_different_readings_do_not_hold_together() -> None:
+    # the first with 1 % or 2 %, the second in the plane y, the third, of other choices, with more
+    one, other = by(20, 2, 3), by(1, 2, 3, z=20)
+    more = Grid((GRID.choices[0], ways("start", "at rest", "moving")))
+    third = search("close", more.readings(Scope(full=True)), lambda x: 20.0 * (
+        (x["damping"], x["start"]) != ("2 %", "moving")), BELOW, "distance")  # fmt: skip
+    both = [x.reading.taken for x in together("both", (one, other)).tried if x.holds]
+    assert both == [(("damping", x), ("plane", "y")) for x in ("1 %", "2 %")]
+    (all_,) = together("all", (one, other, third)).conditions
+    assert all_ == {"damping": ("2 %",), "plane": ("y",), "start": ("moving",)}
+    apart = together("both", (by(20, 2, 20), by(2, 20, 20)))
+    assert apart.verdict == NEVER
+    assert "(6 tried, nearest with damping: none, plane: y): 1 failing parts of 2" in apart.sentence
+
+
+def test_a_number_beside_a_limit_is_written_so_that_it_differs() -> None:
+    assert [BELOW.text(x) for x in (10.0, 10.0004, 9.9996, 3.14159)] == [
+        "10 %", "10.0004 %", "9.9996 %", "3.14 %",
+    ]  # fmt: skip
 
 
 def test_a_condition_names_as_few_choices_as_decide() -> None:

@@ -52,11 +52,17 @@ class Limit:
         return max(sides)
 
     def text(self, value: float) -> str:
-        """Write a number with the unit; counts whole."""
+        """Write a number with the unit; counts whole, others so that they differ from a limit."""
         if not math.isfinite(value):
             return "no number" if math.isnan(value) else "infinite"
-        count = abs(value) < 1e6 and value == round(value)
-        return f"{value:.0f} {self.unit}".strip() if count else f"{value:.3g} {self.unit}".strip()
+        if abs(value) < 1e6 and value == round(value):
+            return f"{value:.0f} {self.unit}".strip()
+        limits = {self.low, self.high} - {value}
+        for digits in range(3, 17):
+            text = f"{value:.{digits}g}"
+            if float(text) not in limits:
+                break
+        return f"{text} {self.unit}".strip()
 
     def __str__(self) -> str:
         """Say what is needed."""
@@ -98,6 +104,7 @@ class Statement:
     # What decides a statement without a number; of one that is not decided, what is missing.
     because: str = ""
     beside: tuple[Tried, ...] = ()  # what decides nothing: ruled out by the paper, or no number
+    may: bool = False  # whether it says that something may be, for which one reading is enough
 
     @property
     def note(self) -> str:
@@ -120,6 +127,8 @@ class Statement:
         if not self.tried:
             return NOTHING
         holds = {each.holds for each in self.tried}
+        if self.may:
+            return EVERY if True in holds else NEVER
         return SOME if len(holds) == 2 else EVERY if holds == {True} else NEVER
 
     @property
@@ -158,10 +167,12 @@ class Statement:
         number = number if count > 1 else "nothing that matters is left open"
         if self.verdict == NOTHING:
             return f"Nothing stated that can be decided; not given: {self.because}."
+        held = sum(each.holds for each in self.tried)
+        if self.may and held:
+            return f"Holds: it may be so, and is in {held} of {count} readings tried."
         if self.verdict == EVERY:
             return f"Holds for every reading ({number})."
         if self.verdict == SOME:
-            held = sum(each.holds for each in self.tried)
             named, rest = _named(self.tried)
             against, more = _named([replace(x, holds=not x.holds) for x in self.tried])
             unless = 3 * held > 2 * count and not more and len(against) < len(named)
@@ -283,8 +294,12 @@ def search(
     of: str,
     *,
     printed: str = "",
+    may: bool = False,
 ) -> Statement:
-    """Decide a statement by a number for every reading that the paper does not rule out."""
+    """Decide a statement by a number for every reading that the paper does not rule out.
+
+    Of what `may` be so one reading that has it is enough.
+    """
     values = [(reading, float(measure(reading))) for reading in readings]
     every = [Tried(reading, value, limit.holds(value)) for reading, value in values]
     decides = [not (each.reading.against or math.isnan(each.value)) for each in every]
@@ -292,7 +307,23 @@ def search(
                      for side in (True, False))  # fmt: skip
     failed = any(not each.reading.against for each in every)  # where nothing was tried
     missing = "a run that ends" if failed else "a reading that the paper does not rule out"
-    return Statement(says, tried, of, limit, printed, "" if tried else missing, beside)
+    return Statement(says, tried, of, limit, printed, "" if tried else missing, beside, may)
+
+
+def together(says: str, parts: Sequence[Statement]) -> Statement:
+    """Judge as one what a paper says in one sentence or of one run: every part, in one reading.
+
+    What parts have open in common is read alike in all of them.
+    """
+    joined: list[tuple[dict[str, str], int]] = [({}, 0)]
+    for part in parts:
+        own = [(dict(each.reading.taken), not each.holds) for each in part.tried]
+        joined = [(read | more, failed + fails) for read, failed in joined for more, fails in own
+                  if all(read.get(name, way) == way for name, way in more.items())]  # fmt: skip
+    count = f"failing parts of {len(parts)}"
+    tried = tuple(Tried(Reading(tuple(read.items())), float(failed), not failed)
+                  for read, failed in joined)  # fmt: skip
+    return Statement(says, tried, "", Limit(high=1.0, unit=count))
 
 
 @dataclass(frozen=True)

@@ -128,15 +128,15 @@ def write_report(results: Sequence[Result], folder: Path, *, force: bool = False
 
 def markdown(results: Sequence[Result]) -> str:
     """Write the report as Markdown."""
-    parts = ["# The papers, argued", *_ABOUT, aligned(summary(results))]
+    parts = ["# The papers, argued", *_ABOUT, lined(summary(results))]
     for paper, own in _by_paper(results).items():
-        parts += [f"## {NAMES[paper]}", in_words(own), aligned(statements(own))]
+        parts += [f"## {NAMES[paper]}", in_words(own), lined(statements(own))]
         if paper in WITHOUT:
             parts.append(f"Without a statement: {WITHOUT[paper]}.")
         for result in own:
             parts.append(f"### {result.item.title}\n\n`{command(result)}`, {result.seconds:.1f} s")
             parts.append(result.found.because)
-            parts += [f"**{each.title}**\n\n{aligned(each)}" for each in _all_tables(result)]
+            parts += [f"**{each.title}**\n\n{lined(each)}" for each in _all_tables(result)]
             parts += [
                 f"![{figure.title}]({name}.png)\n\n{figure.reading}"
                 for name, figure in _named(result)
@@ -282,13 +282,11 @@ def _named(result: Result) -> Iterator[tuple[str, Figure]]:
         yield f"{_key(result)}-{k}", figure
 
 
-def aligned(table: Table) -> str:
-    """Write a table as Markdown, its columns aligned."""
-    lines = [[cell.replace("|", "\\|") for cell in row] for row in (table.head, *table.rows)]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(table.head))]
-    padded = [[c.ljust(w) for c, w in zip(line, widths, strict=True)] for line in lines]
-    padded.insert(1, ["-" * width for width in widths])
-    return "\n".join(f"| {' | '.join(line)} |" for line in padded)
+def lined(table: Table) -> str:
+    """Write a table as Markdown."""
+    rows = [[cell.replace("|", "\\|") for cell in row] for row in (table.head, *table.rows)]
+    rows.insert(1, ["--"] * len(table.head))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _html(table: Table) -> str:

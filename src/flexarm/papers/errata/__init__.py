@@ -9,7 +9,7 @@ from pathlib import Path
 from flexarm.errors import FlexarmError
 from flexarm.papers.base import Table
 from flexarm.papers.errata.base import Erratum, measured
-from flexarm.papers.report import NAMES, aligned
+from flexarm.papers.report import NAMES, lined
 
 FILES = {
     "korayem-2009": "flexarm.papers.errata.korayem",
@@ -55,7 +55,7 @@ def markdown() -> str:
             for each in errata(paper)
         )  # fmt: skip
         head = ("where", "kind", "printed", "right", "effect", "", "marked in")
-        parts.append(f"## {name}\n\n{aligned(Table(name, head, rows))}")
+        parts.append(f"## {name}\n\n{lined(Table(name, head, rows))}")
     return "\n\n".join(parts) + "\n"
 
 

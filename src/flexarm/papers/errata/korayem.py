@@ -69,8 +69,7 @@ def _sums_of() -> list[tuple[list[Link], steps.Table, steps.Table, steps.Sums]]:
 
 
 def _step_10(links: list[Link], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
-    return replace(s, sigma_jk=s.sigma_k, psi_jk=s.psi_k, U_jk=s.U_k, gamma_j=s.gamma,
-                   xi_jk=s.xi_k)  # fmt: skip
+    return replace(s, psi_jk=s.psi_k, U_jk=s.U_k, gamma_j=s.gamma)
 
 
 def _eq_86(links: list[Link], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
@@ -137,8 +136,6 @@ def _efforts(q: Expr, v: Expr, a: Expr | None, printed: str) -> Expr:
         weighed = _with(links, rates, lambda x, c: {"body": replace(x.body, c=c)})
     Q = steps.deflection_forces(weighed, spun, spun_d, r_dd, a)
     for j, link in enumerate(links):
-        if printed == "eq. 13":
-            Q[j] += 2 * link.body.c.T @ (omega_d[j] - omega[j])
         if printed == "eq. 26" and a is not None and link.variables:
             Q[j] += link.body.sc @ (steps.picked(a, link) - steps.picked(q, link) / 2)
     phi, chi = steps.gathered_forces(links, R, S, T)
@@ -187,7 +184,8 @@ def _interchanged() -> str:
     n = len(_model().links)
     whole = sum(i for i in range(1, n + 1))
     printed = sum(n - max(k + 1, 1) + 1 for k in range(1, n))
-    return f"for {n} links and j = 1 it has {whole} terms, {printed} as printed: those of the third"
+    return (f"for {n} links and j = 1 it has {whole} terms, {printed} as printed, which are those "
+            "of the third interchange")  # fmt: skip
 
 
 def _column() -> str:
@@ -209,11 +207,15 @@ def _lines(step: int) -> str:
 def _step_9_gap() -> str:
     """Say by how much the lines of step 9 are more, as formulas in n that hold for all."""
     sizes = range(3, 9)
-    gaps = [np.subtract(printed_step(9, n, 1), TABLE_1[9](n, n, 1)) for n in sizes]
-    (M, m), (A, a) = (np.polyfit(sizes, [gap[k] for gap in gaps], 1) for k in (0, 1))
+    gaps = np.array([np.subtract(printed_step(9, n, 1), TABLE_1[9](n, n, 1)) for n in sizes])
+    # without terms are jU_k+ and j+U_k+ of k = n - 1, npsi_k+, (n-1)+psi_k+ and (n-1)+gamma_k
+    net = gaps + [[(n - 1 - (n + 4 * (n - 1))) * x for x in (27, 18)] for n in sizes]
+    (M, m), (A, a) = (np.polyfit(sizes, gap, 1) for gap in gaps.T)
+    (N, _), (B, _) = (np.polyfit([n - 1 for n in sizes], gap, 1) for gap in net.T)
     return (
-        f"{_lines(9)}; the lines have {M:.0f} n - {-m:.0f} M and {A:.0f} n - {-a:.0f} A more, of "
-        "which 27 n M and 18 n A are jU_k+ of k = n - 1, a sum without terms"
+        f"{_lines(9)}; the lines have {M:.0f} n - {-m:.0f} M and {A:.0f} n - {-a:.0f} A more; less "
+        "sums without terms (jU_k+ and j+U_k+ of k = n - 1, npsi_k+, (n-1)+psi_k+, (n-1)+gamma_k), "
+        f"with V_n-2 whole, {-N:.0f} (n - 1) M and {-B:.0f} (n - 1) A fewer than the table"
     )
 
 

@@ -102,16 +102,19 @@ def printed_lines(n: int, m: int) -> dict[str, tuple[float, float]]:
     }
 
 
-def printed_step(step: int, n: int, m: int) -> Pair:
-    """Add up all that the paper prints beside the lines of a step (n_f = n)."""
-    pairs = (n - 1) * (n - 2) / 2
+def printed_step(step: int, n: int, m: int, *, whole: bool = False) -> Pair:
+    """Add up all that the paper prints beside the lines of a step (n_f = n).
+
+    As a whole with the sums over modes of eqs. 102 and 103, which the lines leave out.
+    """
+    pairs, sums = (n - 1) * (n - 2) / 2, n * m * whole
     short: dict[int, list[tuple[float, int, int]]] = {
         1: [(n - 1, 15, 6)],
         2: [(n - 1, 9, 10), (n - 1, 18, 18), (n - 1, 33, 27)],
         3: [(n - 1, 27, 21), (n, 39, 33)],
         4: [(n - 1, 9, 9), (n - 1, 15, 15)],
-        5: [(n * m, 21, 17)],
-        6: [(n, 0, 1), (m, 0, 1), ((n - 1) * m, 15, 13)],
+        5: [(n * m, 21, 17), (sums, 3 * m, 3 * m - 3)],
+        6: [(n, 0, 1), (m, 0, 1), ((n - 1) * m, 15, 13), (sums, m, m - 1)],
         7: [(pairs, 27, 18)],
         8: [(pairs, 9, 6), (pairs, 0, 3)],
     }

@@ -20,13 +20,12 @@ from flexarm.papers.base import (
     Limit,
     Table,
     compare,
-    decide,
     search,
     undecidable,
 )
-from flexarm.papers.korayem import fall
+from flexarm.papers.korayem import counts, fall
 from flexarm.papers.korayem.counts import generic_chain, generic_tables, links_only
-from flexarm.papers.korayem.tables import COLUMN, GENERAL, REPAIRED, table_1, table_2
+from flexarm.papers.korayem.tables import COLUMN, GENERAL, REPAIRED, STEPS, table_1, table_2
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import asymmetry, by_columns, changed, difference, slopes
 
@@ -39,6 +38,11 @@ TURN = "tips turn"
 TIPS: dict[str, TipRotation] = {"by E = 1 + skew": "first-order", "exactly": "cayley"}
 SMALL_TERM = Grid((ways(BENT, *DEFLECTED),))
 DEFORMED = Grid((*SMALL_TERM.choices, ways(TURN, *TIPS)), ((BENT, TURN),))
+ALONG = "along the axis of joint 1"
+OPERATIONS, SOLVED = "mathematical operations", "with the inverse of the state form"
+SOLVING = Grid((ways(OPERATIONS, "up to the inertia matrix", SOLVED),))
+WEIGHT = Grid((ways("gravity", "along any direction", "along an axis of the base", ALONG),))
+OPEN = Grid((*DEFORMED.choices, *SOLVING.choices, *WEIGHT.choices))
 KINDS: dict[str, tuple[str, TipRotation]] = {
     "equations of the paper, E = exp": ("gibbs-appell", "cayley"),
     "equations of the paper, E = 1 + skew": ("gibbs-appell", "first-order"),
@@ -136,6 +140,20 @@ def identities(scope: Scope) -> Found:
     vectors = [x for link in links[1:] for x in (link.r, link.r_d, link.theta_d)]
     vectors += [x[:, k] for link in links[1:] for x in (link.r_f, link.theta_f, link.body.eps)
                 for k in range(x.shape[1])]  # fmt: skip
+
+    def rows(reading: Reading) -> float:
+        shapes = {x.shape for x in matrices} | {(*x.shape[:1], 3) for x in vectors}
+        sizes = {size for shape in shapes for size in shape}
+        return float(max(sizes | ({model.size} if reading[OPERATIONS] == SOLVED else set())))
+
+    def weight(reading: Reading) -> float:
+        A, g = counts.symbols("A", 3, 3), counts.symbols("g", 3)
+        if reading["gravity"] != "along any direction":
+            g[:2] = 0
+        if reading["gravity"] == ALONG:  # which A_1 leaves as it is
+            A[2, :], A[:, 2] = 0, ca.vertcat(0, 0, 1)
+        return float(sum(counts.operations([ca.sparsify(A).T @ ca.sparsify(g)])))
+
     return Found(
         (
             compare("mc_ijk is the transpose of mc_ikj, and sc_ijk = sc_ikj", float(max(pairs)),
@@ -155,12 +173,17 @@ def identities(scope: Scope) -> Found:
                    "distance of its forces from those of weights"),
             undecidable("strain energy of axial deformation is ignored beside that of bending and "
                         "torsion", "the area of a section"),
-            decide("all mathematical operations are done by only 3x3 and 3x1 matrices",
-                   {x.shape for x in matrices} == {(3, 3)} and {x.shape for x in vectors}
-                   == {(3, 1)}, f"{len(matrices)} rotations, inertias and sums of step 9 of an arm "
-                   f"of three links are 3x3, {len(vectors)} places, rates and shapes 3x1; numbers "
-                   "(masses, sc_ijk) and the inertia matrix that is put together are left"),
-            undecidable("which reduces computations", "the same method in other matrices"),
+            search("gravity is considered without additional computations",
+                   WEIGHT.readings(scope), weight, Limit(high=0.5, unit="operations"),
+                   "of A_1^T g in step 2, which are counted nowhere"),
+            search("all mathematical operations are done by only 3x3 and 3x1 matrices",
+                   SOLVING.readings(scope), rows, Limit(high=3.5, unit="rows"),
+                   f"largest of {len(matrices)} rotations, inertias and sums of step 9 and "
+                   f"{len(vectors)} places, rates and shapes of an arm of three links, or of its "
+                   "inertia matrix"),
+            undecidable("doing so reduces computations", "the same method in other matrices"),
+            undecidable("the inverse of the inertia matrix can only be evaluated numerically",
+                        "from what complexity on"),
             search("the term of order delta^2 of B9 is small, a candidate for elimination",
                    SMALL_TERM.readings(scope), off, SMALL, "change of M without it"),
         ),
@@ -168,15 +191,17 @@ def identities(scope: Scope) -> Found:
 
 
 ITEMS = (
-    Item(PAPER, "table-1", "Table 1: operations of the ten steps", table_1, REPAIRED),
+    Item(PAPER, "table-1", "Table 1: operations of the ten steps", table_1,
+         Grid(REPAIRED.choices + STEPS.choices)),
     Item(PAPER, "table-2", "Table 2: operations beside Book's method", table_2,
          Grid(COLUMN.choices + GENERAL.choices)),
     Item(PAPER, "identities", "symmetries, sizes of matrices, the term of second order",
-         identities, DEFORMED),
+         identities, OPEN),
     Item(PAPER, "tip-rotation", "eq. 6: tips that turn by 1 + skew of their angles", tip_rotation,
          fall.VIBRATION),
     *(Item(PAPER, f"fig-{k}", f"Fig. {k}: {title}", partial(fall.figure, k), fall.GRID)
       for k, (_, title, _) in fall.FIGURES.items()),
+    Item(PAPER, "figures", "Figs. 4-15: concordance of all of them", fall.all_figures, fall.GRID),
     Item(PAPER, "more-modes", "Figs. 4-15: more mode shapes", fall.more_modes, fall.MODES),
     Item(PAPER, "vibration", "Figs. 8-15: vibration modes", fall.vibration, fall.VIBRATION),
 )  # fmt: skip

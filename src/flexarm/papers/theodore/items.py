@@ -14,9 +14,9 @@ from flexarm.papers.runs import plain_link
 from flexarm.papers.theodore import counts, loop
 from flexarm.papers.theodore.admissible import EASE, ease
 from flexarm.papers.theodore.rates import OPEN, eigenvalues
-from flexarm.papers.theodore.response import RESPONSE, closed_loop, deflections
+from flexarm.papers.theodore.response import HELD, OBSERVED, closed_loop, deflections, one_run
 from flexarm.papers.theodore.roots import DENSITY, ROOT_GRID, frequency_equation
-from flexarm.papers.theodore.theory import LEMMA, RANK_GRID, SUFFICIENT, lemma, ranks
+from flexarm.papers.theodore.theory import LEMMA_GRID, RANK_GRID, lemma, ranks
 
 PAPER = loop.PAPER
 # Table 1, headed Hz (erratum: rad/s): modes 1.. with 1, 2 and 3 elements, and exact.
@@ -90,12 +90,15 @@ def _cell(which: str, count: int, k: int, ours: dict[int, Array]) -> str:
     return f"{PRINTED_1[count][k]:.5g}" if which == "printed" else f"{ours[count][k]:.2f}"
 
 
+# What is open in some figure of the simulation.
+ALL = Grid(tuple({each.name: each for each in (*OPEN.choices, *loop.TIP_ERROR.choices,
+                                               *OBSERVED.choices)}.values()))  # fmt: skip
 ITEMS = (
     Item(PAPER, "table-1", "Table 1: frequencies of a clamped link", table_1, UNITS),
     Item(PAPER, "table-2", "Table 2: operations of the inertia matrix", counts.table_2,
          counts.TABLE_2),
     Item(PAPER, "equation-numbers", "numbers of equations, section 4.4",
-         counts.equation_numbers, counts.ROOTED),
+         counts.equation_numbers, counts.NUMBERS),
     Item(PAPER, "li-sankar", "Li & Sankar's count of -48", counts.li_sankar,
          Grid(counts.LI_SANKAR_GRID.choices + counts.EFFICIENT.choices)),
     Item(PAPER, "frequency-equation", "time-dependent frequency equation, section 4.2",
@@ -104,16 +107,16 @@ ITEMS = (
          ease, EASE),
     Item(PAPER, "ranks", "ranks and definiteness, section 4.3", ranks, RANK_GRID),
     Item(PAPER, "lemma", "lemma on overestimated stiffness, section 4.3", lemma,
-         Grid(LEMMA.choices + SUFFICIENT.choices)),
+         LEMMA_GRID),
     Item(PAPER, "fig-4", "Fig. 4: joint trajectories", closed(loop.joints)),
     Item(PAPER, "fig-5", "Fig. 5: joint errors", closed(loop.joint_errors)),
     Item(PAPER, "closed-loop", "what the law does to joints and flexible variables, section 3",
-         closed(closed_loop)),
+         closed_loop, HELD),
     Item(PAPER, "fig-6", "Fig. 6: end-effector errors", loop.tip_errors,
          Grid(loop.TIP_ERROR.choices + loop.SECOND_LOOP.choices)),
     *(
         Item(PAPER, f"fig-{5 + link}", f"Fig. {5 + link}: deflection and rotation of link {link}",
-             partial(deflections, link), RESPONSE)
+             partial(deflections, link), OBSERVED)
         for link in (2, 3)
     ),
     *(
@@ -121,5 +124,6 @@ ITEMS = (
              partial(eigenvalues, mode), OPEN)
         for mode in (1, 2)
     ),
+    Item(PAPER, "one-run", "Figs. 6-10: what is said of one simulation, together", one_run, ALL),
     Item(PAPER, "cpu", "CPU time of both models", loop.cpu, loop.DRIVE),
 )  # fmt: skip
