@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import re
-import resource
 import signal
 import sys
 import threading
@@ -19,6 +18,7 @@ from flexarm.integrate.choice import effort
 from flexarm.integrate.methods import METHODS
 from flexarm.io.model_file import loads
 from flexarm.runs.read import load_run
+from tests.full_disk import full_disk
 
 ARM = """\
 flexarm: 1
@@ -189,14 +189,10 @@ def test_a_full_disk_does_not_swallow_the_summary(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     argv = ("arm.yaml", *QUICK, "--out", "run.nc", "--csv", "run.csv")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, limits[1]))
-    try:
+    with full_disk(4000):
         document = json.loads(simulate(capsys, *argv, "--json", status=1)[0])
         (folder / "run.csv").unlink()
         text, errors = simulate(capsys, *argv, status=1)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert document["status"] == "finished"
     assert errors.startswith("flexarm: error: run.nc: the file cannot be written: ")
     assert "finished at t = 0.1 s" in text

@@ -3,12 +3,9 @@
 import csv
 import multiprocessing
 import os
-import resource
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,7 @@ from flexarm.runs.contents import quaternions
 from flexarm.runs.read import load_run
 from flexarm.runs.run import Run
 from flexarm.spatial import rotation_from_angles
+from tests.full_disk import full_disk
 from tests.integrate.mission_arms import one_joint
 
 FREE = """
@@ -218,17 +216,6 @@ def test_a_killed_writer_leaves_the_old_file_or_none(run: Run, tmp_path: Path, o
     assert (target.read_bytes() if target.exists() else None) == before
 
 
-@contextmanager
-def smallest_files(size: int) -> Iterator[None]:
-    """Let no file grow beyond a size, as on a disk that is full."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
 @pytest.mark.parametrize("name", ["save", "to_csv"])
 def test_a_full_disk_is_one_line_and_leaves_the_old_file(
     run: Run, tmp_path: Path, name: str
@@ -236,7 +223,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_file(
     path = tmp_path / "kept"
     path.write_text("mine")
     with (
-        smallest_files(2000),
+        full_disk(2000),
         pytest.raises(FlexarmError, match=r"kept: the file cannot be written: \w") as error,
     ):
         getattr(run, name)(path, force=True)
@@ -358,7 +345,7 @@ def test_figure_is_of_the_kind_that_its_name_says(run: Run, tmp_path: Path, suff
 def test_drawing_overwrites_but_not_in_part(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "run.svg"
     path.write_text("mine")
-    with smallest_files(2000), pytest.raises(FlexarmError, match="cannot be written"):
+    with full_disk(2000), pytest.raises(FlexarmError, match="cannot be written"):
         run.plot(path)
     assert path.read_text() == "mine"
     run.plot(path)

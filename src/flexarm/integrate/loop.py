@@ -3,7 +3,7 @@
 import math
 
 from flexarm.integrate.march import March, kinetic, widen
-from flexarm.integrate.methods.obstacles import seen_step
+from flexarm.integrate.mission.obstacles import seen_step
 from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
 from flexarm.integrate.system import enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel

@@ -6,7 +6,7 @@ coordinates have put in and what was dissipated so far [J], and the states of se
 
 from dataclasses import dataclass
 
-from flexarm.integrate.methods.obstacles import Obstacles
+from flexarm.integrate.mission.obstacles import Obstacles
 from flexarm.integrate.system import System
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record

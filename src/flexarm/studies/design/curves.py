@@ -10,6 +10,7 @@ import numpy as np
 from flexarm.engine.varied import by_design
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.batch.designs import DesignMotions, NotInArrays
+from flexarm.integrate.kept import run_of
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import Task
@@ -31,7 +32,7 @@ KEPT = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # works that 
 def curve_names(task: Task, method: Method) -> list[str]:
     """List the names of an arm's curves."""
     start = Solution(task.times[:1], task.state[None], _anchors(task, 1))
-    run = task.run(method, start, task.wanted, "")
+    run = run_of(task, method, start, task.wanted, "")
     found = [header.rpartition(" [")[0] for header, _ in table_columns(run)]
     return [*found[1:], "total energy"]
 

@@ -21,6 +21,7 @@ from flexarm.integrate.batch.gpu import (
 from flexarm.integrate.batch.many import refuse_alone, solve_on_cores, started_at
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import LONG, Effort, consider, solution
+from flexarm.integrate.kept import run_of
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
@@ -299,7 +300,7 @@ class Evaluator:
                 rows.found[name][which] = self._reduced(each, x)
         asked = [name for name in self._of_runs if name in self._functions]
         for k, task, found in zip(which, tasks, solutions, strict=True) if asked else ():
-            self._ask_run(rows, k, task.run(self._method, found, task.wanted, ""), asked)
+            self._ask_run(rows, k, run_of(task, self._method, found, task.wanted, ""), asked)
 
     def _reduced(self, each: Quantity, x: Array) -> Array:
         assert each.reduce is not None
