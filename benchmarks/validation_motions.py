@@ -14,6 +14,7 @@ from scipy.optimize import least_squares, root
 import validation_data as data
 from flexarm import build, formulation, modes, sample, simulate
 from flexarm.arm import Arm
+from flexarm.integrate.kept import run_of
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.solve import solve
@@ -258,7 +259,7 @@ def _march(model: Model, t_end: float, dt: float, rtol: float) -> Run:
     kind = "lagrange" if model.tip_rotation == "first-order" else "articulated"
     task = prepare(model, sample_times(t_end, dt), equation=formulation(kind, model))
     beginning = replace(task.beginning(METHODS["dop853"], rtol), watched=())
-    return task.run(beginning.method, solve(beginning, None, None), rtol, "")
+    return run_of(task, beginning.method, solve(beginning, None, None), rtol, "")
 
 
 def _driven() -> Iterator[Row]:

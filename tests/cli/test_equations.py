@@ -253,6 +253,7 @@ def test_equations_of_two_links_that_bend_in_two_planes_have_their_values_in_nam
     assert worst(executed(as_python(equations)), model, Composite(model)) < 1e-12
 
 
+@pytest.mark.campaign
 def test_equations_that_are_too_long_for_one_sum_each_are_written_in_named_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

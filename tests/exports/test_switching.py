@@ -62,7 +62,7 @@ def a_unit(name: str, folder: Path, fmi: str) -> tuple[Unit, dict[str, int]]:
     return KEPT[name]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "fmi"), [("tumbler", "3.0"), ("rubs", "2.0"), ("touches", "3.0"),
                                             ("sampled", "2.0")])  # fmt: skip
 def test_what_jumps_runs_in_a_unit_as_simulate_does(name: str, fmi: str, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ NUMBERS = ["bodies.1.body.mass", "links.1.length", "events.3.when.above", "paylo
 PLACES, WEIGHTS = (-3, -2, -1, 1, 2, 3), np.array([-1, 9, -45, 45, -9, 1]) / 60
 
 
-@pytest.mark.few(1)
+@pytest.mark.campaign
 @pytest.mark.parametrize("method", ["rk4", "dop853", "etd4"])
 def test_captures_and_brakes_are_differences(method: str) -> None:
     step = 1e-3 if method == "rk4" else None

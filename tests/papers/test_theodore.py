@@ -90,6 +90,7 @@ def test_a_straight_link_that_slides_along_itself_does_not_couple_with_its_bendi
     assert _short(reading.taking({"links": "bent by 1 cm"}), 0) == 0.0
 
 
+@pytest.mark.campaign
 def test_eqs_49_and_50_grow_from_the_same_overestimate_as_the_frozen_loop() -> None:
     motion = _move("none")
     end = motion.path.at(1.0)

@@ -111,6 +111,7 @@ def test_the_document_has_values_where_they_are_asked_for(tmp_path: Path) -> Non
         assert plain.count(one) == plain.count(other)
 
 
+@pytest.mark.campaign
 def test_nodes_of_elements_have_the_letters_of_the_papers_that_have_elements() -> None:
     equations = closed_form(build(flexarm.sample("chu-example-2"), stiffening=False), named=True)
     theirs = as_latex_document(equations, letters="chu")

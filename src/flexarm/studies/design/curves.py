@@ -139,7 +139,8 @@ def curves_of(
             if rows is not None:
                 found[k] = rows[row]
             else:
-                found[k] = curve(tasks[k].run(method, solutions[k], tasks[k].wanted, ""), name)
+                run = run_of(tasks[k], method, solutions[k], tasks[k].wanted, "")
+                found[k] = curve(run, name)
     return found
 
 
