@@ -11,6 +11,10 @@ from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies.terms import Terms
 from flexarm.spatial import Expr, constant
 
+# Nodes up to which products with each other are cheaper than vectors: those of elements, which are
+# many, have numbers in common that vectors meet once.
+FEW = 12
+
 
 def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Expr) -> Terms:
     """Weigh the points of a span, without its sections' rotary inertia."""
@@ -21,11 +25,12 @@ def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Ex
     A, a, p = constant(nodes.gram[0, 0]), constant(nodes.mean[0]), constant(shapes.T)
     to_link = _axes(along, type(d))
     w = to_link.T @ omega
+    few = nodes.count <= FEW
     # products of tangents: by the cosines of the angles between them, and by the sines
     K, S = _products(nodes, c, s)
     turned = K @ p.T
     above = [K[g, h] for h in range(nodes.count) for g in range(h)]
-    spread = ca.trace(K) + 2 * ca.sum1(ca.vertcat(*above))
+    spread = ca.trace(K) + 2 * ca.sum1(ca.vertcat(*above)) if few else ca.sum1(ca.sum2(K))
     drawn = ca.dot(s, A @ s)
     mixed = -ca.dot(c, A @ s)
     second = ca.vertcat(
@@ -34,26 +39,28 @@ def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Ex
     # accelerations of the tangents at zero accelerations
     fast = (w[2] + speed) ** 2
     tilt, lean = w[0] * s - w[1] * c, w[0] * c + w[1] * s
-    out, thrown = A @ ((w[2] + 2 * speed) * lean), a * fast
-    drift = ca.dot(a, tilt)
-    bend = S @ fast - lean * (A @ tilt)
+    back, aside = fast * c - w[1] * tilt, fast * s + w[0] * tilt
+    across = (w[2] + 2 * speed) * lean
+    out, thrown, drift = A @ across, a * fast, ca.dot(a, tilt)
     k = d.shape[0]
-    weighed = p * ca.repmat(a.T, k, 1)
-    linear = ca.vertcat(-(weighed @ s).T, (weighed @ c).T, type(d)(1, k))
+    if few:
+        bend = S @ fast - S.T @ fast - lean * (A @ tilt)
+        weighed = p * ca.repmat(a.T, k, 1)
+        moved = weighed @ s, weighed @ c
+        pushed = w[1] * drift - ca.dot(thrown, c), -w[0] * drift - ca.dot(thrown, s)
+    else:
+        bend = s * (A @ back) - c * (A @ aside)
+        moved = p @ (a * s), p @ (a * c)
+        pushed = -ca.dot(a, back), -ca.dot(a, aside)
     return Terms(
         mass,
         to_link @ ca.vertcat(ca.dot(a, c), ca.dot(a, s), 0),
         to_link @ second @ to_link.T,
-        to_link @ ca.vertcat(type(d)(2, k), ca.sum1(turned)),
-        to_link @ linear,
-        ca.triu2symm(ca.triu(p @ turned)),
+        to_link @ ca.vertcat(type(d)(2, k), ca.sum1(turned) if few else (p @ ca.sum2(K)).T),
+        to_link @ ca.vertcat(-moved[0].T, moved[1].T, type(d)(1, k)),
+        ca.triu2symm(ca.triu(p @ turned if few else p @ K @ p.T)),
         to_link @ ca.vertcat(ca.dot(s, out), -ca.dot(c, out), ca.sum1(bend)),
-        to_link
-        @ ca.vertcat(
-            w[1] * drift - ca.dot(thrown, c),
-            -w[0] * drift - ca.dot(thrown, s),
-            ca.dot(a, (w[2] + 2 * speed) * lean),
-        ),
+        to_link @ ca.vertcat(*pushed, ca.dot(a, across)),
         p @ bend,
     )
 
@@ -67,12 +74,11 @@ def _axes(along: int, new: type[Expr]) -> Expr:
 
 
 def _products(nodes: Collocation, c: Expr, s: Expr) -> tuple[Expr, Expr]:
-    """Weigh inner products of tangents, and outer ones, (G, G) each."""
+    """Weigh inner products of tangents, and outer ones of those in order, (G, G) each."""
     A, n = nodes.gram[0, 0], nodes.count
     K, S = type(c)(constant(A)), type(c)(n, n)
     for g in range(n):
         for h in range(g + 1, n):
             K[g, h] = K[h, g] = A[g, h] * (c[g] * c[h] + s[g] * s[h])
             S[g, h] = A[g, h] * (s[g] * c[h] - c[g] * s[h])
-            S[h, g] = -S[g, h]
     return K, S
