@@ -300,6 +300,27 @@ def test_an_error_of_a_rotor_that_a_servo_holds_is_its_own() -> None:
         assert measure(m, error) == pytest.approx(own.max(), rel=1e-6)
 
 
+def bounces() -> Motion:
+    """A damped link falls on a hard floor, again and again: every impact magnifies errors."""
+    floor = {"kind": "plane", "point": [0, 0, 0], "normal": [0, 1, 0]}
+    contact = {"name": "floor", "stiffness": 1.25e5, "damping": 0.1, "obstacle": floor}
+    arm = changed(
+        "driven-link-payload",
+        {
+            "links.1.damping": 0.008,
+            "gravity": [0, -9.81, 0],
+            "links.1.joint.start.position": 0.29,
+            "contacts": [contact],
+        },
+    )
+    return Motion(0, arm, {}, None)
+
+
+@pytest.mark.parametrize("method", ["auto", "dop853"])
+def test_a_link_that_bounces_keeps_the_tolerance(method: str) -> None:
+    assert outcome(*closely(bounces), method, 1e-2).worst < 1
+
+
 def test_contacts_that_are_far_make_no_smaller_steps() -> None:
     """But for a share of the tolerance, which is left for what they make of errors."""
     free = changed("driven-link-payload", {"links.1.damping": 0.1})

@@ -98,16 +98,15 @@ def resize(m: March) -> float:
 
 @kernel
 def touch(m: March) -> int:
-    """Take the tolerance of what touches or is free along the trial step; tell if it has changed.
+    """Take the tolerance of what touches, from the first touch on; tell if that is new.
 
-    Free again, the step is within what was allowed before.
+    It stays when the arm is free again: the next impact magnifies what was wrong in flight.
     """
-    if m.obstacles.touched == m.touched:
+    if m.touched[0] != 0.0 or m.obstacles.touched == 0:
         return 0
-    factor = m.strict if m.touched == 0 else 1.0 / m.strict
-    m.touched = m.obstacles.touched
-    m.tolerance *= factor
-    m.error /= factor
+    m.touched[0] = 1.0
+    m.tolerance *= m.strict
+    m.error /= m.strict
     return 1
 
 

@@ -52,11 +52,11 @@ class March(Record):
     # error, last_error: of the trial and of the last accepted step, over the tolerance.
     error: float = 0.0
     last_error: float = 1e-2
-    # tolerance, strict, touched: per step, of the ranges below; what part of it is allowed where
-    # the arm touches something, and whether it does.
+    # tolerance, strict, touched: per step, of the ranges below; what part of it is allowed once the
+    # arm has touched something, and whether it has: 1, or 0.
     tolerance: float
     strict: float = 1.0
-    touched: int = 0
+    touched: Array
     # functionals, rows, rate_rows, groups, group_of: number of quantities that errors are measured
     # in, their matrices (functionals, n) by coordinates and by modes, the groups that share a
     # range, the group of each.
@@ -142,7 +142,7 @@ class March(Record):
 
 
 # What errors are measured in is measured over a whole run, of however many legs.
-RANGES = ("low", "high", "top", "least", "most", "energy")
+RANGES = ("low", "high", "top", "least", "most", "energy", "touched")
 
 
 @kernel

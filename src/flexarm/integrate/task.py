@@ -225,7 +225,7 @@ class Task:
         if bumps(self.equation.model):
             wanted *= method.under_contact
         elif rides:
-            wanted = max(wanted * method.under_contact, min(wanted, ROUNDS))
+            wanted = max(wanted * method.on_rails, min(wanted, ROUNDS))
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
         # What rides or touches changes the modes and jolts them.
         jolted = rides or touching or has_stops(self.equation.model)

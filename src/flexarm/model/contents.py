@@ -9,6 +9,9 @@ import casadi as ca
 import numpy as np
 from pydantic import BaseModel
 
+from flexarm.arm import Link
+from flexarm.arm.joint import Actuated, Placed
+
 Put = Callable[[bytes], object]
 # What a model file says of axes, joints and links that no equation depends on: where they start,
 # and what drives them.
@@ -71,7 +74,8 @@ def write(value: Any, put: Put) -> None:
             put(b"%a=" % (key,))
             write(each, put)
     elif isinstance(value, BaseModel):
-        put(value.model_dump_json(exclude=NOT_IN_EQUATIONS).encode())
+        driven = isinstance(value, Link | Placed | Actuated)
+        put(value.model_dump_json(exclude=NOT_IN_EQUATIONS if driven else None).encode())
     else:
         _write_object(value, put)
 

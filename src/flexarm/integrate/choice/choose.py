@@ -103,8 +103,9 @@ def _told(task: Task, wanted: float, period: float | None) -> str:
     digest, equation, motion = hashlib.sha256(), task.equation, task.motion
     law = "" if motion.law is None else motion.law.serialize()
     load = equation.model.links[-1].tip_body  # its machine code may be of any
+    pieces = [[(each.name, each.pieces) for each in group] for group in task.groups]
     what = ("race", source_version(PACKAGE), fingerprint(equation.model), load, equation.name,
-            equation.options(), equation.anchor, law, motion.actuators.key, task.groups,
+            equation.options(), equation.anchor, law, motion.actuators.key, pieces,
             task.times[[0, -1]], task.state, task.efforts, task.bounds, task.memory, task.ranges,
             wanted, period)  # fmt: skip
     write(what, digest.update)

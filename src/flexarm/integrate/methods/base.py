@@ -61,9 +61,10 @@ class Method:
         die away is the second argument.
     input_steps
         Steps that it takes per radian of an input or of a turn, likewise.
-    under_law, under_friction, under_contact
+    under_law, under_friction, under_contact, on_rails
         What it takes of the tolerance where a control law is part of the equations, with dry
-        friction or strong dampers, and where contacts, stops or rails are.
+        friction or strong dampers, where contacts or stops are, whose impacts magnify errors, and
+        on rails.
     solves_vibrations
         Whether vibrations of fast modes add up no errors, because each mode is solved exactly.
     carries_states
@@ -102,6 +103,7 @@ class Method:
     under_law: float = 1.0
     under_friction: float = 1.0
     under_contact: float = 1.0
+    on_rails: float = 1.0
     solves_vibrations: bool = False
     carries_states: bool = True
     abreast: bool = False
@@ -175,6 +177,7 @@ class Beginning:
     def march(self) -> March:
         """Make the record of the run that all methods share."""
         size, measured = len(self.y), self.measures
+        found = measured.frequencies.T
         count, groups = len(measured.rows), len(measured.floor)
         begin, end = float(self.times[0]), float(self.times[-1])
         watched = [watch.row for watch in self.watched]
@@ -201,6 +204,7 @@ class Beginning:
             **zeros(dict.fromkeys(("f", "y_new", "f_new", "f_old", "sampled"), size)),
             tolerance=self.tolerance,
             strict=self.strict,
+            touched=np.zeros(1),
             functionals=count,
             rows=measured.rows.ravel(),
             rate_rows=measured.rate_rows.ravel(),
@@ -208,7 +212,8 @@ class Beginning:
             lanes=len(measured.to_modes),
             modes_per_lane=measured.to_modes.shape[1],
             **zeros(dict.fromkeys(("modal_places", "modal_rates", "rounded"), self.system.n)),
-            frequencies=measured.frequencies.T.ravel(),
+            # Modes that it solves exactly are apart, held or not.
+            frequencies=(np.abs(found) if self.method.solves_vibrations else found).ravel(),
             groups=groups,
             group_of=measured.group,
             low=np.full(count, np.inf),
@@ -248,6 +253,8 @@ class Beginning:
         for name, known in self.ranges.items():
             if known.shape == getattr(m, name).shape:  # servos may have other states now
                 getattr(m, name)[:] = known
+        if m.touched[0] != 0.0:  # in a leg before
+            m.tolerance *= self.strict
         return m
 
 

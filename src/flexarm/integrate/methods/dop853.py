@@ -117,7 +117,9 @@ DOP853 = Method(
     vibration_steps=lambda of, damped: 0.5 * of.slowest,
     input_steps=0.5,
     abreast=True,
-    under_contact=0.05,  # its error estimate may vanish where a force sets in
+    # Its error estimate may vanish where a force sets in.
+    under_contact=0.02,
+    on_rails=0.05,
     on_gpu=True,
     reach=6.0,  # where it is stable at any damping
 )

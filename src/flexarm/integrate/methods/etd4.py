@@ -72,7 +72,9 @@ ETD4 = Method(
     # Its modes are those of the arm without the law: what it errs there, a law that holds the
     # joints to a motion sees in the joints.
     under_law=0.01,
-    under_friction=0.1,  # its error estimate takes forces to be smooth and soft
+    # Its error estimate takes forces to be smooth and soft.
+    under_friction=0.1,
+    under_contact=0.01,
     solves_vibrations=True,
     on_gpu=True,
     restart=_restart,

@@ -94,6 +94,7 @@ RODAS4 = Method(
     sample=rosenbrock_sample,
     carries_states=False,
     under_contact=0.3,
+    on_rails=0.3,
     begin=_begin,
     proven=_proven,
     vibration_steps=lambda of, damped: (0.2 if damped else 2.0) * of.slowest,
