@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from hypothesis.internal.conjecture import providers
 from playwright.sync_api import Browser, sync_playwright
 
 from flexarm.engine import compile as compiler
@@ -31,7 +30,10 @@ settings.register_profile("suite", max_examples=40)
 settings.load_profile("suite")
 # Hypothesis would read all modules that are there, tests too, for numbers to try: in every worker,
 # for seconds.
-vars(providers)["is_local_module_file"] = lambda path: False
+with suppress(ImportError):  # of no promised name
+    vars(import_module("hypothesis.internal.conjecture.providers"))["is_local_module_file"] = (
+        lambda path: False
+    )
 gc.disable()  # while thousands of tests are collected, none of which is garbage
 
 

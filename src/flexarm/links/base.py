@@ -123,4 +123,7 @@ class Discretisation(ABC):
 
         They have unit stiffness, and none couples with another one or with a mode.
         """
-        raise ShapeError(f"static: {self.name} shapes have the static ones already: leave it out")
+        raise ShapeError(
+            f"static: {self.name} shapes have the static ones already, or their family has no "
+            "'rest': leave it out"
+        )
