@@ -35,7 +35,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     "chu": {
         "fig-6": "e", "fig-7": "i", "fig-8": "i", "parameters": "i", "fig-12": "i", "fig-13": "i",
         "fig-14": "i", "fig-15": "i", "fig-19": "-", "fig-20": "-", "fig-21": "-", "fig-22": "-",
-        "cost": "ii", "deficiency": "ii", "table-1": "iiiee-",
+        "cost": "ii", "deficiency": "ii", "table-1": "iiiie-",
     },
     "chen-2012": {
         "fig-2a": "i", "fig-2b": "ei", "critical-speed": "ei",
