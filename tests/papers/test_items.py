@@ -38,9 +38,9 @@ EXPECTED: dict[str, dict[str, str]] = {
         "cost": "ii", "deficiency": "ii", "table-1": "iiiie-",
     },
     "chen-2012": {
-        "fig-2a": "i", "fig-2b": "ei", "critical-speed": "ei",
+        "fig-2a": "i", "fig-2b": "eii", "critical-speed": "ei",
         "fig-4": "iei--i", "fig-5": "i-i", "longitudinal": "i-i", "chordwise": "i-i",
-        "offset": "eeii--ii", "symmetry": "e", "frequency-ratios": "e",
+        "figures": "n", "offset": "eeii---ii", "symmetry": "e", "frequency-ratios": "e",
     },
 }  # fmt: skip
 MARKS = dict(zip(VERDICTS, "ein-", strict=True))
