@@ -20,7 +20,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "vibration": "i-",
     },
     "graves-1989": {
-        "cantilever": "e-", "shuttle-arm": "eee-", "compensation": "iiiiie", "jacobian": "i",
+        "cantilever": "e-", "shuttle-arm": "eie-", "compensation": "iiiiie", "jacobian": "i",
         "transposes": "ii",
         "christoffel": "e", "rotation-limit": "ee",
     },

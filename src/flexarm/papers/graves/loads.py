@@ -136,7 +136,7 @@ def obtained(reading: Reading, names: tuple[str, ...] = CHAINS) -> dict[str, flo
 
 
 @cache
-def _compared(name: str, how: str) -> tuple[Model, Equation, Equation, ca.Function | None]:
+def compared(name: str, how: str) -> tuple[Model, Equation, Equation, ca.Function | None]:
     """Give an arm, the method, what is right, and nonlinear loads where they are as stated."""
     model = build(changed(name), stiffening=None if name == "graves-rms" else False)
     ours = formulation("kinematic-influence", model, paper=how != "complete")
@@ -146,7 +146,7 @@ def _compared(name: str, how: str) -> tuple[Model, Equation, Equation, ca.Functi
 
 def _differences(name: str, how: str, reading: Reading) -> Array:
     """Find the largest errors of inertia matrix, nonlinear torques, and loads by them, (3,)."""
-    model, ours, exact, stated = _compared(name, how)
+    model, ours, exact, stated = compared(name, how)
     taken = dict(reading.taken)
     slow, every = RATES[taken.get(RATE, "0.05 m/s")], taken.get(ROWS, EVERY_ROW) == EVERY_ROW
     modes = np.array(["." in x for x in model.names])
