@@ -51,6 +51,15 @@ def test_an_unknown_item_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no item 'fig-99' in 'chu'" in capsys.readouterr().err
 
 
+def test_choices_of_one_name_are_listed_with_the_ways_of_each_item(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["reproduce", "chen-2012", "--list"]) == 0
+    listed = capsys.readouterr().out
+    assert listed.count("open: equations = exact beam; the paper's") == 1
+    assert listed.count("open: equations = complete; the paper's") == 1
+
+
 def test_a_reading_is_taken_as_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*TABLE, "--list"]) == 0
     assert "open: unit of the column headed Hz = Hz; rad/s" in capsys.readouterr().out

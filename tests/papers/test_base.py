@@ -11,6 +11,7 @@ from flexarm.papers.base import (
     SOME,
     Limit,
     Statement,
+    condition_text,
     decide,
     search,
     together,
@@ -80,6 +81,12 @@ def test_a_condition_names_as_few_choices_as_decide() -> None:
     assert "Holds if damping = 1 % or 2 % (4 of 4 tried); 4 of 6 readings" in by(20, 2, 3).sentence
     both = by(20, 8, 20, z=5)  # 1 % in the plane y alone
     assert both.conditions == [{"damping": ("1 %",), "plane": ("y",)}]
+
+
+def test_a_comma_ends_ways_that_are_several() -> None:
+    assert condition_text({"damping": ("1 %",), "plane": ("y",)}) == "damping = 1 % and plane = y"
+    several = condition_text({"damping": ("1 %", "2 %"), "plane": ("y",)})
+    assert several == "damping = 1 % or 2 %, and plane = y"
 
 
 def test_ways_that_differ_in_one_choice_are_named_together() -> None:

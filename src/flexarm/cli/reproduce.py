@@ -91,12 +91,12 @@ def _list(items: "list[Item]", *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"items": rows}))
         return 0
-    shown = set()
+    shown = set[tuple[str, ...]]()
     for item in items:
         print(f"{item.paper:<14} {item.name:<22} {item.title}")
         for each in item.grid.choices:
-            if (item.paper, each.name) not in shown:
-                shown.add((item.paper, each.name))
+            if (key := (item.paper, each.name, *each.ways)) not in shown:
+                shown.add(key)
                 print(f"{'':<14} open: {each.name} = {'; '.join(each.ways)}")
     return 0
 

@@ -201,8 +201,9 @@ class Check:
 
 
 def condition_text(condition: dict[str, tuple[str, ...]]) -> str:
-    """Write what has to be read how."""
-    return " and ".join(f"{name} = {' or '.join(ways)}" for name, ways in condition.items())
+    """Write what has to be read how; of ways that are several, a comma says where they end."""
+    parts = [f"{name} = {' or '.join(ways)}" for name, ways in condition.items()]
+    return (", and " if max(map(len, condition.values())) > 1 else " and ").join(parts)
 
 
 _Condition = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], frozenset[int]]
@@ -323,7 +324,8 @@ def together(says: str, parts: Sequence[Statement]) -> Statement:
     count = f"failing parts of {len(parts)}"
     tried = tuple(Tried(Reading(tuple(read.items())), float(failed), not failed)
                   for read, failed in joined)  # fmt: skip
-    return Statement(says, tried, "", Limit(high=1.0, unit=count))
+    missing = "" if tried else "a reading that all its parts have"
+    return Statement(says, tried, "", Limit(high=1.0, unit=count), because=missing)
 
 
 @dataclass(frozen=True)

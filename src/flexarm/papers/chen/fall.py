@@ -1,6 +1,7 @@
 """Chen, Zhang & Liu 2012: the fall of a two-link spatial arm with rigid and elastic joints."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -12,7 +13,18 @@ from flexarm.io.overrides import change_arm
 from flexarm.linear.equilibrium import Equilibrium, equilibrium
 from flexarm.links.base import Array
 from flexarm.model import build
-from flexarm.papers.base import Check, Figure, Found, Item, Limit, curve, search, undecidable
+from flexarm.papers.base import (
+    Check,
+    Figure,
+    Found,
+    Item,
+    Limit,
+    Statement,
+    curve,
+    search,
+    together,
+    undecidable,
+)
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, completed, simulate, tip_deflection
 from flexarm.runs.run import Run
@@ -75,6 +87,7 @@ QUANTITIES = {
     "longitudinal": ("x", "longitudinal deformation of link 2's tip", "deflection along x [m]"),
     "chordwise": ("y", "chordwise deformation of link 2's tip", "deflection along y [m]"),
 }
+DEFORMATIONS = ("fig-5", "longitudinal", "chordwise")
 
 
 class Pair(NamedTuple):
@@ -203,6 +216,7 @@ def _off_middle(found: dict[Reading, Pair], reading: Reading) -> float:
     return 100 * max(off)
 
 
+@cache
 def torsion(scope: Scope) -> Found:
     """Decide what the paper says of the torsional angle of link 1."""
     readings, middles, ranges = (
@@ -227,6 +241,7 @@ def torsion(scope: Scope) -> Found:
     return Found(statements, figures=_figures("fig-4", found), checks=_checks())
 
 
+@cache
 def deformation(name: str, scope: Scope) -> Found:
     """Decide what the paper says of the deformation of link 2's tip in a direction."""
     what = QUANTITIES[name][0]
@@ -240,6 +255,25 @@ def deformation(name: str, scope: Scope) -> Found:
                lambda x: _ratio(found, x), PRONOUNCED, "range over that of rigid joints"),
     )  # fmt: skip
     return Found(statements, figures=_figures(name, found), checks=_checks())
+
+
+def figures(scope: Scope) -> Found:
+    """Judge Figs. 4 and 5, and what is said of X and Y beside them, as one run."""
+    parts = list(torsion(scope).statements)
+    for name in DEFORMATIONS:
+        parts += deformation(name, scope).statements
+    open_ = [_whatever_plane(each) for each in parts if each.tried]
+    says = "all that is said of Figs. 4 and 5, and of the same on X and Y, in one reading"
+    return Found((together(says, open_),))
+
+
+def _whatever_plane(statement: Statement) -> Statement:
+    """Leave open what y and z are where neither is looked at."""
+    planes = {each.reading[PLANE] for each in statement.tried}
+    if len(planes) > 1:
+        return statement
+    tried = tuple(replace(x, reading=x.reading.without(PLANE)) for x in statement.tried)
+    return replace(statement, tried=tried)
 
 
 def _checks() -> tuple[Check, ...]:
@@ -273,5 +307,7 @@ FALL_ITEMS = (
     Item(PAPER, "fig-4", QUANTITIES["fig-4"][1], torsion,
          Grid((*RANGES.choices, MIDDLES.choices[-1]))),
     *(Item(PAPER, name, QUANTITIES[name][1], partial(deformation, name), RANGES)
-      for name in ("fig-5", "longitudinal", "chordwise")),
+      for name in DEFORMATIONS),
+    Item(PAPER, "figures", "Figs. 4 and 5, X and Y together", figures,
+         Grid((*RANGES.choices, MIDDLES.choices[-1]))),
 )  # fmt: skip

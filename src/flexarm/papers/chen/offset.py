@@ -19,7 +19,10 @@ SPATIAL = Limit(low=1.0, unit="mm")  # "will conduct a spatial motion"
 NECESSARY = Limit(low=5.0, unit="%")  # of the range, as much as a figure shows
 OF_IT, CAUSED = "caused", Limit(low=1.0, unit="times")
 MEANT = {"most of it": 50.0, "some of it": 5.0}  # [%] of the range
-CAUSE = fall.more(ways(OF_IT, *MEANT))
+SHARE, CHANGED = "share of the joints", "range of what they change"
+CAUSE = Grid((*fall.GRID.choices, ways(OF_IT, *MEANT),
+              ways(SHARE, "what they add to the range", CHANGED)),
+             tuple((*names, OF_IT, SHARE) for names in fall.GRID.together))  # fmt: skip
 MOVED = Grid(fall.GRID.choices[:3], (fall.CROSSED[:3],))
 JOINT, PERFORMANCE = "joints", "dynamic performance"
 ORDERS = {"place of the tip": 0, "its velocity": 1, "its acceleration": 2}  # derivatives in time
@@ -42,12 +45,15 @@ def offset(scope: Scope) -> Found:
                    "range of the tip out of the plane of the fall, the lesser"),
             search("that is why the torsional deformation is necessary", MOVED.readings(scope),
                    _without_torsion, NECESSARY,
-                   "change of the flapwise deformation by shapes of torsion, of the range"),
+                   "change of the flapwise deformation by shapes of torsion, of the range, with "
+                   "rigid joints and complete equations"),
             search("the flapwise deformation is caused by the torsional effect of the flexible "
                    "joint", CAUSE.readings(scope),
-                   lambda x: _added(seen["fig-5"][x.without(OF_IT)]) / MEANT[x[OF_IT]], CAUSED,
-                   "share of the range that flexible joints add, over the share that is meant, "
-                   "half of it or 5 %"),
+                   lambda x: _share(x, seen["fig-5"][x.without(OF_IT, SHARE)]) / MEANT[x[OF_IT]],
+                   CAUSED, "share of the range that is from flexible joints, over the share that "
+                   "is meant, half of it or 5 %"),
+            undecidable("the mass of the joint is considered (lumped to the link before it)",
+                        "the mass of a joint: the tables have none"),
             undecidable("when the joints are flexible, the system appears significantly nonlinear",
                         fall.NO_LINEAR),
             undecidable("which will have a significant influence on the system control",
@@ -62,8 +68,10 @@ def offset(scope: Scope) -> Found:
     )  # fmt: skip
 
 
-def _added(pair: fall.Pair) -> float:
-    """Give what flexible joints add to a range, of it [%]."""
+def _share(reading: Reading, pair: fall.Pair) -> float:
+    """Give what flexible joints add to a range, or the range of what they change, of it [%]."""
+    if reading[SHARE] == CHANGED:
+        return 100 * float(np.ptp(pair.elastic - pair.rigid) / np.ptp(pair.elastic))
     return 100 * (1 - float(np.ptp(pair.rigid) / np.ptp(pair.elastic)))
 
 

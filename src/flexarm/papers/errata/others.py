@@ -48,18 +48,6 @@ def _shape(x: Array, derivative: int = 0) -> Array:
     return np.asarray(shape.evaluate(x, derivative) / shape.evaluate(np.ones(1))[0])
 
 
-def _influence() -> str:
-    """Move a point 1 m beyond the tip by a mode, psi_t taken for both of the lost subscripts."""
-    R, shift = np.eye(3)[0], np.eye(3)[1]
-    turn = float(_shape(np.ones(1), 1)[0]) * np.eye(3)[2]
-    right, printed = (np.cross(x, R) + shift for x in (turn, shift))
-    return (
-        f"a point 1 m beyond the tip of a link of 1 m moves by {right[1]:.2f} m across the link "
-        f"per metre of the mode; with psi_t for both it is {printed[1]:g} m, and {-printed[2]:g} m "
-        "out of the plane"
-    )
-
-
 def _modal_row() -> str:
     """Load a mode by the acceleration of points of a turning link, and by that of its centre."""
     x, w = np.polynomial.legendre.leggauss(20)
