@@ -25,7 +25,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "christoffel": "e", "rotation-limit": "ee",
     },
     "theodore-1995": {
-        "table-1": "iiiiee", "table-2": "iinnninnnini-i", "equation-numbers": "eeein",
+        "table-1": "iiiiee", "table-2": "iinnninnnini-i", "equation-numbers": "eeei-",
         "li-sankar": "eii-",
         "frequency-equation": "eeeeeiee-", "ease-of-modelling": "iiie--eeei", "ranks": "iiieeen",
         "lemma": "iieiin", "fig-4": "ee", "fig-5": "e", "closed-loop": "eei", "fig-6": "ii",

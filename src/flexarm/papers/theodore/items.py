@@ -98,7 +98,7 @@ ITEMS = (
     Item(PAPER, "table-2", "Table 2: operations of the inertia matrix", counts.table_2,
          counts.TABLE_2),
     Item(PAPER, "equation-numbers", "numbers of equations, section 4.4",
-         counts.equation_numbers, counts.NUMBERS),
+         counts.equation_numbers, counts.ROOTED),
     Item(PAPER, "li-sankar", "Li & Sankar's count of -48", counts.li_sankar,
          Grid(counts.LI_SANKAR_GRID.choices + counts.EFFICIENT.choices)),
     Item(PAPER, "frequency-equation", "time-dependent frequency equation, section 4.2",
