@@ -131,6 +131,43 @@ def test_captures_and_brakes_are_differences(method: str) -> None:
         assert np.sum(getattr(gradient, name) * h) == pytest.approx(expected, rel=1e-7)
 
 
+FLOATS = """
+flexarm: 1
+name: lets go on a base that floats, and is turned
+gravity: [0, 0, 0]
+base: {kind: free, rotation: [0.3, -0.5, 0.7], body: {mass: 3, inertia: [0.3, 0.2, 0.4]}}
+links:
+  - joint: {kind: revolute, axis: [0, 0, 1], input: {kind: constant, value: 2}}
+    length: 0.5
+    body: {mass: 1, com: [0.25, 0, 0], inertia: [0, 0.02, 0.02]}
+payload: {mass: 0.4}
+events:
+  - {when: {quantity: tip.x, below: 0.2}, let_go: payload}
+"""
+
+
+def test_an_event_on_a_base_that_floats() -> None:
+    arm = loads(FLOATS)
+    run = flexarm.differentiable(arm, t_end=0.4, dt=0.1, method="dop853").at()
+    simulated = flexarm.simulate(arm, t_end=0.4, dt=0.1, method="dop853")
+    (happened,) = simulated.happenings
+    assert run.parts[-2].t[-1] == pytest.approx(happened.t, abs=1e-9)
+    own = np.searchsorted(simulated.t, run.t - 1e-9)
+    np.testing.assert_allclose(run.q, simulated.q[own], atol=1e-9)
+
+
+@pytest.mark.campaign
+def test_an_event_on_a_base_that_floats_is_differences() -> None:
+    runs = flexarm.differentiable(
+        loads(FLOATS), t_end=0.4, dt=0.1, parameters=["payload.mass"], method="dop853"
+    )
+    run = runs.at()
+    two = [runs.at(runs.values + h, steps=run) for h in (-1e-4, 1e-4)]
+    expected = (two[1].q - two[0].q) / 2e-4
+    assert np.abs(expected).max() > 1e-2
+    np.testing.assert_allclose(run.sensitivities()[0][:, :, 0], expected, atol=1e-7)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

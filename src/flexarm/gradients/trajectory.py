@@ -234,7 +234,7 @@ class Trajectory(Samples):
         for name in ("seen", "pulled seen"):
             member = self._member(name)
             given = member.inputs[: len(member.inputs) - len(member.constants)]
-            values = member.call(*(buffers[port.name] for port in given))
+            values = member.call(*(buffers[port.name].reshape(port.shape) for port in given))
             found |= {port.name: v for port, v in zip(member.outputs, values, strict=True)}
         return float(found["seen"][place]), found["by_state"], found["by_number"]
 
