@@ -168,6 +168,29 @@ def test_an_event_on_a_base_that_floats_is_differences() -> None:
     np.testing.assert_allclose(run.sensitivities()[0][:, :, 0], expected, atol=1e-7)
 
 
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_what_is_released_and_braked_at_once_is_held(names: str) -> None:
+    close, free = (
+        {"name": name, "at": 0.2, key: ["joint1"]}
+        for name, key in zip(names, ("brake", "release"), strict=True)
+    )
+    joint = {"links.1.joint.brake": {"closed": False}, "events": [close, free]}
+    arm = flexarm.change_arm(loads(CATCHES), joint)
+    run = flexarm.differentiable(arm, t_end=0.4, dt=0.1, method="dop853").at()
+    simulated = flexarm.simulate(arm, t_end=0.4, dt=0.1, method="dop853")
+    assert simulated.v[-1] == run.v[-1] == 0
+    assert run.q[-1] == pytest.approx(simulated.q[-1])
+
+
+def test_what_is_released_after_it_was_braked_at_one_instant_is_refused() -> None:
+    close = {"at": 0.2, "brake": ["joint1"]}
+    free = {"when": {"quantity": "joint1", "above": 0.01}, "after": 0.2, "release": ["joint1"]}
+    joint = {"links.1.joint.brake": {"closed": False}, "events": [close, free]}
+    arm = flexarm.change_arm(loads(CATCHES), joint)
+    with pytest.raises(SimulationError, match="releases joint1 at the instant"):
+        flexarm.differentiable(arm, t_end=0.4, dt=0.1, method="dop853").at()
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -33,6 +33,7 @@ from flexarm.gradients.events.phases import (
     refuse_at_start,
     refuse_events,
     refuse_passed,
+    refuse_released,
 )
 from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.plan import Plan, Tableau, roundings
@@ -392,6 +393,7 @@ class Differentiable:
                 return [leg.by(plan)], phase.after(model, self.times, end, ())
             if t <= begin + 4 * rounding(begin):  # it is beyond its value already
                 refuse_at_once(model, [*seen, *(k for k, at in phase.events if at == begin)], begin)
+                refuse_released(model, phase, seen)
                 return [], phase.after(model, self.times, begin, seen)
             found = ended(leg, plan, seen[0], t)
             guess, t = t, float(found[-1].t[-1])
