@@ -191,6 +191,14 @@ def test_what_is_released_after_it_was_braked_at_one_instant_is_refused() -> Non
         flexarm.differentiable(arm, t_end=0.4, dt=0.1, method="dop853").at()
 
 
+def test_a_rate_of_a_joint_that_is_held_is_refused() -> None:
+    arm = flexarm.change_arm(loads(CATCHES), {"links.1.joint.brake": {}})
+    runs = flexarm.differentiable(arm, t_end=0.2)
+    assert not runs.at(q=np.array([0.1])).v.any()
+    with pytest.raises(SimulationError, match="joint1 must be at rest, its brake is closed"):
+        runs.at(v=np.array([0.5]))
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
