@@ -199,6 +199,12 @@ def test_a_rate_of_a_joint_that_is_held_is_refused() -> None:
         runs.at(v=np.array([0.5]))
 
 
+def test_a_capture_at_the_start_is_refused_before_a_run() -> None:
+    arm = flexarm.change_arm(loads(CATCHES), {"events.1": {"at": 0.0, "capture": "mote"}})
+    with pytest.raises(SimulationError, match="happens at the start"):
+        flexarm.differentiable(arm, t_end=0.2)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -142,6 +142,7 @@ def differentiable(
 def _refuse_jumps(model: Model, times: Array) -> None:
     """Refuse what makes states or forces jump before the end: gradients are of what is smooth."""
     refuse_events(model, float(times[-1]))
+    refuse_at_start(model, Phase.of(model, times))
     start = Situation.at_start(model, ())
     held, v = start.rigid(model), start_state(model)[1]
     if len(held) < len(start.closed) or np.any(v[held]) or model.arm.start != "stated":
