@@ -273,6 +273,11 @@ def test_a_module_that_has_moved_is_found_under_its_old_name(old: str) -> None:
         _ = module.nothing
 
 
+def test_a_class_that_has_moved_is_found_in_its_old_module() -> None:
+    old, new = (import_module(f"flexarm.gradients.{name}") for name in ("trajectory", "samples"))
+    assert old.RunGradient is new.RunGradient
+
+
 def test_every_public_name_is_what_the_type_checker_sees_and_can_be_imported() -> None:
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     seen = {

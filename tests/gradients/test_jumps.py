@@ -131,6 +131,80 @@ def test_captures_and_brakes_are_differences(method: str) -> None:
         assert np.sum(getattr(gradient, name) * h) == pytest.approx(expected, rel=1e-7)
 
 
+FLOATS = """
+flexarm: 1
+name: lets go on a base that floats, and is turned
+gravity: [0, 0, 0]
+base: {kind: free, rotation: [0.3, -0.5, 0.7], body: {mass: 3, inertia: [0.3, 0.2, 0.4]}}
+links:
+  - joint: {kind: revolute, axis: [0, 0, 1], input: {kind: constant, value: 2}}
+    length: 0.5
+    body: {mass: 1, com: [0.25, 0, 0], inertia: [0, 0.02, 0.02]}
+payload: {mass: 0.4}
+events:
+  - {when: {quantity: tip.x, below: 0.2}, let_go: payload}
+"""
+
+
+def test_an_event_on_a_base_that_floats() -> None:
+    arm = loads(FLOATS)
+    run = flexarm.differentiable(arm, t_end=0.4, dt=0.1, method="dop853").at()
+    simulated = flexarm.simulate(arm, t_end=0.4, dt=0.1, method="dop853")
+    (happened,) = simulated.happenings
+    assert run.parts[-2].t[-1] == pytest.approx(happened.t, abs=1e-9)
+    own = np.searchsorted(simulated.t, run.t - 1e-9)
+    np.testing.assert_allclose(run.q, simulated.q[own], atol=1e-9)
+
+
+@pytest.mark.campaign
+def test_an_event_on_a_base_that_floats_is_differences() -> None:
+    runs = flexarm.differentiable(
+        loads(FLOATS), t_end=0.4, dt=0.1, parameters=["payload.mass"], method="dop853"
+    )
+    run = runs.at()
+    two = [runs.at(runs.values + h, steps=run) for h in (-1e-4, 1e-4)]
+    expected = (two[1].q - two[0].q) / 2e-4
+    assert np.abs(expected).max() > 1e-2
+    np.testing.assert_allclose(run.sensitivities()[0][:, :, 0], expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_what_is_released_and_braked_at_once_is_held(names: str) -> None:
+    close, free = (
+        {"name": name, "at": 0.2, key: ["joint1"]}
+        for name, key in zip(names, ("brake", "release"), strict=True)
+    )
+    joint = {"links.1.joint.brake": {"closed": False}, "events": [close, free]}
+    arm = flexarm.change_arm(loads(CATCHES), joint)
+    run = flexarm.differentiable(arm, t_end=0.4, dt=0.1, method="dop853").at()
+    simulated = flexarm.simulate(arm, t_end=0.4, dt=0.1, method="dop853")
+    assert simulated.v[-1] == run.v[-1] == 0
+    assert run.q[-1] == pytest.approx(simulated.q[-1])
+
+
+def test_what_is_released_after_it_was_braked_at_one_instant_is_refused() -> None:
+    close = {"at": 0.2, "brake": ["joint1"]}
+    free = {"when": {"quantity": "joint1", "above": 0.01}, "after": 0.2, "release": ["joint1"]}
+    joint = {"links.1.joint.brake": {"closed": False}, "events": [close, free]}
+    arm = flexarm.change_arm(loads(CATCHES), joint)
+    with pytest.raises(SimulationError, match="releases joint1 at the instant"):
+        flexarm.differentiable(arm, t_end=0.4, dt=0.1, method="dop853").at()
+
+
+def test_a_rate_of_a_joint_that_is_held_is_refused() -> None:
+    arm = flexarm.change_arm(loads(CATCHES), {"links.1.joint.brake": {}})
+    runs = flexarm.differentiable(arm, t_end=0.2)
+    assert not runs.at(q=np.array([0.1])).v.any()
+    with pytest.raises(SimulationError, match="joint1 must be at rest, its brake is closed"):
+        runs.at(v=np.array([0.5]))
+
+
+def test_a_capture_at_the_start_is_refused_before_a_run() -> None:
+    arm = flexarm.change_arm(loads(CATCHES), {"events.1": {"at": 0.0, "capture": "mote"}})
+    with pytest.raises(SimulationError, match="happens at the start"):
+        flexarm.differentiable(arm, t_end=0.2)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -33,6 +33,7 @@ from flexarm.gradients.events.phases import (
     refuse_at_start,
     refuse_events,
     refuse_passed,
+    refuse_released,
 )
 from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.plan import Plan, Tableau, roundings
@@ -62,6 +63,11 @@ TABLEAUS = {
     "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
 }
 APPROACHES = 3  # to an event near a sample, of which it is not clear which comes first
+JUMPS = (
+    "gradients: are of runs whose equations do not jump, from a stated start: leave out "
+    "dry friction (take 'smooth' or 'lugre'), brakes that slip or close at a speed, and "
+    "'start: equilibrium'"
+)
 ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
 TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
 
@@ -136,14 +142,11 @@ def differentiable(
 def _refuse_jumps(model: Model, times: Array) -> None:
     """Refuse what makes states or forces jump before the end: gradients are of what is smooth."""
     refuse_events(model, float(times[-1]))
+    refuse_at_start(model, Phase.of(model, times))
     start = Situation.at_start(model, ())
     held, v = start.rigid(model), start_state(model)[1]
     if len(held) < len(start.closed) or np.any(v[held]) or model.arm.start != "stated":
-        raise SimulationError(
-            "gradients: are of runs whose equations do not jump, from a stated start: leave out "
-            "dry friction (take 'smooth' or 'lugre'), brakes that slip or close at a speed, and "
-            "'start: equilibrium'"
-        )
+        raise SimulationError(JUMPS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -241,6 +244,9 @@ class Differentiable:
             if like is None:
                 self._refuse_functions_of_time(phase)
             task, held_at = self._task(model, q, v, inputs, phase)
+            fast = [] if parts else [model.names[k] for k in held_at if task.v[k]]
+            if fast:
+                raise SimulationError(f"v: {fast[0]} must be at rest, its brake is closed; {JUMPS}")
             require_like(parts[0].task if parts else task, task)
             if task.motion.actuators.sampled:
                 raise SimulationError("gradients: sampled servos jump: take their 'period' away")
@@ -392,6 +398,7 @@ class Differentiable:
                 return [leg.by(plan)], phase.after(model, self.times, end, ())
             if t <= begin + 4 * rounding(begin):  # it is beyond its value already
                 refuse_at_once(model, [*seen, *(k for k, at in phase.events if at == begin)], begin)
+                refuse_released(model, phase, seen)
                 return [], phase.after(model, self.times, begin, seen)
             found = ended(leg, plan, seen[0], t)
             guess, t = t, float(found[-1].t[-1])

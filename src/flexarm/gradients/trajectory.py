@@ -14,7 +14,7 @@ from flexarm.gradients.adjoint import Adjoint, pull
 from flexarm.gradients.events.phases import looks
 from flexarm.gradients.plan import KROGSTAD, Plan, Tableau, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
-from flexarm.gradients.samples import Samples
+from flexarm.gradients.samples import RunGradient, Samples
 from flexarm.gradients.steps import Steps, advance
 from flexarm.gradients.tangents import Tangents, push
 from flexarm.integrate.methods.base import zeros
@@ -25,6 +25,8 @@ from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, start_state
+
+__all__ = ["RunGradient", "Samples", "Trajectory"]
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,7 @@ class Trajectory(Samples):
         for name in ("seen", "pulled seen"):
             member = self._member(name)
             given = member.inputs[: len(member.inputs) - len(member.constants)]
-            values = member.call(*(buffers[port.name] for port in given))
+            values = member.call(*(buffers[port.name].reshape(port.shape) for port in given))
             found |= {port.name: v for port, v in zip(member.outputs, values, strict=True)}
         return float(found["seen"][place]), found["by_state"], found["by_number"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from flexarm.arm.mission import Event
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.parameters import CENTRAL, Nearby
-from flexarm.gradients.events.phases import Phase, opened
+from flexarm.gradients.events.phases import Phase, opened, shut
 from flexarm.integrate.mission.bodies import held_at_tip, joined, require_reach
 from flexarm.integrate.mission.locks import arrest
 from flexarm.links.base import Array
@@ -105,8 +105,8 @@ class Entry:
         """Let the events happen, in the order of `flexarm.integrate.mission.course`."""
         start, situation = replace(self.before, held=held).situation(model)
         events, held = self._events(model), dict(held)
+        situation = opened(situation, events, model)
         for event in events:
-            situation = opened(situation, event, model)
             situation = situation if event.let_go is None else situation.without(event.let_go)
         for event in events:
             if event.capture is None:
@@ -119,8 +119,7 @@ class Entry:
             both = {**situation.held, event.capture: held[event.capture]}
             situation = replace(situation, held=both)
             v = joined(old, self._equation(situation.model(model, start)), q, v, body).v
-        for event in events:
-            situation = opened(situation, event, model, closed=True)
+        situation = shut(situation, events, model)
         after = self._equation(situation.model(model, start))
         return arrest(after, q, v.copy(), situation.rigid(model))[0], held
 

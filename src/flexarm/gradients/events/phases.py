@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
@@ -80,13 +81,26 @@ class Phase:
     def situation(self, model: Model) -> tuple[Situation, Situation]:
         """Give the situation of an arm at the start of a run, and then."""
         start = found = Situation.at_start(model, ())
-        for k, t in self.events:
-            event = model.arm.events[k]
-            found = opened(found.commanded(event, model, t), event, model, closed=True)
-            if event.capture is not None:
-                found = replace(found, held={**found.held, event.capture: self.held[event.capture]})
-            found = found if event.let_go is None else found.without(event.let_go)
+        for instant in self._instants():
+            events = [model.arm.events[k] for k, _ in instant]
+            found = shut(opened(found, events, model), events, model)
+            for event, (_, t) in zip(events, instant, strict=True):
+                found = found.commanded(event, model, t)
+                if event.capture is not None:
+                    caught = {event.capture: self.held[event.capture]}
+                    found = replace(found, held={**found.held, **caught})
+                found = found if event.let_go is None else found.without(event.let_go)
         return start, found
+
+    def _instants(self) -> list[Happened]:
+        """Give the events before it, those of one instant together."""
+        found: list[Happened] = []
+        for k, t in self.events:
+            if found and abs(t - found[-1][0][1]) <= 4 * rounding(t):
+                found[-1] += ((k, t),)
+            else:
+                found.append(((k, t),))
+        return found
 
     def situated(self, model: Model) -> tuple[Model, dict[str, float], dict[str, int]]:
         """Give an arm as it is then, when [s] targets count from, and coordinates that are held."""
@@ -122,13 +136,19 @@ class Phase:
         return low, high
 
 
-def opened(situation: Situation, event: Event, model: Model, *, closed: bool = False) -> Situation:
-    """Open the brakes that an event opens, and close those that it closes too."""
-    shut = {k for k, each in holders(model).items() if each.axis.name in event.brake and closed}
-    free = {k for k, each in holders(model).items() if each.axis.name in event.release}
-    kept = dict.fromkeys({*situation.closed, *shut} - free, 0)
-    braked = situation.braked - set(event.release) | (set(event.brake) if closed else set())
-    return replace(situation, closed=kept, braked=braked)
+def opened(situation: Situation, events: Sequence[Event], model: Model) -> Situation:
+    """Open the brakes that events of one instant open, before any closes."""
+    names = {name for event in events for name in event.release}
+    free = {k for k, each in holders(model).items() if each.axis.name in names}
+    kept = {k: slips for k, slips in situation.closed.items() if k not in free}
+    return replace(situation, closed=kept, braked=situation.braked - names)
+
+
+def shut(situation: Situation, events: Sequence[Event], model: Model) -> Situation:
+    """Close the brakes that events of one instant close."""
+    names = {name for event in events for name in event.brake}
+    more = {k: 0 for k, each in holders(model).items() if each.axis.name in names}
+    return replace(situation, closed={**situation.closed, **more}, braked=situation.braked | names)
 
 
 def looks(model: Model) -> dict[int, Lookout]:
@@ -209,6 +229,18 @@ def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: 
             f"{there:.6g} s in the run whose steps are taken: the sample or event at "
             f"{passed[0]:.6g} s is between them; leave out 'steps', or take those of a nearer run"
         )
+
+
+def refuse_released(model: Model, phase: Phase, seen: Sequence[int]) -> None:
+    """Refuse events seen as a phase begins that open brakes which others have just closed."""
+    begin, events = float(phase.times[0]), model.arm.events
+    before = [events[k] for k, t in phase.events if abs(t - begin) <= 4 * rounding(begin)]
+    for late, event in product((events[k] for k in seen), before):
+        for name in sorted({*late.release} & {*event.brake}):
+            raise SimulationError(
+                f"gradients: '{late.title}' releases {name} at the instant t = {begin:.6g} s at "
+                f"which '{event.title}' closes its brake: let it happen later ('after')"
+            )
 
 
 def refuse_at_once(model: Model, events: Sequence[int], t: float) -> None:
