@@ -9,14 +9,9 @@ import pytest
 import flexarm
 from flexarm.integrate.loop import march
 from flexarm.integrate.methods import METHODS
+from flexarm.integrate.methods.eigen import cholesky, diagonalise, reduce_pencil, tridiagonalise
 from flexarm.integrate.methods.exponential import begin_step, find_modes, goes_on
-from flexarm.integrate.methods.oscillator import (
-    cholesky,
-    diagonalise,
-    reduce_pencil,
-    responses,
-    tridiagonalise,
-)
+from flexarm.integrate.methods.oscillator import responses
 from flexarm.integrate.solve import begin_march
 from flexarm.integrate.task import prepare
 from flexarm.model import build

@@ -14,7 +14,7 @@ from flexarm.gradients.steps import (
     take_modes,
     to_modes,
 )
-from flexarm.integrate.methods.oscillator import congruence
+from flexarm.integrate.methods.eigen import congruence
 from flexarm.integrate.system import PIECE, System, drive, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations

@@ -4,7 +4,8 @@ A basis is one array: modes and their inverse (n, n) each, squared frequencies, 
 the damping in modes (n, n); changes of a basis, or derivatives by it, leave the last one out.
 """
 
-from flexarm.integrate.methods.oscillator import TERMS, double_time, gap, largest
+from flexarm.integrate.methods.eigen import gap, largest
+from flexarm.integrate.methods.oscillator import TERMS, double_time
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 

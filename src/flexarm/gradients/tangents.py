@@ -17,7 +17,7 @@ from flexarm.gradients.steps import (
     to_modes,
     unfold,
 )
-from flexarm.integrate.methods.oscillator import congruence
+from flexarm.integrate.methods.eigen import congruence
 from flexarm.integrate.system import prescribe
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations

@@ -159,94 +159,39 @@ def find_modal(m: March, x: Array, out: Array) -> None:
 
 @kernel
 def find_modal_error(m: March, e: Array) -> None:
-    """Take an error to those of modes and of their rates.
-
-    Four modes at a time read it once; the last one may be done again.
-    """
+    """Take an error to those of modes and of their rates; numbers of `to_modes` are read once."""
     n = m.system.n
     k = m.modes_per_lane
     for lane in range(m.lanes):
-        for i in range(0, k, 4):
-            i1 = min(i + 1, k - 1)
-            i2 = min(i + 2, k - 1)
-            i3 = min(i + 3, k - 1)
-            p0 = 0.0
-            p1 = 0.0
-            p2 = 0.0
-            p3 = 0.0
-            r0 = 0.0
-            r1 = 0.0
-            r2 = 0.0
-            r3 = 0.0
+        for i in range(k):
+            place = 0.0
+            rate = 0.0
             for j in range(k):
-                place = e[j * m.lanes + lane]
-                rate = e[n + j * m.lanes + lane]
-                f0 = m.to_modes[(lane * k + i) * k + j]
-                f1 = m.to_modes[(lane * k + i1) * k + j]
-                f2 = m.to_modes[(lane * k + i2) * k + j]
-                f3 = m.to_modes[(lane * k + i3) * k + j]
-                p0 += f0 * place
-                p1 += f1 * place
-                p2 += f2 * place
-                p3 += f3 * place
-                r0 += f0 * rate
-                r1 += f1 * rate
-                r2 += f2 * rate
-                r3 += f3 * rate
-            m.modal_places[i * m.lanes + lane] = p0
-            m.modal_places[i1 * m.lanes + lane] = p1
-            m.modal_places[i2 * m.lanes + lane] = p2
-            m.modal_places[i3 * m.lanes + lane] = p3
-            m.modal_rates[i * m.lanes + lane] = r0
-            m.modal_rates[i1 * m.lanes + lane] = r1
-            m.modal_rates[i2 * m.lanes + lane] = r2
-            m.modal_rates[i3 * m.lanes + lane] = r3
+                factor = m.to_modes[(lane * k + i) * k + j]
+                place += factor * e[j * m.lanes + lane]
+                rate += factor * e[n + j * m.lanes + lane]
+            m.modal_places[i * m.lanes + lane] = place
+            m.modal_rates[i * m.lanes + lane] = rate
 
 
 @kernel
 def find_modal_state(m: March) -> None:
     """Find the rates of modes, and what the digits of coordinates leave out of each mode.
 
-    Elastic forces see that.  Four modes at a time, as errors.
+    Elastic forces see that.
     """
     n = m.system.n
     k = m.modes_per_lane
     for lane in range(m.lanes):
-        for i in range(0, k, 4):
-            i1 = min(i + 1, k - 1)
-            i2 = min(i + 2, k - 1)
-            i3 = min(i + 3, k - 1)
-            p0 = 0.0
-            p1 = 0.0
-            p2 = 0.0
-            p3 = 0.0
-            r0 = 0.0
-            r1 = 0.0
-            r2 = 0.0
-            r3 = 0.0
+        for i in range(k):
+            rate = 0.0
+            total = 0.0
             for j in range(k):
-                place = abs(m.y[j * m.lanes + lane])
-                rate = m.y[n + j * m.lanes + lane]
-                f0 = m.to_modes[(lane * k + i) * k + j]
-                f1 = m.to_modes[(lane * k + i1) * k + j]
-                f2 = m.to_modes[(lane * k + i2) * k + j]
-                f3 = m.to_modes[(lane * k + i3) * k + j]
-                p0 += abs(f0) * place
-                p1 += abs(f1) * place
-                p2 += abs(f2) * place
-                p3 += abs(f3) * place
-                r0 += f0 * rate
-                r1 += f1 * rate
-                r2 += f2 * rate
-                r3 += f3 * rate
-            m.rounded[i * m.lanes + lane] = DIGITS * p0
-            m.rounded[i1 * m.lanes + lane] = DIGITS * p1
-            m.rounded[i2 * m.lanes + lane] = DIGITS * p2
-            m.rounded[i3 * m.lanes + lane] = DIGITS * p3
-            m.modal_rates[i * m.lanes + lane] = r0
-            m.modal_rates[i1 * m.lanes + lane] = r1
-            m.modal_rates[i2 * m.lanes + lane] = r2
-            m.modal_rates[i3 * m.lanes + lane] = r3
+                factor = m.to_modes[(lane * k + i) * k + j]
+                rate += factor * m.y[n + j * m.lanes + lane]
+                total += abs(factor * m.y[j * m.lanes + lane])
+            m.modal_rates[i * m.lanes + lane] = rate
+            m.rounded[i * m.lanes + lane] = DIGITS * total
 
 
 @kernel
@@ -303,96 +248,6 @@ def widen(m: March) -> None:
 
 
 @kernel
-def share(
-    m: March, r: int, value: float, rate: float, still: float, apart: float, worst: float
-) -> float:
-    """Give what an error of a functional, of its rate and of parts of that are of its range.
-
-    Or the worst so far, if that is more.
-    """
-    g = m.group_of[r]
-    if m.pace[g] > 0.0:
-        rate = abs(still) + apart
-    part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
-    return worst if part <= worst else part
-
-
-@kernel
-def measure_rounded(m: March) -> float:
-    """Measure errors of modes in functionals, and allow for what rounding makes of each mode."""
-    worst = 0.0
-    for r in range(m.functionals):
-        g = m.group_of[r]
-        place = m.tolerance * m.scale[g]
-        speed = m.tolerance * m.top_scale[g]
-        value = 0.0
-        rate = 0.0
-        still = 0.0
-        apart = 0.0
-        for i in range(m.system.n):
-            row = m.rate_rows[r * m.system.n + i]
-            rounding = abs(row) * m.rounded[i]
-            part = row * m.modal_rates[i] * counting(speed, abs(m.frequencies[i]) * rounding)
-            value += row * m.modal_places[i] * counting(place, rounding)
-            rate += part
-            if m.frequencies[i] < 0.0:
-                still += part
-            else:
-                apart += abs(part)
-        worst = share(m, r, value, rate, still, apart, worst)
-    return worst
-
-
-@kernel
-def measure_modes(m: March) -> float:
-    """Measure errors of modes in functionals.
-
-    Three at a time read them once; the last one may be done again.
-    """
-    n = m.system.n
-    worst = 0.0
-    for r in range(0, m.functionals, 3):
-        r1 = min(r + 1, m.functionals - 1)
-        r2 = min(r + 2, m.functionals - 1)
-        value0 = 0.0
-        value1 = 0.0
-        value2 = 0.0
-        rate0 = 0.0
-        rate1 = 0.0
-        rate2 = 0.0
-        still0 = 0.0
-        still1 = 0.0
-        still2 = 0.0
-        apart0 = 0.0
-        apart1 = 0.0
-        apart2 = 0.0
-        for i in range(n):
-            place = m.modal_places[i]
-            speed = m.modal_rates[i]
-            row0 = m.rate_rows[r * n + i]
-            row1 = m.rate_rows[r1 * n + i]
-            row2 = m.rate_rows[r2 * n + i]
-            value0 += row0 * place
-            value1 += row1 * place
-            value2 += row2 * place
-            rate0 += row0 * speed
-            rate1 += row1 * speed
-            rate2 += row2 * speed
-            if m.frequencies[i] < 0.0:
-                still0 += row0 * speed
-                still1 += row1 * speed
-                still2 += row2 * speed
-            else:
-                apart0 += abs(row0 * speed)
-                apart1 += abs(row1 * speed)
-                apart2 += abs(row2 * speed)
-        worst = share(m, r, value0, rate0, still0, apart0, worst)
-        worst = share(m, r1, value1, rate1, still1, apart1, worst)
-        worst = share(m, r2, value2, rate2, still2, apart2, worst)
-    return worst
-
-
-@kernel
 def measure(m: March, e: Array) -> float:
     """Measure an error of the state in the ranges of the motion so far.
 
@@ -402,8 +257,33 @@ def measure(m: March, e: Array) -> float:
     allowed beside the tolerance: no shorter step cures it.
     """
     n = m.system.n
+    worst = 0.0
     find_modal_error(m, e)
-    worst: float = measure_rounded(m) if m.rounds == 1 else measure_modes(m)
+    for r in range(m.functionals):
+        g = m.group_of[r]
+        place = m.tolerance * m.scale[g]
+        speed = m.tolerance * m.top_scale[g]
+        value = 0.0
+        rate = 0.0
+        still = 0.0
+        apart = 0.0
+        for i in range(n):
+            row = m.rate_rows[r * n + i]
+            here = row * m.modal_places[i]
+            part = row * m.modal_rates[i]
+            if m.rounds == 1:
+                rounding = abs(row) * m.rounded[i]
+                here *= counting(place, rounding)
+                part *= counting(speed, abs(m.frequencies[i]) * rounding)
+            value += here
+            rate += part
+            still += part if m.frequencies[i] < 0.0 else 0.0
+            apart += 0.0 if m.frequencies[i] < 0.0 else abs(part)
+        if m.pace[g] > 0.0:
+            rate = abs(still) + apart
+        part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
+        if not part <= worst:
+            worst = part
     for i in range(m.system.works):
         part = abs(e[2 * n + i]) / m.energy[i % m.lanes]
         if not part <= worst:

@@ -9,18 +9,16 @@ from where the step begins: rounding of large joint angles does not get into the
 import math
 
 from flexarm.integrate.march import measure
-from flexarm.integrate.methods.exponential_march import ExponentialMarch
-from flexarm.integrate.methods.oscillator import (
-    RESPONSES,
+from flexarm.integrate.methods.eigen import (
     cholesky,
     congruence,
     diagonalise,
-    double_time,
     part_alike,
     reduce_pencil,
-    responses,
     tridiagonalise,
 )
+from flexarm.integrate.methods.exponential_march import ExponentialMarch
+from flexarm.integrate.methods.oscillator import RESPONSES, double_time, responses
 from flexarm.integrate.methods.reactions import (
     find_matrices,
     keep_masses,
