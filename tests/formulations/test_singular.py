@@ -68,7 +68,7 @@ def test_a_run_does_not_start_where_the_paper_has_no_accelerations() -> None:
         simulate(arm, formulation="element-jacobian", t_end=0.1, dt=0.05, paper=True)
 
 
-@pytest.mark.campaign
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
 def test_a_run_stops_where_first_order_tips_make_m_indefinite(method: str) -> None:
     arm = changed("tg-rrr-2planes-elements", {"gravity": [0, 0, -3000]})

@@ -78,7 +78,7 @@ links:
         assert abs(run.q[-1, 2]) > 1e-4
 
 
-@pytest.mark.campaign
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["recursive-lagrange", "gibbs-appell"])
 def test_parameters_of_a_papers_equations(name: str) -> None:
     """Equations with a paper's approximations take other numbers too."""

@@ -7,8 +7,9 @@ import pytest
 from flexarm.formulations import formulation
 from flexarm.model import build
 from flexarm.papers.base import Found
+from flexarm.papers.chu.cost import EXACT, assembled, chain
 from flexarm.papers.chu.items import GRIDS, SLIDE
-from flexarm.papers.chu.matrix import EXACT, _cantilever, _chain, assembled
+from flexarm.papers.chu.matrix import _cantilever
 from flexarm.papers.readings import Scope
 from flexarm.papers.runs import changed
 from tests.papers import computed
@@ -28,7 +29,7 @@ def test_elements_are_integrated_exactly_where_their_cost_is_compared() -> None:
 
 
 def test_integrals_of_elements_that_are_added_up_give_the_consistent_mass_matrix() -> None:
-    model = build(_chain("count-2-2-2", 2), stiffening=False)
+    model = build(chain("count-2-2-2", 2), stiffening=False)
     symbols = ca.SX.sym("q", model.size)
     q = np.random.default_rng(1).uniform(-0.1, 0.1, model.size)
     ours = np.array(ca.Function("M", [symbols], [assembled(model, symbols)])(q))

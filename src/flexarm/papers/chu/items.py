@@ -22,7 +22,8 @@ from flexarm.papers.base import (
     search,
     undecidable,
 )
-from flexarm.papers.chu.matrix import ARMS, MATRIX_ITEMS, PAPER
+from flexarm.papers.chu.cost import ARMS
+from flexarm.papers.chu.matrix import MATRIX_ITEMS, PAPER
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
 from flexarm.papers.runs import changed, column, completed, discord, farthest
 from flexarm.runs.run import Run

@@ -1,9 +1,9 @@
-"""Chu et al.: the mass matrix itself, what it costs and what it leaves out."""
+"""Chu et al.: the mass matrix itself, and what it leaves out."""
 
 import math
 from collections.abc import Mapping
 from functools import cache
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -23,15 +23,13 @@ from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, build
 from flexarm.papers.base import Check, Found, Item, Limit, Table, decide, search, undecidable
+from flexarm.papers.chu.cost import ARMS, CHAINS, COST_GRID, EXACT, chain, cost
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import changed, difference, operations, slopes
+from flexarm.papers.runs import changed, difference, slopes
 
 PAPER = "chu"
-ARMS = {1: "chu-example-1", 2: "chu-example-2"}
 MANY = 20  # elements per link: what is taken for "a large number"
-EXACT = 4  # Gauss points by which an element's inertia is integrated exactly
 SHAPES = "links.2.shapes.bending_y"  # number of elements of the link of example 1
-CHAINS = {2: "count-2-2-2", 3: "count-3-2-2", 6: "count-6-6-3"}  # by number of links
 BEND = 0.5  # [rad], of joint 2 where matrices are compared
 NUMBER = "elements of a link"
 LOOKED = {"the first three": 3, "the first": 1}
@@ -40,12 +38,6 @@ SMALL = Grid((ways(NUMBER, "5", "2", "8", "12", "16"), ways("frequencies", *LOOK
               ways(TURNED, "of the whole element", THIN,
                    against={THIN: 'section 6: "the mass and all the moment of inertia"'})),
              ((NUMBER, "frequencies"), (NUMBER, TURNED)))  # fmt: skip
-MEANT, PREVIOUS = "reduced by O(eta)", "the previous formulation"
-AMOUNT, ORDER = "by an amount in proportion to eta", "to a lower order of growth"
-SYMBOLIC = "symbolic integrals of each element, added up"
-BY_POINTS, BEFOREHAND = f"{EXACT} Gauss points per element", "links integrated beforehand"
-COST = Grid((ways(PREVIOUS, SYMBOLIC, BY_POINTS, BEFOREHAND), ways(MEANT, AMOUNT, ORDER)),
-            ((PREVIOUS, MEANT),))  # fmt: skip
 ROWS, ALL_ROWS = "looked at", "all of M"
 INCLUDED = Grid((ways(ROWS, "rows of the joints", ALL_ROWS),))
 LEFT_OUT, ONLY_J = "eliminated", "J^f of eqs. 20 and 21, as in the remark"
@@ -59,11 +51,6 @@ CARRIED: dict[str, dict[str, Any]] = {
 HYBRID = Grid((ways(MOVING, *CARRIED),))
 PLACE, AXIS = "r of Table 1", "on the axis, as in eq. 2"
 PLACES = Grid((ways(PLACE, AXIS, "of every point of V_ij"),))
-BY, SAVED = "more efficient by", "operations that are saved"
-LESS = Grid((COST.choices[0], ways(BY, SAVED, "the ratio of operations")),
-            ((PREVIOUS, BY),))  # fmt: skip
-COST_GRID = Grid((*COST.choices, LESS.choices[1]))
-LOWER = Limit(0.8, 1.2)  # power of eta, within a fifth of 1
 COLUMNS = ("previous methods", "proposed method", "rigid robots")
 FORMS = (
     ("M_ij", "integral of m_i (dr/dq)^T (dr/dq) dV over the element",
@@ -71,103 +58,6 @@ FORMS = (
     ("M", "complex and implicit transformations", "sum of M_ij over links and elements",
      "sum of M_i over links"),
 )  # fmt: skip
-
-
-def cost(scope: Scope) -> Found:
-    """Measure how the formulation of the mass matrix grows with elements and links."""
-    elements = (2, 4, 8, 16)
-    arms = {(2, n): changed(ARMS[2], {f"links.{k}.shapes.bending_y": n for k in (1, 2)})
-            for n in elements}  # fmt: skip
-    chains = {(links, 4): _chain(name, links) for links, name in CHAINS.items()}
-    grown, chained = ([_formed(arm) for arm in each.values()] for each in (arms, chains))
-    column = {BY_POINTS: 1, BEFOREHAND: 2, SYMBOLIC: 3}
-
-    def power(reading: Reading) -> float:
-        """Find the power of eta that is saved: of the difference, or of the ratio, 8 to 16."""
-        k, (before, after) = column[reading[PREVIOUS]], grown[2:]
-        if reading[MEANT] == ORDER:
-            return float(np.log2(after[k] / after[0]) - np.log2(before[k] / before[0]))
-        saved = [x[k] - x[0] for x in (before, after)]
-        return float(np.log2(saved[1] / saved[0])) if min(saved) > 0 else 0.0
-
-    def growth(reading: Reading) -> float:
-        """Find how what is gained over the previous formulation grows, the least; 0 if nothing."""
-        k, saved = column[reading[PREVIOUS]], reading[BY] == SAVED
-        if any(x[k] <= x[0] for x in (*grown, *chained)):
-            return 0.0
-        gained = [[x[k] - x[0] if saved else x[k] / x[0] for x in y] for y in (grown, chained)]
-        return min(b / a for each in gained for a, b in pairwise(each))
-
-    statements = (
-        search("without integrals the formulation is reduced by O(eta), the number of elements",
-               COST.readings(scope), power, LOWER, "power of eta of what is saved"),
-        search("the formulation is more efficient than the previous, more so with many links and "
-               "elements", LESS.readings(scope), growth, Limit(low=1.0, unit="times"),
-               "by how much that grows from one size to the next, the least; 0 if nothing is "
-               "gained"),
-    )  # fmt: skip
-    rows = tuple(
-        (name, *map(str, size), *map(str, found))
-        for name, sizes, each in (("example 2", arms, grown), ("plane chain", chains, chained))
-        for size, found in zip(sizes, each, strict=True)
-    )
-    head = ("arm", "links", "elements per link", "one point per element",
-            "by points of each element", "by recursion, integrals of links", SYMBOLIC)  # fmt: skip
-    return Found(
-        statements,
-        tables=(Table("Operations in the symbolic expression of M, as it is formed", head, rows),),
-        because="The previous formulation is in another paper: it is run as this one describes it, "
-        "dr/dq of an element integrated as a polynomial in x and all elements added up, and two "
-        "others beside it. What is compared is the formulation: M as a symbolic expression. "
-        "With the integrals of whole links worked "
-        f"out beforehand and a recursion it is {grown[3][0] / grown[3][2]:.1f} times smaller than "
-        "with one point per element (16 elements per link).  It is formed more cheaply with many "
-        "elements, and cannot be simulated with them (item `deficiency`).",
-    )  # fmt: skip
-
-
-def _chain(name: str, links: int, first: int = 1) -> Arm:
-    """Make a plane chain of equal flexible links, from one on, out of a sample."""
-    link = {"joint": {"kind": "revolute"}, "rigid": False,
-            "section": {"mass_per_length": 5.0, "EIz": 1000.0},
-            "shapes": {"kind": "elements", "bending_y": 4}}  # fmt: skip
-    values = {f"links.{k}.{key}": x for k in range(first, links + 1) for key, x in link.items()}
-    return changed(name, values)
-
-
-def _formed(arm: Arm) -> list[int]:
-    """Count the upper triangle of M as traced: by one point, by some, by recursion, by integrals.
-
-    Motors and payloads, which all have alike, are left out of the last.
-    """
-    model = build(arm, stiffening=False)
-    one, whole = ElementJacobian(model, paper=True), ElementJacobian(model, points=EXACT)
-    q = ca.SX.sym("q", model.size)
-    found = [each.mass_expression(q) for each in (one, whole, Composite(model))]
-    return [operations([q], ca.triu(M)) for M in (*found, assembled(model, q))]
-
-
-def assembled(model: Model, q: ca.SX) -> ca.SX:
-    """Integrate m (dr/dq)^T (dr/dq) over each element, r a polynomial in x, and add them up."""
-    total = ca.SX(model.size, model.size)
-    for part, frame in zip(model.links, frames(model, q), strict=True):
-        assert part.elastic is not None  # all links bend
-        shapes, span = part.elastic.shapes, part.elastic.span
-        size = span.length / (len(part.own) // 2)
-        density = float(span.table["mass_per_length"][0])
-        for start in size * np.arange(len(part.own) // 2):
-            x = size * np.arange(4) / 3
-            fitted = np.linalg.solve(np.vander(x, increasing=True), shapes.values("y", start + x))
-            fitted[np.abs(fitted) < 1e-9 * np.abs(fitted).max()] = 0.0
-            parts = []
-            for k, row in enumerate(fitted):
-                along = [frame.p_WL + start * frame.R_WL[:, 0], frame.R_WL[:, 0]][k : k + 1]
-                bent = ca.sparsify(ca.DM(row)).T @ picked(q, part.own)
-                parts.append(ca.jacobian(sum(along, frame.R_WL[:, 1] * bent), q))
-            for i, j in product(range(4), repeat=2):
-                weight = density * size ** (i + j + 1) / (i + j + 1)
-                total += weight * parts[i].T @ parts[j]
-    return total
 
 
 def _apart(*, paper: bool) -> float:
@@ -237,7 +127,7 @@ def table_1(scope: Scope) -> Found:
     rods = max(difference(old, thin) for old, _ in blocks.values())
     listed = ", ".join(map(str, counts))
     joints = {f"links.{k}.joint": {"kind": x} for k, x in ((1, "revolute"), (2, "fixed"))}
-    half = change_arm(_chain(CHAINS[3], 3, first=2), joints)
+    half = change_arm(chain(CHAINS[3], 3, first=2), joints)
     half = change_arm(half, {f"links.{k}.shapes.bending_y": 2 for k in (2, 3)})
     hybrid, partly = (_rows_apart(build(arm)) for arm in (changed(ARMS[1]), half))
     speed = _speeds()

@@ -38,6 +38,7 @@ PROPORTIONAL = Limit(high=1.0, unit="%")
 AFTER = 4.0  # [s] without the second loop
 BOUNDED = Limit(high=0.1, unit="1/s")  # beats, no growth: .08 from half to half of 2 s
 TURNS = 10  # of a history that oscillates
+STEP = 1e-5  # of amplitudes, for derivatives
 
 
 def deflections(link: int, scope: Scope) -> Found:
@@ -137,18 +138,24 @@ def closed_loop(scope: Scope) -> Found:
 
 
 def _proportion(reading: Reading) -> float:
-    """Compare ratios of natural frequencies to eigenvalues of eq. 36 about rest [%]."""
-    motion = loop("modes").motion
+    """Compare ratios of natural frequencies to eigenvalues of the closed loop about rest [%]."""
+    law, motion = loop("modes").law, loop("modes").motion
     equation, found = formulation(DEFAULT, motion.model), []
-    for share in (0.0, 1.0):
+    bent, still = list(equation.flexible), np.zeros(motion.model.size)
+    joints = reading[HELD.choices[0].name] == "free"
+
+    def accelerations(t: float, q: Array) -> Array:
+        return equation.forward_dynamics(q, still, np.asarray(law(t, q, still)).ravel())[bent]
+
+    for t, share in ((0.0, 0.0), (MOVE - DT, 1.0)):  # before the second loop begins
         q = motion.path.at(share)
-        rest = np.ix_(list(equation.flexible), list(equation.flexible))
         M, K = equation.mass_matrix(q), slopes(equation, q, part="elastic", step=1e-3)
-        squares = [scipy.linalg.eigh(K[rest], M[rest], eigvals_only=True)]
-        free = reading[HELD.choices[0].name] == "free"
-        squares.append(scipy.linalg.eigh(K, M, eigvals_only=True)[len(GOALS) :] if free
-                       else squares[0])  # fmt: skip
-        found.append(np.sqrt(squares[1] / squares[0]))
+        counted = np.ix_(*2 * [range(len(q)) if joints else bent])
+        natural = scipy.linalg.eigh(K[counted], M[counted], eigvals_only=True)[-len(bent) :]
+        steps = STEP * np.eye(len(q))[bent]
+        rows = [accelerations(t, q + h) - accelerations(t, q - h) for h in steps]
+        closed = np.sort(scipy.linalg.eigvals(np.transpose(rows) / (-2 * STEP)).real)
+        found.append(np.sqrt(closed / natural))
     return 100 * float(np.max(found) / np.min(found) - 1)
 
 
