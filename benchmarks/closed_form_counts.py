@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from flexarm.closed_forms.equations import closed_form
 from flexarm.errors import FlexarmError
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.equation import Equation
@@ -21,7 +22,6 @@ from flexarm.papers.theodore.counts import PRINTED_2
 from flexarm.papers.theodore.robot import inertia_count
 from flexarm.papers.theodore.ways import TURNS, Way
 from flexarm.papers.theodore.written import written_out
-from flexarm.studies.closed_forms.equations import closed_form
 from flexarm.studies.operations import operation_counts
 from report import table, write
 from sliding_terms import DROPPED, count_without

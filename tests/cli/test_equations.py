@@ -14,14 +14,14 @@ import pytest
 
 import flexarm
 from flexarm.cli import main
+from flexarm.closed_forms.equations import Equations, closed_form
+from flexarm.closed_forms.polynomials import Ring
+from flexarm.closed_forms.text import as_document, as_latex, as_python, as_text
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.formulations.quantities import trace
 from flexarm.io.model_file import loads
 from flexarm.model import Model, build
-from flexarm.studies.closed_forms.equations import Equations, closed_form
-from flexarm.studies.closed_forms.polynomials import Ring
-from flexarm.studies.closed_forms.text import as_document, as_latex, as_python, as_text
 from tests.physics.states import random_state
 
 Array = npt.NDArray[np.float64]
@@ -259,7 +259,7 @@ def test_equations_that_are_too_long_for_one_sum_each_are_written_in_named_parts
 ) -> None:
     model = build(flexarm.sample("tg-rr-2planes"), stiffening=False)
     hasty = partial(Ring, patience=50_000)
-    monkeypatch.setattr("flexarm.studies.closed_forms.equations.Ring", hasty)
+    monkeypatch.setattr("flexarm.closed_forms.equations.Ring", hasty)
     equations = closed_form(model)
     assert any(each.kind == "part" for each in equations.generators)
     assert worst(executed(as_python(equations)), model, Composite(model)) < 1e-12

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.figures import COLOURS, curve_look
 from flexarm.linear.tracks import plot_sweep
 from flexarm.links.base import Array
-from flexarm.runs.plot import COLOURS, curve_look, plot_run
+from flexarm.runs.plot import plot_run
 from tests.docs_blocks import ROOT
 from tests.viewer.poses import random_run
 

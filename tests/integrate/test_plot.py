@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import flexarm
+from flexarm.figures import drawable
 from flexarm.io.model_file import loads
-from flexarm.runs.plot import drawable
 from flexarm.runs.run import Run
 
 ARM = """

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from flexarm.closed_forms.polynomials import Polynomial
 from flexarm.control.stability import FrozenLoop
 from flexarm.papers.base import EVERY
 from flexarm.papers.readings import Reading, Scope
@@ -22,7 +23,6 @@ from flexarm.papers.theodore.theory import (
     overestimates,
 )
 from flexarm.papers.theodore.written import nested, written_out
-from flexarm.studies.closed_forms.polynomials import Polynomial
 from tests.papers.computed import compute, statement
 
 

@@ -12,12 +12,12 @@ import pytest
 
 import flexarm
 from flexarm.cli import main
+from flexarm.closed_forms.equations import Equations, closed_form
+from flexarm.closed_forms.text import as_latex, as_latex_document
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.model import Model, build
 from flexarm.papers.runs import changed
-from flexarm.studies.closed_forms.equations import Equations, closed_form
-from flexarm.studies.closed_forms.text import as_latex, as_latex_document
 
 Array = npt.NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""Links and the arm they make."""
+"""Links: joint, length, section, shapes, damping."""
 
 from typing import Annotated, Literal, Self
 

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from flexarm.arm.part import Flag, Part, fault
-from flexarm.engine.varied import varies
 from flexarm.units import (
     AxialStiffness,
     BendingStiffness,
@@ -18,6 +17,7 @@ from flexarm.units import (
     Stress,
     Time,
 )
+from flexarm.varied import varies
 
 PositiveLength = Annotated[Length, Field(gt=0)]
 

@@ -54,8 +54,8 @@ from flexarm.links.base import Array
 from flexarm.links.ends import link_length, own_inertia, piece_inertia
 from flexarm.links.holds import reflected_rotor
 from flexarm.links.span import Span
-from flexarm.mechanics.inertia import total_mass, weightless
 from flexarm.mechanics.kinematics import base_frame, frames
+from flexarm.mechanics.weightless import total_mass, weightless
 from flexarm.model import Model, build, link_shapes, start_state, undeformed
 from flexarm.model.joints import JOINTS
 from flexarm.spatial import Pose, unit_vector

@@ -11,7 +11,7 @@ from flexarm.check.report import DirectionReport, FlexibleReport, LinkReport, No
 from flexarm.linear.at_start import ElasticModes, Linear
 from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span
-from flexarm.mechanics.inertia import Weightless, listed, place_of
+from flexarm.mechanics.weightless import Weightless, listed, place_of
 from flexarm.model import Model
 
 SHEAR_ERROR = 0.05

@@ -46,16 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print M, h, c and K."""
-    from flexarm.io.whole_file import write_whole
-    from flexarm.model import build
-    from flexarm.studies.closed_forms.equations import closed_form
-    from flexarm.studies.closed_forms.text import (
+    from flexarm.closed_forms.equations import closed_form
+    from flexarm.closed_forms.text import (
         as_document,
         as_latex,
         as_latex_document,
         as_python,
         as_text,
     )
+    from flexarm.io.whole_file import write_whole
+    from flexarm.model import build
 
     require_outputs(args, args.out, args.latex)
     if args.latex is None and (args.numbers or args.letters is not None):

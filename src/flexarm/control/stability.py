@@ -35,8 +35,8 @@ from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import LEFT_OUT, Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.inertia import require_inertia
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_list
+from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model
 from flexarm.runs.run import Run
 

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.varied import Varied, by_design
+from flexarm.varied import Varied, by_design
 
 # Integrals that are equal in theory differ by some 1e-15 of the largest, so by more of themselves
 # where they are small; numbers that are not equal differ by far more than this.

@@ -6,12 +6,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flexarm.figures import COLOURS, drawable
 from flexarm.fitting.data import FitData
 from flexarm.fitting.problem import MeasuredRun
 from flexarm.fitting.responses import unstacked
 from flexarm.io.whole_file import write_whole
 from flexarm.links.base import Array
-from flexarm.runs.plot import COLOURS, drawable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from flexarm.arm.joint import Limits
 from flexarm.arm.profile import Constant
 from flexarm.engine.compile import Compiled
-from flexarm.engine.varied import by_designs
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import servos
@@ -27,6 +26,7 @@ from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, breakpoints, evaluate_at, last_time, pieces
+from flexarm.varied import by_designs
 
 SMALL = 1e-9  # of a length or an angle: deflections below are taken for none
 # [rad] slope of a link's tip beyond which a run stops, of exact beams and of others

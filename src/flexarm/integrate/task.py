@@ -9,7 +9,6 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.profile import Constant
-from flexarm.engine.varied import agreed, plain
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
@@ -35,8 +34,9 @@ from flexarm.integrate.sampling import parts_for
 from flexarm.integrate.system import WORKS
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import coulomb_frictions
-from flexarm.mechanics.inertia import require_inertia
+from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, start_state
+from flexarm.varied import agreed, plain
 
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
 DAMPED = 0.005  # damping ratio from which on errors die away

@@ -1,1 +1,1 @@
-"""Files: arms, modal data, runs."""
+"""Model files in and out, and what all files share: where a line stands, tables, whole writes."""

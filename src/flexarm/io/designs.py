@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from flexarm.arm import Arm
-from flexarm.engine.varied import Array, varied
 from flexarm.io.overrides import change_arm, find_place
+from flexarm.varied import Array, varied
 
 Path = tuple[str | int, ...]
 

@@ -39,7 +39,7 @@ from flexarm.linear.names import (
 )
 from flexarm.linear.tangent import Tangent
 from flexarm.links.base import Array
-from flexarm.mechanics.inertia import require_inertia
+from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ def plot_modes(modes: Modes) -> "Figure":
     """Draw the frequencies of modes, slowest first, and who takes part in each."""
     from matplotlib.figure import Figure
 
-    from flexarm.runs.plot import COLOURS, drawable
+    from flexarm.figures import COLOURS, drawable
 
     listed = (modes.elastic() or modes.modes)[:SHOWN]
     figure = Figure(figsize=(9, 1.6 + 0.35 * max(len(listed), 3)), layout="constrained")

@@ -15,7 +15,6 @@ from flexarm.linear.at_start import Linear
 from flexarm.linear.friction import DryFriction
 from flexarm.links.base import Array
 from flexarm.loops.rows import call_rows
-from flexarm.mechanics.inertia import require_inertia
 from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.mechanics.loads import (
     dissipative_force,
@@ -25,6 +24,7 @@ from flexarm.mechanics.loads import (
     wrench_factors,
     wrench_force,
 )
+from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, fingerprint
 from flexarm.spatial import Expr
 

@@ -8,9 +8,9 @@ import numpy as np
 from flexarm.arguments import require_count, require_kind
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
+from flexarm.figures import curve_look, drawable
 from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.runs.plot import curve_look, drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

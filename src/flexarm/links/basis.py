@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexarm.arm.shapes import Counted, Normalise, ShapeChoice
-from flexarm.engine.varied import agreed
 from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Curve, Direction, Shape, Shapes
 from flexarm.links.curves import Piecewise, combine, parts
 from flexarm.links.span import Span
+from flexarm.varied import agreed
 
 SMALL_TIP = 1e-3
 DEPENDENT = 1e-12

@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 from numpy.polynomial import legendre
 
-from flexarm.engine.varied import agreed
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
 from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, gauss_nodes
 from flexarm.links.span import Span
 from flexarm.spatial import settled
+from flexarm.varied import agreed
 
 SAME = 1e-12  # between functions, and of their products from 0 or 1
 # and what stands for those left out

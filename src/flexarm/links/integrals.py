@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 
 from flexarm.arm.link import QuadraticShape
-from flexarm.engine.varied import plain
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Shapes
 from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
 from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import settled
+from flexarm.varied import plain
 
 _TOLERANCE = 1e-13
 _ORDERS = (8, 12, 18, 27, 40, 60, 90, 135, 200)

@@ -10,12 +10,12 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.polynomial import legendre
 
-from flexarm.engine.varied import agreed
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
 from flexarm.links.curves import Piecewise
 from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import settled
+from flexarm.varied import agreed
 
 AXES: tuple[Direction, ...] = ("x", "y", "z")
 FINE = 64  # points of a single panel

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from flexarm.arm import Arm, Section
 from flexarm.arm.shapes import ArmModes, Counted
-from flexarm.engine.varied import agreed
 from flexarm.links.base import Array, Counts, Direction, Shapes
 from flexarm.links.basis import wanted
 from flexarm.links.beams.finite import Conditions, require_modes
@@ -37,6 +36,7 @@ from flexarm.model.flexible import Theory, link_shapes, naming_link, remembered
 from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state
+from flexarm.varied import agreed
 
 CURVES = {"y": 10, "z": 10, "twist": 6, "x": 6}  # of which shapes are combined
 MORE = 4  # curves than shapes, at least

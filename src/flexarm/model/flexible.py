@@ -11,7 +11,6 @@ from numpy.polynomial import chebyshev
 
 from flexarm.arm import Arm, Link
 from flexarm.arm.shapes import ClampedMass, Counted, Elements
-from flexarm.engine.varied import agreed, by_designs
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Direction, Ends, Shapes
@@ -30,6 +29,7 @@ from flexarm.links.span import Span
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
 from flexarm.spatial import Inertia, settled
+from flexarm.varied import agreed, by_designs
 
 _NODES = 40
 REMEMBERED = 200

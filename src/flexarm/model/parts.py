@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
-from flexarm.engine.varied import Drawn
 from flexarm.links.base import Array, Shapes
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.nodes import GrowingNodes
@@ -20,6 +19,7 @@ from flexarm.links.span import Span
 from flexarm.model.joints import JointMotion
 from flexarm.model.points import ArmPoints
 from flexarm.spatial import Expr, Inertia, Pose, constant
+from flexarm.varied import Drawn
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]

@@ -8,7 +8,6 @@ import math
 import casadi as ca
 import numpy as np
 
-from flexarm.engine.varied import by_designs
 from flexarm.links.base import Array
 from flexarm.links.holds import relaxed_stiffness
 from flexarm.links.integrals import Integrals, integrate
@@ -16,6 +15,7 @@ from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.span import Span
 from flexarm.model.parts import LinkModel, Model, Rotor
 from flexarm.spatial import CROSS, Inertia
+from flexarm.varied import by_designs
 
 
 def mass_matrix(model: Model, q: Array) -> Array:

@@ -14,7 +14,7 @@ def plot_plan(run: Run, unshaped: Run, duration: float) -> "Figure":
     """Draw a plan's inputs, and how far the tip is from where it ends, beside the unshaped one."""
     from matplotlib.figure import Figure
 
-    from flexarm.runs.plot import COLOURS, drawable
+    from flexarm.figures import COLOURS, drawable
 
     figure = Figure(figsize=(9, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)

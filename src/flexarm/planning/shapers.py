@@ -212,7 +212,7 @@ def plot_robustness(
     """
     from matplotlib.figure import Figure
 
-    from flexarm.runs.plot import COLOURS, drawable
+    from flexarm.figures import COLOURS, drawable
 
     shares = np.linspace(*band, POINTS)
     figure = Figure(figsize=(7, 4), layout="constrained")

@@ -1,1 +1,1 @@
-"""Convergence, comparison of formulations, closed-form equations, counts of operations."""
+"""Convergence, comparison of formulations, counts of operations; many designs, and the best one."""

@@ -26,7 +26,7 @@ from flexarm.linear.at_start import (
     trace,
 )
 from flexarm.links.base import Array
-from flexarm.mechanics.inertia import require_inertia
+from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
 from flexarm.studies.advice import advice, advice_on_want

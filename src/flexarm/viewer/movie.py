@@ -12,11 +12,12 @@ import numpy as np
 
 from flexarm.arguments import WithUnit, listed, refused, require_names, require_number, require_path
 from flexarm.errors import FlexarmError
+from flexarm.figures import COLOURS, drawable
 from flexarm.io.whole_file import require_writable, write_figure, write_whole
 from flexarm.links.base import Array
 from flexarm.runs.between import fill_in, pick
 from flexarm.runs.data import RunData
-from flexarm.runs.plot import COLOURS, arm_outline, drawable
+from flexarm.runs.plot import arm_outline
 from flexarm.viewer.outlook import Outlook, outlook, scaled
 from flexarm.viewer.page import run_labels
 from flexarm.viewer.surroundings import body_places, obstacles

@@ -1,1 +1,1 @@
-"""Commands that compare many arms or models: `compare`, `converge` and `study`."""
+"""Commands that compare many arms or models: `compare`, `converge`, `study` and `optimise`."""

@@ -39,9 +39,9 @@ from flexarm.formulations.element_jacobian.lumps import (
     slope_tip,
 )
 from flexarm.links.base import Array
-from flexarm.mechanics.inertia import SINGULAR, least_inertia
 from flexarm.mechanics.kinematics import base_frame, base_jacobian, tip_section
 from flexarm.mechanics.loads import potential_energy
+from flexarm.mechanics.weightless import SINGULAR, least_inertia
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.varied import by_design
 from flexarm.formulations.numbers.structures import Member, Structure
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.vibration import vibration
@@ -15,10 +14,11 @@ from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.rows import call_rows
 from flexarm.mechanics.drives import hub_row
-from flexarm.mechanics.inertia import designs_with_inertia
+from flexarm.mechanics.weightless import designs_with_inertia
 from flexarm.model import start_state
 from flexarm.model.designs.build import ModelDesigns
 from flexarm.model.designs.draw import Drawer
+from flexarm.varied import by_design
 
 Fields = dict[tuple[str, int], Array]  # by name, and entry of a table or -1
 TOGETHER = 4096  # designs whose samples are evaluated at once

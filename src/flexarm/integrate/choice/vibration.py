@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.varied import agreed, plain
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model import Model
+from flexarm.varied import agreed, plain
 
 MODERATE = 80  # coordinates up to which all eigenvalues of the damped arm are found
 NOTABLE = 1e-3  # damping ratio below which an arm is taken to vibrate as if it had none

@@ -7,7 +7,6 @@ import numpy as np
 
 from flexarm.arm import Arm, Link
 from flexarm.arm.shapes import ClampedMass, Counted, Normalise, ShapeChoice
-from flexarm.engine.varied import Array, by_design
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.basis import (
@@ -35,6 +34,7 @@ from flexarm.model.designs.spans import (
 from flexarm.model.flexible import Theory, shape_counts, undamped_part
 from flexarm.model.parts import Flexible
 from flexarm.model.state import start_state
+from flexarm.varied import Array, by_design
 
 LINEAR = Theory(stiffening=False, exact=False, nodes=None)
 

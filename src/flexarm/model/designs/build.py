@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from flexarm.arm import Arm
 from flexarm.engine.matching import DRAWN, Closed, Matched
-from flexarm.engine.varied import Differ
 from flexarm.errors import FlexarmError
 from flexarm.io.designs import ArmDesigns
 from flexarm.io.overrides import change_arm
@@ -20,6 +19,7 @@ from flexarm.model.designs.links import LinkDesigns
 from flexarm.model.designs.spans import NotTogether
 from flexarm.model.flexible import Theory
 from flexarm.model.parts import Model, TipRotation
+from flexarm.varied import Differ
 
 TOGETHER = 256  # designs at most
 MODES_TOGETHER = 1024  # designs at most whose shapes come of the arm's modes, a megabyte each

@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 from pydantic import BaseModel
 
-from flexarm.engine.varied import LATER, Drawn, Varied, by_design
 from flexarm.links.base import Array, Curve, Direction, Shape, Shapes
 from flexarm.links.beams.shear import Sheared
 from flexarm.links.curves import Combination
+from flexarm.varied import LATER, Drawn, Varied, by_design
 
 Draw = Callable[[int], Any]
 

@@ -13,7 +13,6 @@ from typing import cast
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.engine.varied import Array, stacked
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Shapes
 from flexarm.links.basis import normalisation
@@ -40,6 +39,7 @@ from flexarm.model.flexible import (
 )
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
+from flexarm.varied import Array, stacked
 
 EXACT = 1e-11  # of the largest value, within which all must follow a power
 UNIT = 1e-12

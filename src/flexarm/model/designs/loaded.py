@@ -7,7 +7,6 @@ heavy as they are beside the mass of the design's own span.
 import numpy as np
 
 from flexarm.arm.shapes import ClampedMass, ShapeChoice
-from flexarm.engine.varied import Array, agreed, by_design
 from flexarm.links.base import Counts, Direction, Ends
 from flexarm.links.basis import Motion, family, join, wanted
 from flexarm.links.beams.finite import REFINEMENTS, TAIL, Conditions, Problem
@@ -16,6 +15,7 @@ from flexarm.links.span import Span
 from flexarm.model.designs.arm_modes import LinkCurves
 from flexarm.model.designs.draw import DesignShapes
 from flexarm.model.designs.spans import NotTogether, Sizes
+from flexarm.varied import Array, agreed, by_design
 
 
 def loaded_designs(

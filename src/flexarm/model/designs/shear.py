@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from flexarm.arm.shapes import Normalise
-from flexarm.engine.varied import Array
 from flexarm.links.base import DIRECTIONS, Direction, Shape
 from flexarm.links.basis import MOTIONS
 from flexarm.links.curves import Combination
 from flexarm.links.span import Span
 from flexarm.model.designs.draw import DesignShapes
 from flexarm.model.designs.spans import PLACES, NotTogether, Sizes, enough_points, tips
+from flexarm.varied import Array
 
 
 def sheared_designs(

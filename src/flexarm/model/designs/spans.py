@@ -10,7 +10,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.varied import Array, agreed, by_design, stacked, varied, varied_columns, varies
 from flexarm.links.base import Shapes
 from flexarm.links.basis import MOTIONS, SMALL_TIP, Motion
 from flexarm.links.collocation import STIFFNESSES, Collocation, Polar
@@ -20,6 +19,7 @@ from flexarm.links.rotary import Rotary
 from flexarm.links.span import Span
 from flexarm.model.designs.draw import DesignShapes
 from flexarm.model.parts import Flexible
+from flexarm.varied import Array, agreed, by_design, stacked, varied, varied_columns, varies
 
 PLACES = 101  # of a span, at which the largest values of shapes are sought
 ENOUGH = 2  # points beyond the degree of curves, for quadrature of their products

@@ -7,11 +7,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 
-from flexarm.links.base import Array
-from flexarm.links.beams.classical import CLAMPED_FREE, BeamShape, beam_roots, beam_shape
-from flexarm.papers.theodore.ways import TURNS, Way
-from flexarm.papers.theodore.written import Count, nested, written_out
-from flexarm.studies.closed_forms.polynomials import (
+from flexarm.closed_forms.polynomials import (
     Generator,
     Monomial,
     Polynomial,
@@ -19,6 +15,10 @@ from flexarm.studies.closed_forms.polynomials import (
     cleaned,
     total,
 )
+from flexarm.links.base import Array
+from flexarm.links.beams.classical import CLAMPED_FREE, BeamShape, beam_roots, beam_shape
+from flexarm.papers.theodore.ways import TURNS, Way
+from flexarm.papers.theodore.written import Count, nested, written_out
 
 Vector = list[Polynomial]
 Function = Callable[[Array], tuple[Array, Array]]

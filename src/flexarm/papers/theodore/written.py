@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flexarm.studies.closed_forms.polynomials import Polynomial
+from flexarm.closed_forms.polynomials import Polynomial
 
 Count = tuple[int, int]  # multiplications, additions
 

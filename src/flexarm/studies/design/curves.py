@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexarm.engine.varied import by_design
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.batch.designs import DesignMotions, NotInArrays
 from flexarm.integrate.kept import run_of
@@ -17,11 +16,12 @@ from flexarm.integrate.task import Task
 from flexarm.linear.at_start import Linear, elastic_modes, moves
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
-from flexarm.mechanics.inertia import total_mass
+from flexarm.mechanics.weightless import total_mass
 from flexarm.model import Model
 from flexarm.runs.contents import ENERGIES, WORKS, table_columns
 from flexarm.runs.run import Run
 from flexarm.studies.design.plan import Quantity
+from flexarm.varied import by_design
 
 TIP = tuple(f"tip {axis}" for axis in "xyz")
 OBSERVED = {**{f"{name} energy": k for k, name in enumerate(ENERGIES)}, "total energy": -1,

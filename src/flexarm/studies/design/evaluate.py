@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.varied import Differ
 from flexarm.errors import DeviceError, FlexarmError, SimulationError
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.batch.designs import DesignMotions, NotInArrays, motions_of
@@ -45,6 +44,7 @@ from flexarm.studies.design.curves import curve, curves_of, of_arm, of_arms, of_
 from flexarm.studies.design.plan import Quantity, RunOptions
 from flexarm.studies.design.read import ALLOWED, START, Study
 from flexarm.studies.design.reductions import REDUCTIONS
+from flexarm.varied import Differ
 
 Columns = dict[str, NDArray[Any]]
 STILL = RunOptions(t_end=1.0)  # of a study without runs

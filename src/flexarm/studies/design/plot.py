@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.figures import COLOURS
 from flexarm.links.base import Array
-from flexarm.runs.plot import COLOURS
 from flexarm.studies.design.evaluate import Columns
 from flexarm.studies.design.sensitivity import SobolIndices
 

@@ -10,6 +10,8 @@ from functools import cache
 import casadi as ca
 import numpy as np
 
+from flexarm.closed_forms.angles import Places
+from flexarm.closed_forms.polynomials import Generator, Polynomial, Ring, evaluated
 from flexarm.engine.lower import lower
 from flexarm.links.base import Array
 from flexarm.links.fields import Basis, Moving
@@ -20,8 +22,6 @@ from flexarm.mechanics.bodies.exact.strain import strain_effort, strains
 from flexarm.mechanics.bodies.exact.tangents import Entire, Tangents
 from flexarm.model import Model
 from flexarm.spatial import Expr, constant
-from flexarm.studies.closed_forms.angles import Places
-from flexarm.studies.closed_forms.polynomials import Generator, Polynomial, Ring, evaluated
 
 FUNCTIONS = 7  # c_0 to c_6 are what second derivatives of a rotation hold
 ANGLES = {"y": "alpha", "z": "beta"}

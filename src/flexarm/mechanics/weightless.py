@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.varied import by_design
 from flexarm.errors import SimulationError
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
 from flexarm.model import Model
 from flexarm.spatial import Inertia
+from flexarm.varied import by_design
 
 SINGULAR = 1e-12  # least eigenvalue of the scaled mass matrix that still leaves some digits
 ROUNDING = 1e-14  # of the inertia about other axes

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from flexarm.arguments import refused
+from flexarm.closed_forms.equations import Equations, Matrix, Vector, rounded
+from flexarm.closed_forms.polynomials import Generator, Monomial, Polynomial
 from flexarm.errors import FlexarmError
-from flexarm.studies.closed_forms.equations import Equations, Matrix, Vector, rounded
-from flexarm.studies.closed_forms.polynomials import Generator, Monomial, Polynomial
 
 WIDTH = 100
 _HALF_WAY = 1e-12

@@ -12,6 +12,19 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.summary import Summary
+from flexarm.closed_forms.angles import joined_angles, name_angles
+from flexarm.closed_forms.bent_sections import BentSections
+from flexarm.closed_forms.integrals import Integrals
+from flexarm.closed_forms.polynomials import (
+    DUST,
+    Generator,
+    Polynomial,
+    Ring,
+    TooLong,
+    cleaned,
+    evaluated,
+    largest,
+)
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.formulations.lagrange import bodies_of, closed_gravity, closed_mass_matrix
@@ -22,19 +35,6 @@ from flexarm.mechanics.loads import elastic_force
 from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
-from flexarm.studies.closed_forms.angles import joined_angles, name_angles
-from flexarm.studies.closed_forms.bent_sections import BentSections
-from flexarm.studies.closed_forms.integrals import Integrals
-from flexarm.studies.closed_forms.polynomials import (
-    DUST,
-    Generator,
-    Polynomial,
-    Ring,
-    TooLong,
-    cleaned,
-    evaluated,
-    largest,
-)
 
 Vector = tuple[Polynomial, ...]
 Matrix = tuple[Vector, ...]

@@ -9,14 +9,7 @@ from itertools import chain
 import casadi as ca
 import numpy as np
 
-from flexarm.engine.lower import lower
-from flexarm.links.base import Array
-from flexarm.links.collocation import Collocation
-from flexarm.links.growing.fields import SlidingMotion
-from flexarm.mechanics.sections import own_values
-from flexarm.model import LinkModel
-from flexarm.spatial import Expr, constant
-from flexarm.studies.closed_forms.polynomials import (
+from flexarm.closed_forms.polynomials import (
     ONE,
     Generator,
     Monomial,
@@ -25,6 +18,13 @@ from flexarm.studies.closed_forms.polynomials import (
     evaluated,
     merged,
 )
+from flexarm.engine.lower import lower
+from flexarm.links.base import Array
+from flexarm.links.collocation import Collocation
+from flexarm.links.growing.fields import SlidingMotion
+from flexarm.mechanics.sections import own_values
+from flexarm.model import LinkModel
+from flexarm.spatial import Expr, constant
 
 Waves = dict[Monomial, complex]  # of exp(i sum n_k angle_k), per (k, n_k)
 Joined = dict[tuple[Monomial, Monomial, str], float]  # per rest, sum of angles, cosine or sine

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import casadi as ca
 
+from flexarm.closed_forms.polynomials import Generator, Monomial, Ring, evaluated
 from flexarm.engine.lower import lower
 from flexarm.formulations.lagrange import Body
 from flexarm.mechanics.bodies.points import Moments
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr
-from flexarm.studies.closed_forms.polynomials import Generator, Monomial, Ring, evaluated
 
 AXES = "1xyz"  # of homogeneous positions
 SAME = 1e-9  # of a value: one name

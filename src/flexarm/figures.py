@@ -1,0 +1,65 @@
+"""How figures look: colours and styles of curves, legends, and the texts of users in them."""
+
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+ROW = 56  # characters that a line of a legend has room for
+BELOW = 0.45  # [in] from a panel to its legend: the room of the numbers and the label of the axis
+# Those of Okabe and Ito, which the colour-blind tell apart too, with two for yellow and black.
+COLOURS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#22262b",
+)  # fmt: skip
+# Of curves beyond the colours: dashes are for another kind of curve in the same panel.
+STYLES = ("-", ":", "-.", (0, (6, 2)), (0, (1, 3)), (0, (6, 2, 1, 2, 1, 2)))
+DASHED = ("--", (0, (4, 2, 1, 2)), (0, (2, 2)), (0, (6, 4)), (0, (4, 2, 1, 2, 1, 2)), (0, (2, 5)))
+
+
+class Look(TypedDict):
+    """How a curve is drawn."""
+
+    color: str
+    linestyle: str | tuple[int, tuple[int, ...]]
+
+
+def curve_look(k: int, *, dashed: bool = False) -> Look:
+    """Choose colour and line style of the k-th curve of a panel: no two are alike up to 48."""
+    styles = DASHED if dashed else STYLES
+    return {
+        "color": COLOURS[k % len(COLOURS)],
+        "linestyle": styles[k // len(COLOURS) % len(styles)],
+    }
+
+
+def drawable(text: str) -> str:
+    """Put an empty square for every character of a user's text that the font of figures lacks."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    font = get_font(findfont(FontProperties()))
+    return "".join(c if font.get_char_index(ord(c)) else "\N{WHITE SQUARE}" for c in text)
+
+
+def legend_below(panel: "Axes", lines: "Sequence[Line2D]") -> None:
+    """List lines under a panel, where the list covers none of them."""
+    from matplotlib.transforms import ScaledTranslation
+
+    lines = [line for line in lines if np.isfinite(np.asarray(line.get_ydata())).sum() > 1]
+    if not lines:
+        return
+    labels = [drawable(str(line.get_label())) for line in lines]
+    figure = panel.get_figure(root=True)
+    assert figure is not None
+    shown = panel.legend(
+        lines, labels, fontsize="small", frameon=False, loc="upper center",
+        ncols=max(1, min(len(labels), ROW // (max(map(len, labels)) + 6))),
+        bbox_to_anchor=(0.5, 0.0), borderaxespad=0.0,
+        bbox_transform=panel.transAxes + ScaledTranslation(0, -BELOW, figure.dpi_scale_trans),
+    )  # fmt: skip
+    for text in shown.get_texts():
+        text.set_parse_math(False)  # names are the user's
