@@ -332,6 +332,16 @@ def rods(q: Array) -> tuple[Array, Array]:
     return np.array([*places, root]), np.array([*angles, phi])
 
 
+def test_an_element_across_stations_has_points_enough() -> None:
+    """Where nodes are of the whole link, tangents reach farther than stations are apart."""
+    model = build(loads(FULL.replace("bending_y: 2, bending_z: 1", "bending_y: 0, bending_z: 1")))
+    ours, theirs = Values(ElementJacobian(model)), Values(Composite(model))
+    few = Values(ElementJacobian(model, points=4))
+    for s in states(model):
+        assert compare(ours.mass(s.q), theirs.mass(s.q)).good
+        assert not compare(few.mass(s.q), theirs.mass(s.q)).good
+
+
 def test_one_point_mass_matrix_is_that_of_rods_at_the_element_centres() -> None:
     """Eq 25 by hand for the paper's second example, Jacobians by central differences."""
     model = build(flexarm.sample("chu-example-2"))

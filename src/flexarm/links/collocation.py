@@ -87,6 +87,13 @@ class Collocation:
         return bool(np.any(self.twist))
 
     @cached_property
+    def degree(self) -> int:
+        """Degree of products of two of ``I^a`` between edges, but for rounding."""
+        size = np.abs(self.series).max(axis=(0, 1, 3))
+        both = np.argwhere(np.outer(size, size) > SAME * size.max() ** 2)
+        return int(both.sum(axis=1).max())
+
+    @cached_property
     def cross(self) -> Array:
         """``int mu psi^a psi^b`` between functions that are orthonormal per axis, (3, 3, G, G)."""
         inverse = np.linalg.pinv(self.factor)

@@ -187,11 +187,10 @@ class ElementJacobian(Formulation):
     def _enough(self, part: LinkModel) -> int:
         """Give the Gauss points per element that integrate a link's inertia exactly."""
         if part.exact is not None:
-            # between its edges a tangent reaches as a polynomial of one degree more than nodes, or
-            # of the degree of three slopes where axes have functions of their own; of a link that
-            # grows, what passes the hub is a product of two
-            more = 2 if part.exact.common and part.grown is None else 4
-            return max(EXACT, -(-part.exact.count // (len(part.exact.edges) - 1)) + more)
+            if part.grown is None:  # a product times a mass that grows along the link
+                return max(EXACT, part.exact.degree // 2 + 1)
+            # tangents reach as three slopes do, and what passes the hub is a product of two
+            return max(EXACT, -(-part.exact.count // (len(part.exact.edges) - 1)) + 4)
         return EXACT_STIFFENED if self.model.stiffening else EXACT
 
     @property
