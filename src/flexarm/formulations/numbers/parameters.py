@@ -18,7 +18,7 @@ from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.model.arm_modes import on_arm_modes
 from flexarm.model.designs.build import designs_together
-from flexarm.model.flexible import shape_ends
+from flexarm.model.flexible.part import shape_ends
 
 ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
 STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are alike

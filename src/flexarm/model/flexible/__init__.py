@@ -1,0 +1,1 @@
+"""Links that bend: their elastic parts, damping, and those that slide."""

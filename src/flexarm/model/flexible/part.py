@@ -1,0 +1,222 @@
+"""The elastic part of a link: shapes, integrals, tip, nodes."""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from flexarm.arm import Arm, Link
+from flexarm.arm.shapes import ClampedMass, Counted
+from flexarm.errors import ModelError, ShapeError
+from flexarm.links import discretisation
+from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shapes
+from flexarm.links.basis import normalisation
+from flexarm.links.beams.shear import sheared
+from flexarm.links.collocation import collocate
+from flexarm.links.ends import clamped_mass_ends, loaded_ends
+from flexarm.links.families.static import add_static
+from flexarm.links.integrals import integrate, quadratic_displacement
+from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.reduced.file import read_body
+from flexarm.links.shape_counts import counts
+from flexarm.links.span import Span
+from flexarm.model.flexible.damping import damping_matrix, link_damping
+from flexarm.model.flexible.remembered import Same, made, remembered
+from flexarm.model.nodes import chosen_nodes
+from flexarm.model.parts import Flexible
+from flexarm.spatial import settled
+
+UNLOADED = Ends((math.inf, math.inf, math.inf), 0.0, (0.0, 0.0, 0.0))
+T = TypeVar("T")
+
+
+def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
+    """Build the shapes of a link over a span (of a sliding link: over an exposed length)."""
+    return shapes_between(arm, index, span, shape_ends(arm, index), shape_counts(arm, index))
+
+
+def shape_ends(arm: Arm, index: int) -> Ends | None:
+    """Give what hangs on a link's ends, None if its shapes do not depend on it."""
+    choice = arm.links[index].shapes
+    if not discretisation(choice.kind).loaded(choice):
+        return None
+    if isinstance(choice, ClampedMass):
+        return clamped_mass_ends(arm, index, choice)
+    return loaded_ends(arm, index)
+
+
+def shape_counts(arm: Arm, index: int) -> Counts:
+    """Choose how many shapes each direction of a link gets; none where the family says it."""
+    choice = arm.links[index].shapes
+    return counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
+
+
+def shapes_between(arm: Arm, index: int, span: Span, given: Ends | None, number: Counts) -> Shapes:
+    """Build so many shapes of a link over a span, between given ends."""
+    choice, ends = arm.links[index].shapes, given or UNLOADED
+    family = discretisation(choice.kind)
+
+    def make() -> Shapes:
+        shapes = family.shapes(choice, span, ends, number)
+        if isinstance(choice, Counted) and choice.static:
+            return add_static(
+                shapes, span, number,
+                lambda motion, count: family.rest(span, ends, motion.direction, count),
+            )  # fmt: skip
+        return shapes
+
+    with naming_link(arm, index):
+        if not isinstance(choice, Counted):  # it may read files
+            return make()
+        return remembered((family, choice.model_dump_json(), span.contents, ends, number), make)
+
+
+@contextmanager
+def naming_link(arm: Arm, index: int) -> Iterator[None]:
+    """Say of which link it is that shapes cannot be built."""
+    try:
+        yield
+    except ShapeError as error:
+        raise ModelError(
+            f"links[{index + 1}] ({arm.link_names[index]}): shapes: {error}"
+        ) from error
+
+
+def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
+    """Refuse what a link says about amplitudes that it does not have."""
+    link = arm.links[index]
+    used = [("start", n) for n in link.start] + [("start_speed", n) for n in link.start_speed]
+    used += [("elastic_energy", n) for t in link.elastic_energy for n in t.powers]
+    used += [("elastic_force", t.coordinate) for t in link.elastic_force]
+    used += [("quadratic_shapes", n) for t in link.quadratic_shapes for n in t.amplitudes]
+    for where, name in used:
+        if name not in labels:
+            raise ModelError(
+                f"links[{index + 1}].{where}: no amplitude '{name}': "
+                f"{arm.link_names[index]} has {', '.join(labels) or 'none'}"
+            )
+
+
+@dataclass(frozen=True)
+class Theory:
+    """How links bend: stiffened or linearly; if stiffened, as exact beams with how many nodes."""
+
+    stiffening: bool
+    exact: bool
+    nodes: int | None
+
+    def bends(self, link: Link) -> bool:
+        """Tell whether a link bends as an exact beam."""
+        return self.stiffening and self.exact and not link.quadratic_shapes
+
+
+def flexible_part(
+    arm: Arm, index: int, theory: Theory, shapes_of: Callable[[int, Span], Shapes]
+) -> Flexible:
+    """Build the elastic part of a link of constant length, on the shapes that it gets."""
+    span = link_span(arm.links[index])
+    part = part_on(arm, index, theory, span, shapes_of(index, span))
+    return replace(part, damping=link_damping(arm, index, part))
+
+
+def link_span(link: Link) -> Span:
+    """Give the flexible span of a link that has one."""
+    assert link.section is not None
+    return Span.of(link.section, link.span)
+
+
+def part_on(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Flexible:
+    """Build the elastic part of a link on shapes over its span, without its damping."""
+    link = arm.links[index]
+    if span.has("GAy") or span.has("GAz"):
+        shapes = _sheared(arm, index, theory, span, shapes)
+    check_amplitudes(arm, index, shapes.names)
+    more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
+    return undamped_part(link, theory, span, shapes, more)
+
+
+def undamped_part(
+    link: Link, theory: Theory, span: Span, shapes: Shapes, more: int, order: int | None = None
+) -> Flexible:
+    """Build the elastic part of a link on shapes over a span, with so many nodes beyond them.
+
+    Of shapes of N designs over one span, arrays are (N, ...); those are integrated with so many
+    points between edges, and not remembered.
+    """
+    extra = link.quadratic_shapes
+    exact = theory.bends(link)
+    drawn, designs = theory.stiffening and not exact, shapes.stiffness.ndim - 2  # by the series
+    keep = remembered if order is None else made
+    # Shapes that were remembered are the same object, which a key keeps.
+    integrals, points = keep(
+        ("integrals", Same(shapes), span.contents, drawn, str(extra)),
+        lambda: integrate(span, shapes, stiffening=drawn, extra=extra, order=order),
+    )
+    tip = np.array([span.length])
+    edges = np.union1d(span.edges, shapes.edges)
+    quadratic = quadratic_displacement(shapes, tip, edges, stiffening=drawn, extra=extra)[0]
+    slopes = quadratic_displacement(
+        shapes, tip, edges, stiffening=False, extra=extra, derivative=1
+    )[0]
+    tip_shape, tip_angle = (
+        settled(each(tip)[..., 0, :, :], designs=designs)
+        for each in (shapes.displacement, shapes.rotation)
+    )
+    angle_quadratic = np.stack([0 * slopes[0], -slopes[2], slopes[1]])
+    root_angle = shapes.rotation(np.zeros(1))[..., 0, :, :]
+    size = np.abs(tip_angle).max(axis=(-2, -1), initial=0.0, keepdims=True)
+    root_angle = np.where(np.abs(root_angle) < 1e-12 * size, 0.0, root_angle)
+    nodes = None
+    if exact:
+        nodes = keep(
+            ("nodes", Same(shapes), span.contents, more), lambda: collocate(span, shapes, more)
+        )
+    return Flexible(
+        span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
+        root_angle, np.zeros_like(shapes.stiffness), nodes,
+    )  # fmt: skip
+
+
+def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Shapes:
+    """Let a link shear."""
+    if theory.stiffening and not theory.bends(arm.links[index]):
+        raise ModelError(
+            f"links[{index + 1}].section: {arm.link_names[index]} shears, which is modelled of "
+            "exact and of linear beams: say 'stiffening: false', or leave out its shear stiffness "
+            "or what makes it neither (quadratic_shapes, series)"
+        )
+    how = normalisation(arm.links[index].shapes)
+    with naming_link(arm, index):
+        known = ("sheared", Same(shapes), span.contents, how)
+        return remembered(known, lambda: sheared(shapes, span, how))
+
+
+def reduced_part(arm: Arm, index: int) -> ReducedBody:
+    """Read the body of a link of any shape; where its file has no damping, the link's counts."""
+    link = arm.links[index]
+    assert link.modal is not None
+    try:
+        body = read_body(link.modal.side_file)
+    except ModelError as error:
+        raise ModelError(f"links[{index + 1}].body: {error}") from error
+    check_amplitudes(arm, index, body.names)
+    if body.damping is not None:
+        if link.model_fields_set & {"damping", "material_damping"}:
+            raise ModelError(
+                f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the "
+                "file of its body: leave one of the two out"
+            )
+        return body
+    material = link.material_damping
+    if material is not None and any(material.along(d) is not material for d in DIRECTIONS):
+        raise ModelError(
+            f"links[{index + 1}].material_damping: a body of any shape has no directions: give a "
+            "time or a loss factor for all of it"
+        )
+    parts: dict[Direction, Array] = {"x": body.integrals.stiffness}
+    ends = body.tip_shape, body.tip_angle
+    modal = body.integrals.modal_mass
+    return replace(body, damping=damping_matrix(arm, index, parts, modal, ends, body.names))

@@ -1,0 +1,97 @@
+"""Shapes, nodes and damping of a link that slides, over its exposed length."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from flexarm.arm import Arm
+from flexarm.arm.shapes import ClampedMass, Elements
+from flexarm.errors import ModelError, ShapeError
+from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.growing.nodes import GrowingNodes
+from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
+from flexarm.links.integrals import integrate
+from flexarm.links.span import Span
+from flexarm.model.flexible.damping import damping_matrix, stiffnesses
+from flexarm.model.flexible.part import Theory
+from flexarm.model.flexible.remembered import Same, remembered
+from flexarm.model.nodes import chosen_nodes
+
+_NODES = 40
+
+
+def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes]) -> SlidingShapes:
+    """Build the shapes of a sliding link, over the range of its exposed length."""
+    link = arm.links[index]
+    section = link.section
+    assert section is not None
+    (acts,) = link.joint.axes.values()
+    whole = Span.of(section, link.span)
+    limits = acts.limits
+    low = 0.05 * link.span if limits is None or limits.lower is None else limits.lower
+    high = link.span if limits is None or limits.upper is None else limits.upper
+    low = max(low, 1e-3 * link.span)
+
+    def at(length: float) -> Shapes:
+        return shapes_of(index, Span.of(section, length))
+
+    if isinstance(link.shapes, Elements) or (
+        isinstance(link.shapes, ClampedMass) and link.shapes.follow
+    ):
+        try:
+            # Those at another length come of the same choice, ends and section.
+            known = ("following", Same(at(high)), whole.contents, low, high)
+            return remembered(known, lambda: follow_length(at, whole, (low, high)))
+        except ShapeError as error:
+            raise ModelError(f"links[{index + 1}].shapes: {error}") from error
+    length = acts.start.position or (low + high) / 2
+    shapes = at(length)
+    return remembered(
+        ("sliding", Same(shapes), whole.contents, length, low, high),
+        lambda: fixed_shapes(shapes, length, whole, (low, high)),
+    )
+
+
+def sliding_nodes(
+    arm: Arm, index: int, sliding: SlidingShapes, theory: Theory
+) -> GrowingNodes | None:
+    """Choose the nodes of a sliding link that bends as an exact beam; None by linear theory."""
+    if not theory.stiffening:
+        return None
+    more = theory.nodes
+    if more is None:
+        section, length = arm.links[index].section, sliding.range[1]
+        assert section is not None
+        more = chosen_nodes(arm, index, Span.of(section, length), sliding.at(length))
+    return remembered(("grown", Same(sliding), more), lambda: GrowingNodes.of(sliding, more))
+
+
+def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | None:
+    """Fit the damping matrix of a sliding link, which keeps its ratios, over its length.
+
+    Returns
+    -------
+    Chebyshev coefficients (R, m, m) over ``sliding.range``, or None without damping.
+    """
+    if not arm.links[index].damped:
+        return None
+    section, (low, high) = arm.links[index].section, sliding.range
+    assert section is not None
+    node = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
+
+    def at(length: float) -> tuple[Mapping[Direction, Array], Array, tuple[Array, Array]]:
+        shapes, tip = sliding.at(length), np.array([length])
+        integrals, _ = integrate(Span.of(section, length), shapes, stiffening=False)
+        ends = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
+        return stiffnesses(shapes, integrals.stiffness), integrals.modal_mass, ends
+
+    lengths = (low + high) / 2 + (high - low) / 2 * node
+    # They come of the link's section; ratios differ from arm to arm.
+    along = remembered(("along", Same(sliding)), lambda: [at(length) for length in lengths])
+    rows = [damping_matrix(arm, index, *each) for each in along]
+    m = len(sliding.names)
+    fit = chebyshev.chebfit(node, np.reshape(rows, (_NODES, m * m)), _NODES - 1)
+    fit = np.asarray(fit, dtype=np.float64).reshape(_NODES, m, m)
+    kept = np.flatnonzero(np.abs(fit).max(axis=(1, 2)) > 1e-13 * np.abs(fit).max())
+    return fit[: int(kept.max()) + 1]
