@@ -5,7 +5,7 @@ import pytest
 
 from flexarm import build
 from flexarm.errors import ModelError
-from tests.analysis.linear_arms import one_link
+from tests.linear.linear_arms import one_link
 
 EXACT = np.array([1.87510406871, 4.69409113297, 7.85475743824]) ** 2  # clamped-free
 

@@ -6,7 +6,7 @@ import pytest
 from flexarm import build
 from flexarm.model import Model
 from flexarm.model.designs.build import build_designs
-from tests.analysis.linear_arms import one_link
+from tests.linear.linear_arms import one_link
 from tests.links.static_reference import static_shapes
 
 

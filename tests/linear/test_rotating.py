@@ -11,7 +11,7 @@ from flexarm import build, modes
 from flexarm.arm import Arm
 from flexarm.links.base import Array
 from flexarm.model import Model
-from tests.analysis.linear_arms import one_link, rotor
+from tests.linear.linear_arms import one_link, rotor
 from tests.physics.rods import RotatingBeam
 
 COUNT = 14  # polynomials, of degrees 2 to 15

@@ -13,7 +13,7 @@ from flexarm.io.model_file import loads
 from flexarm.runs.plot import tip_deflection
 from flexarm.studies.bases import enriched, families, next_member, reference
 from flexarm.studies.shape_search import SAMPLES, TOLERANCE
-from tests.analysis.linear_arms import de_luca, one_link
+from tests.linear.linear_arms import de_luca, one_link
 from tests.physics.cases import campaign_if
 
 DRIVEN = (

@@ -10,7 +10,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.linear.tangent import Tangent
-from tests.analysis.linear_arms import one_link, two_links
+from tests.linear.linear_arms import one_link, two_links
 
 G = 9.81
 CRAIG = "{kind: craig-bampton, bending_y: 4}"

@@ -7,7 +7,7 @@ import pytest
 
 from flexarm import build, modes, sample, sweep
 from flexarm.errors import FlexarmError
-from tests.analysis.linear_arms import de_luca, one_link
+from tests.linear.linear_arms import de_luca, one_link
 
 
 def blade(shapes: str = "{kind: loaded, bending_y: 2, bending_z: 2}") -> object:

@@ -183,7 +183,7 @@ def test_modes_of_two_elements_are_those_of_theodore_table_1() -> None:
     assert np.all(cut < np.repeat([0.01, 0.1, 0.1, 1], 2))
 
 
-@pytest.mark.campaign  # tests/analysis/test_modes.py has one
+@pytest.mark.campaign  # tests/linear/test_modes.py has one
 @pytest.mark.parametrize(
     ("length", "printed"),
     [("0.3", "175.6187 1720.119"), ("0.65", "49.04398 385.0750"), ("1.0", "23.38656 168.5833")],

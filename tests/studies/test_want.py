@@ -12,7 +12,7 @@ from flexarm.runs.run import Run
 from flexarm.studies.bases import numbers, recounted
 from flexarm.studies.shape_search import SAMPLES, Answer, differences
 from tests.accuracy.motions import converged, random_motion
-from tests.analysis.linear_arms import one_link
+from tests.linear.linear_arms import one_link
 from tests.physics.cases import campaign_if
 
 pytestmark = pytest.mark.usefixtures("little_effort")

@@ -12,7 +12,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.model import Model
-from tests.analysis.linear_arms import de_luca, one_link, two_links
+from tests.linear.linear_arms import de_luca, one_link, two_links
 from tests.physics.cases import campaign_if
 
 CI = ("chu-example-1", "deluca-siciliano", "tg-rr-2planes")

@@ -19,7 +19,7 @@ from flexarm.linear.state_space import StateSpace, point_of_run, start_point
 from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
-from tests.analysis.linear_arms import one_link, two_links
+from tests.linear.linear_arms import one_link, two_links
 
 TIPS = ["tip.x", "tip.y", "tip.ry", "tip.z.rate", "tip.rz.rate", "tip.y.acceleration"]
 
