@@ -38,6 +38,7 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
         renewals=0,
         masses_at=np.full(3, np.inf),
         passed=0,
+        servoed=int(any(each.servo.period is None for each in beginning.motion.actuators.servos)),
         **fields,
     )
 
