@@ -229,7 +229,9 @@ class Task:
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
         # What rides or touches changes the modes and jolts them.
         jolted = rides or touching or has_stops(self.equation.model)
-        damped = self.damped and not jolted
+        # Its modes are not those that strong dampers leave: what it errs in them adds up.
+        apart = method.solves_vibrations and has_strong_dampers(self)
+        damped = self.damped and not (jolted or apart)
         return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
 
     @property
