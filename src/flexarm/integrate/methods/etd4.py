@@ -76,6 +76,7 @@ ETD4 = Method(
     # Its error estimate takes forces to be smooth and soft.
     under_friction=0.1,
     under_contact=0.01,
+    under_bounces=0.2,
     solves_vibrations=True,
     on_gpu=True,
     restart=_restart,
