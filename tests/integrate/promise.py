@@ -32,6 +32,7 @@ from flexarm.runs.run import Run
 from tests.physics.random_arms import random_arm
 
 PLAIN = 500  # arms as they are drawn; after them the same with more
+HARD, FLOORS, LAST = 1000, 1250, 1280  # the first on hard servos, links that bounce, the end
 RIDDEN = 8  # coordinates of an arm that carries another link, at most: its equations are long
 LARGEST, WHOLE = 12, 10  # coordinates of arms that are measured; of larger ones every tenth
 RTOLS = (1e-2, 1e-4, 1e-6)
@@ -49,6 +50,7 @@ class Motion:
     arm: Arm
     locks: Locks
     law: ca.Function | None
+    t_end: float = T_END
 
     def run(self, method: str, rtol: float, limit: float = np.inf) -> Run:
         """Simulate it; a run that takes longer than a limit [s] of CPU is interrupted."""
@@ -60,8 +62,8 @@ class Motion:
                 raise KeyboardInterrupt("the limit of CPU")
 
         return flexarm.simulate(
-            self.arm, t_end=T_END, dt=T_END / SAMPLES, method=method, rtol=rtol, locks=self.locks,
-            control=self.law, progress=stop, allow_long=True,
+            self.arm, t_end=self.t_end, dt=T_END / SAMPLES, method=method, rtol=rtol,
+            locks=self.locks, control=self.law, progress=stop, allow_long=True,
         )  # fmt: skip
 
 
@@ -87,8 +89,13 @@ class Outcome:
 def motion(number: int) -> Motion:
     """Give the motion of a number: every third is thrown, every fifth has a law, others a lock.
 
-    From 500 on they are the same arms with servos, stops, dry friction, a wall or a carriage.
+    From 500 on they are the same arms with servos, stops, dry friction, a wall or a carriage, from
+    1000 on with hard servos, from 1250 on a damped link that falls on a hard floor.
     """
+    if number >= FLOORS:
+        return Motion(number, bouncing(number), {}, None, 2 * T_END)
+    if number >= HARD:
+        return Motion(number, held_hard(random_arm(number - HARD).arm, number), {}, None)
     if number >= PLAIN:
         arm = furnished(random_arm(number - PLAIN).arm, number)
         return Motion(number, arm, {}, None)
@@ -102,16 +109,47 @@ def motion(number: int) -> Motion:
 
 def is_measured(number: int) -> bool:
     """Whether the campaign takes an arm: most time goes to tangents of the largest ones."""
-    return number % WHOLE == 0 or build(random_arm(number % PLAIN).arm).size <= LARGEST
+    if number >= FLOORS:
+        return True
+    arm = random_arm(number % PLAIN).arm
+    free = number < HARD or torqued(arm)
+    return bool(free) and (number % WHOLE == 0 or build(arm).size <= LARGEST)
 
 
-def furnished(arm: Arm, number: int) -> Arm:
-    """Put on an arm the first of what it can have, in an order that begins with its number."""
-    joints = [
+def torqued(arm: Arm) -> list[str]:
+    """List the joints that can have a servo, as changes name them."""
+    return [
         f"links.{k}.joint"
         for k, link in enumerate(arm.links, 1)
         if link.joint.kind in ("revolute", "prismatic") and link.joint.actuation == "torque"
     ]
+
+
+def held_hard(arm: Arm, number: int) -> Arm:
+    """Put a hard servo on every joint that can have one; every other has far to go at once."""
+    random = np.random.default_rng(number)
+    damping = float(10 ** random.uniform(1, 4))
+    servo = {"damping": damping, "stiffness": damping * float(10 ** random.uniform(-1, 3))}
+    target = {"kind": "cycloid", "start": 0.0, "end": 0.3, "duration": 0.3}
+    servo |= {"target": {"kind": "constant", "value": 0.05} if number % 2 else target}
+    return change_arm(arm, {f"{each}.servo": servo for each in torqued(arm)})
+
+
+def bouncing(number: int) -> Arm:
+    """Let a damped link fall on a hard floor; every third gives all back."""
+    random = np.random.default_rng(number)
+    plane = {"kind": "plane", "point": [0, 0, 0], "normal": [0, 1, 0]}
+    hard, damping = float(10 ** random.uniform(3.5, 5.5)), (0.0, 0.1, 0.4)[number % 3]
+    floor = {"name": "floor", "obstacle": plane, "stiffness": hard, "damping": damping}
+    start = {"links.1.joint.start.position": float(random.uniform(0.1, 0.6)),
+             "links.1.damping": float(random.choice([0.008, 0.02, 0.05]))}  # fmt: skip
+    link = flexarm.sample("driven-link-payload")
+    return change_arm(link, start | {"gravity": [0, -9.81, 0], "contacts": [floor]})
+
+
+def furnished(arm: Arm, number: int) -> Arm:
+    """Put on an arm the first of what it can have, in an order that begins with its number."""
+    joints = torqued(arm)
     target = {"kind": "cycloid", "start": 0.0, "end": 0.3, "duration": 0.3}
     servo = {"stiffness": 60.0, "damping": 6.0, "target": target}
     rubs = {"kind": "dry", "coulomb": 0.5, "static": 0.8, "viscous": 0.1}

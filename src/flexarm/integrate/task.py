@@ -45,6 +45,7 @@ CARRIES = 1e-3  # share in a deflection: a mode with less does not matter to it
 UNSEEN = 0.05  # likewise, of the tolerance: where a mode is wrong altogether
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 TANGENT_WORK = 15_000  # operations of a motion, beyond which to compile its tangent takes minutes
+BOUNCY = 1.0  # damping of a contact [s/m] below which an impact at 1 m/s gives most back
 OUTSIDE = 3.0  # eigenvalues this many times the fastest mode are those of dampers
 
 
@@ -224,12 +225,15 @@ class Task:
         rides = any(part.rail is not None for part in self.equation.model.links)
         if bumps(self.equation.model):
             wanted *= method.under_contact
+            wanted *= method.under_bounces if bounces(self.equation.model) else 1.0
         elif rides:
             wanted = max(wanted * method.on_rails, min(wanted, ROUNDS))
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
         # What rides or touches changes the modes and jolts them.
         jolted = rides or touching or has_stops(self.equation.model)
-        damped = self.damped and not jolted
+        # Its modes are not those that strong dampers leave: what it errs in them adds up.
+        apart = method.solves_vibrations and has_strong_dampers(self)
+        damped = self.damped and not (jolted or apart)
         return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
 
     @property
@@ -331,6 +335,11 @@ def has_dry_friction(model: Model) -> bool:
 def bumps(model: Model) -> bool:
     """Tell whether forces set in where an arm touches something, or comes to a stop."""
     return bool(model.arm.contacts) or has_stops(model)
+
+
+def bounces(model: Model) -> bool:
+    """Tell whether an arm bounces off something, again and again."""
+    return any(contact.damping < BOUNCY for contact in model.arm.contacts)
 
 
 def has_stops(model: Model) -> bool:

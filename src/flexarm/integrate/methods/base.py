@@ -61,10 +61,10 @@ class Method:
         die away is the second argument.
     input_steps
         Steps that it takes per radian of an input or of a turn, likewise.
-    under_law, under_friction, under_contact, on_rails
+    under_law, under_friction, under_contact, under_bounces, on_rails
         What it takes of the tolerance where a control law is part of the equations, with dry
-        friction or strong dampers, where contacts or stops are, whose impacts magnify errors, and
-        on rails.
+        friction or strong dampers, where contacts or stops are, whose impacts magnify errors, of
+        that where contacts give most back, so that there are many, and on rails.
     solves_vibrations
         Whether vibrations of fast modes add up no errors, because each mode is solved exactly.
     carries_states
@@ -103,6 +103,7 @@ class Method:
     under_law: float = 1.0
     under_friction: float = 1.0
     under_contact: float = 1.0
+    under_bounces: float = 1.0
     on_rails: float = 1.0
     solves_vibrations: bool = False
     carries_states: bool = True

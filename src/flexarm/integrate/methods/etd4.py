@@ -38,6 +38,7 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
         renewals=0,
         masses_at=np.full(3, np.inf),
         passed=0,
+        servoed=int(any(each.servo.period is None for each in beginning.motion.actuators.servos)),
         **fields,
     )
 
@@ -75,6 +76,7 @@ ETD4 = Method(
     # Its error estimate takes forces to be smooth and soft.
     under_friction=0.1,
     under_contact=0.01,
+    under_bounces=0.2,
     solves_vibrations=True,
     on_gpu=True,
     restart=_restart,

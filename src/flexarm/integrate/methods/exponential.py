@@ -254,6 +254,50 @@ def begin_step(m: ExponentialMarch) -> None:
 
 
 @kernel
+def solution(
+    m: ExponentialMarch, table: Array, begin: Array, h: float, tau: float, out: Array
+) -> None:
+    """Solve the oscillators up to a time within a step, with g and powers as parabolas."""
+    n = m.system.n
+    free_motion(m, table, m.g, m.modal)
+    for r in range(n):
+        middle = m.g[n + r] + m.g[2 * n + r]
+        slope = -3.0 * m.g[r] + 2.0 * middle - m.g[3 * n + r]
+        bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
+        answer(m, table, 1.0 / h, 0.0, r, slope)
+        answer(m, table, 0.0, 1.0 / (h * h), r, bend)
+    weigh_both(n, m.modes, m.modal, out)
+    for i in range(n):
+        out[i] += begin[i]
+    z = tau / h
+    extra = m.size - 2 * n
+    for i in range(extra):
+        middle = m.p[extra + i] + m.p[2 * extra + i]
+        slope = 0.5 * (-3.0 * m.p[i] + 2.0 * middle - m.p[3 * extra + i])
+        bend = 2.0 / 3.0 * (m.p[i] - middle + m.p[3 * extra + i])
+        out[2 * n + i] = begin[2 * n + i] + tau * (m.p[i] + z * (slope + z * bend))
+
+
+@kernel
+def find_powers(m: ExponentialMarch) -> None:
+    """Find powers in the middle of a step anew, where the solution is.
+
+    The two stages there are off it to either side.  A hard servo answers that by a large force,
+    whose power is a square: it does not cancel, and works never forget it.
+    """
+    n = m.system.n
+    extra = m.size - 2 * n
+    solution(m, m.half, m.y, m.h, 0.5 * m.h, m.trial)
+    rates(m.system, m.t + 0.5 * m.h, m.trial, m.k)
+    for i in range(m.system.works):
+        if i != PRESCRIBED:
+            m.p[extra + i] = m.k[2 * n + i]
+            m.p[2 * extra + i] = m.k[2 * n + i]
+    for i in range(2 * n):
+        m.modal[i] = m.ended[i]
+
+
+@kernel
 def exponential_step(m: ExponentialMarch) -> int:
     """Try one step."""
     n = m.system.n
@@ -276,13 +320,7 @@ def exponential_step(m: ExponentialMarch) -> int:
     for r in range(n):
         answer(m, m.whole, 2.0 / h, 0.0, r, m.g[2 * n + r] - m.g[r])
     evaluate(m, 1.0, 3)
-    free_motion(m, m.whole, m.g, m.modal)
-    for r in range(n):
-        middle = m.g[n + r] + m.g[2 * n + r]
-        slope = -3.0 * m.g[r] + 2.0 * middle - m.g[3 * n + r]
-        bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
-        answer(m, m.whole, 1.0 / h, 0.0, r, slope)
-        answer(m, m.whole, 0.0, 1.0 / (h * h), r, bend)
+    solution(m, m.whole, m.y, h, h, m.y_new)
     finish(m)
     return 0
 
@@ -339,17 +377,17 @@ def finish(m: ExponentialMarch) -> None:
     """Write the trial state and measure its error."""
     n = m.system.n
     h = m.h
-    weigh_both(n, m.modes, m.modal, m.y_new)
-    for i in range(n):
-        m.y_new[i] += m.y[i]
+    for i in range(2 * n):
         m.ended[i] = m.modal[i]
-        m.ended[n + i] = m.modal[n + i]
     extra = m.size - 2 * n
-    for i in range(extra):
-        middle = m.p[extra + i] + m.p[2 * extra + i]
-        gain = (m.p[i] + 2.0 * middle + m.p[3 * extra + i]) / 6.0
-        m.y_new[2 * n + i] = m.y[2 * n + i] + h * gain
+    if m.servoed == 1:
+        find_powers(m)
     rates(m.system, m.t + h, m.y_new, m.f_new)
+    for i in range(m.system.works if m.servoed == 1 else 0):
+        if i != PRESCRIBED:
+            m.p[3 * extra + i] = m.f_new[2 * n + i]
+            gain = m.p[i] + 4.0 * m.p[extra + i] + m.p[3 * extra + i]
+            m.y_new[2 * n + i] = m.y[2 * n + i] + h * gain / 6.0
     remainder(m, m.modal, m.f_new, m.g[4 * n :])
     m.passed = moves_past(m)
     pulled = 0.0
@@ -379,23 +417,7 @@ def exponential_sample(m: ExponentialMarch) -> int:
     tau = m.sample_time - m.t_old
     for r in range(n):
         responses(m.squares[r], m.losses[r], tau, m.part[r * RESPONSES :])
-    free_motion(m, m.part, m.g, m.modal)
-    for r in range(n):
-        middle = m.g[n + r] + m.g[2 * n + r]
-        slope = -3.0 * m.g[r] + 2.0 * middle - m.g[3 * n + r]
-        bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
-        answer(m, m.part, 1.0 / h, 0.0, r, slope)
-        answer(m, m.part, 0.0, 1.0 / (h * h), r, bend)
-    weigh_both(n, m.modes, m.modal, m.sampled)
-    for i in range(n):
-        m.sampled[i] += m.y_old[i]
-    z = tau / h
-    extra = m.size - 2 * n
-    for i in range(extra):
-        middle = m.p[extra + i] + m.p[2 * extra + i]
-        slope = 0.5 * (-3.0 * m.p[i] + 2.0 * middle - m.p[3 * extra + i])
-        bend = 2.0 / 3.0 * (m.p[i] - middle + m.p[3 * extra + i])
-        m.sampled[2 * n + i] = m.y_old[2 * n + i] + tau * (m.p[i] + z * (slope + z * bend))
+    solution(m, m.part, m.y_old, h, tau, m.sampled)
     if m.passed == 1:
         m.sampled[2 * n + PRESCRIBED] += pulled_work(m, h, tau)
     return 0

@@ -45,6 +45,7 @@ class ExponentialMarch(March):
     passed: int
     pulls: Array
     swings: Array
+    servoed: int  # whether servos drive it: powers are found in the middle of steps too
     # x, g, p: modal state at the step's begin (2n), its first half 0; g at its begin, two
     # midpoints, end and new state (5, n); rates of works and servos' states likewise,
     # of works of prescribed coordinates without pulls.

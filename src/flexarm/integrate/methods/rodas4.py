@@ -94,6 +94,7 @@ RODAS4 = Method(
     sample=rosenbrock_sample,
     carries_states=False,
     under_contact=0.3,
+    under_bounces=0.05,
     on_rails=0.3,
     begin=_begin,
     proven=_proven,
