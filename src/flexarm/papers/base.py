@@ -260,8 +260,8 @@ _Condition = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], frozenset[int]]
 def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
     """Find few choices whose ways decide that a statement holds, and where they do.
 
-    Where no way was tried beside others, every
-    reading that holds is named whole: what else it could be read with is not known.
+    Where no way was tried beside others, a reading that holds is named whole: what else it could
+    be read with is not known.
     """
     names = [
         name for k, (name, _) in enumerate(tried[0].reading.taken)
@@ -282,14 +282,12 @@ def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
     while found and not (best := max(found, key=lambda x: len(x[2] - covered)))[2] <= covered:
         result.append(best)
         covered |= best[2]
-    if result:
-        return result
-    held = [k for k, each in enumerate(tried) if each.holds]
-    whole = [tuple(tried[k].reading[name] for name in names) for k in held]
-    if len(names) == 1:
-        return [((names[0],), (tuple(way for (way,) in whole),), frozenset(held))]
-    return [(tuple(names), tuple((way,) for way in key), frozenset({k}))
-            for k, key in zip(held, whole, strict=True)]  # fmt: skip
+    alone = [k for k, each in enumerate(tried) if each.holds and k not in covered]
+    whole = [tuple(tried[k].reading[name] for name in names) for k in alone]
+    if len(names) == 1 and alone:
+        return [((names[0],), (tuple(way for (way,) in whole),), frozenset(alone))]
+    return result + [(tuple(names), tuple((way,) for way in key), frozenset({k}))
+                     for k, key in zip(alone, whole, strict=True)]  # fmt: skip
 
 
 def _merged(
