@@ -6,7 +6,7 @@ FALL, STIFF, REVIEW, V_SIM = ("text after that of Fig. 5", "text of Fig. 2",
 # By paper and item: the place of each statement, or one of all.
 PLACES: dict[str, dict[str, tuple[str, ...]]] = {
     "korayem-2009": {
-        "table-1": ("Tables 1, 2", SUMMED, SUMMED),
+        "table-1": ("Tables 1, 2", SUMMED, SUMMED, SUMMED),
         "table-2": ("Table 2", "Table 2", SUMMED, "abstract", "Conclusion, 2", "Introduction"),
         "identities": (
             "after eq. 42", "after eq. 42", "after eq. 54", "after eqs. 80, 84, 93",

@@ -126,6 +126,19 @@ def printed_step(step: int, n: int, m: int, *, whole: bool = False) -> Pair:
     return added([cost for name, cost in lines.items() if (name in last) == (step == 10)])
 
 
+def needless(step: int, n: int, m: int) -> Pair:
+    """Add up what the lines of a step print beside blocks that are zero, or known (n_f = n).
+
+    Zero are jU_n, jV_n-1, npsi_k and ngamma_k; known in deflection equations, for k = n, are the
+    vectors that joint equations have made of alpha and epsilon.
+    """
+    blocks = {
+        9: [(n + 4 * (n - 1), 27, 18)],  # U_k+ for k = n - 1; psi_k+ for j = n; j+psi, j+gamma, j+U
+        10: [(m * n, 0, 9), (m * (n - 1), 0, 18), (m**2 * n, 0, 18), (m**2 * (n - 1), 24, 18)],
+    }
+    return added([(x * M, x * A) for x, M, A in blocks.get(step, ())])
+
+
 def added(costs: Iterable[Pair]) -> Pair:
     """Add costs up."""
     both = list(costs)
