@@ -308,7 +308,9 @@ def _merged(
 
 def _named(tried: Sequence[Tried]) -> tuple[str, int]:
     """Write the conditions under which something holds, and how many readings they leave out."""
-    found = _conditions(tried)[:SHOWN]
+    found = _conditions(tried)
+    if len(found) > SHOWN:  # readings that are named whole make it no clearer then
+        found = ([x for x in found if len(x[2]) > 1] or found)[:SHOWN]
     parts = [
         f"{condition_text(dict(zip(names, way, strict=True)))} ({len(x)} of {len(x)} tried)"
         for names, way, x in found

@@ -133,7 +133,8 @@ def needless(step: int, n: int, m: int) -> Pair:
     vectors that joint equations have made of alpha and epsilon.
     """
     blocks = {
-        9: [(n + 4 * (n - 1), 27, 18)],  # U_k+ for k = n - 1; psi_k+ for j = n; j+psi, j+gamma, j+U
+        # jU_k+, j+U_k+ of k = n - 1, npsi_k+, (n-1)+psi_k+, (n-1)+gamma_k; less what V_n-2 lacks
+        9: [(n + 4 * (n - 1) - (n - 1), 27, 18)],
         10: [(m * n, 0, 9), (m * (n - 1), 0, 18), (m**2 * n, 0, 18), (m**2 * (n - 1), 24, 18)],
     }
     return added([(x * M, x * A) for x, M, A in blocks.get(step, ())])
