@@ -1,6 +1,7 @@
 """How a verdict follows from what came out for each reading."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -102,9 +103,10 @@ def test_parts_that_hold_in_different_readings_do_not_hold_together() -> None:
     assert both == [(("damping", x), ("plane", "y")) for x in ("1 %", "2 %")]
     (all_,) = together("all", (one, other, third)).conditions
     assert all_ == {"damping": ("2 %",), "plane": ("y",), "start": ("moving",)}
-    apart = together("both", (by(20, 2, 20), by(2, 20, 20)))
+    parts = [replace(x, says=y) for x, y in ((by(20, 2, 20), "one"), (by(2, 20, 20), "two"))]
+    apart = together("both", parts)
     assert apart.verdict == NEVER
-    assert "(6 tried, nearest with damping: none, plane: y): 1 failing parts of 2" in apart.sentence
+    assert "nearest with damping: none, plane: y): 1 failing parts of 2 (one), b" in apart.sentence
 
 
 def test_a_number_beside_a_limit_is_written_so_that_it_differs() -> None:

@@ -123,7 +123,8 @@ class Statement:
     of: str = ""  # what the numbers are
     limit: Limit | None = None  # where they have to be; None for a statement without a number
     printed: str = ""  # the number that the paper prints, "" if there is none
-    # What decides a statement without a number; of one that is not decided, what is missing.
+    # What decides a statement without a number; of one that is not decided, what is missing; of one
+    # of several parts, which fail in the nearest reading.
     because: str = ""
     beside: tuple[Tried, ...] = ()  # what decides nothing: ruled out by the paper, or no number
     may: bool = False  # whether it says that something may be, not that it is
@@ -233,8 +234,9 @@ class Statement:
         limit = self.limit
         near = min(self.tried, key=lambda each: limit.miss(each.value))
         where = f", nearest with {near.reading}" if count > 1 else ""
+        fails = f" ({self.because})" if self.because else ""
         return (
-            f"Contradicted by every reading ({number}{where}): {limit.text(near.value)}, "
+            f"Contradicted by every reading ({number}{where}): {limit.text(near.value)}{fails}, "
             f"{limit} needed"
         )
 
@@ -369,13 +371,16 @@ def together(says: str, parts: Sequence[Statement]) -> Statement:
         own = [(dict(each.reading.taken), each) for each in part.tried]
         joined = [(read | more, (*found, each)) for read, found in joined for more, each in own
                   if all(read.get(name, way) == way for name, way in more.items())]  # fmt: skip
-    count, tried = f"failing parts of {len(parts)}", []
+    count, tried = f"failing parts of {len(parts)}", list[Tried]()
+    least, failing = math.inf, ""
     for read, found in joined:
-        failed = sum(not each.holds for each in found)
+        fails = [part.says for part, each in zip(parts, found, strict=True) if not each.holds]
         near = any(each.near for each in found) and all(each.holds or each.near for each in found)
-        tried.append(Tried(Reading(tuple(read.items())), float(failed), not failed, near))
-    missing = "" if tried else "a reading that all its parts have"
-    return Statement(says, tuple(tried), "", Limit(high=1.0, unit=count), because=missing)
+        tried.append(Tried(Reading(tuple(read.items())), float(len(fails)), not fails, near))
+        if len(fails) < least:
+            least, failing = len(fails), "; ".join(dict.fromkeys(fails))
+    because = failing if tried else "a reading that all its parts have"
+    return Statement(says, tuple(tried), "", Limit(high=1.0, unit=count), because=because)
 
 
 @dataclass(frozen=True)

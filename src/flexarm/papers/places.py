@@ -64,7 +64,7 @@ PLACES: dict[str, dict[str, tuple[str, ...]]] = {
         "figures": ("texts of Figs. 4, 5",),
         "offset": (
             *("text of Fig. 3",) * 3, FALL, "abstract", FALL, FALL, FALL, "abstract",
-            "abstract, conclusion", "introduction",
+            "abstract, conclusion", "abstract, conclusion", "introduction",
         ),
         "symmetry": ("before eq. 37",), "frequency-ratios": ("introduction",),
     },

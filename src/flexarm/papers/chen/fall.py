@@ -261,7 +261,7 @@ def figures(scope: Scope) -> Found:
     """Judge Figs. 4 and 5, and what is said of X and Y beside them, as one run."""
     parts = list(torsion(scope).statements)
     for name in DEFORMATIONS:
-        parts += deformation(name, scope).statements
+        parts += [replace(x, says=f"{name}: {x.says}") for x in deformation(name, scope).statements]
     open_ = [_whatever_plane(each) for each in parts if each.tried]
     says = "all that is said of Figs. 4 and 5, and of the same on X and Y, in one reading"
     return Found((together(says, open_),))
