@@ -28,7 +28,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     "theodore-1995": {
         "table-1": "iiiiee", "table-2": "iinnninnnhni-i", "equation-numbers": "eeei-",
         "li-sankar": "eii-",
-        "frequency-equation": "eeemeiem-", "ease-of-modelling": "iiie--eeei", "ranks": "iiieeen",
+        "frequency-equation": "eeemeiem-", "ease-of-modelling": "iiie--eeei", "ranks": "iiieeei",
         "lemma": "iimiin", "fig-4": "ee", "fig-5": "e", "closed-loop": "eei", "fig-6": "ii",
         "fig-7": "ein", "fig-8": "ein", "fig-9": "iiiiie", "fig-10": "iiiiie", "one-run": "innin",
         "cpu": "e",
