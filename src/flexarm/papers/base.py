@@ -357,7 +357,8 @@ def search(
     tried, beside = (tuple(x for x, good in zip(every, decides, strict=True) if good is side)
                      for side in (True, False))  # fmt: skip
     failed = any(not each.reading.against for each in every)  # where nothing was tried
-    missing = "a run that ends" if failed else "a reading that the paper does not rule out"
+    ruled_out = "a reading that the paper does not rule out" if every else "a reading that shows it"
+    missing = "a run that ends" if failed else ruled_out
     return Statement(says, tried, of, limit, printed, "" if tried else missing, beside, may)
 
 
