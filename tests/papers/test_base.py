@@ -62,11 +62,11 @@ def test_what_may_be_and_is_for_some_readings_is_neither_so_for_all_nor_contradi
 
 @pytest.mark.parametrize(
     ("values", "ends"),
-    [((20, 10.4, 40), "10.4 %, below 10 % needed; it holds for 2 of 6 by one a tenth looser."),
-     ((1, 9.6, 3), "every reading (6 tried); it holds for 4 of 6 by one a tenth stricter."),
-     ((20, 9.6, 40), "2 of 6 readings in all; it holds for 0 of 6 by one a tenth stricter."),
-     ((1, 10.4, 9.6), "4 of 6 readings in all; it holds for 6 of 6 by one a tenth looser and for 2 "
-      "of 6 by one a tenth stricter.")],
+    [((20, 10.4, 40), "10.4 %, below 10 % needed; it holds for 2 of 6 by a limit a tenth looser."),
+     ((1, 9.6, 3), "every reading (6 tried); it holds for 4 of 6 by a limit a tenth stricter."),
+     ((20, 9.6, 40), "2 of 6 readings in all; it holds for 0 of 6 by a limit a tenth stricter."),
+     ((1, 10.4, 9.6), "4 of 6 readings in all; it holds for 6 of 6 by a limit a tenth looser and "
+      "for 2 of 6 by a limit a tenth stricter.")],
 )  # fmt: skip
 def test_what_another_limit_would_decide_otherwise_hangs_on_ours(
     values: tuple[float, float, float], ends: str

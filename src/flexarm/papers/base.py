@@ -204,7 +204,7 @@ class Statement:
             ("looser", lambda x: x.holds or x.near), ("stricter", lambda x: x.holds and not x.near),
         )]  # fmt: skip
         held = sum(each.holds for each in self.tried)
-        other = " and ".join(f"for {n} of {count} by one a tenth {word}" for word, n in moved
+        other = " and ".join(f"for {n} of {count} by a limit a tenth {word}" for word, n in moved
                              if n != held)  # fmt: skip
         return f"Hangs on our limit: {self._said[0].lower()}{self._said[1:]}; it holds {other}."
 

@@ -31,7 +31,7 @@ DEFLECTED = {"5 mm": 0.005, "none": 0.0, "1 cm": 0.01, "5 cm": 0.05, "10 cm": 0.
 LARGE = 'review: "valid only for small link deflections"'
 DEFLECTIONS = ways(BENT_BY, *DEFLECTED, against=dict.fromkeys(("5 cm", "10 cm"), LARGE))
 SPEEDS = Grid((SYMBOLS.choices[0], DEFLECTIONS), ((EQUATIONS, BENT_BY),))
-NO_FARTHER = Limit(high=1.0 + 1e-9, unit="times")  # a reason: small if the determinant's is
+NO_FARTHER = Limit(high=1.01, unit="times")  # a reason: small where that of the determinant is
 OBTAIN = Limit(high=5.0, unit="%")  # of the largest: "may be obtained", some of it approximated
 OVERWHELMING = Limit(low=10.0, unit="times")
 STATES = 5  # random ones, at which control is tried
