@@ -22,13 +22,10 @@ from flexarm.papers.korayem.counts import (
     TABLE_1,
     Pair,
     added,
-    generic_chain,
-    generic_tables,
-    operations,
     printed_lines,
-    symbols,
 )
 from flexarm.spatial import Expr
+from gibbs_appell_steps import generic_chain, generic_tables, operations, symbols
 
 Cost = Pair  # products, sums
 MATRICES, MODES, TURNED, MOMENTS, VECTORS, PAIRS = (

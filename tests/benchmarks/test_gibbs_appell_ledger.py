@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flexarm.papers.korayem.counts import TABLE_1, counted_steps, printed_lines
+from flexarm.papers.korayem.counts import TABLE_1, printed_lines
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def test_reasons_take_table_1_to_what_is_counted_step_by_step(
     ledger: Any, size: tuple[int, int, int]
 ) -> None:
     reasons = ledger.differences(*size)
-    for step, counted in counted_steps(*size).items():
+    for step, counted in import_module("gibbs_appell_steps").counted_steps(*size).items():
         costs = [TABLE_1[step](*size), *reasons[step].values()]
         assert tuple(sum(each) for each in zip(*costs, strict=True)) == counted, step
 

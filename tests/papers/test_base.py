@@ -1,11 +1,14 @@
 """How a verdict follows from what came out for each reading."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from flexarm.papers.base import (
     EVERY,
+    HANGS,
+    MAY,
     NEVER,
     NOTHING,
     SOME,
@@ -42,15 +45,52 @@ def test_the_same_rule_decides_what_holds_and_what_does_not() -> None:
     assert decide("so", False, "no").verdict == NEVER
 
 
-def test_what_may_be_needs_one_reading() -> None:
+def test_what_may_be_and_is_for_some_readings_is_neither_so_for_all_nor_contradicted() -> None:
     def may(*values: float) -> Statement:
         each = dict(zip(GRID.choices[0].ways, values, strict=True))
         return search("close", Grid(GRID.choices[:1]).readings(Scope()),
                       lambda x: each[x["damping"]], BELOW, "distance", may=True)  # fmt: skip
 
-    assert (may(20, 30, 2).verdict, may(20, 30, 40).verdict) == (EVERY, NEVER)
-    assert may(20, 3, 2).sentence == "Holds: it may be so, and is in 2 of 3 readings tried."
+    found = [may(*x).verdict for x in ((1, 3, 2), (20, 30, 2), (20, 30, 40))]
+    assert found == [EVERY, MAY, NEVER]
+    assert may(20, 3, 2).sentence == (
+        "May be, and is if damping = 1 % or 2 % (2 of 2 tried); 2 of 3 readings in all."
+    )
+    assert may(20, 3, 2).conditions == [{"damping": ("1 %", "2 %")}]
     assert may(20, 30, 40).sentence.startswith("Contradicted by every reading (3 tried, nearest")
+
+
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [((20, 10.4, 40), "10.4 %, below 10 % needed; it holds for 2 of 6 by a limit a tenth looser."),
+     ((1, 9.6, 3), "every reading (6 tried); it holds for 4 of 6 by a limit a tenth stricter."),
+     ((20, 9.6, 40), "2 of 6 readings in all; it holds for 0 of 6 by a limit a tenth stricter."),
+     ((1, 10.4, 9.6), "4 of 6 readings in all; it holds for 6 of 6 by a limit a tenth looser and "
+      "for 2 of 6 by a limit a tenth stricter.")],
+)  # fmt: skip
+def test_what_another_limit_would_decide_otherwise_hangs_on_ours(
+    values: tuple[float, float, float], ends: str
+) -> None:
+    found = by(*values)
+    assert found.verdict == HANGS
+    assert found.sentence.startswith("Hangs on our limit: ")
+    assert found.sentence.endswith(ends)
+    assert not by(*(x / 2 if x < 11 else 2 * x for x in values)).sentence.startswith("Hangs")
+    assert together("both", (found, by(1, 2, 3))).verdict == HANGS
+    assert together("both", (found, by(20, 30, 40))).verdict == NEVER
+
+
+def test_some_readings_near_a_limit_change_nothing_where_others_hold_and_fail_for_sure() -> None:
+    assert by(1, 9.6, 40).verdict == by(1, 10.4, 40).verdict == SOME
+
+
+def test_limits_are_moved_by_a_tenth_and_ratios_from_one() -> None:
+    assert BELOW.moved(0.1) == Limit(high=11.0, unit="%")
+    assert Limit(low=1.2, unit="times").moved(-0.1).low == pytest.approx(1.22)
+    for same in (Limit(low=1.0, unit="times"), Limit(low=0.0, unit="%")):  # more, less
+        assert same.moved(0.1) == same
+    both = Limit(4.0, 16.0, "mm").moved(0.1)
+    assert (both.low, both.high) == pytest.approx((3.6, 17.6))
 
 
 def test_parts_that_hold_in_different_readings_do_not_hold_together() -> None:
@@ -63,9 +103,10 @@ def test_parts_that_hold_in_different_readings_do_not_hold_together() -> None:
     assert both == [(("damping", x), ("plane", "y")) for x in ("1 %", "2 %")]
     (all_,) = together("all", (one, other, third)).conditions
     assert all_ == {"damping": ("2 %",), "plane": ("y",), "start": ("moving",)}
-    apart = together("both", (by(20, 2, 20), by(2, 20, 20)))
+    parts = [replace(x, says=y) for x, y in ((by(20, 2, 20), "one"), (by(2, 20, 20), "two"))]
+    apart = together("both", parts)
     assert apart.verdict == NEVER
-    assert "(6 tried, nearest with damping: none, plane: y): 1 failing parts of 2" in apart.sentence
+    assert "nearest with damping: none, plane: y): 1 failing parts of 2 (one), b" in apart.sentence
 
 
 def test_a_number_beside_a_limit_is_written_so_that_it_differs() -> None:

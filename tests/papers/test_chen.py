@@ -7,6 +7,7 @@ from flexarm.papers import choose_items
 from flexarm.papers.base import NOTHING, Found
 from flexarm.papers.chen.fall import RANGE, RANGES, SHARES, Pair, _ratio
 from flexarm.papers.chen.items import MOTION, SPIN_UPS, STRETCH, UNDEFORMED, _axial_stiffness
+from flexarm.papers.chen.offset import TORSION, _without_eq_11
 from flexarm.papers.readings import Reading, Scope
 from tests.papers import computed
 from tests.papers.computed import check, statement
@@ -73,6 +74,15 @@ def test_runs_that_stop_are_not_called_convergent() -> None:
         stops = motion not in SPIN_UPS and (stretch, equations) == ("3 shapes", "the paper's")
         assert np.isinf(each.value) == stops
         assert each.holds != stops
+
+
+@pytest.mark.campaign
+def test_without_eq_11_torsion_has_the_inertia_of_what_is_beyond_alone() -> None:
+    left = {x["torsion of"]: _without_eq_11(x) for x in TORSION.readings(Scope())[:2]}
+    own = 15.41 / 2  # [kg m^2], of a quarter of a sine that is 1 at the tip
+    beyond = 314.88 * 0.475**2  # link 2 beside the axis of link 1
+    assert left["link 2"] == pytest.approx(100.0)
+    assert left["link 1"] == pytest.approx(100 * own / (own + beyond), rel=1e-6)
 
 
 @pytest.mark.campaign

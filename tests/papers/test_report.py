@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from flexarm.errors import FlexarmError
+from flexarm.papers import PAPERS, choose_items, paper_items
 from flexarm.papers.base import (
     Check,
     Figure,
@@ -21,8 +22,9 @@ from flexarm.papers.base import (
     curve,
     search,
 )
+from flexarm.papers.places import PLACES
 from flexarm.papers.readings import Grid, Scope, ways
-from flexarm.papers.report import document, in_words, page, summary, write_report
+from flexarm.papers.report import document, in_words, markdown, page, summary, write_report
 
 GRID = Grid((ways("gain", "1", "2"),))
 
@@ -76,6 +78,17 @@ def test_the_page_is_light_or_dark_and_its_figures_take_its_colours() -> None:
     assert "Without a statement: Figs. 1-3" in html
 
 
+def test_every_statement_stands_beside_where_its_paper_has_it() -> None:
+    for paper in PAPERS:
+        assert {item.name for item in paper_items(paper)} == set(PLACES[paper])
+    (item,) = choose_items("theodore-1995", ["table-1"])
+    found = Result(item, item.compute(Scope()), 1.0)
+    assert [at for at, _ in found.said] == ["Table 1"] * 4 + ["section 4"] * 2
+    assert "| table-1 | the exact frequencies | Table 1 | Holds" in markdown([found])
+    assert "<td>the exact frequencies</td><td>Table 1</td>" in page([found])
+    assert document([found])["items"][0]["statements"][3]["at"] == "Table 1"
+
+
 def test_the_document_lists_statements_with_all_that_was_tried() -> None:
     found = json.loads(json.dumps(document([result()]), allow_nan=False))
     (item,) = found["items"]
@@ -115,6 +128,5 @@ def test_what_is_contradicted_twice_is_said_once_with_where() -> None:
 
 
 def test_statements_are_counted_by_paper() -> None:
-    assert summary([result(), result()]).rows == (
-        ("Chu et al.", "2", "0", "2", "0", "0"), ("all", "2", "0", "2", "0", "0"),
-    )  # fmt: skip
+    counts = ("2", "0", "0", "2", "0", "0", "0")
+    assert summary([result(), result()]).rows == (("Chu et al.", *counts), ("all", *counts))

@@ -131,8 +131,8 @@ def _print(results: "list[Result]", folder: Path | None) -> None:
     console = open_console()
     for result in results:
         console.print(f"{result.item.paper} {result.item.name}: {result.item.title}", style="bold")
-        for each in result.found.statements:
-            print_line(console, each.says)
+        for at, each in result.said:
+            print_line(console, f"{each.says} [{at}]" if at else each.says)
             print_line(console, f"{each.sentence} {each.note}".strip(), indent=4)
             if each.conditions:
                 print_line(console, command(result, each), indent=4)

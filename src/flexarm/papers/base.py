@@ -10,22 +10,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.links.base import Array
+from flexarm.papers.places import PLACES
 from flexarm.papers.readings import Grid, Reading, Scope
 
 Verdict = Literal[
     "holds for every reading",
+    "may be, and is for some",
     "holds if",
+    "hangs on our limit",
     "contradicted by every reading",
     "nothing stated that can be decided",
 ]
 EVERY: Verdict = "holds for every reading"
+MAY: Verdict = "may be, and is for some"
 SOME: Verdict = "holds if"
+HANGS: Verdict = "hangs on our limit"
 NEVER: Verdict = "contradicted by every reading"
 NOTHING: Verdict = "nothing stated that can be decided"
-VERDICTS: tuple[Verdict, ...] = (EVERY, SOME, NEVER, NOTHING)
+VERDICTS: tuple[Verdict, ...] = (EVERY, MAY, SOME, HANGS, NEVER, NOTHING)
 NOTHING_OPEN = Grid(())
 SHOWN = 4  # conditions that are named in a sentence
-MOST = 3  # choices that a condition names, unless none does with so few
+MOST = 3  # choices that a condition names, unless those with so few name less than half
+MARGIN = 0.1  # by which a limit may be moved, either way, without changing a verdict
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,21 @@ class Limit:
     def holds(self, value: float) -> bool:
         """Say whether a number is within; what is no number is not."""
         return bool(self.low < value < self.high)
+
+    def moved(self, share: float) -> "Limit":
+        """Make it looser by a share of itself, or stricter by one below 0.
+
+        Ratios are measured from 1, so that more or less than 1 times stays what it is.
+        """
+        none = 1.0 if self.unit == "times" else 0.0
+        low, high = (side * share * abs(limit - none) if math.isfinite(limit) else 0.0
+                     for side, limit in ((-1, self.low), (1, self.high)))  # fmt: skip
+        return Limit(self.low + low, self.high + high, self.unit)
+
+    def tried(self, reading: Reading, value: float) -> "Tried":
+        """Decide by a number, and say whether a limit that is moved a little decides otherwise."""
+        strict, loose = (self.moved(x).holds(value) for x in (-MARGIN, MARGIN))
+        return Tried(reading, value, self.holds(value), strict != loose)
 
     def miss(self, value: float) -> float:
         """Measure by how much a number is outside, over the limit; less than 0 inside."""
@@ -83,6 +104,7 @@ class Tried:
     reading: Reading
     value: float
     holds: bool
+    near: bool = False  # whether a limit that is a tenth looser or stricter decides otherwise
 
     @property
     def outcome(self) -> str:
@@ -101,10 +123,11 @@ class Statement:
     of: str = ""  # what the numbers are
     limit: Limit | None = None  # where they have to be; None for a statement without a number
     printed: str = ""  # the number that the paper prints, "" if there is none
-    # What decides a statement without a number; of one that is not decided, what is missing.
+    # What decides a statement without a number; of one that is not decided, what is missing; of one
+    # of several parts, which fail in the nearest reading.
     because: str = ""
     beside: tuple[Tried, ...] = ()  # what decides nothing: ruled out by the paper, or no number
-    may: bool = False  # whether it says that something may be, for which one reading is enough
+    may: bool = False  # whether it says that something may be, not that it is
 
     @property
     def note(self) -> str:
@@ -123,13 +146,25 @@ class Statement:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict: the same rule for what holds and what does not."""
-        if not self.tried:
+        """The verdict: the same rule for what holds and what does not.
+
+        One that another limit, a tenth looser or stricter, would change hangs on ours.
+        """
+        loose = self._judged([each.holds or each.near for each in self.tried])
+        strict = self._judged([each.holds and not each.near for each in self.tried])
+        return self._plain if loose == strict else HANGS
+
+    @property
+    def _plain(self) -> Verdict:
+        """The verdict by our limit as it is."""
+        return self._judged([each.holds for each in self.tried])
+
+    def _judged(self, holds: Sequence[bool]) -> Verdict:
+        if not holds:
             return NOTHING
-        holds = {each.holds for each in self.tried}
-        if self.may:
-            return EVERY if True in holds else NEVER
-        return SOME if len(holds) == 2 else EVERY if holds == {True} else NEVER
+        if all(holds) or not any(holds):
+            return EVERY if holds[0] else NEVER
+        return MAY if self.may else SOME
 
     @property
     def ours(self) -> str:
@@ -150,7 +185,7 @@ class Statement:
         Each names a way, or some, of as few choices as do: whatever else was tried beside them
         holds.  Those that add most to the ones before come first.
         """
-        found = _conditions(self.tried) if self.verdict == SOME else []
+        found = _conditions(self.tried) if self._plain in (SOME, MAY) else []
         return [dict(zip(names, way, strict=True)) for names, way, _ in found]
 
     @property
@@ -162,32 +197,47 @@ class Statement:
     @property
     def sentence(self) -> str:
         """The verdict in one sentence."""
+        if self.verdict != HANGS:
+            return f"{self._said}."
+        count = len(self.tried)
+        moved = [(word, sum(map(held, self.tried))) for word, held in (
+            ("looser", lambda x: x.holds or x.near), ("stricter", lambda x: x.holds and not x.near),
+        )]  # fmt: skip
+        held = sum(each.holds for each in self.tried)
+        other = " and ".join(f"for {n} of {count} by a limit a tenth {word}" for word, n in moved
+                             if n != held)  # fmt: skip
+        return f"Hangs on our limit: {self._said[0].lower()}{self._said[1:]}; it holds {other}."
+
+    @property
+    def _said(self) -> str:
+        """The verdict by our limit as it is, without a full stop."""
         count, of = len(self.tried), self._combinations
         number = f"{count} of {of} combinations tried" if count < of else f"{count} tried"
         number = number if count > 1 else "nothing that matters is left open"
-        if self.verdict == NOTHING:
-            return f"Nothing stated that can be decided; not given: {self.because}."
-        held = sum(each.holds for each in self.tried)
-        if self.may and held:
-            return f"Holds: it may be so, and is in {held} of {count} readings tried."
-        if self.verdict == EVERY:
-            return f"Holds for every reading ({number})."
-        if self.verdict == SOME:
+        if self._plain == NOTHING:
+            return f"Nothing stated that can be decided; not given: {self.because}"
+        if self._plain == EVERY:
+            return f"Holds for every reading ({number})"
+        if self._plain in (SOME, MAY):
+            held = sum(each.holds for each in self.tried)
             named, rest = _named(self.tried)
             against, more = _named([replace(x, holds=not x.holds) for x in self.tried])
             unless = 3 * held > 2 * count and not more and len(against) < len(named)
             told = f"unless {against}" if unless else f"if {named}"
             all_ = f" ({of} combinations)" if count < of else ""
-            also = f", {rest} of them otherwise" if rest and not unless else ""
-            return f"Holds {told}; {held} of {count} readings in all{all_}{also}."
+            also = f", {rest} of them under other conditions, not named here"
+            begin = "May be, and is" if self.may else "Holds"
+            told += f"; {held} of {count} readings in all{all_}{also * bool(rest and not unless)}"
+            return f"{begin} {told}"
         if self.limit is None:
-            return f"Contradicted by every reading ({number})."
+            return f"Contradicted by every reading ({number})"
         limit = self.limit
         near = min(self.tried, key=lambda each: limit.miss(each.value))
         where = f", nearest with {near.reading}" if count > 1 else ""
+        fails = f" ({self.because})" if self.because else ""
         return (
-            f"Contradicted by every reading ({number}{where}): {limit.text(near.value)}, "
-            f"{limit} needed."
+            f"Contradicted by every reading ({number}{where}): {limit.text(near.value)}{fails}, "
+            f"{limit} needed"
         )
 
 
@@ -212,8 +262,8 @@ _Condition = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], frozenset[int]]
 def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
     """Find few choices whose ways decide that a statement holds, and where they do.
 
-    Where no way was tried beside others, every
-    reading that holds is named whole: what else it could be read with is not known.
+    Where no way was tried beside others, a reading that holds is named whole: what else it could
+    be read with is not known.
     """
     names = [
         name for k, (name, _) in enumerate(tried[0].reading.taken)
@@ -227,20 +277,19 @@ def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
                 groups.setdefault(tuple(each.reading[name] for name in chosen), []).append(k)
             good = {x: frozenset(y) for x, y in groups.items() if all(tried[k].holds for k in y)}
             found += [(chosen, *each) for each in _merged(good, size)]
-        if found and size >= MOST:
+        known = frozenset[int]().union(*(where for *_, where in found))
+        if size >= MOST and 2 * len(known) >= sum(each.holds for each in tried):
             break
     result, covered = list[_Condition](), frozenset[int]()
     while found and not (best := max(found, key=lambda x: len(x[2] - covered)))[2] <= covered:
         result.append(best)
         covered |= best[2]
-    if result:
-        return result
-    held = [k for k, each in enumerate(tried) if each.holds]
-    whole = [tuple(tried[k].reading[name] for name in names) for k in held]
-    if len(names) == 1:
-        return [((names[0],), (tuple(way for (way,) in whole),), frozenset(held))]
-    return [(tuple(names), tuple((way,) for way in key), frozenset({k}))
-            for k, key in zip(held, whole, strict=True)]  # fmt: skip
+    alone = [k for k, each in enumerate(tried) if each.holds and k not in covered]
+    whole = [tuple(tried[k].reading[name] for name in names) for k in alone]
+    if len(names) == 1 and alone:
+        return [((names[0],), (tuple(way for (way,) in whole),), frozenset(alone))]
+    return result + [(tuple(names), tuple((way,) for way in key), frozenset({k}))
+                     for k, key in zip(alone, whole, strict=True)]  # fmt: skip
 
 
 def _merged(
@@ -261,7 +310,9 @@ def _merged(
 
 def _named(tried: Sequence[Tried]) -> tuple[str, int]:
     """Write the conditions under which something holds, and how many readings they leave out."""
-    found = _conditions(tried)[:SHOWN]
+    found = _conditions(tried)
+    if len(found) > SHOWN:  # readings that are named whole make it no clearer then
+        found = ([x for x in found if len(x[2]) > 1] or found)[:SHOWN]
     parts = [
         f"{condition_text(dict(zip(names, way, strict=True)))} ({len(x)} of {len(x)} tried)"
         for names, way, x in found
@@ -279,7 +330,7 @@ def decide(says: str, holds: bool, because: str, *, printed: str = "") -> Statem
 
 def compare(says: str, value: float, limit: Limit, of: str, *, printed: str = "") -> Statement:
     """Decide a statement by one number, where nothing is left open."""
-    return Statement(says, (Tried(Reading(), value, limit.holds(value)),), of, limit, printed)
+    return Statement(says, (limit.tried(Reading(), value),), of, limit, printed)
 
 
 def undecidable(says: str, missing: str, *, printed: str = "") -> Statement:
@@ -299,15 +350,15 @@ def search(
 ) -> Statement:
     """Decide a statement by a number for every reading that the paper does not rule out.
 
-    Of what `may` be so one reading that has it is enough.
+    What `may` be so is not contradicted by readings that do not have it, as long as one has.
     """
-    values = [(reading, float(measure(reading))) for reading in readings]
-    every = [Tried(reading, value, limit.holds(value)) for reading, value in values]
+    every = [limit.tried(reading, float(measure(reading))) for reading in readings]
     decides = [not (each.reading.against or math.isnan(each.value)) for each in every]
     tried, beside = (tuple(x for x, good in zip(every, decides, strict=True) if good is side)
                      for side in (True, False))  # fmt: skip
     failed = any(not each.reading.against for each in every)  # where nothing was tried
-    missing = "a run that ends" if failed else "a reading that the paper does not rule out"
+    ruled_out = "a reading that the paper does not rule out" if every else "a reading that shows it"
+    missing = "a run that ends" if failed else ruled_out
     return Statement(says, tried, of, limit, printed, "" if tried else missing, beside, may)
 
 
@@ -316,16 +367,21 @@ def together(says: str, parts: Sequence[Statement]) -> Statement:
 
     What parts have open in common is read alike in all of them.
     """
-    joined: list[tuple[dict[str, str], int]] = [({}, 0)]
+    joined: list[tuple[dict[str, str], tuple[Tried, ...]]] = [({}, ())]
     for part in parts:
-        own = [(dict(each.reading.taken), not each.holds) for each in part.tried]
-        joined = [(read | more, failed + fails) for read, failed in joined for more, fails in own
+        own = [(dict(each.reading.taken), each) for each in part.tried]
+        joined = [(read | more, (*found, each)) for read, found in joined for more, each in own
                   if all(read.get(name, way) == way for name, way in more.items())]  # fmt: skip
-    count = f"failing parts of {len(parts)}"
-    tried = tuple(Tried(Reading(tuple(read.items())), float(failed), not failed)
-                  for read, failed in joined)  # fmt: skip
-    missing = "" if tried else "a reading that all its parts have"
-    return Statement(says, tried, "", Limit(high=1.0, unit=count), because=missing)
+    count, tried = f"failing parts of {len(parts)}", list[Tried]()
+    least, failing = math.inf, ""
+    for read, found in joined:
+        fails = [part.says for part, each in zip(parts, found, strict=True) if not each.holds]
+        near = any(each.near for each in found) and all(each.holds or each.near for each in found)
+        tried.append(Tried(Reading(tuple(read.items())), float(len(fails)), not fails, near))
+        if len(fails) < least:
+            least, failing = len(fails), "; ".join(dict.fromkeys(fails))
+    because = failing if tried else "a reading that all its parts have"
+    return Statement(says, tuple(tried), "", Limit(high=1.0, unit=count), because=because)
 
 
 @dataclass(frozen=True)
@@ -407,6 +463,13 @@ class Result:
     item: Item
     found: Found
     seconds: float = field(compare=False)
+
+    @property
+    def said(self) -> list[tuple[str, Statement]]:
+        """The statements, each with where the paper says it."""
+        said = self.found.statements
+        at = PLACES[self.item.paper].get(self.item.name, ("",))
+        return list(zip(at if len(at) > 1 else at * len(said), said, strict=True))
 
 
 def totals(results: Sequence[Result]) -> dict[Verdict, int]:

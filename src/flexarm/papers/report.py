@@ -33,18 +33,22 @@ WITHOUT = {
 MOST_ROWS = 60  # of readings that stand in a page; all are in its CSV
 WORDS = dict(zip(VERDICTS, (
     ("holds for every reading", "hold for every reading"),
+    ("says what may be, which is so for some", "say what may be, which is so for some"),
     ("holds if something is read in one way", "hold if something is read in one way"),
+    ("hangs on our limit", "hang on our limits"),
     ("is contradicted by every reading", "are contradicted by every reading"),
     ("cannot be decided", "cannot be decided"),
 ), strict=True))  # fmt: skip
-MARKS = dict(zip(VERDICTS, ("every", "some", "never", "nothing"), strict=True))
+MARKS = dict(zip(VERDICTS, ("every", "may", "some", "hangs", "never", "nothing"), strict=True))
 _ABOUT = (
     "Statements of papers, computed anew by flexarm. The papers' curves are not at hand "
     "as numbers: figures show ours, with the values that a text has. What a paper rules out is "
     "tried as well, told as such, and decides nothing. What a paper leaves open (a "
     "tip body, a direction, damping, what is plotted) is varied, and each statement is searched "
     "over these readings: it holds for every one of them, holds if something is read in one way, "
-    "or is contradicted by every one. What the paper prints as a number stands in a column of its "
+    "or is contradicted by every one. Words such as 'close' need a limit, which is ours: a verdict "
+    "that another limit, a tenth looser or stricter, would change hangs on it, and is counted by "
+    "itself. What the paper prints as a number stands in a column of its "
     "own, and what we looked at besides in a table of its own, which decides nothing. Equations "
     "are taken as they are right: what is misprinted is run beside it by `flexarm reproduce "
     "--errata`.",
@@ -60,7 +64,7 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
                 "paper": result.item.paper,
                 "item": result.item.name,
                 "title": result.item.title,
-                "statements": [_described(result, each) for each in result.found.statements],
+                "statements": [_described(result, *each) for each in result.said],
                 "checks": [
                     {"says": each.says, "holds": bool(each.holds), "because": each.because}
                     for each in result.found.checks
@@ -72,9 +76,10 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def _described(result: Result, statement: Statement) -> dict[str, Any]:
+def _described(result: Result, at: str, statement: Statement) -> dict[str, Any]:
     return {
         "says": statement.says,
+        "at": at,
         "verdict": statement.verdict,
         "sentence": statement.sentence,
         "note": statement.note,
@@ -84,8 +89,8 @@ def _described(result: Result, statement: Statement) -> dict[str, Any]:
         "conditions": [{k: list(v) for k, v in each.items()} for each in statement.conditions],
         "command": command(result, statement),
         **{key: [
-            {"reading": dict(each.reading.taken), "holds": each.holds, "outcome": each.outcome,
-             "value": each.value if np.isfinite(each.value) else None}
+            {"reading": dict(each.reading.taken), "holds": each.holds, "near": each.near,
+             "outcome": each.outcome, "value": each.value if np.isfinite(each.value) else None}
             for each in some
         ] for key, some in (("tried", statement.tried), ("beside", statement.beside))},
     }  # fmt: skip
@@ -213,12 +218,12 @@ def in_words(results: Sequence[Result]) -> str:
 def statements(results: Sequence[Result]) -> Table:
     """List every statement with its verdict, what the paper prints and what came out."""
     rows = tuple(
-        (result.item.name, each.says, f"{each.sentence} {each.note}".strip(), each.printed,
+        (result.item.name, each.says, at, f"{each.sentence} {each.note}".strip(), each.printed,
          each.ours, str(each.limit or ""))
         for result in results
-        for each in result.found.statements
+        for at, each in result.said
     )  # fmt: skip
-    head = ("where", "the paper says", "verdict", "the paper prints", "ours", "needed")
+    head = ("item", "the paper says", "where", "verdict", "the paper prints", "ours", "needed")
     return Table("Statements", head, rows)
 
 
@@ -226,14 +231,14 @@ def _html_statements(results: Sequence[Result]) -> str:
     """Write the statements with a link to every item, verdicts coloured, commands beside them."""
     rows = []
     for result in results:
-        for each in result.found.statements:
+        for at, each in result.said:
             name = f'<a href="#{_key(result)}">{_e(result.item.name)}</a>'
             verdict = f'<span class="{MARKS[each.verdict]}">{_e(each.sentence)}</span>'
             verdict += f' <span class="soft">{_e(each.note)}</span>' if each.note else ""
             if each.conditions:
                 verdict += (f"<details><summary>shown by</summary><code>"
                             f"{_e(command(result, each))}</code></details>")  # fmt: skip
-            rows.append((name, _e(each.says), verdict, _e(each.printed), _e(each.ours),
+            rows.append((name, _e(each.says), _e(at), verdict, _e(each.printed), _e(each.ours),
                          _e(str(each.limit or ""))))  # fmt: skip
     return _html_rows(statements(results).head, rows)
 

@@ -34,7 +34,7 @@ OBVIOUS = Limit(low=1.2, unit="times")  # "increases obviously"
 PRONOUNCED = Limit(low=1.05, unit="times")  # "more pronounced", as much as a figure shows
 SIGNIFICANT = Limit(low=10.0, unit="%")  # of the range
 SMALL = Limit(high=0.1, unit="rad")  # "a small range"; sine and angle differ by 0.2 %
-COUPLED = Limit(low=1.0, unit="%")  # of the range: a change that no tolerance of the solver makes
+COUPLED = Limit(low=0.01, unit="%")  # of the range: "there exists"; 30 times the error of the runs
 MIDDLE = Limit(high=25.0, unit="%")  # of the range: at the equilibrium position
 GROWS = Limit(low=1.0, unit="times")
 NO_LINEAR = (
@@ -261,7 +261,7 @@ def figures(scope: Scope) -> Found:
     """Judge Figs. 4 and 5, and what is said of X and Y beside them, as one run."""
     parts = list(torsion(scope).statements)
     for name in DEFORMATIONS:
-        parts += deformation(name, scope).statements
+        parts += [replace(x, says=f"{name}: {x.says}") for x in deformation(name, scope).statements]
     open_ = [_whatever_plane(each) for each in parts if each.tried]
     says = "all that is said of Figs. 4 and 5, and of the same on X and Y, in one reading"
     return Found((together(says, open_),))

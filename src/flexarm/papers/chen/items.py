@@ -1,7 +1,6 @@
 """Chen, Zhang & Liu 2012: stiffening of a rotating link, and a spatial fall with elastic joints."""
 
 import math
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -29,7 +28,6 @@ from flexarm.papers.base import (
     curve,
     search,
     together,
-    undecidable,
 )
 from flexarm.papers.chen.fall import FALL_ITEMS, PAPER
 from flexarm.papers.chen.offset import OFFSET_ITEM
@@ -132,16 +130,8 @@ def _moving(readings: list[Reading]) -> list[Reading]:
     ]  # fmt: skip
 
 
-def _decided(
-    says: str, readings: list[Reading], measure: Callable[[Reading], float], limit: Limit, of: str
-) -> Statement:
-    if readings:
-        return search(says, readings, measure, limit, of)
-    return undecidable(says, "something that moves the link")
-
-
 def _same(readings: list[Reading]) -> Statement:
-    return _decided(
+    return search(
         "at 10 rad/s the chordwise deformations are almost the same with and without stiffening",
         readings, _gap, ALMOST, "distance of both, of the range",
     )  # fmt: skip
@@ -170,12 +160,12 @@ def high_speed(scope: Scope) -> Found:
     exact = [each for each in readings if each[EQUATIONS] != PRINTED] or readings
     stopped = [each for each in readings if _pair(80.0, each)[1].status != "finished"]
     most = max((_most(_pair(80.0, x)[1]) for x in readings if x not in stopped), default=0.0)
-    convergent = _decided("with stiffening it is still convergent", readings,
-                          lambda x: _growth(x, stiffening=True), BOUNDED, GROWTH)  # fmt: skip
+    convergent = search("with stiffening it is still convergent", readings,
+                        lambda x: _growth(x, stiffening=True), BOUNDED, GROWTH)  # fmt: skip
     low = _moving(LOW.readings(scope))
     statements = (
-        _decided("at 80 rad/s the result without stiffening is divergent", exact,
-                 lambda x: _growth(x, stiffening=False), DIVERGED, GROWTH),
+        search("at 80 rad/s the result without stiffening is divergent", exact,
+               lambda x: _growth(x, stiffening=False), DIVERGED, GROWTH),
         convergent,
         together("Figs. 2(a) and 2(b) are of one model: almost the same at 10 rad/s, convergent at "
                  "80 rad/s with stiffening", (_same(low), convergent)),

@@ -1,15 +1,18 @@
 """Chen, Zhang & Liu 2012: what the offset between the links does, and what flexible joints do."""
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 from flexarm.arm import Arm
+from flexarm.formulations import formulation
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.linear.equilibrium import equilibrium
 from flexarm.model import build
-from flexarm.papers.base import Found, Item, Limit, search, undecidable
+from flexarm.papers.base import Found, Item, Limit, compare, search, undecidable
 from flexarm.papers.chen import fall
+from flexarm.papers.chen.ratios import chordwise_squares
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, rms
 from flexarm.runs.run import Run
@@ -17,7 +20,8 @@ from flexarm.runs.run import Run
 TWISTED = Limit(low=1.0, unit="mrad")  # "will perform torsion"
 SPATIAL = Limit(low=1.0, unit="mm")  # "will conduct a spatial motion"
 NECESSARY = Limit(low=5.0, unit="%")  # of the range, as much as a figure shows
-OF_IT, CAUSED = "caused", Limit(low=1.0, unit="times")
+LEFT_OUT = Limit(low=5.0, unit="%")  # "not accurately"
+OF_IT, CAUSED = "caused", Limit(low=1.0, unit="times as much")
 MEANT = {"most of it": 50.0, "some of it": 5.0}  # [%] of the range
 SHARE, CHANGED = "share of the joints", "range of what they change"
 CAUSE = Grid((*fall.GRID.choices, ways(OF_IT, *MEANT),
@@ -28,11 +32,16 @@ JOINT, PERFORMANCE = "joints", "dynamic performance"
 ORDERS = {"place of the tip": 0, "its velocity": 1, "its acceleration": 2}  # derivatives in time
 LINKS = Grid((ways(JOINT, *fall.JOINTS.values()), ways(PERFORMANCE, *ORDERS), *MOVED.choices[:2]),
              ((JOINT, PERFORMANCE, *fall.CROSSED[:2]),))  # fmt: skip
+STIFFENS = "dynamic stiffening has a great influence on the dynamic performance"
+TWISTS = "torsion of"
+TORSION = Grid((ways(TWISTS, "link 2", "link 1"), fall.GRID.choices[3]),
+               ((TWISTS, fall.INERTIA),))  # fmt: skip
 
 
 def offset(scope: Scope) -> Found:
     """Decide what the paper says of the offset, of torsion, and of flexible joints at large."""
     readings = fall.GRID.readings(scope)
+    stiff, _, loose = chordwise_squares(1, 80.0)
     seen = {name: fall.pairs(what, readings) for name, (what, *_) in fall.QUANTITIES.items()}
     return Found(
         (
@@ -62,9 +71,19 @@ def offset(scope: Scope) -> Found:
                    lambda x: 100 * max(apart(y[x].elastic, y[x].rigid) for y in seen.values()),
                    fall.SIGNIFICANT, "largest distance of four quantities, of the range"),
             search("the flexibility of the structure has significant influence on the dynamic "
-                   "performance", LINKS.readings(scope), _by_flexible_links, fall.SIGNIFICANT,
-                   "rms distance from an arm of rigid links, of the range"),
+                   "performance", LINKS.readings(scope), lambda x: _apart(x, _rigid_links),
+                   fall.SIGNIFICANT, "rms distance from an arm of rigid links, of the range"),
+            compare(f"{STIFFENS} of the link of Fig. 2", 100 * (stiff - loose) / stiff,
+                    fall.SIGNIFICANT, "change of its first squared frequency at 80 rad/s, of it"),
+            search(f"{STIFFENS} of the manipulators: of the one that falls",
+                   LINKS.readings(scope), lambda x: _apart(x, _unstiffened), fall.SIGNIFICANT,
+                   "rms distance from an arm without it, of the range"),
+            search("the model of Ref. 9 cannot be accurately used for simulation considering the "
+                   "torsion of the link", TORSION.readings(scope), _without_eq_11, LEFT_OUT,
+                   "what it leaves out of the inertia of shapes of torsion, the most"),
         ),
+        because="Ref. 9 (Book) is taken for the paper's equations without eq. 11, the kinetic "
+        "energy of torsion: points are on the axis there.",
     )  # fmt: skip
 
 
@@ -107,12 +126,30 @@ def _without_torsion(reading: Reading) -> float:
     return 100 * apart(without, with_.rigid)
 
 
-def _by_flexible_links(reading: Reading) -> float:
-    """Measure how far flexible links take the tip from that of rigid ones, of the range [%]."""
+@cache
+def _unstiffened(elastic: bool) -> dict[str, Run]:
+    """Let the arm fall without stiffening."""
+    return _falls(changed(fall.ARMS[elastic], {"stiffening": False}))
+
+
+def _without_eq_11(reading: Reading) -> float:
+    """Find what the inertia of a link's shapes of torsion lacks without eq. 11, the most [%]."""
+    both = []
+    for eq_11 in (True, False):
+        none = {} if eq_11 else {f"links.{k}.section.Jx": 1e-9 for k in fall.BOTH}
+        arm = changed(fall.ARMS[False], TORSION.changes(reading) | none)
+        equation = formulation("recursive-lagrange", build(arm), paper=True)
+        own = [f"link{reading[TWISTS][-1]}.twist" in name for name in equation.model.names]
+        both.append(np.diag(equation.mass_matrix(np.zeros(len(own))))[own])
+    return 100 * float((1 - both[1] / both[0]).max())
+
+
+def _apart(reading: Reading, others: Callable[[bool], dict[str, Run]]) -> float:
+    """Measure how far the tip falls from that of another arm, of the range [%]."""
     elastic = reading[JOINT] == fall.JOINTS[True]
     taken = {name: reading[name] for name in fall.CROSSED[:2]}
     key = fall.moved(fall.GRID.first.taking(taken))
-    runs = fall.falls(elastic, [key])[key], _rigid_links(elastic)[reading[fall.START]]
+    runs = fall.falls(elastic, [key])[key], others(elastic)[reading[fall.START]]
     one, other = (run.tip for run in runs)
     for _ in range(ORDERS[reading[PERFORMANCE]]):
         one, other = (np.gradient(y, fall.DT, axis=0) for y in (one, other))
@@ -123,5 +160,5 @@ def _by_flexible_links(reading: Reading) -> float:
 
 OFFSET_ITEM = Item(
     fall.PAPER, "offset", "offset of the links, and flexible joints at large", offset,
-    Grid((*CAUSE.choices, *LINKS.choices[:2])),
+    Grid((*CAUSE.choices, *LINKS.choices[:2], TORSION.choices[0])),
 )  # fmt: skip

@@ -17,9 +17,11 @@ from flexarm.papers.base import (
     Found,
     Item,
     Limit,
+    Statement,
     closed,
     curve,
     search,
+    together,
     undecidable,
 )
 from flexarm.papers.chu.cost import ARMS
@@ -175,14 +177,21 @@ def difference(reading: Reading, both: tuple[Run, Run], what: str, place: float 
     return 100 * (farthest if reading[MEASURE] == LARGEST else discord)(one, other)
 
 
+def resemblance(number: int, scope: Scope) -> Statement:
+    """Decide whether both curves of a figure are close."""
+    example, what, place, _, _ = FIGURES[number]
+    readings = GRIDS[example].readings(scope)
+    found = _found(example, readings)
+    return search("close resemblance to the curve of the previous methods", readings,
+                  lambda x: difference(x, found[x], what, place), CLOSE,
+                  "distance of both mass matrices")  # fmt: skip
+
+
 def figure(number: int, scope: Scope) -> Found:
     """Compare one quantity between the paper's mass matrix and the consistent one."""
     example, what, place, title, axis = FIGURES[number]
-    readings = GRIDS[example].readings(scope)
+    readings, decided = GRIDS[example].readings(scope), resemblance(number, scope)
     found = _found(example, readings)
-    of = "distance of both mass matrices"
-    decided = search("close resemblance to the curve of the previous methods", readings,
-                     lambda x: difference(x, found[x], what, place), CLOSE, of)  # fmt: skip
     near = min(decided.tried, key=lambda each: CLOSE.miss(each.value))
     shown = {readings[0]: "", near.reading: "; the nearest of all"}
     figures = tuple(
@@ -202,6 +211,14 @@ def figure(number: int, scope: Scope) -> Found:
         f"{decided.sentence} {decided.note} {decided.ours}",
     )
     return Found((measured,), figures=figures, checks=(check,))
+
+
+def figures(scope: Scope) -> Found:
+    """Judge as one what the paper says in one sentence of the figures of each example."""
+    some = {"Figs. 6-8": (6, 7, 8), "Figs. 12-15": (12, 13, 14, 15)}
+    return Found(tuple(together(f"close resemblance to the curves of the previous methods, {name}",
+                                [resemblance(k, scope) for k in numbers])
+                       for name, numbers in some.items()), because=ADDED)  # fmt: skip
 
 
 def parameters(scope: Scope) -> Found:
@@ -236,6 +253,8 @@ ITEMS = (
     *(_item(k) for k in (6, 7, 8)),
     Item(PAPER, "parameters", "Figs. 6-8 with other parameters", parameters, CHANGED),
     *(_item(k) for k in (12, 13, 14, 15)),
+    Item(PAPER, "figures", "Figs. 6-8, and 12-15, together", figures,
+         Grid(GRIDS[1].choices + GRIDS[2].choices[len(GRIDS[1].choices) - 2 :])),
     Item(PAPER, "fig-19", "Fig. 19: prismatic joint in the experiment", closed(steady)),
     Item(PAPER, "fig-20", "Fig. 20: revolute joint in the experiment", closed(steady)),
     *(_item(k) for k in (21, 22)),

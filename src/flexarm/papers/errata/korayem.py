@@ -14,7 +14,14 @@ from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.papers.errata.base import STATES, wrong_by
-from flexarm.papers.korayem.counts import TABLE_1, Pair, book, korayem_shafei, printed_step
+from flexarm.papers.korayem.counts import (
+    TABLE_1,
+    Pair,
+    book,
+    korayem_shafei,
+    needless,
+    printed_step,
+)
 from flexarm.papers.runs import changed
 from flexarm.spatial import Expr
 
@@ -208,8 +215,7 @@ def _step_9_gap() -> str:
     """Say by how much the lines of step 9 are more, as formulas in n that hold for all."""
     sizes = range(3, 9)
     gaps = np.array([np.subtract(printed_step(9, n, 1), TABLE_1[9](n, n, 1)) for n in sizes])
-    # without terms are jU_k+ and j+U_k+ of k = n - 1, npsi_k+, (n-1)+psi_k+ and (n-1)+gamma_k
-    net = gaps + [[(n - 1 - (n + 4 * (n - 1))) * x for x in (27, 18)] for n in sizes]
+    net = gaps - [needless(9, n, 1) for n in sizes]
     (M, m), (A, a) = (np.polyfit(sizes, gap, 1) for gap in gaps.T)
     (N, _), (B, _) = (np.polyfit([n - 1 for n in sizes], gap, 1) for gap in net.T)
     return (
@@ -220,13 +226,9 @@ def _step_9_gap() -> str:
 
 
 def _step_10_gap() -> str:
-    gap = {(n, m): printed_step(10, n, m)[0] - TABLE_1[10](n, n, m)[0]
-           for n in range(3, 9) for m in range(1, 5)}  # fmt: skip
-    (each,) = {x / (m**2 * (n - 1)) for (n, m), x in gap.items()}
-    return (
-        f"{_lines(10)}; of the products {each:.0f} m^2 (n - 1) are missing, as if the last line's "
-        "48M were 24M"
-    )
+    left = {printed_step(10, n, m)[k] - needless(10, n, m)[k] - TABLE_1[10](n, n, m)[k]
+            for n in range(3, 9) for m in range(1, 5) for k in (0, 1)}  # fmt: skip
+    return f"{_lines(10)}; less what is zero or known the lines have {max(left):g} more, n_f = n"
 
 
 def _sums() -> str:

@@ -81,7 +81,11 @@ def _weight() -> str:
 
 def _swapped() -> str:
     """Put the off-diagonal blocks of an inverse mass matrix where they are printed."""
-    return f"in the arm of section 5, {theory.inverse().because}"
+    (n, N), off = theory.inverse()
+    return (
+        f"in the arm of section 5, the blocks printed at the upper right are {N} x {n} where {n} x "
+        f"{N} is needed; at the lower left they would be {'right' if off < 1e-12 else 'wrong'}"
+    )
 
 
 def _arm() -> Equation:

@@ -65,6 +65,8 @@ PUSHED_BY = {f"Shuttle-like, pushed by {push} from rest": push for push in FORCE
 SIMULATED = Grid((ways(ARM, *PUSHED_BY, FALLING), ways(PLACE, "its place", "deflections"),
                   ways(EQUATIONS, *PUSHED.choices[0].ways, STATED_TOO)),
                  ((ARM, PLACE, EQUATIONS),))  # fmt: skip
+SECOND = "angle of the second rotational joint"
+BASE = Grid((ways(SECOND, "0 deg", "30 deg", "60 deg", "90 deg"),))
 TURN, LASTS = 0.5, 0.5  # [rad/s] of both joints, [s]
 # A spring of the elbow that is soft up to a small angle and hardens beyond, and a soft one.
 SOFT, BREAK = 1.5e5, 2e-5  # [N m/rad], [rad]
@@ -171,6 +173,9 @@ def shuttle(scope: Scope) -> Found:
         search("motion of links and base, and their coupling, are in the model", readings,
                lambda x: 100 * _momentum_off(runs[x], FORCES[x[PUSH]]), SAME,
                "distance of the momentum of arm and base from the impulse of the force, of it"),
+        search("base motion is modelled as three rotational and three translational joints",
+               BASE.readings(scope), _immobile, Limit(high=0.5),
+               "motions of the base that these joints cannot make (eqs. 8 and 9)"),
         search("the equations of motion may be used in simulations",
                [x for x in SIMULATED.readings(scope)
                 if x[ARM] == FALLING or x[EQUATIONS] != STATED_TOO], _strayed, SAME,
@@ -207,6 +212,13 @@ def shuttle(scope: Scope) -> Found:
         f"paper states them they are run on two links that fall from {TURN:g} rad/s.  The other "
         "equations are the articulated-body recursion there, composite inertias here.",
     )  # fmt: skip
+
+
+def _immobile(reading: Reading) -> float:
+    """Count motions of a base that six joints in a row do not make, the second turn given."""
+    angle = math.radians(float(reading[SECOND].split()[0]))
+    axes = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [math.cos(angle), 0.0, -math.sin(angle)]]
+    return 3.0 - float(np.linalg.matrix_rank(axes))  # the slides make all places
 
 
 def _strayed(reading: Reading) -> float:
@@ -384,7 +396,7 @@ def _tip_compliance() -> float:
 ITEMS = (
     Item(PAPER, "cantilever", "frequencies of a cantilever", closed(cantilever)),
     Item(PAPER, "shuttle-arm", "a Shuttle-like arm on a free base", shuttle,
-         Grid((*SIMULATED.choices, PUSHED.choices[1]))),
+         Grid((*SIMULATED.choices, PUSHED.choices[1], *BASE.choices))),
     *LOAD_ITEMS,
     Item(PAPER, "rotation-limit", "modes without stiffening at high rates", closed(rotation_limit)),
 )  # fmt: skip

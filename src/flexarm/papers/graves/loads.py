@@ -28,15 +28,17 @@ SYMBOLS = Grid((ways(EQUATIONS, "complete", PRINTED), ways(MODES, *MANY)), ((EQU
 CLOSE = Limit(high=2.0, unit="%")  # "very close to one", "approximated"
 BENT_BY = "amplitudes, of links of 1 m"
 DEFLECTED = {"5 mm": 0.005, "none": 0.0, "1 cm": 0.01, "5 cm": 0.05, "10 cm": 0.1}  # deviations
-SPEEDS = Grid((SYMBOLS.choices[0], ways(BENT_BY, *DEFLECTED)), ((EQUATIONS, BENT_BY),))
+LARGE = 'review: "valid only for small link deflections"'
+DEFLECTIONS = ways(BENT_BY, *DEFLECTED, against=dict.fromkeys(("5 cm", "10 cm"), LARGE))
+SPEEDS = Grid((SYMBOLS.choices[0], DEFLECTIONS), ((EQUATIONS, BENT_BY),))
+NO_FARTHER = Limit(high=1.01, unit="times")  # a reason: small where that of the determinant is
 OBTAIN = Limit(high=5.0, unit="%")  # of the largest: "may be obtained", some of it approximated
 OVERWHELMING = Limit(low=10.0, unit="times")
 STATES = 5  # random ones, at which control is tried
 CHAINS = ("count-2-2-2", "count-3-2-2")  # arms that the paper's own equations are run on
 SLIDER = "chu-example-1"
 RIGHT = "the paper's, nonlinear loads put right"
-METHOD = Grid((ways(EQUATIONS, "complete", RIGHT), ways(BENT_BY, *DEFLECTED)),
-              ((EQUATIONS, BENT_BY),))  # fmt: skip
+METHOD = Grid((ways(EQUATIONS, "complete", RIGHT), DEFLECTIONS), ((EQUATIONS, BENT_BY),))
 CENTRES, SEEN, UNSEEN = "J_cm", "with the link's own modes", "without them"
 # "non-linear torques" may be those of the joints; modes may be slow beside them.
 ROWS, EVERY_ROW, RATE, JOINT_RATE = (
@@ -189,11 +191,14 @@ def transposes(scope: Scope) -> Found:
             search("its inverse may be approximated as the transpose (eq. 5)", readings,
                    lambda x: 100 * float(np.abs(turn(x) @ turn(x).T - np.eye(3)).max()), CLOSE,
                    "largest entry of T T^T - 1"),
+            search("'since the determinant is very close to one'", readings,
+                   lambda x: float(np.linalg.norm(turn(x) @ turn(x).T - np.eye(3), 2)
+                                   / (np.linalg.det(turn(x)) - 1)), NO_FARTHER,
+                   "distance of T T^T from 1 over that of the determinant"),
         ),
         because="Of links whose tips turn by theta the determinant is (1 + theta^2)^n (eq. 4), and "
-        "T T^T is off by as much; angles of joints between them are random.  That one follows from "
-        "the other, 'since the determinant is very close to one', is no reason: a shear has the "
-        "determinant 1, and its transpose is no inverse.",
+        "the squared stretches of T lie between 1 and it: of such matrices, not of others, one "
+        "follows from the other.  Angles of joints between the links are random.",
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Korayem & Shafei 2009: the fall of a two-link arm, beside finite elements (Figs 4-15)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -205,7 +206,8 @@ def concordance(number: int, scope: Scope) -> Statement:
 def all_figures(scope: Scope) -> Found:
     """Judge as one sentence what the paper says of all figures."""
     parts = [concordance(k, scope) for k in FIGURES]
-    return Found((together(f"{parts[0].says}, all of Figs. 4-15", parts),),
+    figures = [replace(x, says=f"Fig. {k}") for k, x in zip(FIGURES, parts, strict=True)]
+    return Found((together(f"{parts[0].says}, all of Figs. 4-15", figures),),
                  because="The paper has one sentence for twelve figures.")  # fmt: skip
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
+from flexarm.formulations.gibbs_appell import steps
+from flexarm.formulations.gibbs_appell.chain import paper_chain
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
-from flexarm.formulations.gibbs_appell.steps import Sums
 from flexarm.formulations.gibbs_appell.terms import link_constants
 from flexarm.links.base import Array
 from flexarm.model import TipRotation, build
@@ -23,11 +24,10 @@ from flexarm.papers.base import (
     search,
     undecidable,
 )
-from flexarm.papers.korayem import counts, fall
-from flexarm.papers.korayem.counts import generic_chain, generic_tables, links_only
+from flexarm.papers.korayem import fall
 from flexarm.papers.korayem.tables import COLUMN, GENERAL, REPAIRED, STEPS, table_1, table_2
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import asymmetry, by_columns, changed, difference, slopes
+from flexarm.papers.runs import asymmetry, by_columns, changed, difference, operations, slopes
 
 PAPER = "korayem-2009"
 SMALL = Limit(high=1.0, unit="%")  # a change that may be neglected
@@ -132,9 +132,11 @@ def identities(scope: Scope) -> Found:
         return 100 * difference(*(x.parts(at, 0 * at)["gravity"] for x in (own, exact)))
 
     K = slopes(equation, q, part="elastic")
-    links = generic_chain(3, 2, 2)
-    step_9 = generic_tables(links, [ca.SX.eye(3), *(link.A for link in links[1:])])[2]
-    matrices = [x for each in fields(Sums) for x in links_only(getattr(step_9, each.name))]
+    links = paper_chain(model, ca.SX(q), ca.SX(0 * q), delta_squared=True)
+    R = steps.compound_rotations(steps.rotations(links))
+    step_9 = steps.sums(links, R, steps.positions(links, R))
+    matrices = [x for each in fields(step_9) for row in getattr(step_9, each.name)[1:]
+                for x in row[1:]]  # fmt: skip
     matrices += [getattr(y, name) for link in links[1:] for y, names in (
         (link, ("A", "E")), (link.body, ("B2", "B3", "B8", "B9"))) for name in names]  # fmt: skip
     vectors = [x for link in links[1:] for x in (link.r, link.r_d, link.theta_d)]
@@ -147,12 +149,13 @@ def identities(scope: Scope) -> Found:
         return float(max(sizes | ({model.size} if reading[OPERATIONS] == SOLVED else set())))
 
     def weight(reading: Reading) -> float:
-        A, g = counts.symbols("A", 3, 3), counts.symbols("g", 3)
+        symbols = [ca.SX.sym("A", 3, 3), ca.SX.sym("g", 3)]
+        A, g = (ca.SX(x) for x in symbols)
         if reading["gravity"] != "along any direction":
             g[:2] = 0
         if reading["gravity"] == ALONG:  # which A_1 leaves as it is
             A[2, :], A[:, 2] = 0, ca.vertcat(0, 0, 1)
-        return float(sum(counts.operations([ca.sparsify(A).T @ ca.sparsify(g)])))
+        return float(operations(symbols, ca.sparsify(A).T @ ca.sparsify(g)))
 
     return Found(
         (

@@ -27,7 +27,7 @@ from flexarm.runs.run import Run
 
 SIMILAR = Limit(high=10.0, unit="%")  # of the range
 # Over what counts: 0.01 ms are 400 times what the runs' own error makes of a lag.
-LAGS, CAUSED = Limit(low=1.0, unit="times"), Limit(low=0.01, unit="ms")
+LAGS, CAUSED = Limit(low=1.0, unit="times as much"), Limit(low=0.01, unit="ms")
 COUNTS = "a lag counts from"
 LAGGING = {"0.01 ms on": 0.01, "1 ms on, a line's width in the figure": 1.0}  # [ms]
 UNITS = {"deflection": "m", "slope": "rad"}

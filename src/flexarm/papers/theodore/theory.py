@@ -13,7 +13,7 @@ from flexarm.formulations.quantities import Partitioned
 from flexarm.io.sample import sample
 from flexarm.links.base import Array
 from flexarm.model import build
-from flexarm.papers.base import Found, Limit, Statement, Table, decide, search
+from flexarm.papers.base import Found, Limit, Table, search
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, difference, plain_link, slopes
 from flexarm.papers.theodore.loop import DIRECTION, EI, GOALS
@@ -48,7 +48,9 @@ SEMI = Grid((*RANKS.choices, SENSES),
             ((POSTURE, DIRECTION.name, BENT, DEFINITE),))  # fmt: skip
 ARM, SECTION_5, SLIDES = "arm", "RRP, section 5", "one prismatic link"
 RANKED = Grid((ways(ARM, SECTION_5, SLIDES, "RR, Table 2"), RANKS.choices[-1]), ((ARM, BENT),))
-RANK_GRID = Grid((RANKED.choices[0], *SEMI.choices))
+BESIDE, AS_PRINTED = "blocks beside the diagonal of M^-1", "where they are printed"
+SWAPPED = Grid((ways(BESIDE, AS_PRINTED, "in each other's place"),))
+RANK_GRID = Grid((RANKED.choices[0], *SEMI.choices, *SWAPPED.choices))
 FULL = Limit(high=0.5)  # joints that a rank is short of
 STILL = 0.1  # [1/s], growth that counts as none: undamped links grow a little by any overestimate
 
@@ -259,7 +261,9 @@ def ranks(scope: Scope) -> Found:
             search("M_ff - M_rf^T M_rr^-1 M_rf is symmetric, positive definite and of rank N",
                    RANKS.readings(scope), lambda x: _least(_coupling(x)[4], SIGNS),
                    Limit(low=0.0), "least eigenvalue over the largest"),
-            inverse(),
+            search("M^-1 is given by either of two partitioned formulas", SWAPPED.readings(scope),
+                   lambda x: np.inf if x[BESIDE] == AS_PRINTED else inverse()[1], Limit(high=1e-12),
+                   "error of the blocks beside the diagonal; infinite where they do not fit"),
         ),
         because="H is a product of symmetric matrices and not symmetric itself; M_ff^-1 H = (M_ff "
         "- M_rf^T M_rr^-1 M_rf)^-1 - M_ff^-1 is, and positive semidefinite.",
@@ -310,19 +314,19 @@ def _sliding() -> Arm:
     return plain_link(shapes, 1.3, 0.331, EI, **{"links.1.joint": joint})
 
 
-def inverse() -> Statement:
-    """Put the Appendix's blocks beside the diagonal of M^-1 where it has them."""
+@cache
+def inverse() -> tuple[tuple[int, ...], float]:
+    """Give the size of the upper right block of M^-1, and the error of those printed there.
+
+    They are N x n: the error is that at the lower left.
+    """
     equation = equation_of(next(iter(DIRECTION.ways)))
     q = joint_move(equation.model, GOALS, Timing("cycloid", 0.5)).path.at(0.5)
     rr, rf, ff = (getattr(equation.partitioned(q), name) for name in ("rr", "rf", "ff"))
     right = np.linalg.inv(np.block([[rr, rf], [rf.T, ff]]))[len(rr) :, : len(rr)]
     one = -np.linalg.solve(ff - rf.T @ np.linalg.solve(rr, rf), rf.T) @ np.linalg.inv(rr)
     other = -np.linalg.solve(ff, rf.T) @ np.linalg.inv(rr - rf @ np.linalg.solve(ff, rf.T))
-    size, off = " x ".join(map(str, one.shape)), max(difference(x, right) for x in (one, other))
-    return decide("M^-1 is given by either of two partitioned formulas (Appendix)",
-                  one.shape == rf.shape, f"the blocks printed at the upper right are {size} where "
-                  f"{' x '.join(map(str, rf.shape))} is needed; at the lower left they would be "
-                  f"{'right' if off < 1e-12 else 'wrong'}")  # fmt: skip
+    return rf.shape, max(difference(x, right) for x in (one, other))
 
 
 def _short(reading: Reading, k: int) -> float:
