@@ -34,6 +34,7 @@ from flexarm.gradients.events.phases import (
     refuse_events,
     refuse_passed,
     refuse_released,
+    until_the_end,
 )
 from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.plan import Plan, Tableau, roundings
@@ -108,8 +109,9 @@ def differentiable(
     Raises
     ------
     SimulationError
-        If the arm cannot be simulated, or something in a run is not differentiated: events that
-        end it or attach the tip, dry friction, brakes that slip, sampled servos, nodes of a rail.
+        If the arm cannot be simulated, or something in a run is not differentiated: quantities
+        that end it, ties of the tip, dry friction, brakes that slip, sampled servos, nodes of a
+        rail.
     """
     t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
@@ -122,8 +124,7 @@ def differentiable(
     model = build(validated(arm))
     keys = parameter_keys(arm, parameters) if parameters else ()
     equation = equation_of(model, name=formulation).among(Structures())
-    times = sample_times(float(t_end), dt)
-    _refuse_jumps(model, times)
+    times = until_the_end(model, sample_times(float(t_end), dt))
     for part in model.links:
         if part.rail is not None and len(part.rail.jumps):
             raise SimulationError(
@@ -176,6 +177,10 @@ class Differentiable:
     inputs: Mapping[str, Any]
     functions: RateFunctions
     finer: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what makes states or forces jump before the end."""
+        _refuse_jumps(self.equation.model, self.times)
 
     def __repr__(self) -> str:
         """Say in a line what it is."""
@@ -236,8 +241,7 @@ class Differentiable:
                 last = parts[-1]
                 t = float(last.t[-1])
                 entry = Entry(self.equation, model, arms, last.plan.phase, phase, t)
-                y, held = entry.state(last.states[-1])
-                phase = replace(phase, held=held)
+                y, phase = entry.state(last.states[-1])
                 q, v, _ = np.split(y, [model.size, 2 * model.size])
             else:
                 refuse_at_start(model, phase)
