@@ -1,5 +1,6 @@
 """Gradients through events at which rates jump, against a closed form and differences of runs."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 
 import flexarm
 from flexarm.errors import SimulationError
+from flexarm.formulations.numbers import parameters
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
+from flexarm.model import Model
 
 CATCHES = """
 flexarm: 1
@@ -245,6 +248,21 @@ def test_an_event_that_ends_the_run_at_a_time_is_its_end() -> None:
     assert run.t[-1] == simulated.t[-1]
     with pytest.raises(SimulationError, match=r"may happen from t = 0\.37 s on"):
         replace(runs, times=TIMES)
+
+
+def test_arms_of_the_last_values_are_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = flexarm.differentiable(loads(CATCHES), t_end=0.1, parameters=KEYS[:1])
+    seeds = np.ones(runs.at().q.shape)
+    plain, built = parameters.nearby, list[float]()
+
+    def nearby(model: Model, keys: Sequence[str]) -> dict[str, parameters.Nearby]:
+        built.append(model.arm.bodies[0].body.mass)
+        return plain(model, keys)
+
+    monkeypatch.setattr("flexarm.gradients.runs.nearby", nearby)
+    for mass in (0.8, 0.8, 0.9, 0.9, 0.8):
+        runs.at([mass]).gradient(seeds)
+    assert built == [0.8, 0.9, 0.8]
 
 
 def test_a_capture_at_the_start_is_refused_before_a_run() -> None:
