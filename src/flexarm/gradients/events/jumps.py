@@ -77,9 +77,7 @@ class Entry:
 
         here = found(self.model, held, q, v, t)
         by_state = np.eye(len(here), known)
-        scale = np.ones(len(held))  # of numbers of a motion
-        for k in range(len(self.before.held)):
-            scale[10 * k : 10 * k + 10] = np.abs(held[10 * k : 10 * k + 10]).max()
+        scale = self.before.scales
         for k in [*range(2 * n), *range(size, known)]:
             way = np.eye(known)[k]
             way[size:] *= scale

@@ -22,6 +22,7 @@ from flexarm.spatial import Inertia, Pose
 
 DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
 CARRIED = 1e-2  # of a number that equations hold linearly: by how much others differ in it
+DRIFTS, ROUNDED = 32, 1e-12  # numbers of a body that drifts, and what rounding leaves of them
 Happened = tuple[tuple[int, float], ...]
 
 
@@ -75,11 +76,15 @@ class Phase:
     def carried(self) -> Array:
         """Numbers of the bodies that the tip has captured, and of how they drift."""
         bodies = [each.numbers for each in self.held.values()]
-        drifts = [
-            np.concatenate([[d.begin], *d.pose.rotation, d.pose.position, d.velocity, d.spin])
-            for d in self.freed.values()
-        ]
-        return np.concatenate([np.zeros(0), *bodies, *drifts])
+        return np.concatenate([np.zeros(0), *bodies, *map(_numbers, self.freed.values())])
+
+    @property
+    def scales(self) -> Array:
+        """How large changes of these numbers are taken to be: 1 of a motion."""
+        sizes = [np.full(10, np.abs(each.numbers).max()) for each in self.held.values()]
+        for body in self.freed.values():
+            sizes += [np.ones(DRIFTS - 10), np.full(10, np.abs(body.inertia.numbers).max())]
+        return np.concatenate([np.zeros(0), *sizes])
 
     def carrying(self, numbers: Array) -> "Phase":
         """Give it with other such numbers."""
@@ -88,13 +93,8 @@ class Phase:
             k: Inertia.of_numbers(row)
             for k, row in zip(self.held, rows.reshape(-1, 10), strict=True)
         }
-        freed = {}
-        for (name, body), row in zip(self.freed.items(), more.reshape(-1, 19), strict=True):
-            turned, (place, velocity, spin) = row[1:10].reshape(3, 3), row[10:].reshape(3, 3)
-            freed[name] = replace(
-                body, inertia=held[name], begin=float(row[0]), pose=Pose(turned, place),
-                velocity=velocity, spin=spin,
-            )  # fmt: skip
+        rows = more.reshape(-1, DRIFTS)
+        freed = {k: _drift(self.freed[k], row) for k, row in zip(self.freed, rows, strict=True)}
         return replace(self, held=held, freed=freed)
 
     def situation(self, model: Model) -> tuple[Situation, Situation]:
@@ -156,6 +156,25 @@ class Phase:
             found.append(look.bounds(event.when) if counts else (-np.inf, np.inf))
         low, high = np.array(found).reshape(-1, 2).T
         return low, high
+
+
+def _numbers(body: Drift) -> Array:
+    """Give the numbers of a body that drifts; of a point they stay those of one as they change."""
+    centre = body.inertia.centre
+    own = body.inertia.moved(Pose(np.eye(3), -centre)).numbers
+    own[np.abs(own) < ROUNDED * np.abs(body.inertia.numbers).max()] = 0.0
+    vectors = (body.pose.position, body.velocity, body.spin, centre)
+    return np.concatenate([[body.begin], *body.pose.rotation, *vectors, own])
+
+
+def _drift(body: Drift, numbers: Array) -> Drift:
+    """Give a body that drifts other such numbers."""
+    place, velocity, spin, centre = numbers[10:22].reshape(4, 3)
+    return replace(
+        body, inertia=Inertia.of_numbers(numbers[22:]).moved(Pose(np.eye(3), centre)),
+        begin=float(numbers[0]), pose=Pose(numbers[1:10].reshape(3, 3), place),
+        velocity=velocity, spin=spin,
+    )  # fmt: skip
 
 
 def opened(situation: Situation, events: Sequence[Event], model: Model) -> Situation:
