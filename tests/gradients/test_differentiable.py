@@ -9,8 +9,8 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.gradients.differentiable import Differentiable
 from flexarm.gradients.events.legs import AnyRun
+from flexarm.gradients.runs import Differentiable
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from tests.physics.cases import campaign_if

@@ -1,5 +1,7 @@
 """Gradients through events at which rates jump, against a closed form and differences of runs."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,8 +9,10 @@ import pytest
 
 import flexarm
 from flexarm.errors import SimulationError
+from flexarm.formulations.numbers import parameters
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
+from flexarm.model import Model
 
 CATCHES = """
 flexarm: 1
@@ -26,32 +30,68 @@ TIMES = np.linspace(0, 0.9, 10)
 KEYS = ["bodies.1.body.mass", "events.1.when.above", "bodies.1.velocity.2"]
 
 
-def closed_form(mass: Any, angle: Any, drift: Any, q: Any, v: Any) -> Array:
-    """Turn a bar by a torque of 2 N m: it catches a mote that drifts by, (T, 2)."""
+CATCH = {"name": "catch", "when": {"quantity": "joint1", "above": 0.3}, "capture": "mote"}
+AGAIN = [
+    {"when": {"quantity": "joint1", "above": 0.8}, "let_go": "mote"},
+    {"when": {"quantity": "joint1", "above": 1.3}, "capture": "mote"},
+]
+
+
+def closed_form(mass: Any, angle: Any, drift: Any, q: Any, v: Any, *, again: bool = False) -> Array:
+    """Turn a bar by a torque of 2 N m: it catches a mote that drifts by, (T, 2).
+
+    It may let go of it at 0.8 rad, and catch it again at 1.3 rad.
+    """
     bare = 0.02 + 1 * 0.25**2
-    speed = np.sqrt(v**2 + 4 / bare * (angle - q))
-    t = (speed - v) * bare / 2
-    x, y = 0.45 + 0.1 * t, 0.1 + drift * t
-    loaded = bare + mass * (x**2 + y**2)
-    after = (bare * speed + mass * (x * drift - y * 0.1)) / loaded
-    late = TIMES - t
-    before = [q + v * TIMES + TIMES**2 / bare, v + 2 * TIMES / bare]
-    caught = [angle + after * late + late**2 / loaded, after + 2 * late / loaded]
-    return np.where(np.real(late) < 0, before, caught).T
+    place, rate = [0.45, 0.1], [0.1, drift]
+    legs = [(0.0, q, v, bare)]  # when they begin, angle, rate, inertia
+
+    def until(to: Any) -> tuple[Any, Any]:
+        t, q, v, inertia = legs[-1]
+        speed = np.sqrt(v**2 + 4 / inertia * (to - q))
+        return t + (speed - v) * inertia / 2, speed
+
+    def catch(to: Any, since: Any) -> None:
+        t, speed = until(to)
+        place[:] = (x + u * (t - since) for x, u in zip(place, rate, strict=True))
+        loaded = bare + mass * (place[0] ** 2 + place[1] ** 2)
+        brought = mass * (place[0] * rate[1] - place[1] * rate[0])
+        legs.append((t, to, (bare * speed + brought) / loaded, loaded))
+
+    catch(angle, 0.0)
+    if again:
+        (t, speed), (x, y) = until(0.8), place
+        c, s = np.cos(0.8 - angle), np.sin(0.8 - angle)
+        place[:] = c * x - s * y, s * x + c * y
+        rate[:] = -speed * place[1], speed * place[0]
+        legs.append((t, 0.8, speed, bare))
+        catch(1.3, t)
+    found = np.zeros((len(TIMES), 2), dtype=complex)
+    for t, q, v, inertia in legs:
+        late = TIMES - t
+        motion = np.column_stack([q + v * late + late**2 / inertia, v + 2 * late / inertia])
+        found = np.where(late.real[:, None] < 0, found, motion)
+    return found
 
 
-@pytest.mark.parametrize("method", ["rk4", "dop853", "etd4"])
-def test_a_mote_caught_at_an_angle(method: str) -> None:
-    runs = flexarm.differentiable(loads(CATCHES), t_end=0.9, dt=0.1, parameters=KEYS, method=method)
+@pytest.mark.parametrize(
+    ("method", "again"), [("rk4", False), ("dop853", False), ("etd4", False), ("dop853", True)]
+)
+def test_a_mote_caught_at_an_angle(method: str, again: bool) -> None:
+    arm = loads(CATCHES)
+    if again:
+        arm = flexarm.change_arm(arm, {"events": [CATCH, *AGAIN]})
+    runs = flexarm.differentiable(arm, t_end=0.9, dt=0.1, parameters=KEYS, method=method)
     run = runs.at(q=np.array([0.01]), v=np.array([0.2]))
     at = np.array([0.7, 0.3, -0.2, 0.01, 0.2])
-    np.testing.assert_allclose(np.hstack([run.q, run.v]), closed_form(*at), atol=1e-11)
+    expected = closed_form(*at, again=again).real
+    np.testing.assert_allclose(np.hstack([run.q, run.v]), expected, atol=1e-11)
     weights = np.random.default_rng(1).normal(size=(len(TIMES), 2))
     slopes = np.concatenate(run.sensitivities(), axis=1)
     gradient = run.gradient(weights[:, :1], weights[:, 1:])
     found = [*gradient.parameters, *gradient.q, *gradient.v]
     for k in range(5):
-        expected = closed_form(*(at + 1e-30j * np.eye(5)[k])).imag / 1e-30
+        expected = closed_form(*(at + 1e-30j * np.eye(5)[k]), again=again).imag / 1e-30
         if k < len(KEYS):
             np.testing.assert_allclose(slopes[:, :, k], expected, rtol=1e-9, atol=1e-9)
         assert found[k] == pytest.approx(np.sum(weights * expected), rel=1e-9)
@@ -199,6 +239,32 @@ def test_a_rate_of_a_joint_that_is_held_is_refused() -> None:
         runs.at(v=np.array([0.5]))
 
 
+def test_an_event_that_ends_the_run_at_a_time_is_its_end() -> None:
+    arm = flexarm.change_arm(loads(CATCHES), {"events": [CATCH, {"at": 0.37, "end": True}]})
+    runs = flexarm.differentiable(arm, t_end=0.9, dt=0.1, parameters=KEYS, method="dop853")
+    run, simulated = runs.at(), flexarm.simulate(arm, t_end=0.9, dt=0.1, method="dop853")
+    np.testing.assert_allclose(run.t, [0, 0.1, 0.2, 0.3, 0.37])
+    np.testing.assert_allclose(run.q[-1], simulated.q[-1], atol=1e-9)
+    assert run.t[-1] == simulated.t[-1]
+    with pytest.raises(SimulationError, match=r"may happen from t = 0\.37 s on"):
+        replace(runs, times=TIMES)
+
+
+def test_arms_of_the_last_values_are_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = flexarm.differentiable(loads(CATCHES), t_end=0.1, parameters=KEYS[:1])
+    seeds = np.ones(runs.at().q.shape)
+    plain, built = parameters.nearby, list[float]()
+
+    def nearby(model: Model, keys: Sequence[str]) -> dict[str, parameters.Nearby]:
+        built.append(model.arm.bodies[0].body.mass)
+        return plain(model, keys)
+
+    monkeypatch.setattr("flexarm.gradients.runs.nearby", nearby)
+    for mass in (0.8, 0.8, 0.9, 0.9, 0.8):
+        runs.at([mass]).gradient(seeds)
+    assert built == [0.8, 0.9, 0.8]
+
+
 def test_a_capture_at_the_start_is_refused_before_a_run() -> None:
     arm = flexarm.change_arm(loads(CATCHES), {"events.1": {"at": 0.0, "capture": "mote"}})
     with pytest.raises(SimulationError, match="happens at the start"):
@@ -209,7 +275,7 @@ def test_a_capture_at_the_start_is_refused_before_a_run() -> None:
     ("change", "said"),
     [
         ({"links.1.joint.brake": {"effort": 3.0, "closed": False}}, "closes a brake that can slip"),
-        ({"events.1": {"at": 0.1, "capture": "can"}}, "captures can a second time"),
+        ({"events.1": {"at": 0.1, "capture": "can"}}, "can cannot be captured: the tip holds it"),
         ({"events.2": {"at": 0.0, "capture": "can"}}, "happens at the start"),
         ({"links.2.joint.start": {"speed": 0.1}}, "brakes that slip or close at a speed"),
         ({"events.1": {"at": 0.1, "attach": {"name": "rope", "stiffness": 9.0}}}, "attach"),

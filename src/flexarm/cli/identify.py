@@ -58,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--input", "JOINT=COLUMN", _pair,
          "column with a joint's measured input; else that of the model file"),
         ("--adjust", "COLUMN=gain,...", _pair, "fit gain, offset, delay, lag of a sensor too"),
+        ("--poles", "COLUMN=N", _pair, "order of the low-pass filter whose lag is fitted"),
         ("--noise", "COLUMN=STD", _pair,
          "standard deviation of a sensor's errors in SI units (default: from what is left)"),
         ("--valid", "COLUMN=FROM:TO", _pair, "times [s] in which a sensor is to be believed"),
@@ -150,17 +151,21 @@ def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
     from flexarm.fitting.sensor import ADJUSTED, Sensor
 
     known = dict(args.output)
-    for option, pairs in (("--adjust", args.adjust), ("--noise", args.noise),
-                          ("--valid", args.valid)):  # fmt: skip
-        for column, _ in pairs:
+    for option in ("adjust", "poles", "noise", "valid"):
+        for column, _ in getattr(args, option):
             if column not in known:
-                raise Misuse(f"{option}: no output '{column}': there are {', '.join(known)}")
-    adjust = {column: text.split(",") for column, text in args.adjust}
+                raise Misuse(f"--{option}: no output '{column}': there are {', '.join(known)}")
+    adjust = {column: _asked(text.split(",")) for column, text in args.adjust}
+    poles = {column: _count("--poles", text) for column, text in args.poles}
+    for column in poles:
+        if "lag" not in adjust.get(column, []):
+            raise Misuse(f"--poles: {column} has no filter: fit its lag, --adjust {column}=lag")
     noise = {column: _number("--noise", text) for column, text in args.noise}
     valid = {column: _range("--valid", text, text) for column, text in args.valid}
     return {
-        column: Sensor(reads, fit=tuple(e for e in ADJUSTED if e in _asked(adjust.get(column, []))),
-                       noise=noise.get(column), valid=valid.get(column))
+        column: Sensor(reads, fit=tuple(e for e in ADJUSTED if e in adjust.get(column, [])),
+                       noise=noise.get(column), valid=valid.get(column),
+                       poles=poles.get(column, 1))
         for column, reads in known.items()
     }  # fmt: skip
 
@@ -184,6 +189,12 @@ def _number(option: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise Misuse(f"{option}: must be a number, got '{text}'") from None
+
+
+def _count(option: str, text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise Misuse(f"{option}: must be a whole number >= 1, got '{text}'")
+    return int(text)
 
 
 def _range(option: str, text: str, ends: str) -> tuple[float, float]:

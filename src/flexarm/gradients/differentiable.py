@@ -1,75 +1,27 @@
-"""Runs that can be differentiated: from an arm to trajectories at values of its numbers."""
+"""Runs that can be differentiated: from an arm, and what is asked of it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from flexarm.arguments import FormulationName, MethodName, WithUnit, require_kind, require_names
 from flexarm.arm import Arm
-from flexarm.arm.profile import Constant, Table
-from flexarm.engine.compile import real_numbers
-from flexarm.errors import FlexarmError, SimulationError
+from flexarm.errors import SimulationError
 from flexarm.formulations import DEFAULT
-from flexarm.formulations.equation import Equation
-from flexarm.formulations.numbers.parameters import (
-    changed_model,
-    nearby,
-    parameter_keys,
-    parameter_values,
-)
+from flexarm.formulations.numbers.parameters import parameter_keys
 from flexarm.formulations.numbers.structures import Structures
-from flexarm.gradients.events.crossing import ended, reached
-from flexarm.gradients.events.jumps import Entry
-from flexarm.gradients.events.legs import AnyRun, Legs, require_like
-from flexarm.gradients.events.phases import (
-    Phase,
-    looks,
-    refuse_at_once,
-    refuse_at_start,
-    refuse_events,
-    refuse_passed,
-    refuse_released,
-)
-from flexarm.gradients.hooks import jax_function, torch_function
-from flexarm.gradients.plan import Plan, Tableau, roundings
+from flexarm.gradients.events.phases import looks, until_the_end
 from flexarm.gradients.rates import RateFunctions
-from flexarm.gradients.recorded import apart, divided, recorded
-from flexarm.gradients.samples import Samples
-from flexarm.gradients.trajectory import Trajectory
-from flexarm.integrate.actuators import actuators_of
-from flexarm.integrate.choice.equal_step import equal_step
+from flexarm.gradients.runs import TABLEAUS, Differentiable
 from flexarm.integrate.laws import refuse_control
-from flexarm.integrate.methods import METHODS, dop853, rk4
-from flexarm.integrate.methods.base import Method
-from flexarm.integrate.mission.situation import Situation
+from flexarm.integrate.methods import METHODS
 from flexarm.integrate.options import seconds
-from flexarm.integrate.problem import Channel, jumps
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
-from flexarm.integrate.system import rounding
-from flexarm.integrate.task import Task, equation_of, prepare
+from flexarm.integrate.task import equation_of
 from flexarm.io.model_file import validated
-from flexarm.links.base import Array
-from flexarm.model import Model, build, start_state
-from flexarm.model.profiles import evaluate
-
-TABLEAUS = {
-    "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
-    "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
-}
-APPROACHES = 3  # to an event near a sample, of which it is not clear which comes first
-JUMPS = (
-    "gradients: are of runs whose equations do not jump, from a stated start: leave out "
-    "dry friction (take 'smooth' or 'lugre'), brakes that slip or close at a speed, and "
-    "'start: equilibrium'"
-)
-ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
-TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
+from flexarm.model import build
 
 
 def differentiable(
@@ -84,7 +36,7 @@ def differentiable(
     formulation: FormulationName | str = DEFAULT,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | None = None,
-) -> "Differentiable":
+) -> Differentiable:
     """Make runs of an arm that can be differentiated by its numbers, starts and inputs.
 
     Parameters
@@ -108,8 +60,9 @@ def differentiable(
     Raises
     ------
     SimulationError
-        If the arm cannot be simulated, or something in a run is not differentiated: events that
-        end it or attach the tip, dry friction, brakes that slip, sampled servos, nodes of a rail.
+        If the arm cannot be simulated, or something in a run is not differentiated: quantities
+        that end it, ties of the tip, dry friction, brakes that slip, sampled servos, nodes of a
+        rail.
     """
     t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
@@ -122,8 +75,7 @@ def differentiable(
     model = build(validated(arm))
     keys = parameter_keys(arm, parameters) if parameters else ()
     equation = equation_of(model, name=formulation).among(Structures())
-    times = sample_times(float(t_end), dt)
-    _refuse_jumps(model, times)
+    times = until_the_end(model, sample_times(float(t_end), dt))
     for part in model.links:
         if part.rail is not None and len(part.rail.jumps):
             raise SimulationError(
@@ -136,307 +88,4 @@ def differentiable(
         RateFunctions(
             equation.structures or Structures(), control, tuple(looks(model).values())
         ),
-    )  # fmt: skip
-
-
-def _refuse_jumps(model: Model, times: Array) -> None:
-    """Refuse what makes states or forces jump before the end: gradients are of what is smooth."""
-    refuse_events(model, float(times[-1]))
-    refuse_at_start(model, Phase.of(model, times))
-    start = Situation.at_start(model, ())
-    held, v = start.rigid(model), start_state(model)[1]
-    if len(held) < len(start.closed) or np.any(v[held]) or model.arm.start != "stated":
-        raise SimulationError(JUMPS)
-
-
-@dataclass(frozen=True, repr=False)
-class Differentiable:
-    """Runs of an arm as a function of its numbers, start and inputs.
-
-    Attributes
-    ----------
-    equation
-        Of the arm as it was given.
-    parameters
-        Keys of the numbers that runs are differentiated by.
-    times
-        Of the samples [s], (T,).
-    method, rtol, step, inputs, functions
-        How runs are made.
-    finer
-        Into how many parts each step by rk4 is cut.
-    """
-
-    equation: Equation
-    parameters: tuple[str, ...]
-    times: Array
-    method: Method
-    rtol: float
-    step: float | None
-    inputs: Mapping[str, Any]
-    functions: RateFunctions
-    finer: int = 1
-
-    def __repr__(self) -> str:
-        """Say in a line what it is."""
-        by = ", ".join(self.parameters) or "start and inputs"
-        return f"Differentiable: {self.equation.model.arm.name} for {self.times[-1]:g} s by {by}"
-
-    @property
-    def values(self) -> Array:
-        """Values of the parameters in the arm as it was given, (k,)."""
-        return parameter_values(self.equation.model.arm, self.parameters)
-
-    def at(
-        self,
-        values: Sequence[float] | Array | None = None,
-        *,
-        q: Array | None = None,
-        v: Array | None = None,
-        inputs: Array | None = None,
-        steps: Array | AnyRun | None = None,
-        like: AnyRun | None = None,
-    ) -> AnyRun:
-        """Run the arm.
-
-        Parameters
-        ----------
-        values
-            Of the parameters, (k,); those of the arm if None.
-        q, v
-            Where it starts, (n,) each; where the model file says if both are None, and 0 if one is.
-            Servos without a target hold the model file's start.
-        inputs
-            At the samples, (T, inputs), with straight lines between them; those of the arm if None.
-        steps
-            Another run whose steps are taken, or their ends [s]; its own if None.  An event that
-            a quantity brings about may happen at another time than there, between the same samples.
-        like
-            A run of the arm at these values, from elsewhere: spares building it again.
-
-        Returns
-        -------
-        Trajectory
-            The run, and its derivatives.
-        """
-        model = self.equation.model
-        if like is not None:
-            model = like.parts[0].task.equation.model
-        elif values is not None and self.parameters:
-            model = changed_model(model, self.parameters, values)
-        arms = cache(lambda: nearby(model, self.parameters))
-        plans = self._plans(model, steps)
-        phase: Phase | None = plans[0].phase if plans else Phase.of(model, self.times)
-        parts: list[Trajectory] = []
-        entries: list[Entry | None] = []
-        moved: dict[int, float] = {}  # when events happen that a quantity brings about [s]
-        while phase is not None:
-            phase, y, entry = phase.moved(moved), np.zeros(0), None
-            if parts:
-                last = parts[-1]
-                t = float(last.t[-1])
-                entry = Entry(self.equation, model, arms, last.plan.phase, phase, t)
-                y, held = entry.state(last.states[-1])
-                phase = replace(phase, held=held)
-                q, v, _ = np.split(y, [model.size, 2 * model.size])
-            else:
-                refuse_at_start(model, phase)
-            if like is None:
-                self._refuse_functions_of_time(phase)
-            task, held_at = self._task(model, q, v, inputs, phase)
-            fast = [] if parts else [model.names[k] for k in held_at if task.v[k]]
-            if fast:
-                raise SimulationError(f"v: {fast[0]} must be at rest, its brake is closed; {JUMPS}")
-            require_like(parts[0].task if parts else task, task)
-            if task.motion.actuators.sampled:
-                raise SimulationError("gradients: sampled servos jump: take their 'period' away")
-            known = [] if like is None else like.parts
-            leg = Trajectory(
-                task, self.functions, self.parameters, TABLEAUS[self.method.name],
-                Plan(phase.times, phase), self.times, partial(phase.nearby, model, arms),
-                not parts and q is None and v is None, held_at,
-                next((part for part in known if part.plan.phase.done == phase.done), None),
-            )  # fmt: skip
-            leg = leg.begun(y) if parts else leg
-            if not plans:
-                found, phase = self._legs(model, leg, phase)
-                entries += [entry, None][: len(found)]
-                parts += found
-                continue
-            entries.append(entry)
-            plan = replace(plans[len(parts)], phase=phase)
-            plan = plan.begun(float(parts[-1].t[-1])) if parts else plan
-            end, after = float(plan.ends[-1]), plans[len(parts) + 1 :]
-            if plan.phase.ended < 0:
-                parts.append(leg.by(plan))
-            else:
-                parts.append(reached(leg, plan.until, end))
-                t = float(parts[-1].t[-1])
-                refuse_passed(model, phase, self.times, end, t)
-                moved |= after[0].phase.brought(model, phase, t) if after else {}
-            phase = after[0].phase if after else None
-        return parts[0] if len(parts) == 1 else Legs(tuple(parts), self.times, tuple(entries[1:]))
-
-    def _plans(self, model: Model, steps: Array | AnyRun | None) -> tuple[Plan, ...]:
-        """Take the steps of another run; none if there is none."""
-        if steps is None:
-            return ()
-        if isinstance(steps, Samples):
-            return tuple(part.plan for part in steps.parts)
-        phase = Phase.of(model, self.times)
-        several = len(phase.times) < len(self.times) or np.isfinite(phase.bounds(model)).any()
-        if self.method.solves_vibrations or several:
-            raise SimulationError(f"steps: {ANOTHER}: give the other run itself")
-        return (Plan(steps, phase),)
-
-    def jax(self) -> Callable[..., Any]:
-        """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.
-
-        It has its own gradient, by the adjoint; needs the package jax.
-        """
-        return jax_function(self)
-
-    def torch(self) -> Callable[..., Any]:
-        """Make a function (values, q, v, inputs) to (q, v) at the samples for PyTorch.
-
-        It has its own gradient, by the adjoint; needs the package torch.
-        """
-        return torch_function(self)
-
-    @cached_property
-    def _first(self) -> Task:
-        model = self.equation.model
-        return self._task(model, None, None, None, Phase.of(model, self.times))[0]
-
-    @property
-    def start(self) -> tuple[Array, Array]:
-        """Coordinates and rates at the start of the arm as it was given, (n,) each."""
-        return self._first.q, self._first.v
-
-    @cached_property
-    def input_samples(self) -> Array:
-        """Inputs of the arm as it was given, at the samples, (T, inputs)."""
-        groups = self._first.groups
-        rows = [[evaluate(c.profile, t)[0] for c in groups[0]] for t in self.times]
-        return np.array(rows).reshape(len(self.times), -1)
-
-    def _task(
-        self, model: Model, q: Array | None, v: Array | None, inputs: Array | None, phase: Phase
-    ) -> tuple[Task, tuple[int, ...]]:
-        """Make a motion ready, and list the coordinates that brakes hold in it."""
-        n, home, bounds = model.size, start_state(model)[0], phase.bounds(model)
-        model, begins, holding = phase.situated(model)
-        still = np.zeros(n)
-        state = None
-        if q is not None or v is not None:
-            state = (
-                still if q is None else real_numbers("q", q, (n,)).copy(),
-                still if v is None else real_numbers("v", v, (n,)).copy(),
-            )
-        equation = replace(
-            self.equation, formulation=replace(self.equation.formulation, model=model), _compiled={}
-        )
-        task = prepare(
-            model, phase.times, inputs=self.inputs, control=self.functions.law, equation=equation,
-            actuators=actuators_of(model, lookouts=self.functions.lookouts),
-            state=state, home=home, begins=begins, wanted=self.rtol,
-        )  # fmt: skip
-        places = {model.names[k]: float(task.q[k]) for k in holding.values()}
-        moved = [
-            Channel(each.name, Constant[float](kind="constant", value=places[each.name]))
-            if each.name in places
-            else each
-            for each in task.groups[2]
-        ]
-        groups = (*task.groups[:2], moved, *task.groups[3:])
-        task, held = replace(task, bounds=bounds, groups=groups), tuple(holding.values())
-        if inputs is None:
-            return task, held
-        given = real_numbers("inputs", inputs, (len(self.times), len(task.groups[0])))
-        tables = [
-            Channel(each.name, _table(self.times, given[:, k]))
-            for k, each in enumerate(task.groups[0])
-        ]
-        return replace(task, groups=(tables, *task.groups[1:])), held
-
-    @cached_property
-    def _smooth(self) -> set[tuple[int, ...]]:
-        """Events after which no parameter changes a function of time, as far as it is known."""
-        return set()
-
-    def _refuse_functions_of_time(self, phase: Phase) -> None:
-        """Refuse a parameter that changes an input, a target or a given motion in a phase."""
-        if phase.done in self._smooth:
-            return
-        model = self.equation.model
-        task, held = self._task(model, None, None, None, phase)
-        stay = [model.names[k] for k in held]
-        for key, near in nearby(model, self.parameters).items():
-            other = near.models[0]
-            one, two = ([(e.at, e.after) for e in m.arm.events] for m in (model, other))
-            if one != two:
-                raise FlexarmError(f"parameters: '{key}' is when an event happens: leave it out")
-            there = self._task(other, None, None, None, phase)[0].groups
-            for a, b in zip(chain(*task.groups), chain(*there), strict=True):
-                if a.name in stay and a in task.groups[2]:
-                    continue
-                if a.begin != b.begin or not np.array_equal(a.pieces, b.pieces):
-                    raise FlexarmError(
-                        f"parameters: '{key}' changes {a.name} as a function of time: "
-                        "gradients by inputs are by their values at the samples; leave it out"
-                    )
-        self._smooth.add(phase.done)
-
-    def _legs(
-        self, model: Model, leg: Trajectory, phase: Phase
-    ) -> tuple[list[Trajectory], Phase | None]:
-        """Choose the steps of a phase, and end it where a quantity brings an event about."""
-        plan, seen, t = self._plan(leg.task, phase)
-        begin, end = float(phase.times[0]), float(phase.times[-1])
-        for _ in range(APPROACHES):
-            if not seen or t >= end - rounding(end):
-                return [leg.by(plan)], phase.after(model, self.times, end, ())
-            if t <= begin + 4 * rounding(begin):  # it is beyond its value already
-                refuse_at_once(model, [*seen, *(k for k, at in phase.events if at == begin)], begin)
-                refuse_released(model, phase, seen)
-                return [], phase.after(model, self.times, begin, seen)
-            found = ended(leg, plan, seen[0], t)
-            guess, t = t, float(found[-1].t[-1])
-            if np.diff(np.searchsorted(phase.times, [guess, t]))[0] == 0:  # no sample between
-                break
-        return found, phase.after(model, self.times, t, seen)
-
-    def _plan(self, task: Task, phase: Phase) -> tuple[Plan, tuple[int, ...], float]:
-        """Choose the steps: equal ones, or those that a run by an adaptive method takes.
-
-        Events that a quantity brings about, and when [s], come after them.
-        """
-        listed = jumps([channel for group in task.groups for channel in group])
-        inside = listed[(listed > task.times[0]) & (listed < task.times[-1])]
-        stops = apart(np.concatenate([task.times, inside]))
-        if self.method.adaptive:
-            taken, renewed, seen, t = recorded(task, self.method, self.rtol)
-            stops = np.append(stops[stops < t], t)
-            ends = divided(stops, taken, np.arange(float(len(taken))))
-            if not self.method.solves_vibrations:
-                return Plan(ends, phase), seen, t
-            modes = np.zeros(len(ends) - 1, dtype=np.int64)
-            modes[np.searchsorted(ends, renewed - roundings(renewed))] = 1
-            return Plan(ends, phase, modes), seen, t
-        # Smooth friction decays fastest at rest, where a joint that moves now may come to.
-        model, rest = task.equation.model, task
-        if task.v.any():
-            rest = self._task(model, task.q, None, None, phase)[0]
-        h = equal_step(self.method, rest.vibration, float(self.times[-1]), self.rtol, self.step)
-        span = stops[[0, -1]]
-        plan = Plan(divided(stops, span, (span - span[0]) / h, self.finer), phase)
-        if not np.isfinite(task.bounds).any():
-            return plan, (), 0.0
-        return plan, *recorded(task, self.method, self.rtol, h / self.finer)[2:]
-
-
-def _table(times: Array, values: Array) -> Table[float]:
-    return Table[float](
-        kind="table", times=tuple(times.tolist()), values=tuple(values.tolist()),
-        interpolation="linear",
     )  # fmt: skip

@@ -129,7 +129,7 @@ class Trajectory(Samples):
         pulses[count:] = np.eye(inputs, driven)
         if first is None:
             first = np.zeros((size, columns))
-            first[:, :count] = self._start_slopes().T
+            first[:, :count] = self._start_slopes.T
         ways = np.concatenate([np.eye(count, columns), first[size:]])
         record = Tangents(
             **fields,
@@ -206,7 +206,7 @@ class Trajectory(Samples):
         by_start = record.adjoint
         by_model = record.by_numbers @ along + record.by_matrix_numbers @ by_matrix
         return (
-            by_model + self._start_slopes() @ by_start,
+            by_model + self._start_slopes @ by_start,
             by_start.copy(),
             record.by_inputs.reshape(len(self.nodes), -1),
         )
@@ -381,8 +381,11 @@ class Trajectory(Samples):
         }  # fmt: skip
         return fields, buffers, matrices
 
+    @cached_property
     def _start_slopes(self) -> Array:
-        """Differentiate the start by the parameters, (k, size)."""
+        """Derivatives of the start by the parameters, (k, size)."""
+        if self.like is not None and self.like.started == self.started:
+            return self.like._start_slopes
         found = np.zeros((len(self.nearby), self.size))
         if self.started:
             here = np.concatenate(start_state(self.model))

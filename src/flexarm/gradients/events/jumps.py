@@ -2,7 +2,8 @@
 
 What an event makes of the state is taken from `flexarm.integrate.mission`, and differentiated by
 differences of fourth order.  A body that was captured is held where the tip met it: its inertia in
-the tip's frame depends on the state then, and is carried on as ten numbers beside the state.
+the tip's frame depends on the state then, and is carried on as ten numbers beside the state.  So is
+how it drifts from where it is let go, if it is captured again.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,12 +14,11 @@ import numpy as np
 from flexarm.arm.mission import Event
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.parameters import CENTRAL, Nearby
-from flexarm.gradients.events.phases import Phase, opened, shut
-from flexarm.integrate.mission.bodies import held_at_tip, joined, require_reach
+from flexarm.gradients.events.phases import Phase, caught_again, opened, shut
+from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
 from flexarm.integrate.mission.locks import arrest
 from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.spatial import Inertia
 
 STEP = 3e-4  # [rad], [m], [s], and of a body's inertia: errors of order and of rounding are alike
 
@@ -45,16 +45,17 @@ class Entry:
 
     @property
     def jumps(self) -> bool:
-        """Whether rates may change at all."""
-        return any(event.capture or event.brake for event in self._events(self.model))
+        """Whether rates, or what is carried, may change at all."""
+        again = caught_again(self.model)
+        return any(e.capture or e.brake or e.let_go in again for e in self._events(self.model))
 
-    def state(self, y: Array) -> tuple[Array, Mapping[str, Inertia]]:
-        """Give the state after the events, and the bodies that the tip has captured until then."""
+    def state(self, y: Array) -> tuple[Array, Phase]:
+        """Give the state after the events, and the phase with the bodies that are carried then."""
         if not self.jumps:
-            return y, self.before.held
-        n, found, held = self.model.size, y.copy(), self.before.held
-        found[n : 2 * n], held = self._entered(self.model, held, *self._split(y), self.t)
-        return found, held
+            return y, replace(self.after, held=self.before.held, freed=self.before.freed)
+        n, found = self.model.size, y.copy()
+        found[n : 2 * n], after = self._entered(self.model, self.before, *self._split(y), self.t)
+        return found, after
 
     def slopes(self, y: Array) -> Slopes:
         """Differentiate that."""
@@ -63,9 +64,8 @@ class Entry:
         known = size + len(held)
 
         def found(model: Model, held: Array, q: Array, v: Array, t: float) -> Array:
-            rates, bodies = self._entered(model, self.before.bodies(held), q, v, t)
-            numbers = [each.numbers for each in bodies.values()]
-            return np.concatenate([q, rates, y[2 * n :], *numbers])
+            rates, after = self._entered(model, self.before.carrying(held), q, v, t)
+            return np.concatenate([q, rates, y[2 * n :], after.carried])
 
         def along(q_way: Array, v_way: Array, held_way: Array, t_way: float) -> Array:
             places, weights = CENTRAL
@@ -77,7 +77,7 @@ class Entry:
 
         here = found(self.model, held, q, v, t)
         by_state = np.eye(len(here), known)
-        scale = np.repeat([np.abs(each.numbers).max() for each in self.before.held.values()], 10)
+        scale = self.before.scales
         for k in [*range(2 * n), *range(size, known)]:
             way = np.eye(known)[k]
             way[size:] *= scale
@@ -100,28 +100,37 @@ class Entry:
         return sorted(new, key=lambda event: event.title)
 
     def _entered(
-        self, model: Model, held: Mapping[str, Inertia], q: Array, v: Array, t: float
-    ) -> tuple[Array, Mapping[str, Inertia]]:
+        self, model: Model, before: Phase, q: Array, v: Array, t: float
+    ) -> tuple[Array, Phase]:
         """Let the events happen, in the order of `flexarm.integrate.mission.course`."""
-        start, situation = replace(self.before, held=held).situation(model)
-        events, held = self._events(model), dict(held)
+        start, situation = before.situation(model)
+        events, held, freed = self._events(model), dict(before.held), dict(before.freed)
         situation = opened(situation, events, model)
         for event in events:
-            situation = situation if event.let_go is None else situation.without(event.let_go)
+            if event.let_go is None:
+                continue
+            holding, situation = situation, situation.without(event.let_go)
+            if event.let_go in caught_again(model):
+                old = self._equation(holding.model(model, start))
+                body = at_tip(old, q, v, holding.held[event.let_go], t)
+                freed[event.let_go] = body
+                situation = replace(situation, drifting={**situation.drifting, event.let_go: body})
         for event in events:
             if event.capture is None:
                 continue
             described = next(body for body in model.arm.bodies if body.name == event.capture)
-            body = situation.drifting[event.capture].at(t)
+            body = situation.caught(event.capture, t)
             old = self._equation(situation.model(model, start))
             require_reach(old, q, body, event.capture, described.reach)
             held[event.capture] = held_at_tip(old, q, body)
+            freed.pop(event.capture, None)
             both = {**situation.held, event.capture: held[event.capture]}
             situation = replace(situation, held=both)
             v = joined(old, self._equation(situation.model(model, start)), q, v, body).v
         situation = shut(situation, events, model)
         after = self._equation(situation.model(model, start))
-        return arrest(after, q, v.copy(), situation.rigid(model))[0], held
+        rates = arrest(after, q, v.copy(), situation.rigid(model))[0]
+        return rates, replace(self.after, held=held, freed=freed)
 
     def _equation(self, model: Model) -> Equation:
         formulation = replace(self.equation.formulation, model=model)

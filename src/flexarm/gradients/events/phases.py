@@ -10,6 +10,7 @@ from flexarm.arm.mission import ACTIONS, Event
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby
 from flexarm.integrate.drivetrain import holders
+from flexarm.integrate.mission.bodies import Drift
 from flexarm.integrate.mission.legs import times_of
 from flexarm.integrate.mission.locks import instants
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
@@ -17,10 +18,11 @@ from flexarm.integrate.mission.situation import Situation
 from flexarm.integrate.system import rounding
 from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.spatial import Inertia
+from flexarm.spatial import Inertia, Pose
 
 DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
 CARRIED = 1e-2  # of a number that equations hold linearly: by how much others differ in it
+DRIFTS, ROUNDED = 32, 1e-12  # numbers of a body that drifts, and what rounding leaves of them
 Happened = tuple[tuple[int, float], ...]
 
 
@@ -33,6 +35,8 @@ class Phase:
     ended: int = -1  # by which event it ends, if a quantity brings that about; else -1
     # Bodies that the tip has captured before it, in its frame.
     held: Mapping[str, Inertia] = field(default_factory=dict)
+    # Those that it has let go since and captures again: how they drift.
+    freed: Mapping[str, Drift] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Model, times: Array, begin: float = 0.0, events: Happened = ()) -> "Phase":
@@ -70,13 +74,28 @@ class Phase:
 
     @property
     def carried(self) -> Array:
-        """Numbers of the bodies that the tip has captured."""
-        return np.concatenate([np.zeros(0), *(each.numbers for each in self.held.values())])
+        """Numbers of the bodies that the tip has captured, and of how they drift."""
+        bodies = [each.numbers for each in self.held.values()]
+        return np.concatenate([np.zeros(0), *bodies, *map(_numbers, self.freed.values())])
 
-    def bodies(self, numbers: Array) -> dict[str, Inertia]:
-        """Give the bodies of such numbers."""
-        rows = numbers.reshape(-1, 10)
-        return {k: Inertia.of_numbers(row) for k, row in zip(self.held, rows, strict=True)}
+    @property
+    def scales(self) -> Array:
+        """How large changes of these numbers are taken to be: 1 of a motion."""
+        sizes = [np.full(10, np.abs(each.numbers).max()) for each in self.held.values()]
+        for body in self.freed.values():
+            sizes += [np.ones(DRIFTS - 10), np.full(10, np.abs(body.inertia.numbers).max())]
+        return np.concatenate([np.zeros(0), *sizes])
+
+    def carrying(self, numbers: Array) -> "Phase":
+        """Give it with other such numbers."""
+        rows, more = np.split(numbers, [10 * len(self.held)])
+        held = {
+            k: Inertia.of_numbers(row)
+            for k, row in zip(self.held, rows.reshape(-1, 10), strict=True)
+        }
+        rows = more.reshape(-1, DRIFTS)
+        freed = {k: _drift(self.freed[k], row) for k, row in zip(self.freed, rows, strict=True)}
+        return replace(self, held=held, freed=freed)
 
     def situation(self, model: Model) -> tuple[Situation, Situation]:
         """Give the situation of an arm at the start of a run, and then."""
@@ -84,13 +103,16 @@ class Phase:
         for instant in self._instants():
             events = [model.arm.events[k] for k, _ in instant]
             found = shut(opened(found, events, model), events, model)
+            for event in events:
+                found = found if event.let_go is None else found.without(event.let_go)
             for event, (_, t) in zip(events, instant, strict=True):
                 found = found.commanded(event, model, t)
                 if event.capture is not None:
                     caught = {event.capture: self.held[event.capture]}
                     found = replace(found, held={**found.held, **caught})
-                found = found if event.let_go is None else found.without(event.let_go)
-        return start, found
+        falls = {"gravity": np.array(model.gravity), "orbit": model.orbit}
+        freed = {name: replace(body, **falls) for name, body in self.freed.items()}
+        return start, replace(found, drifting={**found.drifting, **freed})
 
     def _instants(self) -> list[Happened]:
         """Give the events before it, those of one instant together."""
@@ -119,7 +141,7 @@ class Phase:
         }
         for k, number in enumerate(self.carried):
             step = CARRIED * (abs(number) or 1.0) * np.eye(len(self.carried))[k]
-            two = [replace(self, held=self.bodies(self.carried + by)) for by in (step, -step)]
+            two = [self.carrying(self.carried + by) for by in (step, -step)]
             models = tuple(each.situated(model)[0] for each in two)
             found[f"carried {k}"] = Nearby(models, np.array([1.0, -1.0]) / (2 * step[k]))
         return found
@@ -136,6 +158,25 @@ class Phase:
         return low, high
 
 
+def _numbers(body: Drift) -> Array:
+    """Give the numbers of a body that drifts; of a point they stay those of one as they change."""
+    centre = body.inertia.centre
+    own = body.inertia.moved(Pose(np.eye(3), -centre)).numbers
+    own[np.abs(own) < ROUNDED * np.abs(body.inertia.numbers).max()] = 0.0
+    vectors = (body.pose.position, body.velocity, body.spin, centre)
+    return np.concatenate([[body.begin], *body.pose.rotation, *vectors, own])
+
+
+def _drift(body: Drift, numbers: Array) -> Drift:
+    """Give a body that drifts other such numbers."""
+    place, velocity, spin, centre = numbers[10:22].reshape(4, 3)
+    return replace(
+        body, inertia=Inertia.of_numbers(numbers[22:]).moved(Pose(np.eye(3), centre)),
+        begin=float(numbers[0]), pose=Pose(numbers[1:10].reshape(3, 3), place),
+        velocity=velocity, spin=spin,
+    )  # fmt: skip
+
+
 def opened(situation: Situation, events: Sequence[Event], model: Model) -> Situation:
     """Open the brakes that events of one instant open, before any closes."""
     names = {name for event in events for name in event.release}
@@ -149,6 +190,12 @@ def shut(situation: Situation, events: Sequence[Event], model: Model) -> Situati
     names = {name for event in events for name in event.brake}
     more = {k: 0 for k, each in holders(model).items() if each.axis.name in names}
     return replace(situation, closed={**situation.closed, **more}, braked=situation.braked | names)
+
+
+def caught_again(model: Model) -> set[str]:
+    """Name the bodies that several events capture."""
+    names = [event.capture for event in model.arm.events if event.capture is not None]
+    return {name for name in names if names.count(name) > 1}
 
 
 def looks(model: Model) -> dict[int, Lookout]:
@@ -168,6 +215,12 @@ def value_of(model: Model, event: int) -> float:
     return low if np.isfinite(low) else high
 
 
+def until_the_end(model: Model, times: Array) -> Array:
+    """Cut samples [s] at an event that ends the run at a time."""
+    ends = [each.at for each in model.arm.events if each.end and each.at]
+    return times_of(times, 0.0, min([float(times[-1]), *ends]))
+
+
 def refuse_events(model: Model, end: float) -> None:
     """Refuse events before the end of a run that gradients do not go through."""
     require_quantities(model)
@@ -178,12 +231,12 @@ def refuse_events(model: Model, end: float) -> None:
 
 
 def _refuse(model: Model, k: int, at: float) -> None:
-    event, others = model.arm.events[k], model.arm.events[:k]
+    event = model.arm.events[k]
     done = [name for name in ACTIONS if getattr(event, name)]
     if any(name not in DIFFERENTIATED for name in done):
         raise SimulationError(
-            f"gradients: '{event.title}' may happen from t = {at:g} s on: events that end a run, "
-            "or attach and detach its tip, are not differentiated; end the run there "
+            f"gradients: '{event.title}' may happen from t = {at:g} s on: that a quantity ends a "
+            "run, or a tip is attached and detached, is not differentiated; end the run there "
             "(t_end), and begin another by at(q=..., v=...) with the arm as it is after it"
         )
     if event.when is not None and event.when.quantity.startswith("distance."):
@@ -195,11 +248,6 @@ def _refuse(model: Model, k: int, at: float) -> None:
         raise SimulationError(
             f"gradients: '{event.title}' closes a brake that can slip: when it holds and when it "
             "slips is not differentiated; leave its 'effort' out"
-        )
-    if event.capture is not None and event.capture in [each.capture for each in others]:
-        raise SimulationError(
-            f"gradients: '{event.title}' captures {event.capture} a second time: how it drifts in "
-            "between is not differentiated; leave one of the two events out"
         )
 
 

@@ -17,6 +17,7 @@ from flexarm.model import Model
 from flexarm.spatial import Inertia, Pose, rotation_from_angles, skew_matrix
 
 CLOSE = 1e-12  # tolerance of a free body's spin
+TURNS = 1e-9  # of its largest inertia: less is rounding, as of a rod about its axis, or a point
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Drift:
             return self._in_orbit(t)
         momentum = self.about_centre @ self.spin
         rotation = self.pose.rotation
-        own = np.linalg.pinv(rotation.T @ self.about_centre @ rotation)  # a point mass has none
+        own = np.linalg.pinv(rotation.T @ self.about_centre @ rotation, TURNS)
         if np.any(self.spin):
             rotation = _turned(rotation, np.asarray(own, dtype=float), momentum, passed)
         centre = self.centre + passed * self.velocity + passed**2 / 2 * self.gravity
@@ -159,7 +160,7 @@ def _turned_in_orbit(
 
     ``J w' = -w x J w + 3 n^2 x x J x`` with w against inertial axes and x away from the planet.
     """
-    inverse = np.linalg.pinv(own)  # a point mass has none
+    inverse = np.linalg.pinv(own, TURNS)
 
     def rate(_: float, y: Array) -> Array:
         R, w = y[:9].reshape(3, 3), y[9:]

@@ -299,12 +299,8 @@ class Course:
         self.situation = replace(self.situation, closed=closed, braked=braked)
 
     def _capture(self, name: str, state: State) -> tuple[State, float]:
-        if name in self.situation.held:
-            raise SimulationError(
-                f"{name} cannot be captured: the tip holds it already: let it go before"
-            )
         described = next(body for body in self.model.arm.bodies if body.name == name)
-        body = self.situation.drifting[name].at(state.t)
+        body = self.situation.caught(name, state.t)
         before = self.equation(state.anchor, self.situation.loosened(self.model))
         require_reach(before, state.q, body, name, described.reach)
         held = {**self.situation.held, name: held_at_tip(before, state.q, body)}

@@ -136,6 +136,14 @@ class Situation:
             changed[name] = (found, t if follows else begin, kept | changes)
         return replace(self, servos=changed)
 
+    def caught(self, name: str, t: float) -> Drift:
+        """Give a body that drifts as it is when the tip captures it [s]."""
+        if name in self.held:
+            raise SimulationError(
+                f"{name} cannot be captured: the tip holds it already: let it go before"
+            )
+        return self.drifting[name].at(t)
+
     def without(self, name: str) -> "Situation":
         """Let a body go that the tip holds."""
         if name not in self.held:
