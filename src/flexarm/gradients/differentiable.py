@@ -51,7 +51,7 @@ from flexarm.integrate.options import seconds
 from flexarm.integrate.problem import Channel, jumps
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
-from flexarm.integrate.system import rounding
+from flexarm.integrate.system import instant
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
@@ -394,9 +394,9 @@ class Differentiable:
         plan, seen, t = self._plan(leg.task, phase)
         begin, end = float(phase.times[0]), float(phase.times[-1])
         for _ in range(APPROACHES):
-            if not seen or t >= end - rounding(end):
+            if not seen or t >= end - instant(end):
                 return [leg.by(plan)], phase.after(model, self.times, end, ())
-            if t <= begin + 4 * rounding(begin):  # it is beyond its value already
+            if t <= begin + 4 * instant(begin):  # it is beyond its value already
                 refuse_at_once(model, [*seen, *(k for k, at in phase.events if at == begin)], begin)
                 refuse_released(model, phase, seen)
                 return [], phase.after(model, self.times, begin, seen)

@@ -318,9 +318,13 @@ def tangent_pays(task: "Task") -> bool:
 
 
 def has_strong_dampers(task: "Task") -> bool:
+    """Tell whether dampers make an arm stiff whose tangent is cheap."""
+    return tangent_pays(task) and is_stiff(task)
+
+
+def is_stiff(task: "Task") -> bool:
     """Tell whether dampers make decays much faster than the fastest mode."""
-    far = task.vibration.largest > OUTSIDE * task.vibration.fastest
-    return tangent_pays(task) and agreed(np.asarray(far))
+    return agreed(np.asarray(task.vibration.largest > OUTSIDE * task.vibration.fastest))
 
 
 def has_dry_friction(model: Model) -> bool:
