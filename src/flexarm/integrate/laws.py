@@ -251,7 +251,7 @@ class Computer:
     limits: Array
     noise: Array
     quantum: Array
-    random: np.random.Generator
+    random: "np.random.Generator"  # which takes long to import
     waiting: deque[Array] = field(default_factory=deque)
     last: Array | None = None
 
