@@ -4,7 +4,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -60,8 +59,8 @@ MOVED = {
 }
 
 
-class MovedFinder(MetaPathFinder, Loader):
-    """Finds modules by their old names."""
+class MovedFinder:
+    """Finds modules by their old names, and loads them."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -71,6 +70,9 @@ class MovedFinder(MetaPathFinder, Loader):
         if old == fullname or old not in MOVED:
             return None
         return ModuleSpec(fullname, self, is_package=not MOVED[old])
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let a module be made as usual."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Let the module give the names of the new ones, with a word of where they are."""

@@ -178,7 +178,8 @@ class Arm(Part):
 
     def axis_names(self, index: int) -> tuple[str, ...]:
         """Names of a joint's coordinates: its own, or one per axis."""
-        labels, name = self.links[index].joint.axes, self.joint_names[index]
+        joint = self.links[index].joint
+        labels, name = joint.axes, joint.name or f"joint{index + 1}"
         return tuple(".".join(filter(None, (name, label))) for label in labels)
 
     @property

@@ -316,8 +316,9 @@ class Universal(Crossed):
 
     turns_about: ClassVar[tuple[int, ...]] = (2, 1)
     kind: Literal["universal"]
-    first: Turn = Turn()
-    second: Turn = Turn()
+    # made when one is: its schema takes as long as all that is imported for it
+    first: Turn = Field(default_factory=Turn)
+    second: Turn = Field(default_factory=Turn)
 
     @property
     def axes(self) -> dict[str, "AnyActuated"]:

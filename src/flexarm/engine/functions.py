@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import json
+import os
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -190,6 +191,9 @@ def compile_recipe(
     )
     known = cache.get(recipe_key)
     key = "" if known is None else known.decode()
+    loaded = _LOADED.get(key)
+    if loaded is not None:
+        return Compiled(loaded)
     entry = cache.get(key) if key else None
     if entry is not None:
         return _unpack(key, entry)
@@ -259,7 +263,11 @@ def _contents(stream: Stream) -> bytes:
 def source_version(folder: Path) -> str:
     """Return a checksum of the Python files in a folder: no change of them goes unnoticed."""
     sha = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        sha.update(f"{path.relative_to(folder)}\n{path.stat().st_size}\n".encode())
-        sha.update(path.read_bytes())
+    for place, below, files in os.walk(folder):  # text, not Path: there are hundreds
+        below[:] = sorted(each for each in below if each != "__pycache__")
+        for name in sorted(each for each in files if each.endswith(".py")):
+            path = f"{place}/{name}"
+            with open(path, "rb") as file:
+                content = file.read()
+            sha.update(f"{path[len(str(folder)) :]}\n{len(content)}\n".encode() + content)
     return sha.hexdigest()

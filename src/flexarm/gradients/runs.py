@@ -41,7 +41,7 @@ from flexarm.integrate.methods import dop853, rk4
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.situation import Situation
 from flexarm.integrate.problem import Channel, jumps
-from flexarm.integrate.system import rounding
+from flexarm.integrate.system import instant
 from flexarm.integrate.task import Task, prepare
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
@@ -335,9 +335,9 @@ class Differentiable:
         plan, seen, t = self._plan(leg.task, phase)
         begin, end = float(phase.times[0]), float(phase.times[-1])
         for _ in range(APPROACHES):
-            if not seen or t >= end - rounding(end):
+            if not seen or t >= end - instant(end):
                 return [leg.by(plan)], phase.after(model, self.times, end, ())
-            if t <= begin + 4 * rounding(begin):  # it is beyond its value already
+            if t <= begin + 4 * instant(begin):  # it is beyond its value already
                 refuse_at_once(model, [*seen, *(k for k, at in phase.events if at == begin)], begin)
                 refuse_released(model, phase, seen)
                 return [], phase.after(model, self.times, begin, seen)

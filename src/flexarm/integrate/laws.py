@@ -24,7 +24,7 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.march import March
 from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.options import MOST_SAMPLES, is_positive
-from flexarm.integrate.system import PIECE, rates, rounding
+from flexarm.integrate.system import PIECE, instant, rates
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import input_limits
 from flexarm.mechanics.loads import input_names
@@ -251,7 +251,7 @@ class Computer:
     limits: Array
     noise: Array
     quantum: Array
-    random: np.random.Generator
+    random: "np.random.Generator"  # which takes long to import
     waiting: deque[Array] = field(default_factory=deque)
     last: Array | None = None
 
@@ -334,7 +334,7 @@ class Log:
         rates(m.system, m.t, m.y, m.f)
         m.h_done = 0.0
         later = len(self.times) * period
-        m.t_end = later if later < self.end - rounding(self.end) else self.end
+        m.t_end = later if later < self.end - instant(self.end) else self.end
 
     def at(self, times: Array) -> Array | None:
         """Give what was held at given times."""

@@ -64,7 +64,7 @@ def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
     if np.any(off_cubics(solution.times, values, rates) > CURVES * scales):
         return solution
     for stride in 2 ** np.arange(parts.bit_length() - 1, 0, -1):
-        kept = np.unique([*range(0, last + 1, stride), last])
+        kept = np.array(sorted({*range(0, last + 1, stride), last}))
         if np.all(off_lines(solution.times, values, kept) <= LINES * scales):
             return _pick(solution, kept)
     return solution

@@ -24,7 +24,13 @@ from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations import DEFAULT, FORMULATIONS
 from flexarm.integrate.choice.choose import choose
-from flexarm.integrate.choice.effort import by_count, consider, preparation, solution
+from flexarm.integrate.choice.effort import (
+    by_count,
+    consider,
+    leg_method,
+    preparation,
+    solution,
+)
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.kept import run_of
 from flexarm.integrate.laws import Sampled, refuse_control
@@ -45,7 +51,7 @@ from flexarm.integrate.problem import (
 )
 from flexarm.integrate.sampling import sample_times, thin
 from flexarm.integrate.solve import Solution, solve
-from flexarm.integrate.system import rounding
+from flexarm.integrate.system import instant
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
@@ -194,7 +200,7 @@ def simulate(
     ready = partial(
         leg_task, course, times=times, inputs=inputs, control=control, wanted=wanted, acting=acting
     )
-    task = ready(state)
+    task = first = ready(state)
     period = refuse_ticks(task, t_end) if control is None else period
     if method == "auto":
         chosen, why = choose(task, wanted, audit=energy_audit, period=period)
@@ -216,12 +222,16 @@ def simulate(
             found = replace(found, legs=(course.leg(task.equation.model),))
         return found if before is None else joined(before, found)
 
+    others = set[str]()  # methods of legs that are not the chosen one
+
     def go(task: Task, before: Run | None) -> tuple[Run, Solution]:
         task = replace(task, times=split(task.times, finer))
         whole = partial(kept, task, before)
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
         if chosen.adaptive or step is not None:
-            found = solve(task.beginning(chosen, wanted, step), progress, law, seen)
+            by = leg_method(chosen, first, task, wanted) if method == "auto" else chosen
+            others.update({by.name} - {chosen.name})
+            found = solve(task.beginning(by, wanted, step), progress, law, seen)
             run = whole(found)
             once = course.single and law is None and step is None and run.status == "finished"
             tried = run.statistics.steps + run.statistics.rejections
@@ -242,7 +252,7 @@ def simulate(
     motions = [task.motion]  # whose machine code later legs take again
     while found.ending.status in ("finished", "seen"):
         state = replace(state, **after(task, found, state))
-        if t_end - state.t <= rounding(t_end):
+        if t_end - state.t <= instant(t_end):
             break
         try:
             if found.ending.status == "seen":
@@ -259,7 +269,9 @@ def simulate(
             reason = f"at t = {state.t:.6g} s: {error}"
             run = replace(run, status="stopped", reason=reason)
             break
-    run = replace(run, happenings=tuple(course.log))
+    if others:
+        why = f"{why}; {' and '.join(sorted(others))} where brakes hold what is stiff"
+    run = replace(run, happenings=tuple(course.log), why=why)
     if run.status == "seen":
         run = replace(run, status="finished")
     run = told(run, acting)
@@ -395,7 +407,7 @@ def closely(task: Task, method: Method, wanted: float, times: Array) -> Array:
     solution = solve(task.beginning(method, wanted, None))
     if solution.ending.status == "interrupted":
         raise KeyboardInterrupt(solution.ending.reason)
-    kept = np.searchsorted(task.times, times - rounding(float(times[-1])))
+    kept = np.searchsorted(task.times, times - instant(float(times[-1])))
     last = len(solution.times) - 1  # where it ended, if it did so before the time
     return np.asarray(solution.states[np.minimum(kept, last), : task.equation.model.size])
 

@@ -23,7 +23,7 @@ from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.mission.digital import Digital, Memory
 from flexarm.integrate.mission.passing import speeds_beyond
 from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
-from flexarm.integrate.system import PRESCRIBED, prescribe, rates, rounding
+from flexarm.integrate.system import PRESCRIBED, instant, prescribe, rates
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
 from flexarm.spatial import base_rotation_matrix, base_spin
@@ -137,7 +137,7 @@ def _drive(
     between: Callable[[], None],
 ) -> Ending:
     m.budget = 1 + int(LONGEST / (STEP + OPERATION * beginning.motion.compiled().operations))
-    ending = _asked(log, m) if beyond(m) < 0 else Ending("seen")
+    ending = _asked(log, m) if beyond.python(m) < 0 else Ending("seen")
     proven = beginning.method.proven
     while ending is None:
         left = PROVEN - m.steps - m.rejections
@@ -247,12 +247,12 @@ def at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
 
     def is_beyond(t: float) -> bool:
         rates(m.system, t, _state_at(m, t), scratch)
-        return bool(beyond(m) >= 0)
+        return bool(beyond.python(m) >= 0)
 
     late = m.peak
     if not is_beyond(late):  # the cubic through the step's ends only seemed to be, or it rounds so
         late = _other_sight(m, is_beyond)
-    seen = beyond(m)
+    seen = beyond.python(m)
     lookouts = beginning.motion.actuators.lookouts
     held = seen >= 0 and lookouts[seen].kind == "state"  # a current stays there to the last digit
     if late >= 0 and not (m.adaptive and held):
@@ -264,8 +264,8 @@ def at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
     late = _first_beyond(m.t_old, late, is_beyond)
     state = _state_at(m, late)
     is_beyond(late)
-    ends = beginning.motion.actuators.lookouts[beyond(m)].corner is None
-    before = late if ends else late - rounding(late)
+    ends = beginning.motion.actuators.lookouts[beyond.python(m)].corner is None
+    before = late if ends else late - instant(late)
     while m.kept < m.wanted and m.times[m.kept] < before:
         _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
     m.t = late  # from here on nothing can be told of what was within the step
@@ -302,7 +302,7 @@ def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> fl
     for _ in range(APPROACHES):
         late = _first_beyond(m.t_old, late, is_beyond, ASIDE**2)
         way = late - m.t_old
-        if way <= rounding(late):
+        if way <= instant(late):
             break
         m.t, m.y[:], m.f[:] = m.t_old, m.y_old, m.f_old
         _step_to(m, late - ASIDE * way)

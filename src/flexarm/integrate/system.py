@@ -5,6 +5,7 @@ coordinates have put in and what was dissipated so far [J], and the states of se
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from flexarm.loops.kernel import kernel
@@ -63,6 +64,9 @@ class System(Record):
 def rounding(t: float) -> float:
     """Give the time [s] from t within which there is no other instant."""
     return ROUNDING * max(abs(t), SOON)
+
+
+instant: Callable[[float], float] = rounding.python  # in Python, which loads no code for it
 
 
 @kernel

@@ -244,7 +244,7 @@ class Task:
 
     def parts(self, method: Method, wanted: float, step: float | None = None) -> int:
         """Choose into how many parts to split intervals between samples; rk4 ends steps at them."""
-        interval = float(np.median(np.diff(self.times)))
+        interval = float(np.sort(np.diff(self.times))[(len(self.times) - 1) // 2])
         if method.adaptive:
             return parts_for(self.vibration.fastest, interval)
         least = equal_step(method, self.vibration, float(self.times[-1]), wanted, step)
@@ -322,9 +322,13 @@ def tangent_pays(task: "Task") -> bool:
 
 
 def has_strong_dampers(task: "Task") -> bool:
+    """Tell whether dampers make an arm stiff whose tangent is cheap."""
+    return tangent_pays(task) and is_stiff(task)
+
+
+def is_stiff(task: "Task") -> bool:
     """Tell whether dampers make decays much faster than the fastest mode."""
-    far = task.vibration.largest > OUTSIDE * task.vibration.fastest
-    return tangent_pays(task) and agreed(np.asarray(far))
+    return agreed(np.asarray(task.vibration.largest > OUTSIDE * task.vibration.fastest))
 
 
 def has_dry_friction(model: Model) -> bool:

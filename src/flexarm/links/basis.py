@@ -9,7 +9,7 @@ from flexarm.arm.shapes import Counted, Normalise, ShapeChoice
 from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Curve, Direction, Shape, Shapes
 from flexarm.links.curves import Piecewise, combine, parts
-from flexarm.links.span import Span
+from flexarm.links.span import Span, union
 from flexarm.varied import agreed
 
 SMALL_TIP = 1e-3
@@ -74,7 +74,7 @@ def join(parts: Sequence[Shapes], span: Span) -> Shapes:
     """Put families that do not share strain energy side by side."""
     edges = np.array([0.0, span.length])
     for part in parts:
-        edges = np.union1d(edges, part.edges)
+        edges = union(edges, part.edges)
     shapes = tuple(shape for part in parts for shape in part.shapes)
     stiffness, first = np.zeros((len(shapes), len(shapes))), 0
     for part in parts:
@@ -167,7 +167,7 @@ def _quadrature(shapes: Shapes, span: Span) -> tuple[Array, Array]:
     for part in {id(p): p for curve in curves for p, _ in parts(curve)}.values():
         if isinstance(part, Piecewise):
             points = max(points, part.degree + 2)
-            edges = np.union1d(edges, part.edges)
+            edges = union(edges, part.edges)
         else:
             points = max(points, 16 + 2 * len(shapes.shapes))
     return span.quadrature(points, edges)

@@ -17,7 +17,7 @@ from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Shapes
 from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
-from flexarm.links.span import Span, gauss_points
+from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
 from flexarm.varied import plain
 
@@ -211,9 +211,9 @@ def integrate(
         The points are those at which all integrals, those of products of quadratic displacements
         included, are right to 1e-13.
     """
-    edges = np.union1d(span.edges, shapes.edges)
+    edges = union(span.edges, shapes.edges)
     for shape in extra:
-        edges = np.union1d(edges, np.clip(shape.stations, 0.0, span.length))
+        edges = union(edges, np.clip(shape.stations, 0.0, span.length))
     edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
     coarse = _at_order(span, shapes, edges, order or _ORDERS[0], stiffening, extra)
     for finer in _ORDERS[1:] if order is None else ():

@@ -13,7 +13,7 @@ from numpy.polynomial import legendre
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
 from flexarm.links.curves import Piecewise
-from flexarm.links.span import Span, gauss_points
+from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
 from flexarm.varied import agreed
 
@@ -46,7 +46,7 @@ class Fine:
     @classmethod
     def of(cls, span: Span, shapes: Shapes, more: int) -> "Fine":
         """Take the slopes of shapes, at more points than there will be nodes."""
-        edges = np.union1d(span.edges, shapes.edges)
+        edges = union(span.edges, shapes.edges)
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
         edges[-1] = span.length
         points = fine_points(shapes) if len(edges) == 2 else FINE_OF_MANY

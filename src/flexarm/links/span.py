@@ -54,7 +54,7 @@ class Span:
     @cached_property
     def edges(self) -> Array:
         """Panel edges [m] between which all properties are smooth."""
-        return np.unique(self.stations)
+        return union(self.stations)
 
     @property
     def uniform(self) -> bool:
@@ -85,13 +85,18 @@ class Span:
         edges
             Further panel edges [m], joined with those of the properties.
         """
-        joined = self.edges if edges is None else np.union1d(self.edges, edges)
+        joined = self.edges if edges is None else union(self.edges, edges)
         keep = np.concatenate(([True], np.diff(joined) > 1e-12 * self.length))
         joined = joined[keep]
         node, weight = gauss_points(points)
         half = np.diff(joined) / 2
         middle = joined[:-1] + half
         return (middle[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
+
+
+def union(*edges: Array) -> Array:
+    """Put edges of panels in order, each once; NumPy's takes ten times as long for so few."""
+    return np.array(sorted({x for each in edges for x in each.tolist()}))
 
 
 @cache

@@ -9,15 +9,19 @@ import casadi as ca
 import numpy as np
 from pydantic import BaseModel
 
-from flexarm.arm import Link
+from flexarm.arm import Arm, Link
 from flexarm.arm.joint import Actuated, Placed
+from flexarm.arm.servo import Servo
 
 Put = Callable[[bytes], object]
-# What a model file says of axes, joints and links that no equation depends on: where they start,
-# and what drives them.
-_AXIS: dict[str, Any] = {"start": True, "input": True, "servo": {"target": True}}
-_JOINT = _AXIS | {"first": _AXIS, "second": _AXIS}
-NOT_IN_EQUATIONS = _JOINT | {"start_speed": True, "start_curve": True, "joint": _JOINT}
+# What a model file says that no equation depends on: names, where things start, what drives them
+# and what happens to them.
+NOT_IN_EQUATIONS: tuple[tuple[type | tuple[type, ...], frozenset[str]], ...] = (
+    (Arm, frozenset({"name", "notes", "events", "bodies", "start"})),
+    (Link, frozenset({"start", "start_speed", "start_curve"})),
+    ((Placed, Actuated), frozenset({"start", "input"})),
+    (Servo, frozenset({"target"})),
+)
 _PLAIN = frozenset({NoneType, bool, int, float, str})
 _BY_TEXT = (np.generic, slice, ca.SX, ca.MX, ca.DM)
 
@@ -74,8 +78,9 @@ def write(value: Any, put: Put) -> None:
             put(b"%a=" % (key,))
             write(each, put)
     elif isinstance(value, BaseModel):
-        driven = isinstance(value, Link | Placed | Actuated)
-        put(value.model_dump_json(exclude=NOT_IN_EQUATIONS if driven else None).encode())
+        # Field by field: a serialiser, which each class makes when it is first asked, takes long.
+        unseen = next((names for kind, names in NOT_IN_EQUATIONS if isinstance(value, kind)), ())
+        write({k: each for k, each in value.__dict__.items() if k not in unseen}, put)
     else:
         _write_object(value, put)
 

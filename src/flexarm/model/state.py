@@ -2,20 +2,17 @@
 
 import hashlib
 from dataclasses import fields
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from flexarm.arm import FreeBase, MovedBase
 from flexarm.links.base import Array
-from flexarm.model.contents import NOT_IN_EQUATIONS, is_frozen, write
+from flexarm.model.contents import is_frozen, write
 from flexarm.model.curve import start_curve
 from flexarm.model.parts import BASE_COORDINATES, Model
 from flexarm.model.profiles import AnyProfile, evaluate, trace
 from flexarm.spatial import NO_INERTIA, Expr
-
-OF_AN_ARM: dict[str, Any] = dict.fromkeys(("name", "notes", "events", "bodies", "start"), True)
 
 
 def start_state(model: Model, kind: type = float) -> tuple[Array, Array]:
@@ -102,11 +99,7 @@ def fingerprint(model: Model) -> str:
     model = model.loaded(NO_INERTIA) if model.load_given else model
     for field in fields(model):
         digest.update(f"{field.name}=".encode())
-        if field.name == "arm":
-            unseen: dict[str, Any] = OF_AN_ARM | {"links": {"__all__": NOT_IN_EQUATIONS}}
-            digest.update(model.arm.model_dump_json(exclude=unseen).encode())
-        else:
-            write(getattr(model, field.name), digest.update)
+        write(getattr(model, field.name), digest.update)
     found = digest.hexdigest()
     if is_frozen(given):
         vars(given)["fingerprint"] = found

@@ -3,19 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.accuracy.defect import Motion
-from flexarm.accuracy.stated import RunErrors, run_errors
-from flexarm.accuracy.validity import Validity, validity
 from flexarm.arm.summary import Summary
 from flexarm.formulations import DEFAULT
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.runs.curves import unseen, what_is_missed
 from flexarm.spatial import Inertia
+
+if TYPE_CHECKING:
+    from flexarm.accuracy.stated import RunErrors
+    from flexarm.accuracy.validity import Validity
 
 CARRIED = "the tip captures or lets go of a body: compare with a run of an arm with more shapes"
 STILL = 1e-12  # of the largest energy: what is exchanged below is rounding
@@ -218,13 +219,18 @@ class RunData:
         return max(float(self.energy[:, 0].max()), float(np.ptp(forms, axis=0).max()))
 
     @cached_property
-    def validity(self) -> Validity:
+    def validity(self) -> "Validity":
         """How far the run went in the range in which its model holds."""
+        from flexarm.accuracy.validity import validity
+
         return validity(self.model, self.t, self.q, self.u)
 
     @cached_property
-    def errors(self) -> RunErrors:
+    def errors(self) -> "RunErrors":
         """Upper estimates of the errors of the model, of the shapes and of the integration."""
+        from flexarm.accuracy.defect import Motion
+        from flexarm.accuracy.stated import run_errors
+
         push = None if self.drives is None else self.drives.push
         held = tuple((leg.first, leg.held, leg.jump) for leg in self.legs)
         motion = Motion(self.t, self.q, self.v, self.u, self.anchors, push, held, self.feedback)

@@ -17,7 +17,6 @@ from flexarm.io.overrides import change_arm, read_value
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.model.arm_modes import on_arm_modes
-from flexarm.model.designs.build import designs_together
 from flexarm.model.flexible.part import shape_ends
 
 ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
@@ -137,6 +136,8 @@ class Nearby:
 def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
     """Change numbers a little, each by itself; arms are built together where that is quicker."""
     places, weights = CENTRAL
+    from flexarm.model.designs.build import designs_together
+
     values = parameter_values(model.arm, keys)
     steps = np.where(values == 0.0, STEP, STEP * np.abs(values))
     sets = [

@@ -20,7 +20,7 @@ from flexarm.gradients.events.phases import value_of
 from flexarm.gradients.plan import Plan
 from flexarm.gradients.trajectory import Trajectory
 from flexarm.integrate.mission.legs import times_of
-from flexarm.integrate.system import rounding
+from flexarm.integrate.system import instant
 from flexarm.links.base import Array
 
 GRAZES = 1e-9  # of a quantity's size: one that would go beyond its value by less only touches it
@@ -116,7 +116,7 @@ def reached(leg: Trajectory, plan: Callable[[float], Plan], t: float) -> Traject
 
 def ended(leg: Trajectory, plan: Plan, event: int, t: float) -> list[Trajectory]:
     """End a leg by an event near a time [s]: whole steps, and the one to where it happens."""
-    ends, phase, found = plan.ends[plan.ends < t - 2 * rounding(t)], plan.phase, []
+    ends, phase, found = plan.ends[plan.ends < t - 2 * instant(t)], plan.phase, []
     last = float(ends[-1])
     if len(ends) > 1:
         times = times_of(phase.times, float(ends[0]), last)

@@ -15,7 +15,7 @@ from flexarm.integrate.mission.legs import times_of
 from flexarm.integrate.mission.locks import instants
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import Situation
-from flexarm.integrate.system import rounding
+from flexarm.integrate.system import instant
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.spatial import Inertia, Pose
@@ -44,17 +44,17 @@ class Phase:
         due = [
             (event.at, event.title, k)
             for k, event in enumerate(model.arm.events)
-            if event.at is not None and event.at <= begin + rounding(begin)
+            if event.at is not None and event.at <= begin + instant(begin)
         ]
         events += tuple((k, t) for t, _, k in sorted(due) if k not in dict(events))
         marks = [each.after if each.at is None else each.at for each in model.arm.events]
         stops = instants([t for t in marks if t > 0], float(times[-1]))
-        end = next(t for t in stops if t - begin > rounding(begin))
+        end = next(t for t in stops if t - begin > instant(begin))
         return cls(times_of(times, begin, end), events)
 
     def after(self, model: Model, times: Array, t: float, seen: tuple[int, ...]) -> "Phase | None":
         """Give the one after it from a time [s] on, by events that were seen; None at the end."""
-        if times[-1] - t <= rounding(float(times[-1])):
+        if times[-1] - t <= instant(float(times[-1])):
             return None
         return Phase.of(model, times, t, (*self.events, *((k, t) for k in seen)))
 
@@ -100,12 +100,12 @@ class Phase:
     def situation(self, model: Model) -> tuple[Situation, Situation]:
         """Give the situation of an arm at the start of a run, and then."""
         start = found = Situation.at_start(model, ())
-        for instant in self._instants():
-            events = [model.arm.events[k] for k, _ in instant]
+        for together in self._instants():
+            events = [model.arm.events[k] for k, _ in together]
             found = shut(opened(found, events, model), events, model)
             for event in events:
                 found = found if event.let_go is None else found.without(event.let_go)
-            for event, (_, t) in zip(events, instant, strict=True):
+            for event, (_, t) in zip(events, together, strict=True):
                 found = found.commanded(event, model, t)
                 if event.capture is not None:
                     caught = {event.capture: self.held[event.capture]}
@@ -118,7 +118,7 @@ class Phase:
         """Give the events before it, those of one instant together."""
         found: list[Happened] = []
         for k, t in self.events:
-            if found and abs(t - found[-1][0][1]) <= 4 * rounding(t):
+            if found and abs(t - found[-1][0][1]) <= 4 * instant(t):
                 found[-1] += ((k, t),)
             else:
                 found.append(((k, t),))
@@ -152,7 +152,7 @@ class Phase:
         for k, look in looks(model).items():
             event = model.arm.events[k]
             assert event.when is not None
-            counts = k not in self.done and event.after <= begin + rounding(begin)
+            counts = k not in self.done and event.after <= begin + instant(begin)
             found.append(look.bounds(event.when) if counts else (-np.inf, np.inf))
         low, high = np.array(found).reshape(-1, 2).T
         return low, high
@@ -226,7 +226,7 @@ def refuse_events(model: Model, end: float) -> None:
     require_quantities(model)
     for k, event in enumerate(model.arm.events):
         at = event.after if event.at is None else event.at
-        if at < end - rounding(end):
+        if at < end - instant(end):
             _refuse(model, k, at)
 
 
@@ -266,7 +266,7 @@ def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: 
 
     Past the time of another event, too: legs of the two runs would not be alike.
     """
-    apart = rounding(max(there, here))
+    apart = instant(max(there, here))
     marks = [each.after if each.at is None else each.at for each in model.arm.events]
     low, high = min(there, here) - apart, max(there, here) + apart
     stops = np.concatenate([times, [t for t in marks if t > 0], [t for _, t in phase.events]])
@@ -282,7 +282,7 @@ def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: 
 def refuse_released(model: Model, phase: Phase, seen: Sequence[int]) -> None:
     """Refuse events seen as a phase begins that open brakes which others have just closed."""
     begin, events = float(phase.times[0]), model.arm.events
-    before = [events[k] for k, t in phase.events if abs(t - begin) <= 4 * rounding(begin)]
+    before = [events[k] for k, t in phase.events if abs(t - begin) <= 4 * instant(begin)]
     for late, event in product((events[k] for k in seen), before):
         for name in sorted({*late.release} & {*event.brake}):
             raise SimulationError(

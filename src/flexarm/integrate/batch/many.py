@@ -167,7 +167,7 @@ def simulate_many(
             for task, found in zip(tasks, solutions, strict=True)
         ]
     efforts = [
-        solution(task, chosen, task.wanted, duration=t_end, step=None, period=None)
+        solution(task, chosen, task.wanted, duration=t_end, step=None, period=None, runs=count)
         for task in tasks
     ]
     consider(efforts, allow_long=allow_long)

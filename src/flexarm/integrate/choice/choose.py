@@ -15,7 +15,13 @@ from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.methods.rodas4 import RODAS4
 from flexarm.integrate.solve import begin_march
-from flexarm.integrate.task import OUTSIDE, Task, has_dry_friction, has_strong_dampers, tangent_pays
+from flexarm.integrate.task import (
+    Task,
+    has_dry_friction,
+    has_strong_dampers,
+    is_stiff,
+    tangent_pays,
+)
 from flexarm.model.contents import write
 from flexarm.model.state import fingerprint
 
@@ -81,7 +87,7 @@ def choose(
         return likely, f"{modes}{why}"
     rivals: tuple[Method, ...] = (ETD4, DOP853)
     heats: Sequence[tuple[float, float]] = HEATS
-    stiff = servoed and task.vibration.largest > OUTSIDE * fastest  # by servos, of any arm
+    stiff = servoed and is_stiff(task)  # by servos, of any arm
     small = servoed and tangent_pays(task)
     if task.motion.ruled or outside or stiff or small:
         # The implicit one is slow until vibrations have died away: it goes the whole way, unless

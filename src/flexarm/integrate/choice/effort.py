@@ -12,8 +12,11 @@ from flexarm.errors import LongRun, SimulationError
 from flexarm.integrate.choice.choose import Pilot
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations
+from flexarm.integrate.methods.dop853 import DOP853
+from flexarm.integrate.methods.etd4 import ETD4
+from flexarm.integrate.methods.rodas4 import RODAS4
 from flexarm.integrate.problem import jumps
-from flexarm.integrate.task import Task, has_dry_friction
+from flexarm.integrate.task import Task, has_dry_friction, is_stiff
 from flexarm.links.base import Array
 from flexarm.links.reduced.file import read_body
 from flexarm.links.shape_counts import counts
@@ -26,8 +29,9 @@ TOO_LARGE = 4e9  # bytes
 # of building a link's integrals, over the 2.65th power of its shapes; of asking a law.
 OPERATION, TRACED, BUILT, ASKED = 8e-10, 2.8e-4, 1.4e-5, 2e-5
 KEPT = 300.0  # bytes of an answer of a law
-# [s] estimated from which on a run is tried, how long at most, and from which on that decides.
-PROBED, PROBE, SURE = 0.02, 0.3, 3.0
+# [s] how long a run is tried at most; what runs must be estimated to take together for that, and
+# one of them for it to decide.
+PROBE, SURE = 0.3, 3.0
 
 
 @dataclass(frozen=True)
@@ -112,9 +116,9 @@ def preparation(arm: Arm, samples: int) -> Effort:
 
 def solution(
     task: Task, method: Method, wanted: float, *, duration: float, step: float | None,
-    period: float | None,
+    period: float | None, runs: int = 1,
 ) -> Effort:  # fmt: skip
-    """Estimate what solving a motion takes; where that is much, by trying its first part."""
+    """Estimate what solving one motion of many takes; if they take long, by trying its begin."""
     rates = _rates(task)
     needs = {name: duration * _steps_per_second(task, method, wanted, name, rate)
              for name, rate in rates.items()}  # fmt: skip
@@ -126,7 +130,7 @@ def solution(
         given = step or equal_step(method, task.vibration, duration, wanted, None)
         steps = (1 if step else 3) * duration / given  # without one it runs again in smaller ones
     seconds = by_count(task, method, steps)
-    if seconds > PROBED and method.adaptive:
+    if runs * seconds > SURE and method.adaptive:
         tried = _probe(Pilot(task, method, wanted, period), duration, min(PROBE, 0.02 * seconds))
         # A short trial tells no more than that next to nothing happens.
         if seconds > SURE or tried[0] < 0.1 * seconds:
@@ -183,6 +187,22 @@ def _steps_per_second(task: Task, method: Method, wanted: float, what: str, rate
 def _jumps(task: Task) -> int:
     listed = jumps([channel for group in task.groups for channel in group])
     return int(np.sum((listed > task.times[0]) & (listed < task.times[-1])))
+
+
+def leg_method(chosen: Method, first: Task, task: Task, wanted: float) -> Method:
+    """Give the method of a later leg, of a run whose method was chosen in its first one.
+
+    Where brakes hold what is stiff outside the modes, and vibrations last, an implicit method takes
+    many times the work of one that follows those: of the two that do, the one that takes less.
+    """
+    acts = task.motion.actuators
+    unknown = task.motion.ruled or acts.bristles or acts.windings or acts.ties  # how stiff they are
+    vibrates = not (unknown or task.damped or has_dry_friction(task.equation.model))
+    if chosen is not RODAS4 or not is_stiff(first) or is_stiff(task) or not vibrates:
+        return chosen
+    pieces, rate = Operations(task.equation.model.size, task.motion), task.vibration.largest
+    return min((DOP853, ETD4), key=lambda each: each.work(pieces) * _steps_per_second(
+        task, each, wanted, "elastic modes", rate))  # fmt: skip
 
 
 def _probe(pilot: Pilot, duration: float, lasting: float) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import Situation, State
 from flexarm.integrate.mission.starts import continued, state_of, steady_state
 from flexarm.integrate.problem import Channel
-from flexarm.integrate.system import WORKS, rounding
+from flexarm.integrate.system import WORKS, instant
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
@@ -142,7 +142,7 @@ class Course:
 
     def leg_end(self, t: float) -> float:
         """Give the time at which a leg from t ends, unless something happens before."""
-        return next((each for each in self.instants if each - t > rounding(t)), self.t_end)
+        return next((each for each in self.instants if each - t > instant(t)), self.t_end)
 
     def actuators(self, model: Model) -> Actuators:
         """Give what drives the arm in the present situation, and what is looked out for."""
@@ -195,7 +195,7 @@ class Course:
             if look.event >= 0:
                 event = self.events[look.event]
                 assert event.when is not None
-                if self._counts(look) and event.after <= t + rounding(t):
+                if self._counts(look) and event.after <= t + instant(t):
                     low[k], high[k] = look.lookout.bounds(event.when)
                 continue
             holder = self._holders[look.holder]
@@ -211,7 +211,7 @@ class Course:
     def enter(self, state: State) -> State:
         """Let happen what is due at a time: locks, and events at times."""
         t = state.t
-        leg = next(leg for leg in reversed(self._legs) if leg.begin <= t + rounding(t))
+        leg = next(leg for leg in reversed(self._legs) if leg.begin <= t + instant(t))
         self.situation = replace(self.situation, locked=leg.locked)
         return self._stopped(self._happen(self._due(t), state))
 
@@ -220,7 +220,7 @@ class Course:
         return [
             i
             for i, event in enumerate(self.events)
-            if event.at is not None and i not in self.situation.done and event.at <= t + rounding(t)
+            if event.at is not None and i not in self.situation.done and event.at <= t + instant(t)
         ]
 
     def seen(self, looks: Sequence[int], value: float, state: State) -> State:
@@ -231,7 +231,7 @@ class Course:
             due = [each.event for each in own if each.event >= 0]
             return self._stopped(self._happen(due + self._due(state.t), state))
         before, count = self._changes
-        count = count + 1 if state.t - before <= rounding(state.t) else 0
+        count = count + 1 if state.t - before <= instant(state.t) else 0
         self._changes = (state.t, count)
         if count > MOST_AT_ONCE:
             raise SimulationError(

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm.integrate.march import March
 from flexarm.integrate.methods.base import Beginning
-from flexarm.integrate.system import rates, rounding
+from flexarm.integrate.system import instant, rates
 from flexarm.links.base import Array
 
 
@@ -57,7 +57,7 @@ class Digital:
         m.h_done = 0.0
         due = [self._due(place) for place in range(len(self.servos))]
         later = min(due, default=self.end)
-        m.t_end = later if later < self.end - rounding(self.end) else self.end
+        m.t_end = later if later < self.end - instant(self.end) else self.end
         return ""
 
     def at(self, times: Array) -> Array:
@@ -80,9 +80,9 @@ class Digital:
     def _tick(self, m: March, place: int) -> None:
         k, each = self.servos[place]
         period, delay = each.servo.period or 0.0, each.servo.delay
-        now = m.t + rounding(m.t)
+        now = m.t + instant(m.t)
         known = self.memory.get(each.name, Memory())
-        passed = int(np.ceil((m.t - rounding(m.t)) / period))
+        passed = int(np.ceil((m.t - instant(m.t)) / period))
         known = replace(known, ticks=max(known.ticks, passed))
         if known.ticks * period <= now:
             known, asked = self._measure(m, k, known)

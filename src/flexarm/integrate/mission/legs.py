@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.solve import Solution
-from flexarm.integrate.system import WORKS, rounding
+from flexarm.integrate.system import WORKS, instant
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
@@ -18,7 +18,7 @@ from flexarm.runs.run import Run
 
 def times_of(times: Array, begin: float, end: float) -> Array:
     """Pick the times to keep in a leg, its begin and end included."""
-    inside = times[(times > begin + rounding(begin)) & (times < end - rounding(end))]
+    inside = times[(times > begin + instant(begin)) & (times < end - instant(end))]
     return np.concatenate([[begin], inside, [end]])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from flexarm.arm import AnyActuated
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.system import rounding
+from flexarm.integrate.system import instant
 from flexarm.links.base import Array
 from flexarm.model import Axis, Model
 
@@ -47,7 +47,7 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[Leg]:
                 "are not prescribed, not spherical and do not slide out of their hub"
             )
         for begin, end in intervals:
-            if not (0 <= begin < end and end - begin > rounding(begin)):
+            if not (0 <= begin < end and end - begin > instant(begin)):
                 raise SimulationError(f"locks: {name}: from {begin:g} s to {end:g} s is no time")
     times = instants([t for each in locks.values() for pair in each for t in pair], t_end)
     held = {
@@ -64,14 +64,14 @@ def instants(times: Iterable[float], t_end: float) -> list[float]:
     """List 0, the times between and the end in order; those that differ by rounding are one."""
     found = [0.0]
     for t in sorted(times):
-        if t - found[-1] > rounding(t) and t_end - t > rounding(t_end):
+        if t - found[-1] > instant(t) and t_end - t > instant(t_end):
             found.append(float(t))
     return [*found, t_end]
 
 
 def _instant(times: Sequence[float], t: float) -> float:
     """Find the instant that a time belongs to: the end, or the last before it."""
-    if times[-1] - t <= rounding(times[-1]):
+    if times[-1] - t <= instant(times[-1]):
         return times[-1]
     return times[bisect_right(times, t) - 1]
 

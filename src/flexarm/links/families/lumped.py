@@ -6,7 +6,7 @@ from flexarm.arm.shapes import ShapeChoice
 from flexarm.links.base import Array, Counts, Discretisation, Ends, Shapes
 from flexarm.links.basis import Motion, family, join, wanted
 from flexarm.links.curves import Piecewise
-from flexarm.links.span import Span
+from flexarm.links.span import Span, union
 
 
 def _springs(span: Span, motion: Motion, count: int) -> Shapes:
@@ -28,7 +28,7 @@ def _springs(span: Span, motion: Motion, count: int) -> Shapes:
 
 def _compliance(span: Span, motion: Motion, segments: Array) -> Array:
     """Integrate dx/E over each segment, E linear between stations."""
-    edges = np.union1d(segments, span.edges)
+    edges = union(segments, span.edges)
     width = np.diff(edges)
     left = span.at(motion.stiffness, edges[:-1])
     growth = 2 * (span.at(motion.stiffness, edges[:-1] + width / 2) / left - 1)

@@ -9,7 +9,7 @@ from numpy.polynomial import legendre
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.collocation import Collocation
-from flexarm.links.span import Span, gauss_points
+from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
 
 POINTS = (16, 32, 64)  # of a panel: more where the series has not ended
@@ -46,9 +46,9 @@ class Rail:
         ShapeError
             If something has no tangent somewhere along it.
         """
-        edges = np.union1d(span.edges, shapes.edges)
+        edges = union(span.edges, shapes.edges)
         if nodes is not None:
-            edges = np.union1d(edges, nodes.edges)
+            edges = union(edges, nodes.edges)
         edges = edges[np.append(True, np.diff(edges) > 1e-12 * span.length)]
         x, y, z, twist = (_curves(shapes, d, edges) for d in ("x", "y", "z", "twist"))
         smooth = ((y, 1), (z, 1), (twist, 0), (x, 0))

@@ -8,7 +8,7 @@ from numpy.polynomial import chebyshev
 from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.shapes import SlidingShapes
-from flexarm.links.span import Span
+from flexarm.links.span import Span, union
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Deformed:
     def edges(self) -> Array:
         """Where shapes or section may jump."""
         edges = self.shapes.edges
-        return edges if self.grows else np.union1d(edges, self.span.edges)
+        return edges if self.grows else union(edges, self.span.edges)
 
     def along_span(self, places: Array) -> Array:
         """Give the distances [m] at which the section has its properties."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.integrals import quadratic_displacement
+from flexarm.links.span import union
 from flexarm.mechanics.bodies.base import given_energy, section_spin
 from flexarm.mechanics.bodies.quadratic import quadratic_terms, quartic_energy, quartic_gradient
 from flexarm.mechanics.bodies.shaped import Shaped
@@ -40,7 +41,7 @@ class Modal(Shaped):
         if x < 0:
             return rigid_section(q, x, len(self.part.own))
         e, d, where = self.span, self.amplitudes(q), np.array([x])
-        edges, extra = np.union1d(e.span.edges, e.shapes.edges), self.part.link.quadratic_shapes
+        edges, extra = union(e.span.edges, e.shapes.edges), self.part.link.quadratic_shapes
         quadratic = quadratic_displacement(
             e.shapes, where, edges, stiffening=self.model.stiffening, extra=extra
         )[0]

@@ -22,7 +22,7 @@ from flexarm.links.integrals import integrate, quadratic_displacement
 from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.reduced.file import read_body
 from flexarm.links.shape_counts import counts
-from flexarm.links.span import Span
+from flexarm.links.span import Span, union
 from flexarm.model.flexible.damping import damping_matrix, link_damping
 from flexarm.model.flexible.remembered import Same, made, remembered
 from flexarm.model.nodes import chosen_nodes
@@ -156,7 +156,7 @@ def undamped_part(
         lambda: integrate(span, shapes, stiffening=drawn, extra=extra, order=order),
     )
     tip = np.array([span.length])
-    edges = np.union1d(span.edges, shapes.edges)
+    edges = union(span.edges, shapes.edges)
     quadratic = quadratic_displacement(shapes, tip, edges, stiffening=drawn, extra=extra)[0]
     slopes = quadratic_displacement(
         shapes, tip, edges, stiffening=False, extra=extra, derivative=1
