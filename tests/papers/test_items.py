@@ -30,7 +30,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "li-sankar": "eii-",
         "frequency-equation": "eeemeiem-", "ease-of-modelling": "iiie--eeei", "ranks": "iiieeei",
         "lemma": "iimiin", "fig-4": "ee", "fig-5": "e", "closed-loop": "eei", "fig-6": "ii",
-        "fig-7": "ein", "fig-8": "ein", "fig-9": "iiiiie", "fig-10": "iiiiie", "one-run": "innin",
+        "fig-7": "ein", "fig-8": "ein", "fig-9": "iiiiie", "fig-10": "iiiiie", "one-run": "ihnin",
         "cpu": "e",
     },
     "chu": {
