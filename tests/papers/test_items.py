@@ -42,7 +42,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     "chen-2012": {
         "fig-2a": "i", "fig-2b": "eii", "critical-speed": "ei",
         "fig-4": "ihi--e", "fig-5": "i-i", "longitudinal": "i-i", "chordwise": "i-i",
-        "figures": "n", "offset": "eeii---iieie", "symmetry": "e", "frequency-ratios": "e",
+        "figures": "i", "offset": "eeii---iieie", "symmetry": "e", "frequency-ratios": "e",
     },
 }  # fmt: skip
 MARKS = dict(zip(VERDICTS, "emihn-", strict=True))
