@@ -72,6 +72,8 @@ GRID = Grid((
 RANGE, REST = "range", "equilibrium position"
 SHARES = {"from least to largest": 100.0, "of the middle 99 % of the time": 99.0}
 NO_TWIST, AT_REST = "no twist", "twist of the arm at rest"
+INCREASES = "increases from"
+PARTS = {"the first third to the last": 3, "the first half to the last": 2}
 
 
 def more(choice: Choice) -> Grid:
@@ -80,6 +82,7 @@ def more(choice: Choice) -> Grid:
 
 
 RANGES, MIDDLES = more(ways(RANGE, *SHARES)), more(ways(REST, NO_TWIST, AT_REST))
+GROWN = more(ways(INCREASES, *PARTS))
 # Item: quantity, title, axis.
 QUANTITIES = {
     "fig-4": ("twist", "Fig. 4: torsional angle of link 1", "twist [rad]"),
@@ -198,10 +201,11 @@ def _ratio(found: dict[Reading, Pair], reading: Reading) -> float:
     return elastic / rigid
 
 
-def _later(pair: Pair) -> float:
-    """Compare the range in the last third of the time with that in the first, the lesser."""
-    third = len(pair.t) // 3
-    return min(float(np.ptp(y[-third:]) / np.ptp(y[:third])) for y in pair[1:])
+def _later(found: dict[Reading, Pair], reading: Reading) -> float:
+    """Compare the range in the last part of the time with that in the first, the lesser."""
+    pair = found[reading.without(INCREASES)]
+    part = len(pair.t) // PARTS[reading[INCREASES]]
+    return min(float(np.ptp(y[-part:]) / np.ptp(y[:part])) for y in pair[1:])
 
 
 def _off_middle(found: dict[Reading, Pair], reading: Reading) -> float:
@@ -245,11 +249,11 @@ def torsion(scope: Scope) -> Found:
 def deformation(name: str, scope: Scope) -> Found:
     """Decide what the paper says of the deformation of link 2's tip in a direction."""
     what = QUANTITIES[name][0]
-    readings, ranges = (distinct(what, x.readings(scope)) for x in (GRID, RANGES))
+    readings, ranges, grown = (distinct(what, x.readings(scope)) for x in (GRID, RANGES, GROWN))
     found = pairs(what, readings)
     statements = (
-        search("the tip deformation of the flexible link increases as the time changes", readings,
-               lambda x: _later(found[x]), GROWS, "range in the last third over the first"),
+        search("the tip deformation of the flexible link increases as the time changes", grown,
+               lambda x: _later(found, x), GROWS, "range in the last part over that in the first"),
         undecidable("and presents significant nonlinear vibration", NO_LINEAR),
         search("the phenomenon is more pronounced when the joints are flexible", ranges,
                lambda x: _ratio(found, x), PRONOUNCED, "range over that of rigid joints"),
@@ -306,8 +310,8 @@ def _figures(name: str, found: dict[Reading, Pair]) -> tuple[Figure, ...]:
 FALL_ITEMS = (
     Item(PAPER, "fig-4", QUANTITIES["fig-4"][1], torsion,
          Grid((*RANGES.choices, MIDDLES.choices[-1]))),
-    *(Item(PAPER, name, QUANTITIES[name][1], partial(deformation, name), RANGES)
-      for name in DEFORMATIONS),
+    *(Item(PAPER, name, QUANTITIES[name][1], partial(deformation, name),
+           Grid((*RANGES.choices, GROWN.choices[-1]))) for name in DEFORMATIONS),
     Item(PAPER, "figures", "Figs. 4 and 5, X and Y together", figures,
-         Grid((*RANGES.choices, MIDDLES.choices[-1]))),
+         Grid((*RANGES.choices, MIDDLES.choices[-1], GROWN.choices[-1]))),
 )  # fmt: skip

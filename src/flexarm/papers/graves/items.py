@@ -116,9 +116,6 @@ def cantilever() -> Found:
         Check("modes may come in a file, as measured ones would",
               gaps["a file of modal data"] < 2e-3, "analytical ones, written at 81 stations, read "
               f"back, give frequencies off by {gaps['a file of modal data']:.1e}"),
-        Check("a finite number of modes, those of a cantilever, gives the frequencies of one",
-              gaps["analytical"] < 1e-6, "of three modes put in, M and K of the method give the "
-              f"frequencies back to {gaps['analytical']:.1e}"),
     )  # fmt: skip
     return Found(
         statements,
