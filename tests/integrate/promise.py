@@ -95,7 +95,11 @@ def motion(number: int) -> Motion:
     if number >= FLOORS:
         return Motion(number, bouncing(number), {}, None, 2 * T_END)
     if number >= HARD:
-        return Motion(number, held_hard(random_arm(number - HARD).arm, number), {}, None)
+        damping, pace = 10 ** np.random.default_rng(number).uniform((1, -1), (4, 3))
+        arm = held_hard(
+            random_arm(number - HARD).arm, damping, pace * damping, at_once=number % 2 > 0
+        )
+        return Motion(number, arm, {}, None)
     if number >= PLAIN:
         arm = furnished(random_arm(number - PLAIN).arm, number)
         return Motion(number, arm, {}, None)
@@ -125,13 +129,11 @@ def torqued(arm: Arm) -> list[str]:
     ]
 
 
-def held_hard(arm: Arm, number: int) -> Arm:
-    """Put a hard servo on every joint that can have one; every other has far to go at once."""
-    random = np.random.default_rng(number)
-    damping = float(10 ** random.uniform(1, 4))
-    servo = {"damping": damping, "stiffness": damping * float(10 ** random.uniform(-1, 3))}
+def held_hard(arm: Arm, damping: float, stiffness: float, *, at_once: bool = False) -> Arm:
+    """Put a servo on every joint that can have one, which moves it on, or at once."""
     target = {"kind": "cycloid", "start": 0.0, "end": 0.3, "duration": 0.3}
-    servo |= {"target": {"kind": "constant", "value": 0.05} if number % 2 else target}
+    target = {"kind": "constant", "value": 0.05} if at_once else target
+    servo = {"stiffness": stiffness, "damping": damping, "target": target}
     return change_arm(arm, {f"{each}.servo": servo for each in torqued(arm)})
 
 

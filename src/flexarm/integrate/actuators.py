@@ -162,6 +162,11 @@ class Actuators:
         return sum(each.servo.period is not None for each in self.servos)
 
     @property
+    def answers(self) -> bool:
+        """Whether any servo answers at all times, and not at samples."""
+        return self.sampled < len(self.servos)
+
+    @property
     def states(self) -> int:
         """How many states there are."""
         return len(self.state_names)

@@ -231,9 +231,10 @@ class Task:
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
         # What rides or touches changes the modes and jolts them.
         jolted = rides or touching or has_stops(self.equation.model)
-        # Its modes are not those that strong dampers leave: what it errs in them adds up.
-        apart = method.solves_vibrations and has_strong_dampers(self)
-        damped = self.damped and not (jolted or apart)
+        # Strong dampers couple modes that are solved apart: errors add up before they die away.
+        decays = self.vibration.modes.frequencies.max(axis=-1, initial=0.0)
+        strong = agreed(np.asarray(decays > OUTSIDE * self.vibration.fastest))
+        damped = self.damped and not (jolted or (strong and method.solves_vibrations))
         return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
 
     @property
@@ -322,11 +323,6 @@ def tangent_pays(task: "Task") -> bool:
 
 
 def has_strong_dampers(task: "Task") -> bool:
-    """Tell whether dampers make an arm stiff whose tangent is cheap."""
-    return tangent_pays(task) and is_stiff(task)
-
-
-def is_stiff(task: "Task") -> bool:
     """Tell whether dampers make decays much faster than the fastest mode."""
     return agreed(np.asarray(task.vibration.largest > OUTSIDE * task.vibration.fastest))
 

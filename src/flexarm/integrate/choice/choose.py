@@ -15,13 +15,7 @@ from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.methods.rodas4 import RODAS4
 from flexarm.integrate.solve import begin_march
-from flexarm.integrate.task import (
-    Task,
-    has_dry_friction,
-    has_strong_dampers,
-    is_stiff,
-    tangent_pays,
-)
+from flexarm.integrate.task import Task, has_dry_friction, has_strong_dampers, tangent_pays
 from flexarm.model.contents import write
 from flexarm.model.state import fingerprint
 
@@ -80,14 +74,15 @@ def choose(
     what = "elastic modes" if bends else "modes of joints on servos and springs"
     modes = f"{what} from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
     likely, why = _by_spectrum(task, wanted)
-    outside = has_strong_dampers(task) or has_dry_friction(task.equation.model)
+    strong = has_strong_dampers(task)
+    outside = (strong and tangent_pays(task)) or has_dry_friction(task.equation.model)
     duration = float(task.times[-1] - task.times[0])
     long = duration * task.vibration.largest > LONG * DOP853.reach and not task.damped
     if not (driven or outside or long):
         return likely, f"{modes}{why}"
     rivals: tuple[Method, ...] = (ETD4, DOP853)
     heats: Sequence[tuple[float, float]] = HEATS
-    stiff = servoed and is_stiff(task)  # by servos, of any arm
+    stiff = servoed and strong  # by servos, of any arm
     small = servoed and tangent_pays(task)
     if task.motion.ruled or outside or stiff or small:
         # The implicit one is slow until vibrations have died away: it goes the whole way, unless

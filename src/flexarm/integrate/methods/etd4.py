@@ -38,7 +38,7 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
         renewals=0,
         masses_at=np.full(3, np.inf),
         passed=0,
-        servoed=int(any(each.servo.period is None for each in beginning.motion.actuators.servos)),
+        servoed=int(beginning.motion.actuators.answers),
         **fields,
     )
 
@@ -64,7 +64,7 @@ ETD4 = Method(
     step=exponential_step,
     sample=exponential_sample,
     begin=_begin,
-    work=lambda of: 4 * of.equations + 60 * of.n**2 + 350 * of.n,
+    work=lambda of: (4 + of.motion.actuators.answers) * of.equations + 60 * of.n**2 + 350 * of.n,
     vibration_steps=lambda of, damped: (
         (0.4 if damped else 2.0) * math.sqrt(of.slowest * of.fastest)
     ),
