@@ -261,6 +261,31 @@ def test_the_command_line_writes_model_report_and_numbers(
     assert flexarm.load(tmp_path / "fitted.yaml").name == "pendulum"
 
 
+def test_the_command_line_knows_filters_of_second_order(
+    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    t, clean = exact["time_s"], exact["angle_deg"] - np.degrees(OFFSET)
+    _, read, _ = lsim(([1.0], [0.1**2, 2 * 0.1, 1.0]), clean, t)
+    path = tmp_path / "run.csv"
+    table, header = np.column_stack([t, exact["torque_Nm"], read]), ",".join(exact)
+    np.savetxt(path, table, delimiter=",", header=header, comments="")
+    command = [
+        "identify", str(file), str(path), "--fit", *TRUTH, "--input", "shoulder=torque",
+        "--output", "angle=shoulder", "--step", "0.004", "--json", "--poles",
+    ]  # fmt: skip
+    assert main([*command, "angle=2", "--adjust", "angle=lag"]) == 0
+    found = json.loads(capsys.readouterr().out)["estimates"]
+    for name, value in {**TRUTH, "angle: lag": 0.1}.items():
+        assert found[name]["value"] == pytest.approx(value, rel=0.01)
+    for wrong, said in {
+        ("angle=2",): "--adjust angle=lag",
+        ("angle=0", "--adjust", "angle=lag"): "whole number >= 1, got '0'",
+        ("angel=2", "--adjust", "angle=lag"): "--poles: no output 'angel'",
+    }.items():
+        assert main([*command, *wrong]) == 2
+        assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -130,7 +130,36 @@ events:
   - {at: 0.41, let_go: payload, release: [joint1]}
 """
 NUMBERS = ["bodies.1.body.mass", "links.1.length", "events.3.when.above", "payload.mass"]
+EVENTS = [
+    {"when": {"quantity": "joint1", "above": 0.06}, "capture": "can"},
+    {"at": 0.25, "brake": ["joint1"]},
+]
 PLACES, WEIGHTS = (-3, -2, -1, 1, 2, 3), np.array([-1, 9, -45, 45, -9, 1]) / 60
+
+
+def checked_runs(arm: flexarm.Arm, keys: list[str], **options: Any) -> tuple[Any, Any, Array]:
+    """Compare derivatives by numbers with differences of runs; give runs, one, and its slopes."""
+    runs = flexarm.differentiable(arm, parameters=keys, **options)
+    run = runs.at()
+    slopes = np.concatenate(run.sensitivities(), axis=1)
+    for k, key in enumerate(keys):
+        h = 3e-4 * runs.values[k] * np.eye(len(keys))[k]
+        found = [runs.at(runs.values + place * h, steps=run).states for place in PLACES]
+        expected = np.tensordot(WEIGHTS, found, axes=1) / h[k]
+        off = np.abs(slopes[:, :, k] - expected).max(axis=0)
+        assert np.all(off <= 1e-7 * np.abs(expected).max(axis=0)), key
+    return runs, run, slopes
+
+
+def test_a_flexible_link_that_catches_and_brakes() -> None:
+    arm = loads(MISSION)
+    change = {"links": arm.links[:1], "payload": None, "bodies.1.spin": [0, 0, 0]}
+    arm = flexarm.change_arm(arm, change | {"events": EVENTS})
+    _, run, slopes = checked_runs(arm, NUMBERS[:1], t_end=0.3, dt=0.1, method="dop853")
+    assert len(run.parts) == 4
+    assert np.abs(slopes[-1]).max() > 1e-3
+    gradient = run.gradient(*np.hsplit(np.ones((len(run.t), 2 * run.n)), 2))
+    np.testing.assert_allclose(gradient.parameters, slopes.sum(axis=(0, 1)), rtol=1e-9)
 
 
 @pytest.mark.campaign
@@ -139,27 +168,14 @@ def test_captures_and_brakes_are_differences(method: str) -> None:
     step = 1e-3 if method == "rk4" else None
     options: dict[str, Any] = {"t_end": 0.5, "dt": 0.1, "method": method, "step": step}
     arm = loads(MISSION)
-    runs = flexarm.differentiable(arm, parameters=NUMBERS, **options)
-    run = runs.at()
+    runs, run, slopes = checked_runs(arm, NUMBERS, **options)
     simulated = flexarm.simulate(arm, **options)
     assert len(simulated.happenings) == 4
     own = np.searchsorted(simulated.t, runs.times - 1e-9)
     assert np.abs(simulated.q[own] - run.q).max() < (
         1e-6 if step else 1e-4
     )  # between steps, by a cubic
-    slopes = np.concatenate(run.sensitivities(), axis=1)
     weights = np.random.default_rng(1).normal(size=(len(run.t), 2 * run.n))
-
-    def samples(**given: Any) -> Array:
-        found = runs.at(steps=run, **given)
-        return np.hstack([found.q, found.v])
-
-    for k in range(len(NUMBERS)):
-        h = 3e-4 * runs.values[k] * np.eye(len(NUMBERS))[k]
-        found = [samples(values=runs.values + place * h) for place in PLACES]
-        expected = np.tensordot(WEIGHTS, found, axes=1) / h[k]
-        off = np.abs(slopes[:, :, k] - expected).max(axis=0)
-        assert np.all(off <= 1e-7 * np.abs(expected).max(axis=0)), NUMBERS[k]
     gradient = run.gradient(*np.hsplit(weights, 2))
     back = np.einsum("ts,tsk->k", weights, slopes)
     np.testing.assert_allclose(gradient.parameters, back, rtol=1e-9)
@@ -167,7 +183,9 @@ def test_captures_and_brakes_are_differences(method: str) -> None:
     for name, h in (("q", 1e-3 * way), ("v", 1e-2 * np.array([0.3, 0.1, 0.0]))):
         given = {"q": q, "v": v}
         places = [given | {name: given[name] + place * h} for place in PLACES]
-        expected = WEIGHTS @ [np.sum(weights * samples(**each)) for each in places]
+        expected = WEIGHTS @ [
+            np.sum(weights * runs.at(steps=run, **each).states) for each in places
+        ]
         assert np.sum(getattr(gradient, name) * h) == pytest.approx(expected, rel=1e-7)
 
 

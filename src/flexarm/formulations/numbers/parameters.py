@@ -16,12 +16,9 @@ from flexarm.formulations.quantities import trace
 from flexarm.io.overrides import change_arm, read_value
 from flexarm.links.base import Array
 from flexarm.model import Model, build
-from flexarm.model.arm_modes import on_arm_modes
-from flexarm.model.flexible.part import shape_ends
 
 ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
 STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are alike
-MANY = 3  # numbers from which on arms with shapes of their own are quicker built together
 # Places of a number and weights of what is found there, both in steps: differences of fourth order
 # about it, and to one side for a number that cannot be less, or more.
 CENTRAL = ((-2.0, -1.0, 1.0, 2.0), (1 / 12, -8 / 12, 8 / 12, -1 / 12))
@@ -134,7 +131,7 @@ class Nearby:
 
 
 def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
-    """Change numbers a little, each by itself; arms are built together where that is quicker."""
+    """Change numbers a little, each by itself; arms are built together where that goes."""
     places, weights = CENTRAL
     from flexarm.model.designs.build import designs_together
 
@@ -146,9 +143,7 @@ def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
         for place in places
     ]
     plain = model.nodes is None and not model.series and model.stiffening == model.arm.stiffening
-    if not plain or (len(keys) < MANY and _has_loaded_shapes(model.arm)):
-        sets = []
-    together = designs_together(model.arm, sets, tip_rotation=model.tip_rotation)
+    together = designs_together(model.arm, sets if plain else [], tip_rotation=model.tip_rotation)
     drawn = {k: stack.at(i) for which, stack in together for i, k in enumerate(which)}
     found = {}
     for i, key in enumerate(keys):
@@ -157,12 +152,6 @@ def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
         whole = len(own) == len(places)
         found[key] = Nearby(own, np.array(weights) / steps[i]) if whole else Nearby.of(model, key)
     return found
-
-
-def _has_loaded_shapes(arm: Arm) -> bool:
-    """Tell whether shapes of a link follow from what hangs on it, so that each arm has its own."""
-    elastic = [k for k, link in enumerate(arm.links) if link.section is not None]
-    return bool(on_arm_modes(arm)) or any(shape_ends(arm, k) is not None for k in elastic)
 
 
 def derivatives(

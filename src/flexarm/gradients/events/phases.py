@@ -110,8 +110,10 @@ class Phase:
                 if event.capture is not None:
                     caught = {event.capture: self.held[event.capture]}
                     found = replace(found, held={**found.held, **caught})
-        falls = {"gravity": np.array(model.gravity), "orbit": model.orbit}
-        freed = {name: replace(body, **falls) for name, body in self.freed.items()}
+        freed = {
+            name: replace(body, gravity=np.array(model.gravity), orbit=model.orbit)
+            for name, body in self.freed.items()
+        }
         return start, replace(found, drifting={**found.drifting, **freed})
 
     def _instants(self) -> list[Happened]:
