@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.io.model_file import loads
 from tests.integrate.mission_arms import flexible_arm, one_joint
 
 TIGHT = (1e-3, 1e-9)
@@ -84,3 +85,40 @@ def test_modes_hold_what_a_closed_brake_holds() -> None:
     locked = flexarm.modes(flexarm.build(flexible_arm()), joints="locked")
     found, wanted = ([mode.eigenvalue for mode in each.modes] for each in (braked, locked))
     assert found == pytest.approx(wanted)
+
+
+STIFF = """
+flexarm: 1
+name: a stiff servo, and a brake
+gravity: [0, 0, 0]
+links:
+  - joint:
+      name: joint
+      kind: revolute
+      drive: {rotor_inertia: 0.002, gear_ratio: 1, stiffness: 300}
+      servo:
+        stiffness: 400
+        damping: 200
+        target: {kind: cycloid, start: 0, end: 1, duration: 0.4 s}
+      brake: {closed: false}
+    length: 1
+    section: {mass_per_length: 1, EIz: 30}
+    shapes: {kind: loaded, bending_y: 2}
+events:
+  - {name: hold, at: 0.5 s, brake: [joint]}
+"""
+
+
+def test_where_a_brake_holds_what_is_stiff_vibrations_are_followed_by_another_method() -> None:
+    arm = loads(STIFF)
+    run, implicit, close = (
+        flexarm.simulate(arm, t_end=2.0, dt=0.01, method=method, rtol=rtol)
+        for method, rtol in (("auto", 1e-3), ("rodas4", 1e-3), ("dop853", 1e-6))
+    )
+    assert run.method == "rodas4"
+    assert run.why.endswith("; dop853 where brakes hold what is stiff")
+    assert implicit.why == "asked for"
+    assert run.statistics.steps < 0.6 * implicit.statistics.steps
+    assert np.all(np.abs(run.q - close.q) < 1e-3 * np.ptp(close.q, axis=0))
+    until = run.t <= 0.5
+    assert np.array_equal(run.q[until], implicit.q[until])

@@ -37,24 +37,28 @@ from flexarm.spatial import (
 
 _ALONG = math.cos(math.radians(45))
 HELD = (math.inf, math.inf, math.inf)
-KEPT = 64  # links
-T = TypeVar("T")
+LINKS, ARMS = 1000, 4  # of which something is kept
+S, T = TypeVar("S"), TypeVar("T")
 
 
-def _kept(make: Callable[[Link], T]) -> Callable[[Link], T]:
-    """Keep what is made of the last links: each link of a chain asks it of all beyond."""
-    known: dict[int, tuple[Link, T]] = {}
+def kept_of(last: int) -> Callable[[Callable[[S], T]], Callable[[S], T]]:
+    """Keep what is made of so many last links or arms: each link asks it of all beyond."""
 
-    @wraps(make)
-    def kept(link: Link) -> T:
-        found = known.get(id(link))
-        if found is None:
-            found = known[id(link)] = link, make(link)
-            if len(known) > KEPT:
-                known.pop(next(iter(known)), None)
-        return found[1]
+    def decorate(make: Callable[[S], T]) -> Callable[[S], T]:
+        known: dict[int, tuple[S, T]] = {}
 
-    return kept
+        @wraps(make)
+        def kept(given: S) -> T:
+            found = known.get(id(given))
+            if found is None:
+                found = known[id(given)] = given, make(given)
+                if len(known) > last:
+                    known.pop(next(iter(known)), None)
+            return found[1]
+
+        return kept
+
+    return decorate
 
 
 def body_inertia(body: Body | None) -> Inertia:
@@ -84,7 +88,7 @@ def framed(frame: Frame | None) -> Pose:
     return Pose(rotation_from_angles(frame.rotation), np.array(frame.position))
 
 
-@_kept
+@kept_of(LINKS)
 def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
     """Fold a link's constant frames: joint in previous tip, root in turned joint, end in tip.
 
@@ -134,7 +138,7 @@ def joint_frame(link: Link) -> Pose:
     return before @ Pose(_axis_rotation(link).T, np.zeros(3))
 
 
-@_kept
+@kept_of(LINKS)
 def own_inertia(link: Link) -> Inertia:
     """Weigh what a link carries between joint and flexible tip, undeformed, about its root.
 
@@ -281,26 +285,33 @@ def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
 
 def _distal(arm: Arm, index: int) -> tuple[float, float]:
     """Mass [kg] and bend-averaged inertia about the tip [kg m^2] of all links outboard of one."""
-    if index + 1 >= len(arm.links) or rides(arm, index + 1):
-        return 0.0, 0.0
-    return _beyond(arm, index + 1)
+    return (0.0, 0.0) if rides(arm, index + 1) else _from_link_on(arm)[index + 1]
 
 
-def _beyond(arm: Arm, index: int) -> tuple[float, float]:
-    """Mass and bend-averaged inertia about its joint of a link and all that it carries."""
-    link = arm.links[index]
-    mass, inertia = _distal(arm, index)
-    tip = tip_inertia(arm, index)
-    own = own_inertia(link)
-    carried = mass + tip.mass
-    # planar arms give a hub or a payload as [0, 0, J]: the largest moment is the one that counts
-    transverse = max(own.second[1, 1], own.second[2, 2])
-    tip_part = np.diag(tip.second).max() + inertia
-    mass, inertia = own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2
-    if rides(arm, index + 1):
-        riding, turned = _beyond(arm, index + 1)
-        mass, inertia = mass + riding, inertia + turned + riding * ridden_at(arm, index + 1) ** 2
-    return mass, inertia
+def outboard_mass(arm: Arm, index: int) -> float:
+    """Weigh all that is outboard of a flexible tip [kg]."""
+    return tip_inertia(arm, index).mass + _distal(arm, index)[0]
+
+
+@kept_of(ARMS)
+def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
+    """Mass and bend-averaged inertia about its joint of each link and all that it carries."""
+    found = [(0.0, 0.0)] * (len(arm.links) + 1)
+    for index in reversed(range(len(arm.links))):
+        link, tip, beyond = arm.links[index], tip_inertia(arm, index), found[index + 1]
+        riding = rides(arm, index + 1)
+        mass, inertia = (0.0, 0.0) if riding else beyond
+        own = own_inertia(link)
+        carried = mass + tip.mass
+        # planar arms give a hub or a payload as [0, 0, J]: the largest moment is what counts
+        transverse = max(own.second[1, 1], own.second[2, 2])
+        tip_part = np.diag(tip.second).max() + inertia
+        mass, inertia = own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2
+        if riding:
+            at = ridden_at(arm, index + 1)
+            mass, inertia = mass + beyond[0], inertia + beyond[1] + beyond[0] * at**2
+        found[index] = mass, inertia
+    return found
 
 
 def with_tip_body(modal: Array, shape: Array, angle: Array, body: Inertia) -> Array:

@@ -107,9 +107,10 @@ def _panel_matrices(order: int) -> tuple[Array, Array]:
         Coefficients, and integrals from -1 up to each point, of values at the points, (p, p) each.
     """
     node, _ = gauss_points(order)
-    back = np.asarray(np.linalg.inv(legendre.legvander(node, order - 1)), dtype=np.float64)
-    integrals = [legendre.Legendre.basis(k).integ(lbnd=-1)(node) for k in range(order)]
-    inside = np.stack(integrals, axis=1) @ back
+    table = legendre.legvander(node, order)
+    back = np.asarray(np.linalg.inv(table[:, :order]), dtype=np.float64)
+    later = (table[:, 2:] - table[:, :-2]) / np.arange(3.0, 2 * order, 2)
+    inside = np.column_stack([1 + node, later]) @ back
     for matrix in (back, inside):
         matrix.flags.writeable = False
     return back, inside

@@ -135,7 +135,7 @@ def _build_link(
     shapes_of: ShapesOf,
     flexible_of: FlexibleOf,
 ) -> LinkModel:
-    link = arm.links[index]
+    link, name = arm.links[index], arm.link_names[index]
     pose_to_joint, pose_to_root, _ = joint_poses(link)
     root = Pose.along(link.root_length)
     motion = motion_of(link.joint)
@@ -169,19 +169,19 @@ def _build_link(
         labels = ()
     if link.flexible and not labels:
         raise ModelError(
-            f"links[{index + 1}].shapes: {arm.link_names[index]} has no shape in any direction: "
+            f"links[{index + 1}].shapes: {name} has no shape in any direction: "
             "ask for at least one, or say 'rigid: true'"
         )
     first = len(names)
     for label in labels:
-        _add(names, units, f"{arm.link_names[index]}.{label}", _unit(link, label))
+        _add(names, units, f"{name}.{label}", _unit(link, label))
     check_amplitudes(arm, index, labels)
     turned = elastic is not None and bool(np.any(elastic.root_angle))
     if turned:
         _check_hub_axis(arm, index, elastic, pose_to_root, motion)
     body = _root_body(link, with_hub=not turned)
     return LinkModel(
-        name=arm.link_names[index],
+        name=name,
         joint_name=arm.joint_names[index],
         link=link,
         motion=motion,

@@ -9,7 +9,14 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped
 from flexarm.links.base import Shapes
-from flexarm.links.ends import joint_poses, link_length, outboard_inertia, own_inertia
+from flexarm.links.ends import (
+    ARMS,
+    joint_poses,
+    kept_of,
+    link_length,
+    outboard_mass,
+    own_inertia,
+)
 from flexarm.links.span import Span
 from flexarm.spatial import rotation_from_angles
 
@@ -47,11 +54,13 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     stiffness: list[float] = [span.table[n].min() for n in ("EIy", "EIz") if span.has(n)]
     if not stiffness or min(stiffness) <= 0:
         return 0.0
-    own, beyond = own_inertia(arm.links[index]), outboard_inertia(arm, index, {})
+    own, beyond = own_inertia(arm.links[index]).mass, outboard_mass(arm, index)
     reach = span.length + sum(link_length(link) for link in arm.links[index + 1 :])
     weight: float = sum(g * g for g in arm.gravity) ** 0.5
-    moment: float = weight * (own.mass * span.length + beyond.mass * (span.length + reach)) / 2
-    moment *= SWINGING if _swings(arm, index) else 1.0
+    moment: float = weight * (own * span.length + beyond * (span.length + reach)) / 2
+    joint = arm.links[index].joint
+    prescribed = any(acts.actuation == "prescribed" for acts in joint.axes.values())
+    moment *= SWINGING if joint.turns_about and not prescribed and _is_flat(arm) else 1.0
     for link in arm.links[index:]:
         limits = [acts.limits for acts in link.joint.axes.values() if acts.actuation == "torque"]
         moment += sum(top.effort for top in limits if top is not None and top.effort)
@@ -59,11 +68,9 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     return 2 * moment * span.length / (2 * min(stiffness))
 
 
-def _swings(arm: Arm, index: int) -> bool:
-    """Whether weights bend a link in the one plane in which its joint, and every other, turns."""
-    joint = arm.links[index].joint
-    if not joint.turns_about or any(a.actuation == "prescribed" for a in joint.axes.values()):
-        return False
+@kept_of(ARMS)
+def _is_flat(arm: Arm) -> bool:
+    """Whether weights bend all links in the one plane in which every joint turns."""
     frame, axes = rotation_from_angles(arm.base.rotation), []
     for link in arm.links:
         before, after, end = joint_poses(link)
