@@ -58,7 +58,8 @@ def test_an_option_that_a_command_does_not_have_is_told_with_its_usage(
 ) -> None:
     assert cli.main(["shape", "driven-link", "--t-end", "3"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("usage: flexarm shape ") and "--kind {zv,zvd,zvdd,ei}" in said
+    assert said.startswith("usage: flexarm shape ")
+    assert "--kind {zv,zvd,zvdd,ei}" in said
     assert said.endswith("flexarm shape: error: unrecognized arguments: --t-end 3\n")
 
 

@@ -47,9 +47,10 @@ def steady_state(
 ) -> State:
     """Find the state in which nothing accelerates at time 0, at the speeds that joints start with.
 
-    Servos balance loads where their targets are, and their integrals hold them; joints with an input, and free ones, are
-    where forces balance downhill of their start.  Joints that are locked or braked, turn, or are
-    driven by nothing stay at their start, and under a law all that are driven.
+    Servos balance loads where their targets are, and their integrals hold them; joints with an
+    input, and free ones, are where forces balance downhill of their start.  Joints that are locked
+    or braked, turn, or are driven by nothing stay at their start, and under a law all that are
+    driven.
 
     Raises
     ------
