@@ -53,6 +53,16 @@ def test_an_error_of_flexarm_is_one_line_on_stderr(
     assert capsys.readouterr() == ("", f"flexarm: error: {error}\n")
 
 
+def test_an_option_that_a_command_does_not_have_is_told_with_its_usage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["shape", "driven-link", "--t-end", "3"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("usage: flexarm shape ")
+    assert "--kind {zv,zvd,zvdd,ei}" in said
+    assert said.endswith("flexarm shape: error: unrecognized arguments: --t-end 3\n")
+
+
 def test_an_interrupt_exits_130_without_a_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

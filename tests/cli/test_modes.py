@@ -103,6 +103,20 @@ def test_the_text_has_a_line_per_mode(arm: str, capsys: pytest.CaptureFixture[st
     assert "elbow [rad]" in text
 
 
+def test_the_text_says_where_joints_are_and_that_servos_are_left_out(
+    arm: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    servo = ("--set", "links.1.joint.servo={stiffness: 100, damping: 10}")
+    assert main(["modes", arm, *servo, "--joints", "free", "elbow=0.5rev"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "joints: joint1 free at -90 deg, elbow free at 180 deg about: rest" in text
+    assert "note: servos are left out (joint1): --joints locked" in text
+    assert main(["modes", arm, *servo, "--joints", "locked", "joint1=0"]) == 0
+    text = capsys.readouterr().out
+    assert "joints: joint1 locked, elbow locked\n" in text
+    assert "servos" not in text
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [

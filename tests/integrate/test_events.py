@@ -223,6 +223,12 @@ def test_events_that_are_none_are_refused(events: Any, said: str) -> None:
         one_joint(brake={}, events=events)
 
 
+def test_a_joint_that_an_event_brakes_needs_one() -> None:
+    said = "'hinge' is no joint with a brake: give it 'brake: {closed: false}'"
+    with pytest.raises(ModelError, match=said):
+        one_joint(events=[{"at": 1.0, "brake": ["hinge"]}])
+
+
 def test_a_servo_of_an_event_is_checked_like_one_of_the_file() -> None:
     with pytest.raises(ModelError, match=r"events\[1\].servo.hinge.stiffness: must be > 0"):
         one_joint(

@@ -65,6 +65,17 @@ def test_a_servo_gives_way_by_its_load_over_its_stiffness() -> None:
     assert moment > 3
 
 
+def test_a_target_that_moves_off_at_time_0_starts_as_one_that_stands() -> None:
+    ramp = "{{kind: table, times: [0, 1], values: [0.3, {}]}}"
+    servo = ", servo: {{stiffness: 300, damping: 20, target: {}}}"
+    moves, stands = (
+        flexarm.simulate(arm(servo.format(ramp.format(end))), t_end=0.01, rtol=1e-6)
+        for end in (1.3, 0.3)
+    )
+    assert moves.q[0] == pytest.approx(stands.q[0], abs=1e-12)
+    assert moves.u[0, 0] == pytest.approx(stands.u[0, 0] + 20 * 1.0, rel=1e-9)
+
+
 def test_an_input_holds_a_joint_where_it_balances() -> None:
     """A rigid pendulum under a constant torque: sin of its angle from below."""
     pendulum = loads(

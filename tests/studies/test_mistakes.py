@@ -42,6 +42,13 @@ def shifted(design: Any, by: Any) -> float:
     return float(design["x"] + (by if isinstance(by, float) else 0.0))
 
 
+def test_a_grid_is_counted_by_its_levels() -> None:
+    with pytest.raises(ModelError, match=r"levels: 5}: leave count out"):
+        read_study(counted(sampling={"kind": "grid", "count": 2}))
+    with pytest.raises(ModelError, match="sampling: must have a count"):
+        read_study(counted(sampling={"kind": "random"}))
+
+
 SAME = [
     ("payload.mass", "payload.mass"),
     ("links.1.length", "links.link1.length"),

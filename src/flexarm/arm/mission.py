@@ -146,7 +146,9 @@ def require_events_fit(
         for key in ("brake", "release"):
             for name in getattr(event, key):
                 if name not in acts or acts[name].brake is None:
-                    raise fault("'{name}' is no joint with a brake", "events", i, key, name=name)
+                    remedy = ": give it 'brake: {closed: false}'" if name in acts else ""
+                    said = "'{name}' is no joint with a brake" + remedy
+                    raise fault(said, "events", i, key, name=name)
         for name, changes in event.servo.items():
             _require_servo_fits(acts, i, name, changes, context)
         for key, known in (("capture", names), ("let_go", [*names, PAYLOAD])):

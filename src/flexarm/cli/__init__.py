@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flexarm.cli import (
     cache,
@@ -144,7 +144,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help fails where it cannot be written, instead of being silent."""
+    """A parser whose help fails where it cannot be written, instead of being silent.
+
+    What a command does not know is told with the usage of that command.
+    """
+
+    def parse_known_args(self, *args: Any, **named: Any) -> tuple[Any, list[str]]:
+        found, rest = super().parse_known_args(*args, **named)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return found, rest
 
     def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
         if message:

@@ -240,8 +240,7 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
 def _print(found: "Modes") -> None:
     console = open_console()
     console.print(found.model.arm.name, style="bold")
-    states = ", ".join(f"{name} {state}" for name, state in found.states.items())
-    print_line(console, f"joints: {states or 'none'}")
+    print_line(console, found.posture)
     point = found.equilibrium.point
     moving = [
         f"{name} {value:.6g} {unit}/s"
@@ -269,7 +268,13 @@ def _print(found: "Modes") -> None:
 
         for text in frequency_lines(found.errors):
             print_line(console, text, indent=0)
-    for note in (*found.notes, *found.notices):
+    limp = ", ".join(
+        axis.name
+        for axis in found.model.axes
+        if axis.acts.servo is not None and found.states.get(axis.name) == "free"
+    )
+    servos = [f"servos are left out ({limp}): --joints locked holds these joints"] if limp else []
+    for note in (*found.notes, *found.notices, *servos):
         print_line(console, f"note: {note}", indent=0, style="yellow")
 
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 SHOWN = 12  # modes in a figure
 TAKES_PART = 0.02
+SEEN = 1e-9  # [rad], [m]: a joint that is not at 0
 Kind = Literal["vibration", "rigid", "decay", "growth"]
 State = Literal["free", "locked"]
 SAME = 1e-7  # relative difference of frequencies whose modes are one plane of shapes
@@ -127,12 +128,23 @@ class Modes(Summarised):
             (str(k), mode.name, mode.kind, f"{mode.frequency_hz:.6g}", f"{mode.damping_ratio:.4g}")
             for k, mode in enumerate(self.modes, 1)
         ]
-        states = ", ".join(f"{name} {state}" for name, state in self.states.items())
         return Summary(
             f"{len(rows)} modes of {self.model.arm.name}",
-            (f"joints: {states or 'none'}", *self.notes, *self.notices),
+            (self.posture, *self.notes, *self.notices),
             ("#", "mode", "kind", "[Hz]", "damping ratio"), rows,
         )  # fmt: skip
+
+    @property
+    def posture(self) -> str:
+        """Which joints move, and where those are that are not at 0, of elastic ones the motor."""
+        said, q = [], self.equilibrium.point.q
+        for axis in self.model.axes:
+            if axis.name in self.states:
+                place = float(q[axis.index if axis.motor is None else axis.motor])
+                text = f"{math.degrees(place):.6g} deg" if axis.turns else f"{place:.6g} m"
+                at = f" at {text}" if abs(place) > SEEN else ""
+                said.append(f"{axis.name} {self.states[axis.name]}{at}")
+        return f"joints: {', '.join(said) or 'none'}"
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -47,9 +47,10 @@ def steady_state(
 ) -> State:
     """Find the state in which nothing accelerates at time 0, at the speeds that joints start with.
 
-    Servos balance loads, and their integrals hold them; joints with an input, and free ones, are
-    where forces balance downhill of their start.  Joints that are locked or braked, turn, or are
-    driven by nothing stay at their start, and under a law all that are driven.
+    Servos balance loads where their targets are, and their integrals hold them; joints with an
+    input, and free ones, are where forces balance downhill of their start.  Joints that are locked
+    or braked, turn, or are driven by nothing stay at their start, and under a law all that are
+    driven.
 
     Raises
     ------
@@ -70,6 +71,9 @@ def steady_state(
     working = () if law else tuple(map(_as_continuous, servos(model)))
     u = np.array([evaluate(each.profile, 0.0)[0] for each in driven])
     r = np.array([evaluate(each.profile, -each.begin)[:2] for each in followed]).reshape(-1, 2)
+    for k, each in enumerate(working):
+        if each.servo.rate is None:
+            r[k, 1] = each.row @ rates  # a target that moves off at time 0 was at rest before
     by_name = {each.name: each for each in working}
     holding = {name for name, each in by_name.items() if each.servo.integral_time is not None}
     settle = [

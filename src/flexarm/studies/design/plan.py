@@ -95,8 +95,13 @@ class Sampling(Part):
 
     @model_validator(mode="after")
     def _is_counted(self) -> Self:
-        if (self.count is None) is not (self.kind == "grid"):
-            raise fault("must have a count, unless it is a grid, whose parameters have levels")
+        if self.count is None and self.kind != "grid":
+            raise fault("must have a count")
+        if self.count is not None and self.kind == "grid":
+            raise fault(
+                "a grid goes by the levels of its parameters, such as "
+                "{low: 1, high: 2, levels: 5}: leave count out", "count",
+            )  # fmt: skip
         if self.kind in ("sobol", "saltelli") and (self.count or 0).bit_count() != 1:
             raise fault("must be a power of 2 for Sobol's points", "count")
         return self
