@@ -9,6 +9,7 @@ from flexarm.loops.desks import Desk, Entries, Part, Path, paths_to
 
 ENTRY = "flexarm_runs"
 WRITTEN_OUT = 64  # elements that are copied one by one; more in a loop
+PAIR = 16  # bytes at whose multiples arrays begin: one instruction moves two doubles from there
 
 
 class KernelText:
@@ -121,7 +122,7 @@ class KernelText:
                 f"%array{k} = addrspacecast ptr addrspace(1) %far{k} to ptr",
             ]
         else:
-            self.rooms.append(f"%array{k} = alloca [{part.size} x {kind}], align 8")
+            self.rooms.append(f"%array{k} = alloca [{part.size} x {kind}], align {PAIR}")
         if part.stored:
             self._copy(k, part)
         for path in part.paths:
