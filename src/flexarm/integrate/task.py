@@ -46,6 +46,7 @@ UNSEEN = 0.05  # likewise, of the tolerance: where a mode is wrong altogether
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 TANGENT_WORK = 15_000  # operations of a motion, beyond which to compile its tangent takes minutes
 BOUNCY = 1.0  # damping of a contact [s/m] below which an impact at 1 m/s gives most back
+SPRINGY = 0.8  # restitution of a stop above which it does
 OUTSIDE = 3.0  # eigenvalues this many times the fastest mode are those of dampers
 
 
@@ -231,11 +232,14 @@ class Task:
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
         # What rides or touches changes the modes and jolts them.
         jolted = rides or touching or has_stops(self.equation.model)
-        # Strong dampers couple modes that are solved apart: errors add up before they die away.
-        decays = self.vibration.modes.frequencies.max(axis=-1, initial=0.0)
-        strong = agreed(np.asarray(decays > OUTSIDE * self.vibration.fastest))
-        damped = self.damped and not (jolted or (strong and method.solves_vibrations))
+        damped = self.damped and not (jolted or (method.solves_vibrations and self._coupled))
         return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
+
+    @property
+    def _coupled(self) -> bool:
+        """Whether strong dampers couple modes: errors of each add up before they die away."""
+        decays = self.vibration.modes.frequencies.max(axis=-1, initial=0.0)
+        return agreed(np.asarray(decays > OUTSIDE * self.vibration.fastest))
 
     @property
     def _rubs(self) -> bool:
@@ -339,7 +343,10 @@ def bumps(model: Model) -> bool:
 
 def bounces(model: Model) -> bool:
     """Tell whether an arm bounces off something, again and again."""
-    return any(contact.damping < BOUNCY for contact in model.arm.contacts)
+    stops = (axis.acts.stops for axis in model.axes)
+    return any(contact.damping < BOUNCY for contact in model.arm.contacts) or any(
+        each is not None and each.restitution > SPRINGY for each in stops
+    )
 
 
 def has_stops(model: Model) -> bool:

@@ -64,7 +64,7 @@ class Method:
     under_law, under_friction, under_contact, under_bounces, on_rails
         What it takes of the tolerance where a control law is part of the equations, with dry
         friction or strong dampers, where contacts or stops are, whose impacts magnify errors, of
-        that where contacts give most back, so that there are many, and on rails.
+        that where they give most back, so that there are many, and on rails.
     solves_vibrations
         Whether vibrations of fast modes add up no errors, because each mode is solved exactly.
     carries_states
