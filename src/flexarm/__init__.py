@@ -4,6 +4,7 @@ The public names below are imported when first used, so that `import flexarm` is
 """
 
 import gc
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -130,13 +131,16 @@ if not TYPE_CHECKING:  # a checker that saw it would let any name pass
             return import_module("importlib.metadata").version("flexarm")
         if name not in _HOMES:
             raise AttributeError(f"module 'flexarm' has no attribute '{name}'")
-        collects = gc.isenabled()
+        home = _HOMES[name]
+        if home in sys.modules or not gc.isenabled() or gc.get_freeze_count():
+            return getattr(import_module(home), name)
         gc.disable()  # to look for rubbish in what modules are made of takes a tenth of the time
         try:
-            return getattr(import_module(_HOMES[name]), name)
+            return getattr(import_module(home), name)
         finally:
-            if collects:
-                gc.enable()
+            gc.freeze()
+            gc.unfreeze()  # all of it counts as old
+            gc.enable()
 
 
 def __dir__() -> list[str]:
