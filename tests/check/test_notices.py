@@ -273,6 +273,17 @@ def test_links_that_are_stubby_are_named_in_one_notice() -> None:
     assert re.search(r"stubby too: link\d \([\d.]+ %\)", found.message)
 
 
+@pytest.mark.parametrize(("stretch", "severity"), [("4e5", "warning"), ("4e6", "note")])
+def test_a_link_is_stubby_in_earnest_where_its_first_mode_is_off(
+    stretch: str, severity: str
+) -> None:
+    one = shaped("bending_y: 4, bending_z: 0, torsion: 0", SPATIAL.replace("2e7", stretch))
+    (found,) = [each for each in notices(one) if each.code == "stubby-link"]
+    first = float(found.message.rpartition("mode 1 about ")[2].partition(" %")[0])
+    assert (first > 1) == (severity == "warning")
+    assert found.severity == severity
+
+
 def test_a_damping_list_longer_than_the_modes_is_no_valid_model() -> None:
     with pytest.raises(ModelError, match="3 ratios for 2 modes"):
         notices(shaped("bending_y: 2", PLANAR, "\n    damping: [0.01, 0.01, 0.01]"))

@@ -422,6 +422,7 @@ def test_tip_swings_and_settles_as_a_damped_oscillator_does() -> None:
     assert found.band == pytest.approx(2e-4, rel=1e-3)
     assert f"from {found.time:.4g} s on" in str(found)
     assert run.settling("2 s").swing == pytest.approx(np.ptp(q[run.t >= 2]) / 2, rel=1e-4)
+    assert "and is at once within 0.2 mm of its last place" in str(run.settling(5))
     assert run.settling(band=1e-3).time is None
     with pytest.raises(flexarm.FlexarmError, match="after: must be at most 8, the end of the run"):
         run.settling(9)

@@ -42,6 +42,14 @@ def shifted(design: Any, by: Any) -> float:
     return float(design["x"] + (by if isinstance(by, float) else 0.0))
 
 
+@pytest.mark.parametrize(("count", "chunk"), [(4, 1), (50, 4), (4096, 64), (2_000_000, 200)])
+def test_a_small_study_is_cut_for_several_cores(count: int, chunk: int) -> None:
+    given = counted(parameters={"x": [1, 2]}, sampling={"kind": "random", "count": count})
+    assert read_study({**given, "chunk": None}).chunk == chunk
+    gpu = {**given, "chunk": None, "device": "gpu"}
+    assert read_study(gpu).chunk == 65_536
+
+
 def test_a_grid_is_counted_by_its_levels() -> None:
     with pytest.raises(ModelError, match=r"levels: 5}: leave count out"):
         read_study(counted(sampling={"kind": "grid", "count": 2}))

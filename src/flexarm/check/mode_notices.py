@@ -7,7 +7,14 @@ import numpy as np
 from flexarm.accuracy.slender import radius_of_gyration, shear_error
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped, ShapeChoice
-from flexarm.check.report import DirectionReport, FlexibleReport, LinkReport, Notice, StepReport
+from flexarm.check.report import (
+    DirectionReport,
+    FlexibleReport,
+    LinkReport,
+    Notice,
+    Severity,
+    StepReport,
+)
 from flexarm.linear.at_start import ElasticModes, Linear
 from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span
@@ -15,12 +22,14 @@ from flexarm.mechanics.weightless import Weightless, listed, place_of
 from flexarm.model import Model
 
 SHEAR_ERROR = 0.05
+FIRST_ERROR = 0.01  # of a link's first mode: less does not matter to most motions
 STEP_RATIO = 3.0
 
 
 def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]:
     """Tell of links whose highest bending mode is short against their section, in one notice."""
     found: dict[int, tuple[float, str]] = {}
+    severity: Severity = "note"
     for index, (link, facts) in enumerate(zip(arm.links, links, strict=True)):
         if link.section is None or facts.flexible is None:
             continue
@@ -37,6 +46,7 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
             )
             if last > max(SHEAR_ERROR, found.get(index, (0.0, ""))[0]):
                 mode = f"mode {used} of {direction.direction}"
+                severity = "warning" if first > FIRST_ERROR else severity
                 found[index] = last, (
                     f"{facts.name} is {span.length / radius:.3g} radii of gyration ({radius:.3g} m)"
                     f" long: without shear, {mode} is about {100 * last:.2g} % too fast, mode 1 "
@@ -46,7 +56,7 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
         worst, *others = sorted(found, key=lambda index: -found[index][0])
         so = [f"{links[index].name} ({100 * found[index][0]:.2g} %)" for index in others]
         yield Notice(
-            "warning",
+            severity,
             "stubby-link",
             _places("section", found),
             found[worst][1] + (f"; stubby too: {', '.join(so)}" if so else ""),
@@ -138,7 +148,8 @@ def step_notices(
             place_of(model, step.coordinate),
             f"damping or friction ({step.coordinate}) makes the step {step.rate / highest:.3g} "
             "times smaller than the highest mode needs",
-            "raise friction.smoothing, lower the damping, or use an implicit method",
+            "'simulate' chooses a method that does not mind; "
+            "for fixed steps raise friction.smoothing, or lower the damping",
         )
     stretch = np.array(["stretch" in name for name in linear.names])
     axial = modes.shares[stretch].sum(axis=0) > 0.5

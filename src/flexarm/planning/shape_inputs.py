@@ -47,6 +47,7 @@ POSTURES = 9  # along a motion that shapers follow
 WORTH = 0.5  # of what damping alone leaves: the most that an EI shaper may leave
 CLOSE = 1e-6  # tolerance of the runs that are compared
 SEEN = 1e-3  # of the largest: what tells motions apart that are nearly alike, else they share
+ROUNDING = 1e-9  # of the largest: what is printed as 0
 BEYOND = "motion beyond the linear model"
 DOUBTED = 0.5  # of what is left, beyond a model that holds joints which move: parts say little then
 NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
@@ -83,11 +84,13 @@ class ShapedInputs(Summarised):
     def _summary(self) -> Summary:
         found, shaper = self.vibrations[-1], self.shapers[-1]
         left = 100 * shaper.residual(found.frequency, found.damping)
+        swings = np.where(found.swing > ROUNDING * found.swing.max(), 1e3 * found.swing, 0.0)
+        left[left < 100 * ROUNDING] = 0.0
         rows = [
-            (name, f"{w / (2 * np.pi):.5g}", f"{z:.4g}", f"{1e3 * swing:.3g}",
+            (name, f"{w / (2 * np.pi):.5g}", f"{z:.4g}", f"{swing:.3g}",
              "yes" if k in found.order[: self.modes] else "", f"{share:.3g}")
             for k, (name, w, z, swing, share) in enumerate(zip(
-                found.names, found.frequency, found.damping, found.swing, left, strict=True))
+                found.names, found.frequency, found.damping, swings, left, strict=True))
         ]  # fmt: skip
         named = ", ".join(f"{name} ({hertz} Hz)" for name, hertz, *_, yes, _ in rows if yes)
         postures = f" at {len(self.shapers)} postures" if len(self.shapers) > 1 else ""

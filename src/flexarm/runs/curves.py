@@ -67,10 +67,14 @@ class Settling:
 
     def __str__(self) -> str:
         """Say it in a line."""
-        said = "from {:.4g} s on" if self.time is not None else "too late to tell from when on"
+        band = f"within {1e3 * self.band:.3g} mm of its last place"
+        said = f"{band} too late to tell from when on"
+        if self.time is not None:
+            at_once = self.time <= self.after
+            said = f"at once {band}" if at_once else f"{band} from {self.time:.4g} s on"
         return (
             f"swings by {1e3 * self.swing:.3g} mm after the motion's end at {self.after:.4g} s, "
-            f"and is within {1e3 * self.band:.3g} mm of its last place {said.format(self.time)}"
+            f"and is {said}"
         )
 
 

@@ -39,6 +39,7 @@ from flexarm.studies.design.sampling import CELLS, Axis, design_count, shares
 from flexarm.units import quantity
 
 CHUNK = {"cpu": 64, "gpu": 65_536}  # designs that are computed and written together
+PARTS = 16  # of a small study, so that several cores have something to do
 FILES = 10_000  # of a study, at most
 WHOLE = 10**8  # numbers of a Latin hypercube, at most
 START = "start."
@@ -68,7 +69,10 @@ class Study:
     @property
     def chunk(self) -> int:
         """Number of designs that are computed and written together."""
-        return self.plan.chunk or max(CHUNK[self.plan.device], -(-self.count // FILES))
+        most = CHUNK[self.plan.device]
+        if self.plan.device == "cpu":
+            most = min(most, -(-self.count // PARTS))
+        return self.plan.chunk or max(most, -(-self.count // FILES))
 
     def values(self, first: int, last: int) -> dict[str, NDArray[Any]]:
         """Give the values of designs by parameter, (last - first,) each."""
