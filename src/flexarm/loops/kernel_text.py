@@ -9,7 +9,6 @@ from flexarm.loops.desks import Desk, Entries, Part, Path, paths_to
 
 ENTRY = "flexarm_runs"
 WRITTEN_OUT = 64  # elements that are copied one by one; more in a loop
-PAIR = 16  # bytes at whose multiples arrays begin: one instruction moves two doubles from there
 
 
 class KernelText:
@@ -22,9 +21,10 @@ class KernelText:
         tables: Mapping[str, Entries],
         bound: Collection[str],
         registers: int = 0,
+        align: int = 8,
     ) -> None:
         self.parts, self.desk, self.tables, self.bound = parts, desk, tables, bound
-        self.registers = registers
+        self.registers, self.align = registers, align
         self.size = sum(part.count for part in parts if part.stored)
         self.constants: list[str] = []
         self.rooms: list[str] = []
@@ -122,7 +122,7 @@ class KernelText:
                 f"%array{k} = addrspacecast ptr addrspace(1) %far{k} to ptr",
             ]
         else:
-            self.rooms.append(f"%array{k} = alloca [{part.size} x {kind}], align {PAIR}")
+            self.rooms.append(f"%array{k} = alloca [{part.size} x {kind}], align {self.align}")
         if part.stored:
             self._copy(k, part)
         for path in part.paths:

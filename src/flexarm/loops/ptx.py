@@ -41,6 +41,9 @@ FEW, SHORT = 128, 5000
 # Threads of a block, which begin together and so come to their code at about the same time: of a
 # kernel with branches, of a steady one, and of one with few registers.
 BRANCHED, EVEN, MANY = 128, 256, 512
+# Bytes at whose multiples arrays begin: of those in memory one instruction moves two doubles; of
+# those that unrolled loops put in registers it would need neighbours, of which there are too few.
+ONE, TWO = 8, 16
 STEADY = 4  # times as many in a steady kernel: in one with branches more code is slower
 
 
@@ -234,7 +237,7 @@ def gpu_program(
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
     ]
-    entry = KernelText(parts, desks[0], tables, bound, FEW if few else 0)
+    entry = KernelText(parts, desks[0], tables, bound, FEW if few else 0, ONE if small else TWO)
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
     block = MANY if few else EVEN if steady or near else BRANCHED
     return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)
