@@ -240,7 +240,7 @@ links:
     "event",
     [
         {"when": {"quantity": "joint1", "above": 0.1}, "end": True},
-        {"at": 0.1, "end": True},
+        {"at": 0.1, "attach": {"name": "rope", "stiffness": 9.0}},
     ],
 )
 def test_runs_end_before_events_that_make_them_jump(

@@ -47,7 +47,7 @@ from flexarm.links.base import Array
 from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
 
-Arms = Callable[[], Mapping[str, Nearby]]  # that differ a little in one number, by its key
+Arms = Callable[..., Mapping[str, Nearby]]  # that differ a little in one number, by its key
 TABLEAUS = {
     "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
     "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
@@ -212,7 +212,7 @@ class Differentiable:
 
     def _near(self, model: Model) -> tuple[Model, Arms]:
         """Give an arm, and how to get those that differ a little in one parameter."""
-        return model, cache(lambda: nearby(model, self.parameters))
+        return model, cache(partial(nearby, model, self.parameters))
 
     @cached_property
     def _last(self) -> dict[str, tuple[Model, Arms]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.errors import SimulationError
+from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Member
 from flexarm.gradients.adjoint import Adjoint, pull
@@ -46,7 +46,7 @@ class Trajectory(Samples):
     nodes
         Times [s] at which inputs are given, with straight lines between them.
     arms
-        Gives arms that differ a little in one parameter, by its key.
+        Gives arms that differ a little in one parameter, by its key; ``alone`` as `nearby` has it.
     started
         Whether the start is that of the model file, and moves with its numbers.
     held
@@ -61,7 +61,7 @@ class Trajectory(Samples):
     tableau: Tableau
     plan: Plan
     nodes: Array
-    arms: Callable[[], Mapping[str, Nearby]]
+    arms: Callable[..., Mapping[str, Nearby]]
     started: bool
     held: tuple[int, ...] = ()
     like: "Trajectory | None" = None
@@ -323,7 +323,11 @@ class Trajectory(Samples):
             return self.like.along(name)
         if name not in self._directions:
             book = self._member(name).structure.book
-            self._directions[name] = directions_of(book, self.model, self.nearby)
+            try:
+                found = directions_of(book, self.model, self.nearby)
+            except FlexarmError:
+                found = directions_of(book, self.model, self.arms(alone=True))
+            self._directions[name] = found
         return self._directions[name]
 
     @cached_property

@@ -130,8 +130,11 @@ class Nearby:
         return cls(models, np.array(weights) / step)
 
 
-def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
-    """Change numbers a little, each by itself; arms are built together where that goes."""
+def nearby(model: Model, keys: Sequence[str], *, alone: bool = False) -> dict[str, Nearby]:
+    """Change numbers a little, each by itself; arms are built together where that goes.
+
+    Those may differ from the model in what rounding makes 0, which they do not if built alone.
+    """
     places, weights = CENTRAL
     from flexarm.model.designs.build import designs_together
 
@@ -143,7 +146,8 @@ def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
         for place in places
     ]
     plain = model.nodes is None and not model.series and model.stiffening == model.arm.stiffening
-    together = designs_together(model.arm, sets if plain else [], tip_rotation=model.tip_rotation)
+    sets = sets if plain and not alone else []
+    together = designs_together(model.arm, sets, tip_rotation=model.tip_rotation)
     drawn = {k: stack.at(i) for which, stack in together for i, k in enumerate(which)}
     found = {}
     for i, key in enumerate(keys):

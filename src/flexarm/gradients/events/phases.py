@@ -132,14 +132,16 @@ class Phase:
         begins = {name: begin for name, (_, begin, _) in found.servos.items()}
         return found.servoed(found.model(model, start)), begins, found.holding(model)
 
-    def nearby(self, model: Model, arms: Callable[[], Mapping[str, Nearby]]) -> dict[str, Nearby]:
+    def nearby(
+        self, model: Model, arms: Callable[..., Mapping[str, Nearby]], **options: bool
+    ) -> dict[str, Nearby]:
         """Give arms that differ a little in a number as they are then, by its key.
 
         After them come those that differ in a body that the tip has captured.
         """
         found = {
             key: replace(each, models=tuple(self.situated(model)[0] for model in each.models))
-            for key, each in arms().items()
+            for key, each in arms(**options).items()
         }
         for k, number in enumerate(self.carried):
             step = CARRIED * (abs(number) or 1.0) * np.eye(len(self.carried))[k]
