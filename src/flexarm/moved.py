@@ -69,7 +69,8 @@ class MovedFinder:
         old = fullname.removeprefix("flexarm.")
         if old == fullname or old not in MOVED:
             return None
-        return ModuleSpec(fullname, self, is_package=not MOVED[old])
+        # no importlib.abc.Loader, which takes as long to import as flexarm
+        return ModuleSpec(fullname, self, is_package=not MOVED[old])  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Let a module be made as usual."""

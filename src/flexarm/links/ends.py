@@ -38,7 +38,8 @@ from flexarm.spatial import (
 _ALONG = math.cos(math.radians(45))
 HELD = (math.inf, math.inf, math.inf)
 LINKS, ARMS = 1000, 4  # of which something is kept
-S, T = TypeVar("S"), TypeVar("T")
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 def kept_of(last: int) -> Callable[[Callable[[S], T]], Callable[[S], T]]:
