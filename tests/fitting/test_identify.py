@@ -495,3 +495,28 @@ def test_shapes_by_default_are_told_of_before_anything_is_computed() -> None:
     arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "plain", "links": [link]})
     with pytest.warns(LongRun, match=r"link1: shapes are chosen by default.*bending_y: 1"):
         _tell_of_many_shapes(arm)
+
+
+def test_a_measured_input_comes_on_top_of_a_servo_which_is_told(
+    file: Path, exact: dict[str, Any]
+) -> None:
+    """A torque that was added to a servo gives the truth, all that the motor did does not."""
+    servo = {"links.1.joint.servo": {"stiffness": 20.0, "damping": 2.0}}
+    guess = flexarm.change_arm(flexarm.load(file), servo)
+    t, torque = exact["time_s"], exact["torque_Nm"]
+    table = {"kind": "table", "times": t.tolist(), "values": torque.tolist()}
+    run = flexarm.simulate(flexarm.change_arm(guess, TRUTH), t_end=4.0, dt=0.02, rtol=1e-6,
+                           inputs={"shoulder": table})  # fmt: skip
+    for added, right in ((torque, True), (run.u[:, 0], False)):
+        data = {"time_s": t, "torque_Nm": added, "angle_rad": run.q[:, 0]}
+        with pytest.warns(UserWarning, match=r"shoulder: the servo.*--set links.1.joint.servo="):
+            found = flexarm.identify(guess, data, fit=["links.1.body.mass"],
+                                     inputs={"shoulder": "torque"},
+                                     outputs={"angle": "shoulder"})  # fmt: skip
+        assert (abs(found.values["links.1.body.mass"] - 1.3) < 0.1) == right
+
+
+def test_a_fit_does_not_begin_in_an_equilibrium(file: Path, exact: dict[str, Any]) -> None:
+    arm = flexarm.change_arm(flexarm.load(file), {"start": "equilibrium"})
+    with pytest.raises(FlexarmError, match=r"not in an equilibrium.*--set start=stated"):
+        flexarm.identify(arm, exact, fit=["links.1.body.mass"], outputs={"angle": "shoulder"})

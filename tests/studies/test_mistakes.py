@@ -42,7 +42,7 @@ def shifted(design: Any, by: Any) -> float:
     return float(design["x"] + (by if isinstance(by, float) else 0.0))
 
 
-@pytest.mark.parametrize(("count", "chunk"), [(4, 1), (50, 4), (4096, 64), (2_000_000, 200)])
+@pytest.mark.parametrize(("count", "chunk"), [(4, 1), (50, 7), (4096, 64), (2_000_000, 200)])
 def test_a_small_study_is_cut_for_several_cores(count: int, chunk: int) -> None:
     given = counted(parameters={"x": [1, 2]}, sampling={"kind": "random", "count": count})
     assert read_study({**given, "chunk": None}).chunk == chunk

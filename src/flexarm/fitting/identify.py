@@ -36,6 +36,7 @@ from flexarm.formulations import DEFAULT
 from flexarm.gradients.differentiable import differentiable
 from flexarm.integrate.options import is_positive
 from flexarm.links.base import Array
+from flexarm.model import Model
 from flexarm.runs.contents import input_units
 
 Loss = Literal["linear", "soft_l1", "huber", "cauchy"]
@@ -147,6 +148,8 @@ def identify(
         if name not in input_units(model):
             raise FlexarmError(f"input_offsets: no driven joint '{name}': there are "
                                f"{', '.join(input_units(model))}")  # fmt: skip
+    if not all(each.is_response for each in recordings):  # those are of the arm without servos
+        _tell_of_servos(model, inputs or {})
     if not problem.names:
         raise FlexarmError("fit: nothing is to be fitted: name numbers of the model file")
     begin = problem.first
@@ -342,6 +345,19 @@ def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: in
         f"no step of it made the errors less, though derivatives say that some would: {far}. Runs "
         "do not follow their derivatives here: their steps are too long, or their motion diverges."
     )
+
+
+def _tell_of_servos(model: Model, inputs: Mapping[str, str]) -> None:
+    """Warn of servos that act beside measured inputs."""
+    both = [axis for axis in model.axes if axis.name in inputs and axis.acts.servo is not None]
+    if both:
+        place = f"links.{both[0].link + 1}.joint.servo"
+        warnings.warn(
+            f"{', '.join(axis.name for axis in both)}: the servo of the model file acts too, and "
+            "the measured input comes on top of it: if that is all of what the motor did, take the "
+            f"servo away (--set {place}=)",
+            stacklevel=3,
+        )
 
 
 def _tell_of_many_shapes(arm: Arm) -> None:

@@ -54,9 +54,8 @@ TABLEAUS = {
 }
 APPROACHES = 3  # to an event near a sample, of which it is not clear which comes first
 JUMPS = (
-    "gradients: are of runs whose equations do not jump, from a stated start: leave out "
-    "dry friction (take 'smooth' or 'lugre'), brakes that slip or close at a speed, and "
-    "'start: equilibrium'"
+    "gradients: are of runs whose equations do not jump: leave out dry friction (take 'smooth' or "
+    "'lugre'), and brakes that slip or close at a speed"
 )
 ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
 TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
@@ -68,7 +67,12 @@ def _refuse_jumps(model: Model, times: Array) -> None:
     refuse_at_start(model, Phase.of(model, times))
     start = Situation.at_start(model, ())
     held, v = start.rigid(model), start_state(model)[1]
-    if len(held) < len(start.closed) or np.any(v[held]) or model.arm.start != "stated":
+    if model.arm.start != "stated":
+        raise SimulationError(
+            "gradients: begin where the model file says, not in an equilibrium: take "
+            "'start: stated' (--set start=stated)"
+        )
+    if len(held) < len(start.closed) or np.any(v[held]):
         raise SimulationError(JUMPS)
 
 

@@ -39,7 +39,7 @@ from flexarm.studies.design.sampling import CELLS, Axis, design_count, shares
 from flexarm.units import quantity
 
 CHUNK = {"cpu": 64, "gpu": 65_536}  # designs that are computed and written together
-PARTS = 16  # of a small study, so that several cores have something to do
+PARTS = 8  # of a small study at most, so that several cores have something to do
 FILES = 10_000  # of a study, at most
 WHOLE = 10**8  # numbers of a Latin hypercube, at most
 START = "start."
