@@ -379,3 +379,20 @@ def test_names_of_materials_and_single_inertias_are_told_what_to_write(
 ) -> None:
     with pytest.raises(ModelError, match=told):
         loads(BAR % (material, inertia), "bar")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('inertia: "\\ud800"', "inertia: the character U+D800 is not allowed; remove it"),
+        ('"\\ud800": 3', "body.?: a key must be a word; put it in quotes if it is one"),
+    ],
+)
+def test_half_a_character_is_told_once(line: str, told: str) -> None:
+    text = (
+        f"flexarm: 1\nname: a\nlinks: [{{joint: {{kind: revolute}}, body: {{mass: 1, {line}}}}}]\n"
+    )
+    with pytest.raises(ModelError) as caught:
+        loads(text)
+    assert str(caught.value).count("\n") == 0
+    assert str(caught.value).endswith(told)

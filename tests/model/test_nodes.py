@@ -64,6 +64,15 @@ def test_inputs_and_starts_leave_the_equations_as_they_are() -> None:
     assert more(made(SPACE, 1e4, joint=pushed)) == more(made(SPACE, 1e4, joint=LIMITED))
 
 
+def test_more_shapes_than_points_tell_apart_are_refused() -> None:
+    most = "bending_y: 48, bending_z: 0"
+    nodes = made(most, 1e4).links[0].exact
+    assert nodes is not None
+    assert nodes.count == 51
+    with pytest.raises(ModelError, match=r"links\[1\].*an exact link takes 48 shapes .* got 49"):
+        made(most.replace("48", "49"), 1e4)
+
+
 def test_nodes_that_were_asked_for_stay_with_other_numbers() -> None:
     model = build(flexarm.sample("driven-link-payload"), nodes=5)
     equation = flexarm.formulation("articulated", model, parameters=["links.1.section.EIz"])

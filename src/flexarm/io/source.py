@@ -31,6 +31,7 @@ MAX_REPORTED = 50
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
+_HALVES = re.compile("[\ud800-\udfff]")  # of characters: no message can be written with one
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -236,7 +237,7 @@ def _value(event: ScalarEvent) -> tuple[Any, str]:
     text: str = event.value
     if event.style:  # quoted or block text
         bad = find_unprintable(text)
-        return text, f"{bad} is not allowed; remove it" if bad else ""
+        return _HALVES.sub("?", text), f"{bad} is not allowed; remove it" if bad else ""
     if text in _WORDS:
         return _WORDS[text], ""
     if _NOT_FINITE.fullmatch(text):
@@ -342,10 +343,10 @@ class _Reader:
 
     def _key(self, event: ScalarEvent, value: object, position: Position) -> None:
         top = self.open[-1]
-        key = event.value
+        key = _HALVES.sub("?", event.value)
         path = (*top.path, key)
         self._check_plain(event, position, path)
-        if not isinstance(value, str) or find_unprintable(key):
+        if not isinstance(value, str) or find_unprintable(event.value):
             self._complain(position, path, "a key must be a word; put it in quotes if it is one")
         elif path in self.keys:
             line = self.keys[path][0]

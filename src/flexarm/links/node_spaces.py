@@ -10,6 +10,7 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.polynomial import legendre
 
+from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
 from flexarm.links.curves import Piecewise
@@ -19,6 +20,7 @@ from flexarm.varied import agreed
 
 AXES: tuple[Direction, ...] = ("x", "y", "z")
 FINE = 64  # points of a single panel
+MOST = 48  # functions that are told apart by them
 FINE_OF_MANY = 20  # of each of several
 # Slopes of shapes fall off so: the higher one is, the less its products matter.
 FALL = 1.5
@@ -158,6 +160,11 @@ def _at_once(fine: Fine, more: int) -> Choice:
     squares = _squares(a) + _squares(b)
     square = np.stack(squares, axis=-1) if squares else one[..., :0]
     numbers = [slope.shape[-1] for slope in fine.slopes]
+    if fine.panels == 1 and max(numbers) > MOST:
+        raise ShapeError(
+            f"an exact link takes {MOST} shapes in a direction at most, got {max(numbers)}: take "
+            "fewer, or linear theory ('stiffening: false')"
+        )
     flat = not numbers[0] and not (numbers[1] and numbers[2])
     count = max(numbers) + more
     if flat:

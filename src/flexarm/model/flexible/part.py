@@ -135,7 +135,8 @@ def part_on(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) ->
         shapes = _sheared(arm, index, theory, span, shapes)
     check_amplitudes(arm, index, shapes.names)
     more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
-    return undamped_part(link, theory, span, shapes, more)
+    with naming_link(arm, index):
+        return undamped_part(link, theory, span, shapes, more)
 
 
 def undamped_part(

@@ -14,7 +14,7 @@ from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_len
 from flexarm.links.integrals import integrate
 from flexarm.links.span import Span
 from flexarm.model.flexible.damping import damping_matrix, stiffnesses
-from flexarm.model.flexible.part import Theory
+from flexarm.model.flexible.part import Theory, naming_link
 from flexarm.model.flexible.remembered import Same, remembered
 from flexarm.model.nodes import chosen_nodes
 
@@ -64,7 +64,8 @@ def sliding_nodes(
         section, length = arm.links[index].section, sliding.range[1]
         assert section is not None
         more = chosen_nodes(arm, index, Span.of(section, length), sliding.at(length))
-    return remembered(("grown", Same(sliding), more), lambda: GrowingNodes.of(sliding, more))
+    with naming_link(arm, index):
+        return remembered(("grown", Same(sliding), more), lambda: GrowingNodes.of(sliding, more))
 
 
 def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | None:
