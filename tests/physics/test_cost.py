@@ -17,7 +17,8 @@ from flexarm.engine.stream import counts
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array, Shapes
-from flexarm.model import Model, build, flexible
+from flexarm.model import Model, build
+from flexarm.model.flexible import remembered
 
 # Two links in twisted joints, of finite elements that bend along y.
 ELEMENTS = """
@@ -81,7 +82,7 @@ def test_counts_do_not_depend_on_last_bits(
         return values * (1 + np.finfo(float).eps * rng.uniform(-2, 2, values.shape))
 
     monkeypatch.setattr(Shapes, "values", rounded)
-    monkeypatch.setattr(flexible, "_known", {})
+    monkeypatch.setattr(remembered, "_known", {})
     model = build(flexarm.sample(sample), stiffening=stiffening)
     assert operations(model) == expected
 

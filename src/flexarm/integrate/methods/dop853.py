@@ -119,7 +119,7 @@ DOP853 = Method(
     abreast=True,
     # Its error estimate may vanish where a force sets in.
     under_contact=0.02,
-    under_bounces=0.05,
+    under_bounces=0.005,
     on_rails=0.05,
     on_gpu=True,
     reach=6.0,  # where it is stable at any damping
