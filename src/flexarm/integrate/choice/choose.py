@@ -216,7 +216,7 @@ class Pilot:
     """A method on the first part of a motion, and the operations that it takes."""
 
     def __init__(self, task: Task, method: Method, wanted: float, period: float | None) -> None:
-        self.name, self.slow_at_first, self.arrived = method.name, method is RODAS4, False
+        self.name, self.slow_at_first, self.arrived = method.name, method.implicit, False
         self.march = begin_march(task.beginning(method, wanted))
         self.march.wanted = 0
         self.begin, self.end = float(task.times[0]), float(task.times[-1])

@@ -14,7 +14,6 @@ from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
-from flexarm.integrate.methods.rodas4 import RODAS4
 from flexarm.integrate.problem import jumps
 from flexarm.integrate.task import Task, has_dry_friction, has_strong_dampers
 from flexarm.links.base import Array
@@ -198,12 +197,8 @@ def leg_method(chosen: Method, first: Task, task: Task, wanted: float) -> Method
     acts = task.motion.actuators
     unknown = task.motion.ruled or acts.bristles or acts.windings or acts.ties  # how stiff they are
     vibrates = not (unknown or task.damped or has_dry_friction(task.equation.model))
-    if (
-        chosen is not RODAS4
-        or not has_strong_dampers(first)
-        or has_strong_dampers(task)
-        or not vibrates
-    ):
+    freed = has_strong_dampers(first) and not has_strong_dampers(task)
+    if not (chosen.implicit and freed and vibrates):
         return chosen
     pieces, rate = Operations(task.equation.model.size, task.motion), task.vibration.largest
     return min((DOP853, ETD4), key=lambda each: each.work(pieces) * _steps_per_second(

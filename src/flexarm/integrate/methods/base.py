@@ -65,6 +65,8 @@ class Method:
         What it takes of the tolerance where a control law is part of the equations, with dry
         friction or strong dampers, where contacts or stops are, whose impacts magnify errors, of
         that where they give most back, so that there are many, and on rails.
+    implicit
+        Whether steps solve for the state, so that what is stiff and dies away makes none smaller.
     solves_vibrations
         Whether vibrations of fast modes add up no errors, because each mode is solved exactly.
     carries_states
@@ -105,6 +107,7 @@ class Method:
     under_contact: float = 1.0
     under_bounces: float = 1.0
     on_rails: float = 1.0
+    implicit: bool = False
     solves_vibrations: bool = False
     carries_states: bool = True
     abreast: bool = False

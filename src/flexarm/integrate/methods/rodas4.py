@@ -95,6 +95,7 @@ RODAS4 = Method(
     carries_states=False,
     under_contact=0.3,
     under_bounces=0.05,
+    implicit=True,
     on_rails=0.3,
     begin=_begin,
     proven=_proven,
