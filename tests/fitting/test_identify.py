@@ -15,7 +15,7 @@ import flexarm
 from flexarm.cli import main
 from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.fit import Fit
-from flexarm.fitting.identify import _tell_of_many_shapes
+from flexarm.fitting.identify import _tell_of_many_shapes, _tell_of_servos
 from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import Problem
 from flexarm.fitting.recording import read_recording
@@ -514,6 +514,16 @@ def test_a_measured_input_comes_on_top_of_a_servo_which_is_told(
                                      inputs={"shoulder": "torque"},
                                      outputs={"angle": "shoulder"})  # fmt: skip
         assert (abs(found.values["links.1.body.mass"] - 1.3) < 0.1) == right
+
+
+def test_a_servo_of_one_of_two_axes_is_told_by_its_own_key() -> None:
+    arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "cross", "links": [
+        {"joint": {"kind": "universal", "second": {"servo": {"stiffness": 5.0, "damping": 1.0}}},
+         "length": 0.5, "body": {"mass": 1.0}}]})  # fmt: skip
+    with pytest.warns(UserWarning, match=r"--set links\.1\.joint\.second\.servo=") as told:
+        _tell_of_servos(flexarm.build(arm), {"joint1.second": "torque"})
+    key = str(told[0].message).partition("--set ")[2].removesuffix("=)")
+    assert read_value(flexarm.change_arm(arm, {key: None}), key) is None
 
 
 def test_a_fit_does_not_begin_in_an_equilibrium(file: Path, exact: dict[str, Any]) -> None:

@@ -76,6 +76,19 @@ def test_a_target_that_moves_off_at_time_0_starts_as_one_that_stands() -> None:
     assert moves.u[0, 0] == pytest.approx(stands.u[0, 0] + 20 * 1.0, rel=1e-9)
 
 
+def test_a_joint_that_turns_is_held_at_its_speed_by_its_integral() -> None:
+    """Its target stands, and is where the joint starts: the integral makes up for the damping."""
+    turning = loads(
+        "flexarm: 1\nname: turns\ngravity: [0, 0, 0]\nstart: equilibrium\nlinks:\n"
+        "  - joint: {kind: revolute, start: {speed: 0.5},"
+        " servo: {stiffness: 300, damping: 20, integral_time: 0.5}}\n"
+        "    length: 1\n    body: {mass: 1, com: [0.5, 0, 0]}"
+    )
+    run = flexarm.simulate(turning, t_end=0.01, rtol=1e-6)
+    assert run.v[0, 0] == 0.5
+    assert run.u[0, 0] == pytest.approx(0.0, abs=1e-9)
+
+
 def test_an_input_holds_a_joint_where_it_balances() -> None:
     """A rigid pendulum under a constant torque: sin of its angle from below."""
     pendulum = loads(

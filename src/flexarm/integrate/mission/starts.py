@@ -72,8 +72,8 @@ def steady_state(
     u = np.array([evaluate(each.profile, 0.0)[0] for each in driven])
     r = np.array([evaluate(each.profile, -each.begin)[:2] for each in followed]).reshape(-1, 2)
     for k, each in enumerate(working):
-        if each.servo.rate is None:
-            r[k, 1] = each.row @ rates  # a target that moves off at time 0 was at rest before
+        if each.servo.rate is None and not each.row @ rates:
+            r[k, 1] = 0.0  # a target that moves off at time 0 was at rest before, as its joint is
     by_name = {each.name: each for each in working}
     holding = {name for name, each in by_name.items() if each.servo.integral_time is not None}
     settle = [
