@@ -15,7 +15,7 @@ import flexarm
 from flexarm.cli import main
 from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.fit import Fit
-from flexarm.fitting.identify import _tell_of_many_shapes
+from flexarm.fitting.identify import _tell_of_many_shapes, _tell_of_servos
 from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import Problem
 from flexarm.fitting.recording import read_recording
@@ -514,6 +514,31 @@ def test_a_measured_input_comes_on_top_of_a_servo_which_is_told(
                                      inputs={"shoulder": "torque"},
                                      outputs={"angle": "shoulder"})  # fmt: skip
         assert (abs(found.values["links.1.body.mass"] - 1.3) < 0.1) == right
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_command_line_tells_of_a_servo_in_a_line(
+    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.csv"
+    table, header = np.column_stack(list(exact.values())), ",".join(exact)
+    np.savetxt(path, table, delimiter=",", header=header, comments="")
+    assert main([
+        "identify", str(file), str(path), "--set", "links.1.joint.servo={stiffness: 2, damping: 1}",
+        "--fit", "links.1.body.mass", "--input", "shoulder=torque", "--output", "angle=shoulder",
+        "--step", "0.004", "--json",
+    ]) == 0  # fmt: skip
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("warning: shoulder: the servo of the model file acts too")
+
+
+def test_a_servo_of_a_universal_joint_is_named_by_its_axis() -> None:
+    axis = {"servo": {"stiffness": 2.0, "damping": 1.0}}
+    link = {"joint": {"kind": "universal", "second": axis}, "length": 0.5,
+            "body": {"mass": 1.0, "inertia": [0.1, 0.1, 0.1]}}  # fmt: skip
+    arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "wrist", "links": [link]})
+    with pytest.warns(UserWarning, match=r"--set links.1.joint.second.servo="):
+        _tell_of_servos(flexarm.build(arm), {"joint1.second": "torque"})
 
 
 def test_a_fit_does_not_begin_in_an_equilibrium(file: Path, exact: dict[str, Any]) -> None:
