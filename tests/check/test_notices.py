@@ -284,6 +284,16 @@ def test_a_link_is_stubby_in_earnest_where_its_first_mode_is_off(
     assert found.severity == severity
 
 
+def test_a_link_is_stubby_in_earnest_by_the_first_mode_of_either_plane() -> None:
+    # mode 4 of bending_y is off by more than mode 1 of bending_z, whose plane is stubbier
+    deep = SPATIAL.replace("EIy: 1000", "EIy: 10000").replace("2e7", "1e6")
+    for count, severity in ((0, "note"), (1, "warning")):
+        one = shaped(f"bending_y: 4, bending_z: {count}, torsion: 0", deep)
+        (found,) = [each for each in notices(one) if each.code == "stubby-link"]
+        assert "mode 4 of bending_y" in found.message
+        assert found.severity == severity
+
+
 def test_a_damping_list_longer_than_the_modes_is_no_valid_model() -> None:
     with pytest.raises(ModelError, match="3 ratios for 2 modes"):
         notices(shaped("bending_y: 2", PLANAR, "\n    damping: [0.01, 0.01, 0.01]"))

@@ -526,6 +526,22 @@ def test_a_servo_of_one_of_two_axes_is_told_by_its_own_key() -> None:
     assert read_value(flexarm.change_arm(arm, {key: None}), key) is None
 
 
+@pytest.mark.filterwarnings("default")
+def test_the_command_line_tells_of_a_servo_in_a_line(
+    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.csv"
+    table, header = np.column_stack(list(exact.values())), ",".join(exact)
+    np.savetxt(path, table, delimiter=",", header=header, comments="")
+    assert main([
+        "identify", str(file), str(path), "--set", "links.1.joint.servo={stiffness: 2, damping: 1}",
+        "--fit", "links.1.body.mass", "--input", "shoulder=torque", "--output", "angle=shoulder",
+        "--step", "0.004", "--json",
+    ]) == 0  # fmt: skip
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("warning: shoulder: the servo of the model file acts too")
+
+
 def test_a_fit_does_not_begin_in_an_equilibrium(file: Path, exact: dict[str, Any]) -> None:
     arm = flexarm.change_arm(flexarm.load(file), {"start": "equilibrium"})
     with pytest.raises(FlexarmError, match=r"not in an equilibrium.*--set start=stated"):

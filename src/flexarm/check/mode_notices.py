@@ -44,9 +44,11 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
                 shear_error(span, motion, link.section, omega)
                 for omega in _bounds(facts.flexible, direction, used)
             )
-            if last > max(SHEAR_ERROR, found.get(index, (0.0, ""))[0]):
+            if last <= SHEAR_ERROR:
+                continue
+            severity = "warning" if first > FIRST_ERROR else severity
+            if last > found.get(index, (0.0, ""))[0]:
                 mode = f"mode {used} of {direction.direction}"
-                severity = "warning" if first > FIRST_ERROR else severity
                 found[index] = last, (
                     f"{facts.name} is {span.length / radius:.3g} radii of gyration ({radius:.3g} m)"
                     f" long: without shear, {mode} is about {100 * last:.2g} % too fast, mode 1 "

@@ -69,7 +69,7 @@ def finite(value: Any) -> Any:
 
 @contextmanager
 def warnings_in_a_line() -> Iterator[None]:
-    """Say on stderr in a line what takes long."""
+    """Say on stderr in a line what takes long, or is doubtful."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", LongRun)
         warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)

@@ -16,7 +16,7 @@ from flexarm.cli.arguments import (
     require_outputs,
     seconds,
 )
-from flexarm.cli.console import finite
+from flexarm.cli.console import finite, warnings_in_a_line
 
 if TYPE_CHECKING:
     from flexarm.fitting.sensor import Sensor
@@ -101,20 +101,21 @@ def run(args: argparse.Namespace) -> int:
     require_figure(args.plot)
     require_outputs(args, args.out, args.report, args.plot)
     arm = read_arm(args)
-    fit = identify(
-        arm,
-        args.data,
-        fit=_fitted(args.fit),
-        outputs=_sensors(args),
-        inputs=dict(args.input),
-        input_offsets=args.input_offset,
-        start=args.start,
-        horizon=args.horizon,
-        loss=args.loss,
-        step=args.step,
-        formulation=args.formulation or DEFAULT,
-        most_evaluations=args.most,
-    )
+    with warnings_in_a_line():
+        fit = identify(
+            arm,
+            args.data,
+            fit=_fitted(args.fit),
+            outputs=_sensors(args),
+            inputs=dict(args.input),
+            input_offsets=args.input_offset,
+            start=args.start,
+            horizon=args.horizon,
+            loss=args.loss,
+            step=args.step,
+            formulation=args.formulation or DEFAULT,
+            most_evaluations=args.most,
+        )
     predicted = fit.predict(args.predict) if args.predict else ()
     suggested = fit.excitation()[:3] if args.suggest else ()
     if args.out is not None:

@@ -351,8 +351,8 @@ def _tell_of_servos(model: Model, inputs: Mapping[str, str]) -> None:
     """Warn of servos that act beside measured inputs."""
     both = [axis for axis in model.axes if axis.name in inputs and axis.acts.servo is not None]
     if both:
-        label = f"{both[0].label}." if both[0].label else ""
-        place = f"links.{both[0].link + 1}.joint.{label}servo"
+        joint = f"links.{both[0].link + 1}.joint"
+        place = ".".join(filter(None, (joint, both[0].label, "servo")))
         warnings.warn(
             f"{', '.join(axis.name for axis in both)}: the servo of the model file acts too, and "
             "the measured input comes on top of it: if that is all of what the motor did, take the "
