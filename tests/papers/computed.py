@@ -3,8 +3,9 @@
 from functools import cache
 
 from flexarm.papers import choose_items
-from flexarm.papers.base import Check, Found, Statement
+from flexarm.papers.base import Found
 from flexarm.papers.readings import Scope
+from flexarm.papers.statements import Check, Statement
 
 
 @cache

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from flexarm.papers.base import (
+from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
+from flexarm.papers.statements import (
     EVERY,
     HANGS,
     MAY,
@@ -20,7 +21,6 @@ from flexarm.papers.base import (
     together,
     undecidable,
 )
-from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
 
 GRID = Grid((ways("damping", "none", "1 %", "2 %"), ways("plane", "y", "z")))
 BELOW = Limit(high=10.0, unit="%")

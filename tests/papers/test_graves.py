@@ -5,7 +5,7 @@ import pytest
 
 from flexarm.formulations import formulation
 from flexarm.model import build
-from flexarm.papers.base import EVERY, HANGS, Found
+from flexarm.papers.base import Found
 from flexarm.papers.graves.items import (
     EI,
     LENGTH,
@@ -17,6 +17,7 @@ from flexarm.papers.graves.items import (
 from flexarm.papers.graves.loads import compensation, influence, lumped, transposes
 from flexarm.papers.readings import Scope
 from flexarm.papers.runs import changed
+from flexarm.papers.statements import EVERY, HANGS
 
 
 def all_hold(found: Found) -> bool:

@@ -10,21 +10,11 @@ import pytest
 
 from flexarm.errors import FlexarmError
 from flexarm.papers import PAPERS, choose_items, paper_items
-from flexarm.papers.base import (
-    Check,
-    Figure,
-    Found,
-    Item,
-    Limit,
-    Result,
-    Table,
-    compare,
-    curve,
-    search,
-)
+from flexarm.papers.base import Figure, Found, Item, Result, Table, curve
 from flexarm.papers.places import PLACES
 from flexarm.papers.readings import Grid, Scope, ways
 from flexarm.papers.report import document, in_words, markdown, page, summary, write_report
+from flexarm.papers.statements import Check, Limit, compare, search
 
 GRID = Grid((ways("gain", "1", "2"),))
 

@@ -5,8 +5,8 @@ import pytest
 
 from flexarm.closed_forms.polynomials import Polynomial
 from flexarm.control.stability import FrozenLoop
-from flexarm.papers.base import EVERY
 from flexarm.papers.readings import Reading, Scope
+from flexarm.papers.statements import EVERY
 from flexarm.papers.theodore.admissible import ease
 from flexarm.papers.theodore.counts import PRINTED_2, count, equation_numbers
 from flexarm.papers.theodore.loop import DIRECTION, settled

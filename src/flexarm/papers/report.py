@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from flexarm.io.whole_file import require_writable, write_whole
-from flexarm.papers.base import NEVER, VERDICTS, Figure, Result, Statement, Table, totals
+from flexarm.papers.base import Figure, Result, Table, totals
 from flexarm.papers.picture import draw, inline
+from flexarm.papers.statements import NEVER, VERDICTS, Statement
 
 NAMES = {
     "korayem-2009": "Korayem & Shafei 2009",

@@ -13,20 +13,10 @@ from flexarm.io.overrides import change_arm
 from flexarm.linear.equilibrium import Equilibrium, equilibrium
 from flexarm.links.base import Array
 from flexarm.model import build
-from flexarm.papers.base import (
-    Check,
-    Figure,
-    Found,
-    Item,
-    Limit,
-    Statement,
-    curve,
-    search,
-    together,
-    undecidable,
-)
+from flexarm.papers.base import Figure, Found, Item, curve
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, completed, simulate, tip_deflection
+from flexarm.papers.statements import Check, Limit, Statement, search, together, undecidable
 from flexarm.runs.run import Run
 
 PAPER = "chen-2012"

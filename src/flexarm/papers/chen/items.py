@@ -12,20 +12,7 @@ from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm.model import build
-from flexarm.papers.base import (
-    Check,
-    Figure,
-    Found,
-    Item,
-    Limit,
-    Statement,
-    Table,
-    closed,
-    compare,
-    curve,
-    search,
-    together,
-)
+from flexarm.papers.base import Figure, Found, Item, Table, closed, curve
 from flexarm.papers.chen.fall import FALL_ITEMS, PAPER
 from flexarm.papers.chen.offset import OFFSET_ITEM
 from flexarm.papers.chen.ratios import (
@@ -38,6 +25,7 @@ from flexarm.papers.chen.ratios import (
 )
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, bounds, changed, simulate, tip_deflection
+from flexarm.papers.statements import Check, Limit, Statement, compare, search, together
 from flexarm.runs.run import Run
 
 EA = 2.84e7  # [N]

@@ -10,11 +10,12 @@ from flexarm.formulations import formulation
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.linear.equilibrium import equilibrium
 from flexarm.model import build
-from flexarm.papers.base import Found, Item, Limit, compare, search, undecidable
+from flexarm.papers.base import Found, Item
 from flexarm.papers.chen import fall
 from flexarm.papers.chen.ratios import chordwise_squares
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, rms
+from flexarm.papers.statements import Limit, compare, search, undecidable
 from flexarm.runs.run import Run
 
 TWISTED = Limit(low=1.0, unit="mrad")  # "will perform torsion"

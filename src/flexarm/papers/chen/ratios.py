@@ -4,8 +4,9 @@ import numpy as np
 
 from flexarm.formulations import formulation
 from flexarm.model import build
-from flexarm.papers.base import Found, Limit, compare, decide
+from flexarm.papers.base import Found
 from flexarm.papers.runs import asymmetry, changed, slopes
+from flexarm.papers.statements import Limit, compare, decide
 
 LENGTH, MASS, EI = 7.11, 314.88, 3.8e6  # [m], [kg], [N m^2] of a boom
 # What a link on a spring and a rotor is made of, in powers of kg, m and s; the ratios in theirs.

@@ -11,9 +11,10 @@ from flexarm.formulations.element_jacobian.formulation import ElementJacobian
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, build
-from flexarm.papers.base import Found, Limit, Table, search
+from flexarm.papers.base import Found, Table
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, operations
+from flexarm.papers.statements import Limit, search
 
 ARMS = {1: "chu-example-1", 2: "chu-example-2"}
 EXACT = 4  # Gauss points by which an element's inertia is integrated exactly

@@ -10,24 +10,12 @@ import numpy as np
 from flexarm.formulations import DEFAULT
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.links.base import Array
-from flexarm.papers.base import (
-    EVERY,
-    Check,
-    Figure,
-    Found,
-    Item,
-    Limit,
-    Statement,
-    closed,
-    curve,
-    search,
-    together,
-    undecidable,
-)
+from flexarm.papers.base import Figure, Found, Item, closed, curve
 from flexarm.papers.chu.cost import ARMS
 from flexarm.papers.chu.matrix import MATRIX_ITEMS, PAPER
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
 from flexarm.papers.runs import changed, column, completed, discord, farthest
+from flexarm.papers.statements import EVERY, Check, Limit, Statement, search, together, undecidable
 from flexarm.runs.run import Run
 
 DT = 5e-3  # [s]

@@ -22,10 +22,11 @@ from flexarm.links.beams.classical import beam_roots, clamped_mass
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, build
-from flexarm.papers.base import Check, Found, Item, Limit, Table, decide, search, undecidable
+from flexarm.papers.base import Found, Item, Table
 from flexarm.papers.chu.cost import ARMS, CHAINS, COST_GRID, EXACT, chain, cost
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, difference, slopes
+from flexarm.papers.statements import Check, Limit, decide, search, undecidable
 
 PAPER = "chu"
 MANY = 20  # elements per link: what is taken for "a large number"

@@ -24,19 +24,7 @@ from flexarm.links.base import Array
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm.links.families.tabulated import write_modal_data
 from flexarm.model import Model, build
-from flexarm.papers.base import (
-    Check,
-    Figure,
-    Found,
-    Item,
-    Limit,
-    Table,
-    closed,
-    curve,
-    decide,
-    search,
-    undecidable,
-)
+from flexarm.papers.base import Figure, Found, Item, Table, closed, curve
 from flexarm.papers.graves.loads import (
     CHAINS,
     EQUATIONS,
@@ -48,6 +36,7 @@ from flexarm.papers.graves.loads import (
 )
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, column, plain_link, simulate, slopes, tip_deflection
+from flexarm.papers.statements import Check, Limit, decide, search, undecidable
 from flexarm.runs.run import Run
 
 BOOM = LENGTH, DENSITY, EI = 7.11, 314.88 / 7.11, 3.8e6  # [m], [kg/m], [N m^2]

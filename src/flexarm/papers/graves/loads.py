@@ -13,9 +13,10 @@ from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, TipRotation, build
-from flexarm.papers.base import Found, Item, Limit, Table, search
+from flexarm.papers.base import Found, Item, Table
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, difference, operations
+from flexarm.papers.statements import Limit, search
 
 PAPER = "graves-1989"
 ANGLES = {f"{x:g} rad": x for x in (0.03, 0.01, 0.1)}  # "a small rotation vector"

@@ -11,19 +11,10 @@ import numpy as np
 from flexarm.formulations import DEFAULT
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
-from flexarm.papers.base import (
-    Figure,
-    Found,
-    Limit,
-    Statement,
-    Table,
-    curve,
-    search,
-    together,
-    undecidable,
-)
+from flexarm.papers.base import Figure, Found, Table, curve
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
 from flexarm.papers.runs import bounds, changed, column, discord, main_frequency, simulate
+from flexarm.papers.statements import Limit, Statement, search, together, undecidable
 from flexarm.runs.run import Run
 
 DURATIONS = {f"{t:g} s": t for t in (2.0, 1.0, 4.0)}  # the figures have no numbers in the text

@@ -14,20 +14,12 @@ from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.formulations.gibbs_appell.terms import link_constants
 from flexarm.links.base import Array
 from flexarm.model import TipRotation, build
-from flexarm.papers.base import (
-    Check,
-    Found,
-    Item,
-    Limit,
-    Table,
-    compare,
-    search,
-    undecidable,
-)
+from flexarm.papers.base import Found, Item, Table
 from flexarm.papers.korayem import fall
 from flexarm.papers.korayem.tables import COLUMN, GENERAL, REPAIRED, STEPS, table_1, table_2
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import asymmetry, by_columns, changed, difference, operations, slopes
+from flexarm.papers.statements import Check, Limit, compare, search, undecidable
 
 PAPER = "korayem-2009"
 SMALL = Limit(high=1.0, unit="%")  # a change that may be neglected

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm.formulations import formulation
 from flexarm.model import build
-from flexarm.papers.base import Check, Found, Limit, Table, search, undecidable
+from flexarm.papers.base import Found, Table
 from flexarm.papers.korayem.counts import (
     TABLE_1,
     Pair,
@@ -18,6 +18,7 @@ from flexarm.papers.korayem.counts import (
 )
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed
+from flexarm.papers.statements import Check, Limit, search, undecidable
 from flexarm.studies.operations import operation_counts
 
 Size = tuple[int, int, int]  # links, flexible links, modes

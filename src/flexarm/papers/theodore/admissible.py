@@ -11,9 +11,10 @@ from flexarm.links.base import Array
 from flexarm.links.beams.classical import CLAMPED_FREE, PINNED_FREE, beam_roots, hub_mass
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, build
-from flexarm.papers.base import Found, Limit, Table, compare, decide, search, undecidable
+from flexarm.papers.base import Found, Table
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, plain_link, slopes
+from flexarm.papers.statements import Limit, compare, decide, search, undecidable
 from flexarm.papers.theodore.loop import EI
 from flexarm.papers.theodore.roots import DENSITY, PAYLOAD
 

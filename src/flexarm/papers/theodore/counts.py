@@ -8,10 +8,11 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
-from flexarm.papers.base import Found, Limit, Statement, Table, decide, search, undecidable
+from flexarm.papers.base import Found, Table
 from flexarm.papers.korayem.counts import book
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed
+from flexarm.papers.statements import Limit, Statement, decide, search, undecidable
 from flexarm.papers.theodore.robot import inertia_count
 from flexarm.papers.theodore.ways import SPHERICAL, TURNS, Way
 from flexarm.papers.theodore.written import Count

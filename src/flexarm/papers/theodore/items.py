@@ -8,9 +8,10 @@ import numpy as np
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
-from flexarm.papers.base import Check, Found, Item, Limit, Table, closed, compare, search
+from flexarm.papers.base import Found, Item, Table, closed
 from flexarm.papers.readings import Grid, Scope, ways
 from flexarm.papers.runs import plain_link
+from flexarm.papers.statements import Check, Limit, compare, search
 from flexarm.papers.theodore import counts, loop
 from flexarm.papers.theodore.admissible import EASE, ease
 from flexarm.papers.theodore.rates import OPEN, eigenvalues

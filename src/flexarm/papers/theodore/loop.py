@@ -14,9 +14,10 @@ from flexarm.integrate.batch.many import simulate_many
 from flexarm.io.sample import sample
 from flexarm.links.base import Array
 from flexarm.model import build
-from flexarm.papers.base import Check, Figure, Found, Limit, Statement, compare, curve, search
+from flexarm.papers.base import Figure, Found, curve
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
 from flexarm.papers.runs import changed, rms, simulate
+from flexarm.papers.statements import Check, Limit, Statement, compare, search
 from flexarm.papers.theodore.ways import SPHERICAL
 from flexarm.runs.run import Run
 

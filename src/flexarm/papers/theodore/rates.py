@@ -18,9 +18,10 @@ from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along
 from flexarm.model import Model, build
-from flexarm.papers.base import Figure, Found, Limit, Statement, curve, search, together
+from flexarm.papers.base import Figure, Found, curve
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, slopes
+from flexarm.papers.statements import Limit, Statement, search, together
 from flexarm.papers.theodore.loop import DIRECTION, GOALS, KINDS, MOVE, TIP
 
 TIMES = np.linspace(0.0, MOVE, 26)  # [s]

@@ -5,9 +5,10 @@ import scipy.linalg
 
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.links.base import Array
-from flexarm.papers.base import Figure, Found, Limit, Statement, compare, curve, search, together
+from flexarm.papers.base import Figure, Found, curve
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, difference, simulate, slopes
+from flexarm.papers.statements import Limit, Statement, compare, search, together
 from flexarm.papers.theodore.loop import (
     DIRECTION,
     DT,

@@ -18,18 +18,9 @@ from flexarm.links.beams.frequency import (
 )
 from flexarm.links.beams.frequency import frequency_equation as beam_equation
 from flexarm.model.profiles import evaluate
-from flexarm.papers.base import (
-    Figure,
-    Found,
-    Limit,
-    Table,
-    compare,
-    curve,
-    decide,
-    search,
-    undecidable,
-)
+from flexarm.papers.base import Figure, Found, Table, curve
 from flexarm.papers.readings import Grid, Reading, Scope, ways
+from flexarm.papers.statements import Limit, compare, decide, search, undecidable
 from flexarm.papers.theodore.loop import EI
 
 DENSITY = 0.331  # [kg/m] of links 2 and 3

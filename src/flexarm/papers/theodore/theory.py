@@ -13,9 +13,10 @@ from flexarm.formulations.quantities import Partitioned
 from flexarm.io.sample import sample
 from flexarm.links.base import Array
 from flexarm.model import build
-from flexarm.papers.base import Found, Limit, Table, search
+from flexarm.papers.base import Found, Table
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, difference, plain_link, slopes
+from flexarm.papers.statements import Limit, search
 from flexarm.papers.theodore.loop import DIRECTION, EI, GOALS
 
 ALIKE = "all alike"
