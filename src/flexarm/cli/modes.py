@@ -200,7 +200,7 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
         "q": dict(zip(model.names, state.point.q.tolist(), strict=True)),
         "v": dict(zip(model.names, state.point.v.tolist(), strict=True)),
         "u": state.holding(),
-        "notes": list(found.notes),
+        "notes": [*found.notes, *_servos(found)],
         "notices": list(found.notices),
         "modes": [
             {
@@ -237,6 +237,16 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
     return document
 
 
+def _servos(found: "Modes") -> list[str]:
+    """Say which servos are left out."""
+    limp = ", ".join(
+        axis.name
+        for axis in found.model.axes
+        if axis.acts.servo is not None and found.states.get(axis.name) == "free"
+    )
+    return [f"servos are left out ({limp}): --joints locked holds these joints"] if limp else []
+
+
 def _print(found: "Modes") -> None:
     console = open_console()
     console.print(found.model.arm.name, style="bold")
@@ -268,13 +278,7 @@ def _print(found: "Modes") -> None:
 
         for text in frequency_lines(found.errors):
             print_line(console, text, indent=0)
-    limp = ", ".join(
-        axis.name
-        for axis in found.model.axes
-        if axis.acts.servo is not None and found.states.get(axis.name) == "free"
-    )
-    servos = [f"servos are left out ({limp}): --joints locked holds these joints"] if limp else []
-    for note in (*found.notes, *found.notices, *servos):
+    for note in (*found.notes, *found.notices, *_servos(found)):
         print_line(console, f"note: {note}", indent=0, style="yellow")
 
 

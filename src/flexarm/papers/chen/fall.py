@@ -24,7 +24,7 @@ OBVIOUS = Limit(low=1.2, unit="times")  # "increases obviously"
 PRONOUNCED = Limit(low=1.05, unit="times")  # "more pronounced", as much as a figure shows
 SIGNIFICANT = Limit(low=10.0, unit="%")  # of the range
 SMALL = Limit(high=0.1, unit="rad")  # "a small range"; sine and angle differ by 0.2 %
-COUPLED = Limit(low=0.01, unit="%")  # of the range: "there exists"; 30 times the error of the runs
+COUPLED = Limit(low=0.01, unit="%")  # of the range: "there exists"; found: 0.05 or more
 MIDDLE = Limit(high=25.0, unit="%")  # of the range: at the equilibrium position
 GROWS = Limit(low=1.0, unit="times")
 NO_LINEAR = (
