@@ -42,6 +42,12 @@ MOVED = {
     "links.tabulated": ("links.families.tabulated",),
     "mechanics.inertia": ("mechanics.weightless",),
     "mechanics.validity": ("accuracy.validity", "mechanics.drives"),
+    "model.flexible": (
+        "model.elastic.part",
+        "model.elastic.damping",
+        "model.elastic.sliding",
+        "model.elastic.remembered",
+    ),
     "profiles": ("model.profiles",),
     "studies.angles": ("closed_forms.angles",),
     "studies.bent_sections": ("closed_forms.bent_sections",),

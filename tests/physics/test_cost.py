@@ -18,7 +18,7 @@ from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array, Shapes
 from flexarm.model import Model, build
-from flexarm.model.flexible import remembered
+from flexarm.model.elastic import remembered
 
 # Two links in twisted joints, of finite elements that bend along y.
 ELEMENTS = """

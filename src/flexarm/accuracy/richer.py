@@ -15,7 +15,7 @@ from flexarm.links.families.arm_modes import moment_curves
 from flexarm.links.integrals import integrate
 from flexarm.links.rails.rail import Rail
 from flexarm.model import LinkModel, Model
-from flexarm.model.flexible.damping import link_damping
+from flexarm.model.elastic.damping import link_damping
 from flexarm.model.parts import Axis, Flexible
 
 CANDIDATES = 4  # polynomials of the moment more than there are shapes

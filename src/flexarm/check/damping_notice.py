@@ -11,9 +11,9 @@ from flexarm.linear.at_start import Linear, undamped
 from flexarm.links.base import DIRECTIONS, LABELS, Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import Model
-from flexarm.model.flexible.damping import link_damping
-from flexarm.model.flexible.part import reduced_part
-from flexarm.model.flexible.sliding import sliding_damping
+from flexarm.model.elastic.damping import link_damping
+from flexarm.model.elastic.part import reduced_part
+from flexarm.model.elastic.sliding import sliding_damping
 
 MOSTLY = 0.3  # of a mode's strain energy: what the link has that it is told of
 MUCH_LESS = 0.5  # of a link's damping ratio: what the arm's slowest mode has is told of

@@ -1,7 +1,7 @@
 """The arm made ready for equations."""
 
 from flexarm.model.build import build
-from flexarm.model.flexible.part import link_shapes
+from flexarm.model.elastic.part import link_shapes
 from flexarm.model.parts import (
     BASE_COORDINATES,
     Axis,

@@ -32,8 +32,8 @@ from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.assemble import ShapesOf, assemble
-from flexarm.model.flexible.part import Theory, link_shapes, naming_link
-from flexarm.model.flexible.remembered import remembered
+from flexarm.model.elastic.part import Theory, link_shapes, naming_link
+from flexarm.model.elastic.remembered import remembered
 from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state

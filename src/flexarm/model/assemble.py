@@ -24,14 +24,14 @@ from flexarm.links.ends import (
 from flexarm.links.holds import reflected_rotor
 from flexarm.links.rails.rail import Rail
 from flexarm.links.span import Span
-from flexarm.model.flexible.part import (
+from flexarm.model.elastic.part import (
     Theory,
     check_amplitudes,
     flexible_part,
     naming_link,
     reduced_part,
 )
-from flexarm.model.flexible.sliding import sliding_damping, sliding_nodes, sliding_shapes
+from flexarm.model.elastic.sliding import sliding_damping, sliding_nodes, sliding_shapes
 from flexarm.model.joints import JointMotion, motion_of
 from flexarm.model.joints.prismatic import Prismatic
 from flexarm.model.parts import (

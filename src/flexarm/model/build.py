@@ -12,7 +12,7 @@ from flexarm.io.model_file import validated
 from flexarm.model.arm_modes import chosen_shapes
 from flexarm.model.assemble import assemble
 from flexarm.model.contents import freeze
-from flexarm.model.flexible.part import Theory
+from flexarm.model.elastic.part import Theory
 from flexarm.model.parts import Model, TipRotation
 
 MOST_NODES = 30

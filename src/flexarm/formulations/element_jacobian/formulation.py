@@ -188,7 +188,7 @@ class ElementJacobian(Formulation):
         """Give the Gauss points per element that integrate a link's inertia exactly."""
         if part.exact is not None:
             if part.grown is None:  # a product times a mass that grows along the link
-                return max(EXACT, part.exact.degree // 2 + 1)
+                return max(EXACT, (part.exact.degree + 3) // 2)
             # tangents reach as three slopes do, and what passes the hub is a product of two
             return max(EXACT, -(-part.exact.count // (len(part.exact.edges) - 1)) + 4)
         return EXACT_STIFFENED if self.model.stiffening else EXACT

@@ -31,7 +31,7 @@ from flexarm.model.designs.spans import (
     no_shapes,
     tips,
 )
-from flexarm.model.flexible.part import Theory, shape_counts, undamped_part
+from flexarm.model.elastic.part import Theory, shape_counts, undamped_part
 from flexarm.model.parts import Flexible
 from flexarm.model.state import start_state
 from flexarm.varied import Array, by_design

@@ -17,7 +17,7 @@ from flexarm.model.build import build
 from flexarm.model.designs.draw import Drawer
 from flexarm.model.designs.links import LinkDesigns
 from flexarm.model.designs.spans import NotTogether
-from flexarm.model.flexible.part import Theory
+from flexarm.model.elastic.part import Theory
 from flexarm.model.parts import Model, TipRotation
 from flexarm.varied import Differ
 

@@ -25,8 +25,8 @@ from flexarm.model.designs.draw import DesignShapes, Drawer
 from flexarm.model.designs.loaded import loaded_designs
 from flexarm.model.designs.shear import sheared_designs
 from flexarm.model.designs.spans import Growth, NotTogether, Sizes, enough_points
-from flexarm.model.flexible.damping import link_damping
-from flexarm.model.flexible.part import (
+from flexarm.model.elastic.damping import link_damping
+from flexarm.model.elastic.part import (
     Theory,
     check_amplitudes,
     link_span,
@@ -36,7 +36,7 @@ from flexarm.model.flexible.part import (
     shapes_between,
     undamped_part,
 )
-from flexarm.model.flexible.remembered import remembered
+from flexarm.model.elastic.remembered import remembered
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
 from flexarm.varied import Array, stacked

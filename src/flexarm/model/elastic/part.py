@@ -23,8 +23,8 @@ from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.reduced.file import read_body
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span, union
-from flexarm.model.flexible.damping import damping_matrix, link_damping
-from flexarm.model.flexible.remembered import Same, made, remembered
+from flexarm.model.elastic.damping import damping_matrix, link_damping
+from flexarm.model.elastic.remembered import Same, made, remembered
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
 from flexarm.spatial import settled
