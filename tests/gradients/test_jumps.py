@@ -10,9 +10,13 @@ import pytest
 import flexarm
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers import parameters
+from flexarm.gradients.events.jumps import STEP
+from flexarm.gradients.events.phases import Phase
+from flexarm.integrate.mission.bodies import Drift
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import Inertia, Pose, rotation_from_angles
 
 CATCHES = """
 flexarm: 1
@@ -95,6 +99,38 @@ def test_a_mote_caught_at_an_angle(method: str, again: bool) -> None:
         if k < len(KEYS):
             np.testing.assert_allclose(slopes[:, :, k], expected, rtol=1e-9, atol=1e-9)
         assert found[k] == pytest.approx(np.sum(weights * expected), rel=1e-9)
+
+
+@pytest.mark.parametrize("least", [1e-4, 2e-3])
+@pytest.mark.parametrize("which", ["placed", "held"])
+def test_a_slender_body_that_drifts_follows_how_it_was_let_go(least: float, which: str) -> None:
+    """Each of its numbers may make it another body, which spins about its axis far otherwise."""
+    own = Inertia(0.4, np.zeros(3), np.diag([least, 0.004, 0.004]))
+    lies = Pose(rotation_from_angles((0.3, 0.4, -0.5)), np.array([0.02, 0.03, 0.01]))
+    spin, still = np.array([1.5, -0.8, 2.0]), np.zeros(3)
+
+    def turned(angle: float) -> Phase:
+        turn = Pose(rotation_from_angles((angle, 0.2, 0.1)), still)
+        pose, held = (turn, lies) if which == "placed" else (Pose(np.eye(3), still), turn @ lies)
+        return Phase(
+            TIMES, (), freed={"pole": Drift(own.moved(held), 0.0, pose, still, spin, still)}
+        )
+
+    def later(phase: Phase) -> Array:
+        body = phase.freed["pole"].at(1.3)
+        return np.concatenate([*body.pose.rotation, body.pose.position, body.spin])
+
+    phase, (places, weights) = turned(0.0), parameters.CENTRAL
+    carried, h = phase.carried, STEP * np.diag(phase.scales)
+    slopes = np.array([
+        weights @ np.array([later(phase.carrying(carried + p * way)) for p in places]) / way.sum()
+        for way in h
+    ])  # fmt: skip
+    way, expected = (
+        weights @ np.array([of(turned(1e-3 * p)) for p in places]) / 1e-3
+        for of in (lambda each: each.carried, later)
+    )
+    np.testing.assert_allclose(way @ slopes, expected, atol=1e-6 * np.abs(expected).max())
 
 
 MISSION = """

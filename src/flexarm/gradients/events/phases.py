@@ -10,7 +10,7 @@ from flexarm.arm.mission import ACTIONS, Event
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby
 from flexarm.integrate.drivetrain import holders
-from flexarm.integrate.mission.bodies import Drift
+from flexarm.integrate.mission.bodies import TURNS, Drift, orthogonal
 from flexarm.integrate.mission.legs import times_of
 from flexarm.integrate.mission.locks import instants
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
@@ -23,6 +23,7 @@ from flexarm.spatial import Inertia, Pose
 DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
 CARRIED = 1e-2  # of a number that equations hold linearly: by how much others differ in it
 DRIFTS, ROUNDED = 32, 1e-12  # numbers of a body that drifts, and what rounding leaves of them
+TILTED = 0.03  # of a rod's inertia: what tilts it by so little leaves it one (TURNS)
 Happened = tuple[tuple[int, float], ...]
 
 
@@ -83,7 +84,11 @@ class Phase:
         """How large changes of these numbers are taken to be: 1 of a motion."""
         sizes = [np.full(10, np.abs(each.numbers).max()) for each in self.held.values()]
         for body in self.freed.values():
-            sizes += [np.ones(DRIFTS - 10), np.full(10, np.abs(body.inertia.numbers).max())]
+            least, *_, most = np.linalg.eigvalsh(body.about_centre)
+            size = np.abs(body.inertia.numbers).max()
+            # Of a slender one with far other moments the motion is no straight line.
+            own = 10 * least if least > TURNS * most else TILTED * most or size
+            sizes += [np.ones(DRIFTS - 10), np.full(4, size), np.full(6, min(own, size))]
         return np.concatenate([np.zeros(0), *sizes])
 
     def carrying(self, numbers: Array) -> "Phase":
@@ -176,7 +181,7 @@ def _drift(body: Drift, numbers: Array) -> Drift:
     place, velocity, spin, centre = numbers[10:22].reshape(4, 3)
     return replace(
         body, inertia=Inertia.of_numbers(numbers[22:]).moved(Pose(np.eye(3), centre)),
-        begin=float(numbers[0]), pose=Pose(numbers[1:10].reshape(3, 3), place),
+        begin=float(numbers[0]), pose=Pose(orthogonal(numbers[1:10]), place),
         velocity=velocity, spin=spin,
     )  # fmt: skip
 

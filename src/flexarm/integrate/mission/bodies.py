@@ -150,7 +150,7 @@ def _turned(rotation: Array, own: Array, momentum: Array, passed: float) -> Arra
         R = y.reshape(3, 3)
         return np.asarray((R @ skew_matrix(own @ R.T @ momentum)).ravel())
 
-    return _orthogonal(_solved(rate, rotation.ravel(), passed))
+    return orthogonal(_solved(rate, rotation.ravel(), passed))
 
 
 def _turned_in_orbit(
@@ -169,7 +169,7 @@ def _turned_in_orbit(
 
     start = np.concatenate([rotation.ravel(), spin + n * rotation[2]])
     end = _solved(rate, start, passed)
-    turned = _orthogonal(end[:9])
+    turned = orthogonal(end[:9])
     return turned, end[9:] - n * turned[2]
 
 
@@ -180,7 +180,8 @@ def _solved(rate: Callable[[float, Array], Array], start: Array, passed: float) 
     return np.asarray(found.y[:, -1])
 
 
-def _orthogonal(numbers: Array) -> Array:
+def orthogonal(numbers: Array) -> Array:
+    """Give the rotation nearest to a matrix, (3, 3)."""
     u, _, vt = np.linalg.svd(numbers.reshape(3, 3))
     return np.asarray(u @ vt)
 
