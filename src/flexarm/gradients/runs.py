@@ -207,12 +207,14 @@ class Differentiable:
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms]:
         """Build the arm at values of its parameters; those of the last values are kept."""
         key, model = repr(np.array(values).tolist()), self.equation.model
-        if key not in self._last:
+        found = self._last.get(key)
+        if found is None:
             if values is not None and self.parameters:
                 model = changed_model(model, self.parameters, values)
+            found = self._near(model)
             self._last.clear()
-            self._last[key] = self._near(model)
-        return self._last[key]
+            self._last[key] = found
+        return found
 
     def _near(self, model: Model) -> tuple[Model, Arms]:
         """Give an arm, and how to get those that differ a little in one parameter."""
