@@ -1,6 +1,5 @@
 """Fits to synthetic measurements: the truth, intervals that hold it, and what cannot be told."""
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,58 +11,16 @@ import pytest
 from scipy.signal import lsim
 
 import flexarm
-from flexarm.cli import main
 from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.fit import Fit
-from flexarm.fitting.identify import _tell_of_many_shapes, _tell_of_servos
+from flexarm.fitting.identify import _tell_of_many_shapes
 from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import Problem
 from flexarm.fitting.recording import read_recording
 from flexarm.fitting.sensor import Sensor, lagged
 from flexarm.fitting.statistics import combinations, covariance
 from flexarm.io.overrides import read_value
-
-ARM = """
-flexarm: 1
-name: pendulum
-links:
-  - joint:
-      name: shoulder
-      kind: revolute
-      before: {rotation: [90 deg, 0, 0]}
-      friction: {viscous: 0.3}
-      spring: {stiffness: 2.0, damping: 0.2}
-    length: 0.5
-    body: {mass: 1.0, com: [0.25, 0, 0], inertia: [0, 0.02, 0.02]}
-"""
-TRUTH = {"links.1.body.mass": 1.3, "links.1.joint.friction.viscous": 0.2}
-NOISE = 0.01  # [rad]
-OFFSET = 0.05  # [rad]
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("fitting") / "pendulum.yaml"
-    path.write_text(ARM, encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def exact(file: Path) -> dict[str, Any]:
-    """What perfect sensors would have measured."""
-    t = np.linspace(0, 4, 201)
-    torque = 3 * np.sin(2 * np.pi * (0.3 * t + 0.15 * t**2))
-    table = {"kind": "table", "times": t.tolist(), "values": torque.tolist()}
-    arm = flexarm.change_arm(flexarm.load(file), TRUTH)
-    run = flexarm.simulate(arm, t_end=4.0, dt=0.02, method="rk4", step=0.004,
-                           inputs={"shoulder": table})  # fmt: skip
-    return {"time_s": t, "torque_Nm": torque, "angle_deg": np.degrees(run.q[:, 0] + OFFSET)}
-
-
-def noisy(exact: dict[str, Any], seed: int) -> dict[str, Any]:
-    rng = np.random.default_rng(seed)
-    noise = np.degrees(NOISE) * rng.normal(size=len(exact["time_s"]))
-    return exact | {"angle_deg": exact["angle_deg"] + noise}
+from tests.fitting.pendulum import NOISE, OFFSET, TRUTH, noisy
 
 
 @pytest.fixture(scope="module")
@@ -238,52 +195,6 @@ def test_correlated_errors_widen_intervals() -> None:
     # The mean of sums over ten has ten times the variance.
     counted = covariance(jacobian, walk, [count], white=False)[0, 0] * count
     assert 5 < counted < 15
-
-
-def test_the_command_line_writes_model_report_and_numbers(
-    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = noisy(exact, 0)
-    table = np.column_stack(list(data.values()))
-    path = tmp_path / "run.csv"
-    np.savetxt(path, table, delimiter=",", header=",".join(data), comments="")
-    status = main([
-        "identify", str(file), str(path), "--fit", "links.1.body.mass=0.5:3",
-        "links.1.joint.friction.viscous", "--input", "shoulder=torque", "--output",
-        "angle=shoulder", "--adjust", "angle=offset", "--step", "0.004", "--predict", str(path),
-        "--out", str(tmp_path / "fitted.yaml"), "--report", str(tmp_path / "report.html"), "--json",
-    ])  # fmt: skip
-    found = json.loads(capsys.readouterr().out)
-    assert status == 0
-    assert found["estimates"]["links.1.body.mass"]["value"] == pytest.approx(1.3, rel=0.05)
-    assert found["predicted"][0]["error"] < 0.1
-    assert "data:image/png" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert flexarm.load(tmp_path / "fitted.yaml").name == "pendulum"
-
-
-def test_the_command_line_knows_filters_of_second_order(
-    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    t, clean = exact["time_s"], exact["angle_deg"] - np.degrees(OFFSET)
-    _, read, _ = lsim(([1.0], [0.1**2, 2 * 0.1, 1.0]), clean, t)
-    path = tmp_path / "run.csv"
-    table, header = np.column_stack([t, exact["torque_Nm"], read]), ",".join(exact)
-    np.savetxt(path, table, delimiter=",", header=header, comments="")
-    command = [
-        "identify", str(file), str(path), "--fit", *TRUTH, "--input", "shoulder=torque",
-        "--output", "angle=shoulder", "--step", "0.004", "--json", "--poles",
-    ]  # fmt: skip
-    assert main([*command, "angle=2", "--adjust", "angle=lag"]) == 0
-    found = json.loads(capsys.readouterr().out)["estimates"]
-    for name, value in {**TRUTH, "angle: lag": 0.1}.items():
-        assert found[name]["value"] == pytest.approx(value, rel=0.01)
-    for wrong, said in {
-        ("angle=2",): "--adjust angle=lag",
-        ("angle=0", "--adjust", "angle=lag"): "whole number >= 1, got '0'",
-        ("angel=2", "--adjust", "angle=lag"): "--poles: no output 'angel'",
-    }.items():
-        assert main([*command, *wrong]) == 2
-        assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -495,51 +406,6 @@ def test_shapes_by_default_are_told_of_before_anything_is_computed() -> None:
     arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "plain", "links": [link]})
     with pytest.warns(LongRun, match=r"link1: shapes are chosen by default.*bending_y: 1"):
         _tell_of_many_shapes(arm)
-
-
-def test_a_measured_input_comes_on_top_of_a_servo_which_is_told(
-    file: Path, exact: dict[str, Any]
-) -> None:
-    """A torque that was added to a servo gives the truth, all that the motor did does not."""
-    servo = {"links.1.joint.servo": {"stiffness": 20.0, "damping": 2.0}}
-    guess = flexarm.change_arm(flexarm.load(file), servo)
-    t, torque = exact["time_s"], exact["torque_Nm"]
-    table = {"kind": "table", "times": t.tolist(), "values": torque.tolist()}
-    run = flexarm.simulate(flexarm.change_arm(guess, TRUTH), t_end=4.0, dt=0.02, rtol=1e-6,
-                           inputs={"shoulder": table})  # fmt: skip
-    for added, right in ((torque, True), (run.u[:, 0], False)):
-        data = {"time_s": t, "torque_Nm": added, "angle_rad": run.q[:, 0]}
-        with pytest.warns(UserWarning, match=r"shoulder: the servo.*--set links.1.joint.servo="):
-            found = flexarm.identify(guess, data, fit=["links.1.body.mass"],
-                                     inputs={"shoulder": "torque"},
-                                     outputs={"angle": "shoulder"})  # fmt: skip
-        assert (abs(found.values["links.1.body.mass"] - 1.3) < 0.1) == right
-
-
-def test_a_servo_of_one_of_two_axes_is_told_by_its_own_key() -> None:
-    arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "cross", "links": [
-        {"joint": {"kind": "universal", "second": {"servo": {"stiffness": 5.0, "damping": 1.0}}},
-         "length": 0.5, "body": {"mass": 1.0}}]})  # fmt: skip
-    with pytest.warns(UserWarning, match=r"--set links\.1\.joint\.second\.servo=") as told:
-        _tell_of_servos(flexarm.build(arm), {"joint1.second": "torque"})
-    key = str(told[0].message).partition("--set ")[2].removesuffix("=)")
-    assert read_value(flexarm.change_arm(arm, {key: None}), key) is None
-
-
-@pytest.mark.filterwarnings("default")
-def test_the_command_line_tells_of_a_servo_in_a_line(
-    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "run.csv"
-    table, header = np.column_stack(list(exact.values())), ",".join(exact)
-    np.savetxt(path, table, delimiter=",", header=header, comments="")
-    assert main([
-        "identify", str(file), str(path), "--set", "links.1.joint.servo={stiffness: 2, damping: 1}",
-        "--fit", "links.1.body.mass", "--input", "shoulder=torque", "--output", "angle=shoulder",
-        "--step", "0.004", "--json",
-    ]) == 0  # fmt: skip
-    (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith("warning: shoulder: the servo of the model file acts too")
 
 
 def test_a_fit_does_not_begin_in_an_equilibrium(file: Path, exact: dict[str, Any]) -> None:

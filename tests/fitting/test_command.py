@@ -1,0 +1,106 @@
+"""`flexarm identify`, and what it tells of servos beside measured inputs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.signal import lsim
+
+import flexarm
+from flexarm.cli import main
+from flexarm.fitting.identify import _tell_of_servos
+from flexarm.io.overrides import read_value
+from tests.fitting.pendulum import OFFSET, TRUTH, noisy
+
+
+def test_the_command_line_writes_model_report_and_numbers(
+    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = noisy(exact, 0)
+    table = np.column_stack(list(data.values()))
+    path = tmp_path / "run.csv"
+    np.savetxt(path, table, delimiter=",", header=",".join(data), comments="")
+    status = main([
+        "identify", str(file), str(path), "--fit", "links.1.body.mass=0.5:3",
+        "links.1.joint.friction.viscous", "--input", "shoulder=torque", "--output",
+        "angle=shoulder", "--adjust", "angle=offset", "--step", "0.004", "--predict", str(path),
+        "--out", str(tmp_path / "fitted.yaml"), "--report", str(tmp_path / "report.html"), "--json",
+    ])  # fmt: skip
+    found = json.loads(capsys.readouterr().out)
+    assert status == 0
+    assert found["estimates"]["links.1.body.mass"]["value"] == pytest.approx(1.3, rel=0.05)
+    assert found["predicted"][0]["error"] < 0.1
+    assert "data:image/png" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert flexarm.load(tmp_path / "fitted.yaml").name == "pendulum"
+
+
+def test_the_command_line_knows_filters_of_second_order(
+    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    t, clean = exact["time_s"], exact["angle_deg"] - np.degrees(OFFSET)
+    _, read, _ = lsim(([1.0], [0.1**2, 2 * 0.1, 1.0]), clean, t)
+    path = tmp_path / "run.csv"
+    table, header = np.column_stack([t, exact["torque_Nm"], read]), ",".join(exact)
+    np.savetxt(path, table, delimiter=",", header=header, comments="")
+    command = [
+        "identify", str(file), str(path), "--fit", *TRUTH, "--input", "shoulder=torque",
+        "--output", "angle=shoulder", "--step", "0.004", "--json", "--poles",
+    ]  # fmt: skip
+    assert main([*command, "angle=2", "--adjust", "angle=lag"]) == 0
+    found = json.loads(capsys.readouterr().out)["estimates"]
+    for name, value in {**TRUTH, "angle: lag": 0.1}.items():
+        assert found[name]["value"] == pytest.approx(value, rel=0.01)
+    for wrong, said in {
+        ("angle=2",): "--adjust angle=lag",
+        ("angle=0", "--adjust", "angle=lag"): "whole number >= 1, got '0'",
+        ("angel=2", "--adjust", "angle=lag"): "--poles: no output 'angel'",
+    }.items():
+        assert main([*command, *wrong]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_a_measured_input_comes_on_top_of_a_servo_which_is_told(
+    file: Path, exact: dict[str, Any]
+) -> None:
+    """A torque that was added to a servo gives the truth, all that the motor did does not."""
+    servo = {"links.1.joint.servo": {"stiffness": 20.0, "damping": 2.0}}
+    guess = flexarm.change_arm(flexarm.load(file), servo)
+    t, torque = exact["time_s"], exact["torque_Nm"]
+    table = {"kind": "table", "times": t.tolist(), "values": torque.tolist()}
+    run = flexarm.simulate(flexarm.change_arm(guess, TRUTH), t_end=4.0, dt=0.02, rtol=1e-6,
+                           inputs={"shoulder": table})  # fmt: skip
+    for added, right in ((torque, True), (run.u[:, 0], False)):
+        data = {"time_s": t, "torque_Nm": added, "angle_rad": run.q[:, 0]}
+        with pytest.warns(UserWarning, match=r"shoulder: the servo.*--set links.1.joint.servo="):
+            found = flexarm.identify(guess, data, fit=["links.1.body.mass"],
+                                     inputs={"shoulder": "torque"},
+                                     outputs={"angle": "shoulder"})  # fmt: skip
+        assert (abs(found.values["links.1.body.mass"] - 1.3) < 0.1) == right
+
+
+def test_a_servo_of_one_of_two_axes_is_told_by_its_own_key() -> None:
+    arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "cross", "links": [
+        {"joint": {"kind": "universal", "second": {"servo": {"stiffness": 5.0, "damping": 1.0}}},
+         "length": 0.5, "body": {"mass": 1.0}}]})  # fmt: skip
+    with pytest.warns(UserWarning, match=r"--set links\.1\.joint\.second\.servo=") as told:
+        _tell_of_servos(flexarm.build(arm), {"joint1.second": "torque"})
+    key = str(told[0].message).partition("--set ")[2].removesuffix("=)")
+    assert read_value(flexarm.change_arm(arm, {key: None}), key) is None
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_command_line_tells_of_a_servo_in_a_line(
+    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.csv"
+    table, header = np.column_stack(list(exact.values())), ",".join(exact)
+    np.savetxt(path, table, delimiter=",", header=header, comments="")
+    assert main([
+        "identify", str(file), str(path), "--set", "links.1.joint.servo={stiffness: 2, damping: 1}",
+        "--fit", "links.1.body.mass", "--input", "shoulder=torque", "--output", "angle=shoulder",
+        "--step", "0.004", "--json",
+    ]) == 0  # fmt: skip
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("warning: shoulder: the servo of the model file acts too")
