@@ -87,8 +87,9 @@ class Phase:
             least, *_, most = np.linalg.eigvalsh(body.about_centre)
             size = np.abs(body.inertia.numbers).max()
             # Of a slender one with far other moments the motion is no straight line.
-            own = 10 * least if least > TURNS * most else TILTED * most or size
-            sizes += [np.ones(DRIFTS - 10), np.full(4, size), np.full(6, min(own, size))]
+            own = 10 * least if least > TURNS * most else TILTED * most
+            own = own if ROUNDED * size < own < size else size  # of a point it is rounding
+            sizes += [np.ones(DRIFTS - 10), np.full(4, size), np.full(6, own)]
         return np.concatenate([np.zeros(0), *sizes])
 
     def carrying(self, numbers: Array) -> "Phase":
