@@ -198,7 +198,7 @@ def test_a_reader_of_one_line_ends_a_command_quietly() -> None:
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)  # less than is written
     with subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "samples", "--json"],
+        [sys.executable, "-c", COMMAND, "completion", "bash"],
         stdout=writer, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         os.close(writer)
