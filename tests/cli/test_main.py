@@ -200,6 +200,7 @@ def test_a_reader_of_one_line_ends_a_command_quietly() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", COMMAND, "completion", "bash"],
         stdout=writer, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": ""},  # which writes what fits, and no more
     ) as process:  # fmt: skip
         os.close(writer)
         assert os.read(reader, 1)
