@@ -208,6 +208,11 @@ class Actuators:
         """Tell whether all servos act where they see, as springs and dampers would."""
         return all(each.in_place for each in self.servos if each.servo.period is None)
 
+    @property
+    def gives_way(self) -> bool:
+        """Tell whether a servo may be at the end of its effort, where it damps nothing."""
+        return any(each.servo.effort is not None for each in self.servos)
+
     def stiffness(self, model: Model) -> tuple[Array, Array]:
         """Give stiffness and damping that servos add where they act on what they see, (n, n)."""
         K, D = np.zeros((2, model.size, model.size))

@@ -232,7 +232,8 @@ class Task:
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
         # What rides or touches changes the modes and jolts them.
         jolted = rides or touching or has_stops(self.equation.model)
-        damped = self.damped and not (jolted or (method.solves_vibrations and self._coupled))
+        lasts = method.solves_vibrations and (self._coupled or self.motion.actuators.gives_way)
+        damped = self.damped and not (jolted or lasts)
         return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
 
     @property
