@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
@@ -125,7 +126,7 @@ class Statement:
     beside: tuple[Tried, ...] = ()  # what decides nothing: ruled out by the paper, or no number
     may: bool = False  # whether it says that something may be, not that it is
 
-    @property
+    @cached_property
     def note(self) -> str:
         """What came out for readings that decide nothing."""
         out = [x for x in self.beside if x.reading.against and not math.isnan(x.value)]
@@ -174,7 +175,7 @@ class Statement:
         span = self.limit.text(high) if low == high else f"{low:.3g} to {self.limit.text(high)}"
         return f"{self.of}: {span}" if self.of else span
 
-    @property
+    @cached_property
     def conditions(self) -> list[dict[str, tuple[str, ...]]]:
         """What has to be read how for the statement to hold, the least first.
 
@@ -190,7 +191,7 @@ class Statement:
         taken = (each.reading.taken for each in self.tried)
         return math.prod(len(set(pairs)) for pairs in zip(*taken, strict=True))
 
-    @property
+    @cached_property
     def sentence(self) -> str:
         """The verdict in one sentence."""
         if self.verdict != HANGS:
@@ -204,7 +205,7 @@ class Statement:
                              if n != held)  # fmt: skip
         return f"Hangs on our limit: {self._said[0].lower()}{self._said[1:]}; it holds {other}."
 
-    @property
+    @cached_property
     def _said(self) -> str:
         """The verdict by our limit as it is, without a full stop."""
         count, of = len(self.tried), self._combinations
@@ -265,13 +266,15 @@ def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
         name for k, (name, _) in enumerate(tried[0].reading.taken)
         if len({each.reading.taken[k] for each in tried}) > 1
     ]  # fmt: skip
+    ways = {name: [each.reading[name] for each in tried] for name in names}
+    fails = {k for k, each in enumerate(tried) if not each.holds}
     found: list[_Condition] = []
     for size in range(1, len(names) + 1):
         for chosen in combinations(names, size):
             groups: dict[tuple[str, ...], list[int]] = {}
-            for k, each in enumerate(tried):
-                groups.setdefault(tuple(each.reading[name] for name in chosen), []).append(k)
-            good = {x: frozenset(y) for x, y in groups.items() if all(tried[k].holds for k in y)}
+            for k, way in enumerate(zip(*(ways[name] for name in chosen), strict=True)):
+                groups.setdefault(way, []).append(k)
+            good = {way: frozenset(at) for way, at in groups.items() if fails.isdisjoint(at)}
             found += [(chosen, *each) for each in _merged(good, size)]
         known = frozenset[int]().union(*(where for *_, where in found))
         if size >= MOST and 2 * len(known) >= sum(each.holds for each in tried):
@@ -281,7 +284,7 @@ def _conditions(tried: Sequence[Tried]) -> list[_Condition]:
         result.append(best)
         covered |= best[2]
     alone = [k for k, each in enumerate(tried) if each.holds and k not in covered]
-    whole = [tuple(tried[k].reading[name] for name in names) for k in alone]
+    whole = [tuple(ways[name][k] for name in names) for k in alone]
     if len(names) == 1 and alone:
         return [((names[0],), (tuple(way for (way,) in whole),), frozenset(alone))]
     return result + [(tuple(names), tuple((way,) for way in key), frozenset({k}))
