@@ -211,7 +211,8 @@ def all_figures(scope: Scope) -> Found:
     return Found(
         (decided,
          undecidable("parameters and initial conditions are those of Usoro et al.", "their paper")),
-        because="The paper has one sentence for twelve figures." + bool(sizes) * (
+        because="The paper has one sentence for twelve figures, and names no torque: none acts."
+        + bool(sizes) * (
             f"{small}where all figures do, Fig. 11 has {min(sizes, default='')} to "
             f"{max(sizes, default='')} times their spread."),
     )  # fmt: skip
