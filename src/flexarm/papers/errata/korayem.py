@@ -214,15 +214,13 @@ def _lines(step: int) -> str:
 def _turning() -> str:
     """Count E A of step 1 for rotations A with ever more zeros."""
     turn, A = ca.SX.sym("theta", 3), ca.SX.sym("A", 3, 3)
-    twisted, parallel = ca.SX(A), ca.SX(A)
-    twisted[2, 0] = 0
-    parallel[2, :], parallel[:, 2] = 0, ca.vertcat(0, 0, 1)
-    costs = []
+    twisted, parallel, costs = ca.SX(A), ca.SX.eye(3), []
+    twisted[2, 0], parallel[:2, :2] = 0, A[:2, :2]
     for each in (A, twisted, parallel):
         f = ca.Function("f", [turn, A], [(ca.SX.eye(3) + tilde(turn)) @ ca.sparsify(each)])
         kinds = [f.instruction_id(k) for k in range(f.n_instructions())]
-        sums = kinds.count(ca.OP_ADD) + kinds.count(ca.OP_SUB)
-        costs.append(f"{kinds.count(ca.OP_MUL)}M {sums}A")
+        costs.append(f"{kinds.count(ca.OP_MUL)}M "
+                     f"{kinds.count(ca.OP_ADD) + kinds.count(ca.OP_SUB)}A")  # fmt: skip
     return (f"E A takes {costs[0]}, {costs[1]} with the zero in Denavit and Hartenberg's A, "
             f"{costs[2]} where axes are parallel")  # fmt: skip
 

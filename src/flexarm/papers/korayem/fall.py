@@ -207,15 +207,13 @@ def all_figures(scope: Scope) -> Found:
     decided = together(f"{parts[0].says}, all of Figs. 4-15", figures)
     passing = [_both(each.reading, FIGURES[11][0]) for each in decided.tried if each.holds]
     sizes = [f"{np.std(one) / np.std(other):.2f}" for one, other in passing]
-    small = "  Of half the range, as curves of other papers are compared, half the size may pass: "
-    return Found(
-        (decided,
-         undecidable("parameters and initial conditions are those of Usoro et al.", "their paper")),
-        because="The paper has one sentence for twelve figures, and names no torque: none acts."
-        + bool(sizes) * (
-            f"{small}where all figures do, Fig. 11 has {min(sizes, default='')} to "
-            f"{max(sizes, default='')} times their spread."),
-    )  # fmt: skip
+    same = undecidable("parameters and initial conditions are those of Usoro et al.", "their paper")
+    told = "The paper has one sentence for twelve figures, and names no torque: none acts."
+    if sizes:
+        told += ("  Of half the range, as other papers' curves are compared, half the size may "
+                 f"pass: Fig. 11 has {min(sizes)} to {max(sizes)} times their spread where all "
+                 "figures do.")  # fmt: skip
+    return Found((decided, same), because=told)
 
 
 def more_modes(scope: Scope) -> Found:
@@ -281,16 +279,9 @@ def vibration(scope: Scope) -> Found:
         "passes, largest of 8",
     )  # fmt: skip
     head = ("", "first mode", "second mode", "strongest, Figs. 8 to 15")
-    return Found(
-        (
-            decided,
-            undecidable(
-                "the response is highly undesirable, and very effective controls are needed",
-                "what would be acceptable",
-            ),
-        ),
-        tables=(Table("Frequencies [Hz]", head, tuple(rows)),),
-    )
+    poor = "the response is highly undesirable, and very effective controls are needed"
+    return Found((decided, undecidable(poor, "what would be acceptable")),
+                 tables=(Table("Frequencies [Hz]", head, tuple(rows)),))  # fmt: skip
 
 
 def _bands(angles: Array) -> list[tuple[float, float]]:
