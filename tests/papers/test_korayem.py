@@ -10,7 +10,6 @@ from flexarm.papers.korayem.fall import (
     BEGINNING,
     CONVERGED,
     DT,
-    EDGE,
     ELEMENTS,
     FAST,
     FIGURES,
@@ -18,24 +17,26 @@ from flexarm.papers.korayem.fall import (
     LOOKS,
     MEAN,
     PLOTTED,
+    RANGED,
     SIZE,
     T_END,
     WHOLE,
+    WINDOW,
     fall,
     history,
     off,
 )
-from tests.papers.computed import compute
+from tests.papers.computed import compute, statement
 
 
 def test_moving_means_and_bounds_leave_the_edges_out() -> None:
     y = np.sin(np.arange(round(T_END / DT) + 1) / 7)
-    assert LOOKS[MEAN](y).shape == (len(y) - 2 * EDGE,)
-    assert LOOKS[SIZE](y).shape == (2, len(y) - 2 * EDGE)
-    assert LOOKS[MEAN](y)[0] == pytest.approx(np.mean(y[: 2 * EDGE + 1]))
+    assert LOOKS[MEAN](y).shape == (len(y) - WINDOW + 1,)
+    assert LOOKS[SIZE](y).shape == (2, len(y) - WINDOW + 1)
+    assert LOOKS[MEAN](y)[0] == pytest.approx(np.mean(y[:WINDOW]))
 
 
-def test_no_measure_of_concordance_passes_a_flat_line_or_half_the_size() -> None:
+def test_no_measure_by_the_spread_passes_a_flat_line_or_half_the_size() -> None:
     t = np.arange(round(T_END / DT) + 1) * DT
     y = np.sin(3 * t) + 0.3 * np.sin(400 * t)
     flat = np.full_like(y, y.mean())
@@ -47,6 +48,24 @@ def test_no_measure_of_concordance_passes_a_flat_line_or_half_the_size() -> None
     assert off(WHOLE, flat, y) == pytest.approx(100)
     late = np.sin(3 * t - 0.1)  # a small angle late
     assert off(WHOLE, late, np.sin(3 * t)) == pytest.approx(10, rel=0.05)
+
+
+def test_of_half_the_range_a_jolt_of_half_the_size_passes_and_a_flat_sine_does_not() -> None:
+    t = np.arange(round(T_END / DT) + 1) * DT
+    whole, size = RANGED
+    sine, jolt = np.sin(3 * np.pi * t), np.exp(-(((t - 3) / 0.05) ** 2))
+    assert off(whole, 0 * sine, sine) == pytest.approx(100 / np.sqrt(2), rel=1e-3)
+    assert off(whole, jolt / 2, jolt) < GOOD.high < off(WHOLE, jolt / 2, jolt)
+    assert off(size, 0 * sine, sine) > 3 * GOOD.high
+
+
+def test_recursive_sums_of_two_links_save_nothing_if_left_products_are_kept() -> None:
+    # Counted by hand for two links and for three: 2 of 3 and 5 of 11 products; 2 of 2 and 5 of 7.
+    said = statement(compute("korayem-2009", "identities"), "reduction")
+    found = {tuple(way for _, way in x.reading.taken): x.value for x in said.tried}
+    plain, kept = "as it stands", "with jR_i B_9i formed once"
+    assert [found["2", way] for way in (plain, kept)] == pytest.approx([2 / 3, 1])
+    assert [found["3 to 12", way] for way in (plain, kept)] == pytest.approx([5 / 11, 5 / 7])
 
 
 def beginning(shapes: tuple[str, int], number: int) -> Array:

@@ -9,9 +9,10 @@ PLACES: dict[str, dict[str, tuple[str, ...]]] = {
         "table-1": ("Tables 1, 2", SUMMED, SUMMED, SUMMED),
         "table-2": ("Table 2", "Table 2", SUMMED, "abstract", "Conclusion, 2", "Introduction"),
         "identities": (
-            "after eq. 42", "after eq. 42", "after eq. 54", "after eqs. 80, 84, 93",
-            "after eq. 93", "before eq. 45", "after eq. 47", "before eq. 45", "abstract",
-            "Conclusion, 1", "before eq. 94", "after eq. 42",
+            "after eqs. 42, 44", "after eq. 42", "after eq. 54", "after eqs. 80, 84, 93",
+            "after eqs. 80, 93", "after eq. 80", "before eq. 45", "after eq. 47", "before eq. 45",
+            "abstract", "Conclusion, 1", "abstract", "Conclusion, 3", "before eq. 94",
+            "after eq. 42",
         ),
         "tip-rotation": ("eq. 6", "step 1"),
         **{f"fig-{k}": (SIMULATION,) for k in range(4, 16)},

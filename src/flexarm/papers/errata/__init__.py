@@ -64,9 +64,9 @@ _ABOUT = """# Errata of the five papers
 Made by `flexarm reproduce --errata --out docs/errata.md`, and held to it by a test; do not edit.
 The papers were read in a machine's transcription, which takes arrows for dots and loses tildes:
 what is damaged so, and right elsewhere in the paper, is a *transcription*, no fault of it. Other
-dots and indices that are missing here may be there in print, too: an *error* is what is not right
-as transcribed. An *approximation* is one that the paper itself states, its effect what it leaves
-out; a *remark* is about what is not defined, or can be read otherwise.
+dots and indices that are missing here, or letters too many, may be right in print: an *error* is
+what is not right as transcribed. An *approximation* is one that the paper itself states, its effect
+what it leaves out; a *remark* is about what is not defined, or can be read otherwise.
 What says *run* was computed with the equation as printed and as it is right, on random states; the
 [Gibbs-Appell](formulations/gibbs-appell.md) steps on a spatial arm of three links with two modes
 each, amplitudes to 0.05 m, rates and accelerations to 1 in SI units, errors over the largest entry.

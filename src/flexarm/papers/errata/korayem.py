@@ -211,6 +211,20 @@ def _lines(step: int) -> str:
     )
 
 
+def _turning() -> str:
+    """Count E A of step 1 for rotations A with ever more zeros."""
+    turn, A = ca.SX.sym("theta", 3), ca.SX.sym("A", 3, 3)
+    twisted, parallel, costs = ca.SX(A), ca.SX.eye(3), []
+    twisted[2, 0], parallel[:2, :2] = 0, A[:2, :2]
+    for each in (A, twisted, parallel):
+        f = ca.Function("f", [turn, A], [(ca.SX.eye(3) + tilde(turn)) @ ca.sparsify(each)])
+        kinds = [f.instruction_id(k) for k in range(f.n_instructions())]
+        costs.append(f"{kinds.count(ca.OP_MUL)}M "
+                     f"{kinds.count(ca.OP_ADD) + kinds.count(ca.OP_SUB)}A")  # fmt: skip
+    return (f"E A takes {costs[0]}, {costs[1]} with the zero in Denavit and Hartenberg's A, "
+            f"{costs[2]} where axes are parallel")  # fmt: skip
+
+
 def _step_9_gap() -> str:
     """Say by how much the lines of step 9 are more, as formulas in n that hold for all."""
     sizes = range(3, 9)
