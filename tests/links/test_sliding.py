@@ -150,6 +150,22 @@ def test_shapes_that_do_not_follow_keep_their_form() -> None:
             assert found == pytest.approx(expected, abs=tolerance * np.abs(expected).max())
 
 
+def test_many_modes_are_fitted_or_refused() -> None:
+    """Beyond some 16 their waves are shorter than a Legendre series of degree 40 follows."""
+    span, choice = uniform(1.0, **PROPERTIES), choices.ClampedFree(kind="clamped-free")
+    ends, x = Ends(HELD, 0.0, (0.0, 0.0, 0.0)), np.linspace(0, 1, 301)
+    fewer, more = (
+        discretisation("clamped-free").shapes(choice, span, ends, Counts(count, 0, 0, 0))
+        for count in (15, 20)
+    )
+    found = fixed_shapes(fewer, 1.0, uniform(TOTAL, **PROPERTIES), RANGE).at(1.0)
+    for nu, off in ((0, 1e-6), (2, 1e-3)):
+        exact = fewer.values("y", x, nu)
+        assert np.all(np.abs(found.values("y", x, nu) - exact) < off * np.abs(exact).max(axis=0))
+    with pytest.raises(ShapeError, match="too many waves for a sliding link: take at most 15"):
+        fixed_shapes(more, 1.0, uniform(TOTAL, **PROPERTIES), RANGE)
+
+
 def test_stiffness_of_stretched_shapes_falls_with_the_length() -> None:
     # bending like l^-3, torsion and stretch like l^-1
     near, far = proportional().at(0.3).stiffness, proportional().at(0.9).stiffness

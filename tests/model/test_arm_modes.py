@@ -89,6 +89,7 @@ def test_mass_and_stiffness_in_numbers_are_those_of_the_equations(name: str) -> 
         "korayem-two-link",
         pytest.param("crossed-joints", marks=pytest.mark.campaign),
         pytest.param("chu-example-2", marks=pytest.mark.campaign),
+        pytest.param("carriage-on-rail", marks=pytest.mark.campaign),
     ],
 )
 def test_default_shapes_are_as_good_as_the_best_family(name: str) -> None:
@@ -134,6 +135,30 @@ def test_default_torsion_has_the_twist_by_a_torque_at_the_tip(name: str) -> None
             assert angle == pytest.approx(span.length / span.table["GJ"][0], rel=1e-9)
             twisted += 1
     assert twisted > 0
+
+
+def test_default_shapes_of_a_rail_are_of_the_start_and_of_all_stations() -> None:
+    """Two frequencies with the carriage where it starts, 0.3 m, and where else it goes."""
+    known, arm = families(), sample("carriage-on-rail")
+    counted = known.directions(arm)
+    models = {
+        family: known.on(arm, counted, known.families(count)[family], count)
+        for family, count in (("arm-modes", 4), ("loaded", 4), ("polynomials", 12))
+    }
+    off: dict[str, list[float]] = {"arm-modes": [], "loaded": []}
+    for station in (0.3, 0.75, 1.2, 1.45):
+        found = {}
+        for name, model in models.items():
+            q = posture(model)
+            q[model.links[1].exposed] = station
+            mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
+            found[name] = known.elastic_modes(
+                known.Linear(mass, stiffness, 0 * mass, model.names)
+            ).frequencies[:2]
+        for name, errors in off.items():
+            errors.append(np.abs(found[name] / found["polynomials"] - 1).max())
+    assert off["arm-modes"][0] < 5e-4 < 2e-3 < off["loaded"][0]
+    assert max(off["arm-modes"]) < max(off["loaded"])
 
 
 def test_default_shapes_of_a_stepped_link_converge() -> None:

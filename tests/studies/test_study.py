@@ -1,5 +1,7 @@
 """Studies: designs by number, rows as runs alone give them, failures as rows, any place."""
 
+import hashlib
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -183,6 +185,29 @@ def test_a_study_goes_on_where_it_stopped_and_touches_nothing_else(tmp_path: Pat
         flexarm.study(given, out=tmp_path / "full" / "notes.txt" / "out")
     with pytest.raises(FlexarmError, match="holds no study"):
         StudyResult.open(tmp_path)
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["begun now", "begun when chunks were parts"])
+def test_a_study_that_was_begun_in_other_chunks_goes_on_in_them(tmp_path: Path, old: bool) -> None:
+    given, out = of_functions(), tmp_path / "out"
+    found = flexarm.study(given, out=out)
+    keys = found.columns["key"].tolist()
+    if old:
+        told = json.loads((out / "study.json").read_bytes())
+        told["parts"]["chunk"] = hashlib.sha256(b"3").hexdigest()
+        text = json.dumps(told["parts"], sort_keys=True)
+        told["digest"] = hashlib.sha256(text.encode()).hexdigest()
+        (out / "study.json").write_text(json.dumps(told), encoding="utf-8")
+    (lost,) = out.glob("chunk-000001.*")
+    lost.unlink()
+    for chunk in (2, None):
+        rows = flexarm.study({**given, "chunk": chunk}, out=out).columns
+        assert rows["index"].tolist() == list(range(8))
+        assert rows["key"].tolist()[:3] == keys[:3]
+        assert (rows["key"].tolist() == keys) is not old  # rows of a folder have keys of one kind
+    assert len([*out.iterdir()]) == 1 + 3
+    again = flexarm.study({**given, "chunk": 2}, out=tmp_path / "again")
+    assert again.columns["key"].tolist() == keys
 
 
 @pytest.mark.campaign

@@ -16,9 +16,10 @@ def why_count(arm: Arm, index: int, motion: Motion) -> str:
     assert isinstance(choice, Counted)
     rule = chosen_counts(arm, index, choice)[motion.key]
     text = f"{_counted(choice, motion, rule.number)}: {rule.reason}"
-    if rides(arm, index + 1):
+    if not isinstance(choice, ArmModes):
         return text
-    return text + (_of_arm(arm, motion, rule.number) if isinstance(choice, ArmModes) else "")
+    ridden = "; with what rides at stations all along it" if rides(arm, index + 1) else ""
+    return text + ridden + _of_arm(arm, motion, rule.number)
 
 
 def _of_arm(arm: Arm, motion: Motion, count: int) -> str:

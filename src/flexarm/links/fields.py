@@ -93,19 +93,34 @@ class Basis:
             mass,
         )
 
+    def weighed(self, f: Field) -> "Weighed":
+        """Weigh a field, which others are integrated with."""
+        return Weighed({(a, b): constant(self.gram[a, b].T) @ f.of(a) for a in AXES for b in AXES})
+
     def moment(self, f: Field, g: Field) -> Expr:
         """Integrate ``f g^T`` over the mass, (3, 3)."""
-        rows = []
-        for a in AXES:
-            left = f.of(a)
-            rows.append(
-                ca.horzcat(*[ca.dot(constant(self.gram[a, b].T) @ left, g.of(b)) for b in AXES])
-            )
-        return ca.vertcat(*rows)
+        return self.weighed(f).moment(g)
 
     def integral(self, f: Field) -> Expr:
         """Integrate a field over the mass, (3,)."""
         return ca.vertcat(*[ca.dot(constant(self.mean[a]), f.of(a)) for a in AXES])
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A field f times the integrals of products, per pair of its axis and another field's."""
+
+    products: Mapping[tuple[Axis, Axis], Expr]
+
+    def moment(self, g: Field) -> Expr:
+        """Integrate ``f g^T`` over the mass, (3, 3)."""
+        rows = [[ca.dot(self.products[a, b], g.of(b)) for b in AXES] for a in AXES]
+        return ca.vertcat(*[ca.horzcat(*row) for row in rows])
+
+    def product(self, g: Field) -> Expr:
+        """Integrate ``f . g`` over the mass."""
+        x, y, z = (ca.dot(self.products[a, a], g.of(a)) for a in AXES)
+        return x + y + z
 
 
 def evaluate(moving: Moving, functions: Functions) -> tuple[Expr, Expr, Expr]:

@@ -54,7 +54,7 @@ def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCoun
 
 def _bending(arm: Arm, index: int) -> ChosenCount:
     if rides(arm, index + 1):
-        return ChosenCount(5, "by rule, 5 modes of its own where another link rides along it")
+        return ChosenCount(5, "by rule, 5 where another link rides along it")
     root = hold(arm, index)
     if root.state == "free":
         if sum(link.flexible for link in arm.links) < MANY_FLEXIBLE:

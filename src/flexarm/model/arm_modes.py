@@ -12,11 +12,12 @@ not.  From three shapes on there is room for the modes with driven joints held b
 under a position controller: those are weighed in too.  Shapes of torsion span the static twist by a
 torque at the tip, which hardly any mode of a link with a light tip has.
 
-A link that the next one rides along gets its own loaded modes: those of the arm change with the
-station.
+Modes of an arm with a rail change with the station of what rides on it.  Shapes of the rail are of
+the start and, weighed as much all together, of stations along the rail; there modes are weighed by
+1 / (1 + (w / w2) / 2): what rides by bends the rail by more of them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from flexarm.arm.shapes import ArmModes, Counted
 from flexarm.links.base import Array, Counts, Direction, Shapes
 from flexarm.links.basis import wanted
 from flexarm.links.beams.finite import Conditions, require_modes
-from flexarm.links.ends import loaded_ends, rides
+from flexarm.links.ends import loaded_ends
 from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
@@ -43,6 +44,7 @@ CURVES = {"y": 10, "z": 10, "twist": 6, "x": 6}  # of which shapes are combined
 MORE = 4  # curves than shapes, at least
 ROOM = 3  # shapes, from which on those of held joints are weighed in
 HELD = 0.3  # share of their energy
+STATIONS = 9  # along a rail, at which something rides on it
 FILL = 1e-3  # of the lowest curves, which come where no mode bends a link
 SINGULAR = 1e-12
 DUST = 1e-15  # of motions that are not coupled
@@ -67,7 +69,7 @@ def chosen_shapes(arm: Arm) -> ShapesOf:
 def on_arm_modes(arm: Arm) -> list[int]:
     """List the links whose shapes come of the arm's modes."""
     beams = [(i, link.shapes) for i, link in enumerate(arm.links) if link.beam]
-    return [i for i, choice in beams if isinstance(choice, ArmModes) and not rides(arm, i + 1)]
+    return [i for i, choice in beams if isinstance(choice, ArmModes)]
 
 
 def weighs_held(arm: Arm, count: int) -> bool:
@@ -89,9 +91,10 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
         return many[index]
 
     linear = Theory(stiffening=False, exact=False, nodes=None)
-    motions = SmallMotions.of(assemble(bare_arm(arm, own), linear, "cayley", shapes_of))
-    found = {}
+    model = assemble(bare_arm(arm, own), linear, "cayley", shapes_of)
+    start, found = SmallMotions.of(model), {}
     for index in own:
+        motions = start.ridden(index) if model.carries(index) else start
         with naming_link(arm, index):
             found[index] = _shapes(arm, index, spans[index], many[index], motions)
     return found
@@ -150,8 +153,9 @@ def _counts(arm: Arm, index: int) -> Counts:
 class SmallMotions:
     """An arm on many curves: its stiffness matrix, and weighed modes of unit strain energy."""
 
-    # model, stiffness: the arm, and its stiffness matrix (n, n).
+    # model, q, stiffness: the arm, its posture (n,), and its stiffness matrix (n, n).
     model: Model
+    q: Array
     stiffness: Array
     # own, held: modes with joints as they are, and with driven ones held, a column each.
     own: Array
@@ -166,17 +170,30 @@ class SmallMotions:
         return cls.at(model, q)
 
     @classmethod
-    def at(cls, model: Model, q: Array) -> "SmallMotions":
+    def at(cls, model: Model, q: Array, power: int = 3) -> "SmallMotions":
         """Find the modes of an arm at a posture q (n,); of many designs at (N, n)."""
         mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
         still = set(model.prescribed)
         driven = {a.index if a.motor is None else a.motor for a in model.axes if a.driven}
         linked = _linked(mass) | _linked(stiffness)
-        own = _weighed_modes(mass, stiffness, linked, still)
+        own = _weighed_modes(mass, stiffness, linked, still, power)
         held = own[..., :0]
         if driven - still:
-            held = _weighed_modes(mass, stiffness, linked, still | driven)
-        return cls(model, stiffness, own, held)
+            held = _weighed_modes(mass, stiffness, linked, still | driven, power)
+        return cls(model, q, stiffness, own, held)
+
+    def ridden(self, index: int) -> "SmallMotions":
+        """Weigh in the modes with what rides on a link at stations all along it."""
+        rider = self.model.links[index + 1]
+        assert rider.range is not None
+        (low, high), found = rider.range, [(self.own, self.held)]
+        for share in (np.arange(STATIONS) + 0.5) / STATIONS:
+            q = self.q.copy()
+            q[rider.exposed] = low + share * (high - low)
+            there = SmallMotions.at(self.model, q, power=1)
+            found.append((there.own / STATIONS**0.5, there.held / STATIONS**0.5))
+        own, held = (np.hstack(each) for each in zip(*found, strict=True))
+        return replace(self, own=own, held=held)
 
     def columns(self, index: int, many: Shapes, number: Counts) -> dict[Direction, Array]:
         """Combine the curves of a link, by direction, into so many shapes."""
@@ -219,9 +236,11 @@ class SmallMotions:
 
 
 def _weighed_modes(
-    mass: Array, stiffness: Array, linked: NDArray[np.bool_], still: set[int]
+    mass: Array, stiffness: Array, linked: NDArray[np.bool_], still: set[int], power: int
 ) -> Array:
     """Find modes of unit strain energy, with some coordinates still, times their weights.
+
+    These fall with a power of the frequency.
 
     Raises
     ------
@@ -239,8 +258,8 @@ def _weighed_modes(
     slow = np.sort(periods, axis=-1)[..., ::-1]
     second = slow[..., min(1, slow.shape[-1] - 1), None]
     second = np.where(second == 0, slow[..., :1], second)
-    cubes = periods**3
-    weights = np.where(second == 0, 1.0, cubes / np.where(second == 0, 1.0, cubes + second**3 / 2))
+    raised, half = periods**power, second**power / 2
+    weights = np.where(second == 0, 1.0, raised / np.where(second == 0, 1.0, raised + half))
     at = 0
     for own, modes, mine in groups:
         columns = np.arange(at, at + mine.shape[-1])

@@ -28,6 +28,7 @@ _NODES = 48
 # relative to the link (elements, whose series end: at most 7e-15), both if they are rounding.
 _ROUNDING = 1e-13
 _NOISE = 1e-14
+_ENDED = 1e-5  # of a shape, which the end of a Legendre series may be: that of the 17th mode is more
 
 
 @dataclass(frozen=True)
@@ -254,8 +255,18 @@ def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
     """Cut the Legendre series of each shape where only rounding is left, relative to the shape.
 
     A derivative would magnify it by up to the square of the degree.
+
+    Raises
+    ------
+    ShapeError
+        If a series has not ended.
     """
     size = np.max([np.abs(t).max(axis=(0, 1)) for t in terms.values()], axis=0)
+    if any(np.any(np.abs(t[:, -2:]).max(axis=(0, 1)) > _ENDED * size) for t in terms.values()):
+        raise ShapeError(
+            "they have too many waves for a sliding link: take at most 15 modes, or 30 polynomials "
+            "or elements, in a direction"
+        )
     found = {}
     for direction, t in terms.items():
         tail = np.maximum.accumulate(np.abs(t[:, ::-1]).max(axis=0))[::-1]

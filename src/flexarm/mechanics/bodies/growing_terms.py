@@ -120,23 +120,24 @@ def _translation(moving: Moving, basis: Basis, rates: Expr, omega: Expr, mass: E
     place, bias = moving.value, moving.bias
     speed = moving.speed(rates)
     square = ca.skew(omega) @ ca.skew(omega)
-    second = mass * basis.moment(place, place)
+    here, flown, pushed = (basis.weighed(each) for each in (place, speed, bias))
+    second = mass * here.moment(place)
     inertia = ca.trace(second) * ca.SX.eye(3) - second
-    moments = [mass * basis.moment(place, c) for c in moving.columns]
-    flow = mass * basis.moment(place, speed)
+    moments = [mass * here.moment(c) for c in moving.columns]
+    flow = mass * here.moment(speed)
     first = mass * basis.integral(place)
     force = square @ first + 2 * ca.cross(omega, mass * basis.integral(speed))
     force = force + mass * basis.integral(bias)
-    torque = ca.cross(omega, inertia @ omega) + axial(mass * basis.moment(place, bias))
+    torque = ca.cross(omega, inertia @ omega) + axial(mass * here.moment(bias))
     torque = torque + 2 * (ca.trace(flow) * omega - flow.T @ omega)
     effort, modal = [], ca.SX(len(moments), len(moments))
     for c, moment in zip(moving.columns, moments, strict=True):
-        turned = 2 * ca.dot(omega, axial(mass * basis.moment(speed, c)))
-        pushed = mass * ca.trace(basis.moment(bias, c))
-        effort.append(ca.trace(square @ moment) + turned + pushed)
+        turned = 2 * ca.dot(omega, axial(mass * flown.moment(c)))
+        effort.append(ca.trace(square @ moment) + turned + mass * pushed.product(c))
     for i, a in enumerate(moving.columns):
+        own = basis.weighed(a)
         for j, b in enumerate(moving.columns[: i + 1]):
-            modal[i, j] = modal[j, i] = mass * ca.trace(basis.moment(a, b))
+            modal[i, j] = modal[j, i] = mass * own.product(b)
     angular = ca.horzcat(*[axial(m) for m in moments])
     linear = ca.horzcat(*[mass * basis.integral(c) for c in moving.columns])
     return Terms(mass, first, inertia, angular, linear, modal, torque, force, ca.vertcat(*effort))

@@ -7,7 +7,6 @@ from numpy.polynomial import chebyshev
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass, Elements
-from flexarm.errors import ModelError, ShapeError
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
@@ -36,21 +35,18 @@ def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes
     def at(length: float) -> Shapes:
         return shapes_of(index, Span.of(section, length))
 
-    if isinstance(link.shapes, Elements) or (
-        isinstance(link.shapes, ClampedMass) and link.shapes.follow
-    ):
-        try:
+    follows = isinstance(link.shapes, ClampedMass) and link.shapes.follow
+    with naming_link(arm, index):
+        if follows or isinstance(link.shapes, Elements):
             # Those at another length come of the same choice, ends and section.
             known = ("following", Same(at(high)), whole.contents, low, high)
             return remembered(known, lambda: follow_length(at, whole, (low, high)))
-        except ShapeError as error:
-            raise ModelError(f"links[{index + 1}].shapes: {error}") from error
-    length = acts.start.position or (low + high) / 2
-    shapes = at(length)
-    return remembered(
-        ("sliding", Same(shapes), whole.contents, length, low, high),
-        lambda: fixed_shapes(shapes, length, whole, (low, high)),
-    )
+        length = acts.start.position or (low + high) / 2
+        shapes = at(length)
+        return remembered(
+            ("sliding", Same(shapes), whole.contents, length, low, high),
+            lambda: fixed_shapes(shapes, length, whole, (low, high)),
+        )
 
 
 def sliding_nodes(

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -94,7 +94,6 @@ class Study:
             "sampling": repr(plan.sampling),
             "run": repr(plan.run),
             "quantities": repr({k: self._identity(q) for k, q in plan.quantities.items()}),
-            "chunk": str(self.chunk),
             "device": plan.device,
         }
         return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in told.items()}
@@ -123,6 +122,12 @@ class Study:
         """What tells the study from others."""
         return hashlib.sha256(json.dumps(self.parts, sort_keys=True).encode()).hexdigest()
 
+    def as_begun(self, chunk: int, parts: dict[str, str]) -> "Study":
+        """Cut it into the chunks that it was begun in, its rows known by the parts told there."""
+        study = replace(self, plan=self.plan.model_copy(update={"chunk": chunk}))
+        study.__dict__["parts"] = parts
+        return study
+
 
 def _restored(
     plan: Plan, folder: Path, arm: Any, axes: tuple[Axis, ...], parts: dict[str, str]
@@ -130,8 +135,7 @@ def _restored(
     """Take a study that has come from another process."""
     made = parse(Arm, arm[0], name="arm", files=SideFiles(kept=arm[1])) if arm else None
     study = Study(plan, folder, made, axes)
-    study.__dict__["parts"] = parts
-    return study
+    return study.as_begun(study.chunk, parts)
 
 
 def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:

@@ -84,6 +84,7 @@ def study(
         raise refused("plan", plan, "a study file, or a mapping of its contents")
     read = read_study(plan)
     table = Table.of(folder, read)
+    read = read.as_begun(int(table.about["chunk"]), table.about["parts"])
     done = table.done
     missing = sorted(set(range(table.chunks)) - set(done))
     kept = sum(map(table.size, done))

@@ -74,11 +74,11 @@ class Table:
             found = cls.open(folder)
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise FlexarmError(f"{folder}: cannot be written to: choose another folder")
-            if found.about["digest"] == study.digest:
+            theirs = found.about["parts"]
+            other = [k for k, part in study.parts.items() if theirs.get(k) != part]
+            if not other:
                 return found
             if found.done:
-                theirs = found.about["parts"]
-                other = [k for k, part in study.parts.items() if theirs.get(k) != part]
                 why = study.untold or f"other {', '.join(other)}"
                 raise FlexarmError(
                     f"{folder}: holds another study ({why}), which is left as it is: give another "
@@ -148,8 +148,9 @@ class Table:
         return cls(folder, about)
 
     def _holds(self) -> bool:
-        """Whether the folder is still that of this study."""
-        return bool(self.open(self.folder).about["digest"] == self.about["digest"])
+        """Whether the folder is still that of this study, in the same chunks."""
+        there = self.open(self.folder).about
+        return all(there[key] == self.about[key] for key in ("digest", "chunk"))
 
     @property
     def count(self) -> int:
