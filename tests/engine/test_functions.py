@@ -172,10 +172,26 @@ def test_other_constants_are_not_compiled_anew(
 
 
 def test_numbers_that_change_the_operations_are_compiled_anew(compilations: list[str]) -> None:
-    for a, b in ((1.5, 5.0), (5.0, 5.0), (1.0, 5.0), (2.0, 5.0), (0.0, 5.0), (1.5, 3.0)):
+    pairs = ((1.5, 5.0), (1.0, 5.0), (2.0, 5.0), (0.0, 5.0), (-1.5, 5.0))
+    for pair in (*pairs, *pairs):
+        a, b = pair
         function = trace("c", lambda x, a=a, b=b: a * x + b, {"x": 1}, outputs=["y"])
         assert compile_function(function).call([3.0])[0] == 3.0 * a + b
-    assert compilations == ["c"] * 5
+    assert compilations == ["c"] * len(pairs)
+
+
+def test_it_does_not_matter_which_constants_are_equal(compilations: list[str]) -> None:
+    def made(a: float, b: float, c: float) -> casadi.Function:
+        def values(x: casadi.SX) -> casadi.SX:
+            square = x[1] * x[0]  # before its factor, if that is no earlier one
+            return casadi.vertcat(a * x[0], b * square + c, b, 0.0, 0.0, c)
+
+        return trace("c", values, {"x": 2}, outputs=["y"])
+
+    for a, b, c in ((1.5, 2.5, 3.5), (1.5, 1.5, 3.5), (1.5, 2.5, 1.5), (3.5, 3.5, 3.5)):
+        (y,) = compile_function(made(a, b, c)).call([3.0, 4.0])
+        np.testing.assert_array_equal(y, [3.0 * a, 12.0 * b + c, b, 0.0, 0.0, c])
+    assert compilations == ["c"]
 
 
 def test_a_known_recipe_has_its_own_constants(compilations: list[str]) -> None:

@@ -27,9 +27,9 @@ from flexarm.engine.compile import (
     object_code,
 )
 from flexarm.engine.emit.llvm import emit_llvm
-from flexarm.engine.lower import lower
+from flexarm.engine.lower import COMMUTATIVE, lower
 from flexarm.engine.operators import direct_operators
-from flexarm.engine.stream import Port, Stream
+from flexarm.engine.stream import Operation, Port, Stream
 from flexarm.errors import FlexarmError
 
 _MATRICES = (casadi.SX, casadi.DM, float, int)
@@ -212,7 +212,8 @@ def _compile_stream(
 
     Gives the key of the form and the constants behind it, too: what tells the machine code.
     """
-    key = _key(_form(stream), _settings(level, width))
+    stream = form(stream)
+    key = _key(_contents(stream), _settings(level, width))
     known = key.encode() + array("d", stream.constants).tobytes()
     entry = cache.get(key)
     if entry is None:
@@ -258,7 +259,36 @@ def _settings(level: Level, width: int) -> bytes:
     return json.dumps([asdict(host()), versions, level, width]).encode()
 
 
-def _form(stream: Stream) -> bytes:
+def form(stream: Stream) -> Stream:
+    """Give each use of a constant one of its own, so that it tells nothing which are equal.
+
+    Zeros that are put into outputs stay one, since rows of them are filled.
+    """
+    first, taken = stream.first_load, [0.0]
+    zeros = {k for k, x in enumerate(stream.constants) if str(x) == "0.0"}  # not -0.0
+    used = [value for _, *two in stream.operations for value in two if 0 <= value < first]
+    put = [each.value for each in stream.stores if each.value < first and each.value not in zeros]
+    shift = 1 + len(used) + len(put) - first
+
+    def own(value: int) -> int:
+        if 0 <= value < first:
+            taken.append(stream.constants[value])
+            return len(taken) - 1
+        return value + shift if value >= 0 else value
+
+    operations = [
+        Operation(op, own(b), own(a))
+        if op in COMMUTATIVE and 0 <= b < first
+        else Operation(op, own(a), own(b))
+        for op, a, b in stream.operations
+    ]
+    stores = [s._replace(value=0 if s.value in zeros else own(s.value)) for s in stream.stores]
+    return replace(
+        stream, constants=tuple(taken), operations=tuple(operations), stores=tuple(stores)
+    )
+
+
+def _contents(stream: Stream) -> bytes:
     """Write all of a stream but the values of its constants."""
     names = [stream.name, stream.inputs, stream.outputs, [op for op, _, _ in stream.operations]]
     tables = (
