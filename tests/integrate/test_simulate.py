@@ -1,10 +1,18 @@
 """Simulated motions against published and re-derived numbers, energy and momentum."""
 
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import flexarm
+from flexarm.engine import functions
+from flexarm.engine.cache import VARIABLE
+from flexarm.engine.emit.llvm import Code, emit_llvm
+from flexarm.engine.stream import Stream
 from flexarm.formulations import formulation
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import solve
@@ -150,3 +158,33 @@ def test_paper_and_exact_equations_of_one_model_are_not_mixed_up() -> None:
         task = prepare(model, times, equation=equation)
         ends.append(solve(task.beginning(METHODS["dop853"], 1e-6)).states[-1])
     assert not np.array_equal(ends[0], ends[1])
+
+
+@pytest.mark.parametrize("method", ["etd4", "rodas4"])
+def test_an_arm_with_other_numbers_is_not_compiled_again(
+    method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    names: list[str] = []
+
+    def noted(stream: Stream, **how: Any) -> Code:
+        names.append(stream.name)
+        return emit_llvm(stream, **how)
+
+    def swung(folder: str, **numbers: float) -> Run:
+        monkeypatch.setenv(VARIABLE, str(tmp_path / folder))
+        monkeypatch.setattr(functions, "_LOADED", WeakValueDictionary())
+        arm = flexarm.change_arm(flexarm.sample("driven-link-payload"), numbers)
+        return flexarm.simulate(arm, t_end=0.02, method=method)
+
+    monkeypatch.setattr(functions, "emit_llvm", noted)
+    other = {"payload.mass": 0.4, "links.1.length": 1.1, "links.1.section.mass_per_length": 0.7}
+    light = swung("one", **dict(zip(other, (0.25, 0.9, 0.8), strict=True)))
+    first = names.copy()
+    heavy = swung("one", **other)
+    assert {"motion", "matrices", "observation"} <= set(first)
+    assert names == first
+    assert abs(heavy.q[-1] - light.q[-1]).max() > 1e-6
+    alone = swung("two", **other)  # whatever the cache holds, the run is the same
+    assert names == [*first, *first]
+    np.testing.assert_array_equal(heavy.q, alone.q)
+    np.testing.assert_array_equal(heavy.v, alone.v)

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexarm.engine.emit.llvm import Code, Fit
+from flexarm.engine.emit.llvm import NUMBERS, Code, Fit
 from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.stream import FUNCTIONS, Port
 from flexarm.errors import DeviceError, FlexarmError
@@ -182,14 +182,19 @@ class Signature:
     width: int
     work_size: int
     operations: int
+    numbers: tuple[int, ...] = ()  # which constants its table has
 
 
 class MachineCode:
     """Machine code in this process, and buffers for its calls from Python."""
 
-    def __init__(self, signature: Signature, code: bytes) -> None:
+    def __init__(self, signature: Signature, code: bytes, constants: bytes = b"") -> None:
         self.signature = signature
         self._engine = load_object(code)
+        if signature.numbers:
+            table = np.frombuffer(constants)[[*signature.numbers]].repeat(signature.width)
+            place = self._engine.get_global_value_address(f"{signature.entry}{NUMBERS}")
+            ctypes.memmove(place, table.ctypes.data, table.nbytes)
         self.address: int = self._engine.get_function_address(signature.entry)
         self.table_address: int = self._engine.get_function_address(signature.table_entry)
         # One argument: through ctypes, each costs more than most functions of a small arm.

@@ -3,10 +3,11 @@
 import functools
 import hashlib
 import json
+import math
 import os
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -26,15 +27,16 @@ from flexarm.engine.compile import (
     object_code,
 )
 from flexarm.engine.emit.llvm import emit_llvm
-from flexarm.engine.lower import lower
+from flexarm.engine.lower import COMMUTATIVE, lower
 from flexarm.engine.operators import direct_operators
-from flexarm.engine.stream import Port, Stream
+from flexarm.engine.stream import Operation, Port, Stream
 from flexarm.errors import FlexarmError
 
 _MATRICES = (casadi.SX, casadi.DM, float, int)
 PACKAGE = Path(__file__).parents[1]
-# Machine code in this process by its key in the cache, for as long as anything needs it.
-_LOADED = WeakValueDictionary[str, MachineCode]()
+KEY = 64  # bytes of a key of the cache
+# Machine code in this process by its form and constants, for as long as anything needs it.
+_LOADED = WeakValueDictionary[bytes, MachineCode]()
 
 
 @direct_operators()
@@ -189,46 +191,56 @@ def compile_recipe(
         json.dumps(tracer).encode(),
         _settings(level, width),
     )
-    known = cache.get(recipe_key)
-    key = "" if known is None else known.decode()
-    loaded = _LOADED.get(key)
+    known = cache.get(recipe_key) or b""
+    loaded = _LOADED.get(known)
     if loaded is not None:
         return Compiled(loaded)
-    entry = cache.get(key) if key else None
+    entry = cache.get(known[:KEY].decode()) if known else None
     if entry is not None:
-        return _unpack(key, entry)
+        return _unpack(known, entry)
     with direct_operators():
         traced = make()
-    key, compiled = _compile_stream(lower(traced), level, width, cache)
-    cache.put(recipe_key, key.encode())
+    known, compiled = _compile_stream(lower(traced), level, width, cache)
+    cache.put(recipe_key, known)
     return compiled
 
 
-def _compile_stream(stream: Stream, level: Level, width: int, cache: Cache) -> tuple[str, Compiled]:
+def _compile_stream(
+    stream: Stream, level: Level, width: int, cache: Cache
+) -> tuple[bytes, Compiled]:
+    """Compile the form of a stream, which others share that differ in their constants alone.
+
+    Gives the key of the form and the constants behind it, too: what tells the machine code.
+    """
+    stream = form(stream)
     key = _key(_contents(stream), _settings(level, width))
+    known = key.encode() + array("d", stream.constants).tobytes()
     entry = cache.get(key)
     if entry is None:
+        stream = replace(stream, constants=(math.nan,) * len(stream.constants))  # nobody's
         fitted = fit(host(), level=level, width=width, operations=len(stream.operations))
-        code = emit_llvm(stream, width=width, chunk=chunk_size(host(), width), fit=fitted)
+        chunk = chunk_size(host(), width)
+        code = emit_llvm(stream, width=width, chunk=chunk, fit=fitted, apart=True)
         signature = Signature(
             code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,
-            len(stream.operations),
+            len(stream.operations), code.numbers,
         )  # fmt: skip
         head = json.dumps(asdict(signature)).encode()
         entry = head + b"\n" + object_code(code, level=level, target=host())
         cache.put(key, entry)
-    return key, _unpack(key, entry)
+    return known, _unpack(known, entry)
 
 
-def _unpack(key: str, entry: bytes) -> Compiled:
-    found = _LOADED.get(key)
+def _unpack(known: bytes, entry: bytes) -> Compiled:
+    found = _LOADED.get(known)
     if found is not None:
         return Compiled(found)
     head, _, code = entry.partition(b"\n")
     fields = json.loads(head)
     for side in ("inputs", "outputs"):
         fields[side] = tuple(Port(*port) for port in fields[side])
-    return Compiled(_LOADED.setdefault(key, MachineCode(Signature(**fields), code)))
+    loaded = MachineCode(Signature(**fields), code, known[KEY:])
+    return Compiled(_LOADED.setdefault(known, loaded))
 
 
 def _key(*parts: bytes) -> str:
@@ -247,10 +259,40 @@ def _settings(level: Level, width: int) -> bytes:
     return json.dumps([asdict(host()), versions, level, width]).encode()
 
 
+def form(stream: Stream) -> Stream:
+    """Give each use of a constant one of its own, so that it tells nothing which are equal.
+
+    Zeros that are put into outputs stay one, since rows of them are filled.
+    """
+    first, taken = stream.first_load, [0.0]
+    zeros = {k for k, x in enumerate(stream.constants) if str(x) == "0.0"}  # not -0.0
+    used = [value for _, *two in stream.operations for value in two if 0 <= value < first]
+    put = [each.value for each in stream.stores if each.value < first and each.value not in zeros]
+    shift = 1 + len(used) + len(put) - first
+
+    def own(value: int) -> int:
+        if 0 <= value < first:
+            taken.append(stream.constants[value])
+            return len(taken) - 1
+        return value + shift if value >= 0 else value
+
+    operations = [
+        Operation(op, own(b), own(a))
+        if op in COMMUTATIVE and 0 <= b < first
+        else Operation(op, own(a), own(b))
+        for op, a, b in stream.operations
+    ]
+    stores = [s._replace(value=0 if s.value in zeros else own(s.value)) for s in stream.stores]
+    return replace(
+        stream, constants=tuple(taken), operations=tuple(operations), stores=tuple(stores)
+    )
+
+
 def _contents(stream: Stream) -> bytes:
+    """Write all of a stream but the values of its constants."""
     names = [stream.name, stream.inputs, stream.outputs, [op for op, _, _ in stream.operations]]
     tables = (
-        array("d", stream.constants),
+        array("q", [len(stream.constants)]),
         array("q", chain.from_iterable(stream.loads)),
         array("q", chain.from_iterable((a, b) for _, a, b in stream.operations)),
         array("q", chain.from_iterable(stream.stores)),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 
 from flexarm.engine.emit.keep import DECLARED, MEMORIES, Move, Moves, moves
 from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, Kit
@@ -14,6 +15,7 @@ from flexarm.errors import FlexarmError
 
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 LIBRARY = FUNCTIONS - INTRINSICS.keys()
+NUMBERS = "_numbers"  # what a table of constants is called, behind the entry's name
 # Of a function: registers that hold an address, and the uses that make one worth its register.
 ADDRESSES, WORTHWHILE = 8, 4
 # Of an instruction cache: the bytes of a way, and the ways; the last is left to the callers.
@@ -46,6 +48,7 @@ def emit_llvm(
     chunk: int = CHUNK,
     fit: Fit = ANY,
     dialect: Dialect = PROCESSOR,
+    apart: bool = False,
 ) -> "Code":
     """Write a stream as LLVM code.
 
@@ -61,6 +64,8 @@ def emit_llvm(
         To the processor.
     dialect
         Of the target.
+    apart
+        Leave out the constants: they come from a table, to be filled when the code is loaded.
 
     Returns
     -------
@@ -81,29 +86,35 @@ def emit_llvm(
     parameters = ", ".join(f"ptr noalias {pointer}" for pointer in pointers)
     arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
     text: list[str] = []
+    numbers: list[int] | None = [] if apart else None
     calls = [""] * len(planned.pieces)
     for k, where in _layout(len(planned.alike), fit.slot):
         members = planned.alike[k]
-        body = _Body(stream, planned, kit, f"{entry}.{k}", members)
+        body = _Body(stream, planned, kit, f"{entry}.{k}", members, numbers)
         body.write_operations()
         text += body.function(where)
         for row, piece in enumerate(members):
             calls[piece] = body.call(row)
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
-        body = _Body(stream, planned, kit, f"{entry}.edge{start}")
+        body = _Body(stream, planned, kit, f"{entry}.edge{start}", (), numbers)
         body.write_leaves(runs[start : start + chunk])
         text += body.function("")
         calls.append(body.call(0))
     text.append(f"define void @{entry}({parameters}) noinline nounwind {{")
+    if numbers:
+        text.append(f"%numbers = getelementptr i8, ptr @{entry}{NUMBERS}, i64 0")
     text += [*calls, "ret void\n}"]
     text.append(f"define void @{entry}_table(ptr %table) noinline nounwind {{")
     for k, pointer in enumerate(pointers):
         text.append(f"%t{k} = getelementptr i64, ptr %table, i64 {k}")  # whatever a pointer takes
         text.append(f"{pointer} = load ptr, ptr %t{k}")
     text.append(f"call void @{entry}({arguments})\nret void\n}}\n")
+    if numbers:
+        table = f"[{len(numbers)} x {kit.real}] zeroinitializer, align 64"
+        text.append(f"@{entry}{NUMBERS} = dso_local global {table}\n")
     everything = "\n".join([kit.support(), DECLARED if dialect.room else "", *text])
-    return Code(everything, entry, f"{entry}_table", width, planned.work_size)
+    return Code(everything, entry, f"{entry}_table", width, planned.work_size, tuple(numbers or ()))
 
 
 def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
@@ -140,13 +151,17 @@ def _table(name: str, kind: str, content: list[list[str]]) -> list[str]:
 
 @dataclass(frozen=True)
 class Code:
-    """LLVM text, the names of its two entries, its lanes and the work array that it needs."""
+    """LLVM text, the names of its two entries, its lanes and the work array that it needs.
+
+    `numbers` says which constants are to be put into the table `entry` + NUMBERS, in all lanes.
+    """
 
     text: str
     entry: str
     table_entry: str
     width: int
     work_size: int
+    numbers: tuple[int, ...] = ()
 
 
 # A stretch of an array: the array, the column of the offset that moves it, and its number.
@@ -157,13 +172,21 @@ class _Body:
     """The lines of one internal function."""
 
     def __init__(
-        self, stream: Stream, planned: Plan, kit: Kit, name: str, members: tuple[int, ...] = ()
+        self,
+        stream: Stream,
+        planned: Plan,
+        kit: Kit,
+        name: str,
+        members: tuple[int, ...],
+        apart: list[int] | None,
     ) -> None:
         self._lines: list[str] = []
         self._kit = kit
         self._name = name
         self.values = planned.pieces[members[0]] if members else range(0)
-        self._own = rows(stream, planned, members, every_constant=bool(kit.reach))
+        tabled = bool(kit.reach) or apart is not None
+        self._own = rows(stream, planned, members, every_constant=tabled)
+        self._apart = apart  # constants in the table of all functions, of those written so far
         self._stream = stream
         self._planned = planned
         self._at_hand: dict[int, str] = {}
@@ -237,7 +260,11 @@ class _Body:
     def function(self, where: str) -> list[str]:
         """Return the function of what was written, and the tables of what its calls differ in."""
         offsets = [[str(offset) for offset in row] for row in self._own.offsets]
-        numbers = [[number(x, self._kit.width) for x in row] for row in self._own.numbers]
+        numbers: list[list[str]] = []
+        if self._apart is not None:
+            self._apart += chain.from_iterable(self._own.numbers)
+        else:
+            numbers = [[self._number(value) for value in row] for row in self._own.numbers]
         pointers = [f"ptr noalias %{array}" for array in sorted(self._arrays)]
         parameters = ", ".join([*pointers, "i64 %row"])
         return [
@@ -266,15 +293,23 @@ class _Body:
     def _fetch(self, value: int) -> str:
         stream, real = self._stream, self._kit.real
         if value < stream.first_load:
-            if value not in self._own.constants:
-                return number(stream.constants[value], self._kit.width)
-            place = self._address("numbers", self._own.constants[value])
+            column = self._own.constants.get(value)
+            if column is None:
+                if self._apart is None:
+                    return self._number(value)
+                (row,) = self._own.numbers  # of what is stored as it is
+                column = self._own.constants[value] = len(row)
+                row.append(value)
+            place = self._address("numbers", column)
         elif value < stream.first_operation:
             load = stream.loads[value - stream.first_load]
             place = self._address(f"x{load.port}", load.element)
         else:
             place = self._address("w", self._planned.places[value])
         return self._write(f"load {real}, ptr {place}, align 8")
+
+    def _number(self, constant: int) -> str:
+        return number(self._stream.constants[constant], self._kit.width)
 
     def _address(self, array: str, element: int) -> str:
         column = self._own.moved.get((array, element))
@@ -304,10 +339,14 @@ class _Body:
         return self._write(f"getelementptr {self._kit.element}, ptr %{array}, i64 {offset}")
 
     def _row(self, table: str, kind: str, columns: int) -> str:
+        base = f"@{self._name}.{table}"
+        if table == "numbers" and self._apart is not None:
+            self._arrays.add("numbers")
+            base = self._write(f"getelementptr {kind}, ptr %numbers, i64 {len(self._apart)}")
         if len(self._own.numbers) == 1:
-            return f"@{self._name}.{table}"
+            return base
         index = self._write(f"mul i64 %row, {columns}")
-        return self._write(f"getelementptr {kind}, ptr @{self._name}.{table}, i64 {index}")
+        return self._write(f"getelementptr {kind}, ptr {base}, i64 {index}")
 
     def _write(self, expression: str) -> str:
         self._temporaries += 1

@@ -29,8 +29,8 @@ def rows(
         Elements that move by the same steps from piece to piece share a column, so that along a
         chain of links there is about one column for each link that a piece looks at.
     """
-    if len(members) < 2 and not every_constant:  # one piece differs in nothing
-        return Rows([], {}, [[] for _ in members], {}, [[] for _ in members])
+    if not members or (len(members) < 2 and not every_constant):  # one piece differs in nothing
+        return Rows([], {}, [[]], {}, [[]])
     used = [_used(stream, planned, planned.pieces[number]) for number in members]
     columns: dict[tuple[str, tuple[int, ...]], int] = {}
     moved: dict[Place, int] = {}
@@ -40,14 +40,14 @@ def rows(
         if any(steps):
             moved[array, element] = columns.setdefault((array, steps), len(columns))
     constants: dict[int, int] = {}
-    varied: list[tuple[float, ...]] = []
+    varied: list[tuple[int, ...]] = []
     for values in zip(*(values for _, values in used), strict=True):
         if every_constant or len(set(values)) > 1:
             constants[values[0]] = len(varied)
-            varied.append(tuple(stream.constants[value] for value in values))
+            varied.append(values)
     steps_of = [steps for _, steps in columns]
     return Rows(
-        used[0][0] if used else [],
+        used[0][0],
         moved,
         [[steps[k] for steps in steps_of] for k in range(len(members))],
         constants,
@@ -87,4 +87,4 @@ class Rows:
     offsets: list[list[int]]  # row by row, relative to the first piece
     # Column of a constant, by its number in the first piece; those missing are the same in all.
     constants: dict[int, int]
-    numbers: list[list[float]]  # row by row
+    numbers: list[list[int]]  # those constants, row by row
