@@ -295,6 +295,15 @@ def test_arms_of_the_last_values_are_built_once(monkeypatch: pytest.MonkeyPatch)
     assert built == [0.8, 0.9, 0.8]
 
 
+def test_slopes_that_are_kept_are_those_of_the_start() -> None:
+    """From the model file's start it moves with its number, from a given one it does not."""
+    arm = flexarm.change_arm(loads(CATCHES), {"links.1.joint.start": {"position": 0.01}})
+    keys = ["links.1.joint.start.position"]
+    runs = flexarm.differentiable(arm, t_end=0.1, dt=0.05, parameters=keys, rtol=1e-6)
+    found = [runs.at(q=q).sensitivities()[0] for q in (None, np.array([0.01]), None)]
+    np.testing.assert_allclose(np.ravel(found), [1, 1, 1, 0, 0, 0, 1, 1, 1], atol=1e-9)
+
+
 def test_arms_that_do_not_fit_together_are_built_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = ["links.1.length", "links.1.body.mass"]
     runs = flexarm.differentiable(loads(CATCHES), t_end=0.1, parameters=keys, rtol=1e-6)
