@@ -345,6 +345,8 @@ identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, loss="x")
 identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, start=3)
 # most_evaluations
 identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, most_evaluations=0)
+# progress
+identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, progress=3)
 # arm
 equilibrium(None)
 equilibrium("x")

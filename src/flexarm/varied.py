@@ -5,7 +5,7 @@ that hold some are arrays of objects.
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -185,6 +185,15 @@ def by_design(value: Any, count: int) -> Array:
 def by_designs(value: Any, designs: tuple[int, ...]) -> Array:
     """Give an array's values: plain ones if there are no designs, (), or those of (N,)."""
     return by_design(value, *designs) if designs else np.array(value, dtype=float)
+
+
+def least(values: Iterable[Any]) -> Any:
+    """Give the least of numbers, of each design where they differ: no decision of all."""
+    found, *others = values
+    for each in others:
+        varying = isinstance(found, Varied) or isinstance(each, Varied)
+        found = varied(np.minimum(_values(found), _values(each))) if varying else min(found, each)
+    return found
 
 
 def plain(value: Any) -> float:

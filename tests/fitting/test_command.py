@@ -1,6 +1,7 @@
 """`flexarm identify`, and what it tells of servos beside measured inputs."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,19 @@ from flexarm.cli import main
 from flexarm.fitting.identify import _tell_of_servos
 from flexarm.io.overrides import read_value
 from tests.fitting.pendulum import OFFSET, TRUTH, noisy
+
+MASS = [
+    "--fit", "links.1.body.mass", "--input", "shoulder=torque", "--output", "angle=shoulder",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def csv(exact: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What perfect sensors would have measured, in a file."""
+    path = tmp_path_factory.mktemp("measured") / "run.csv"
+    table, header = np.column_stack(list(exact.values())), ",".join(exact)
+    np.savetxt(path, table, delimiter=",", header=header, comments="")
+    return path
 
 
 def test_the_command_line_writes_model_report_and_numbers(
@@ -61,6 +75,36 @@ def test_the_command_line_knows_filters_of_second_order(
         assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("twice", "said"),
+    [
+        (["--fit", "links.1.body.mass=1:2"], "--fit: links.1.body.mass is given twice, got '1:2'"),
+        (["--input", "shoulder=other"], "--input: shoulder is given twice, got 'other' too"),
+        (["--output", "angle=shoulder.rate"], "--output: angle is given twice"),
+        (["--adjust", "angle=gain", "angle=lag"], "got 'lag' too: angle=gain,lag"),
+        (["--poles", "angle=2", "angle=2"], "--poles: angle is given twice"),
+        (["--noise", "angle=0.1", "angle=0.2"], "--noise: angle is given twice, got '0.2' too"),
+        (["--valid", "angle=0:1", "angle=2:3"], "--valid: angle is given twice"),
+        (["--input-offset", "shoulder", "shoulder"], "input_offsets: shoulder is named twice"),
+    ],
+)
+def test_what_is_given_twice_is_refused(
+    file: Path, csv: Path, capsys: pytest.CaptureFixture[str], twice: list[str], said: str
+) -> None:
+    assert main(["identify", str(file), str(csv), *MASS, *twice])
+    assert said in capsys.readouterr().err
+
+
+def test_a_terminal_is_told_how_far_a_search_is(
+    file: Path, csv: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["identify", str(file), str(csv), *MASS, "--step", "0.004", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["converged"]
+    assert "whole runs, search 1: run 1, errors " in err
+
+
 def test_a_measured_input_comes_on_top_of_a_servo_which_is_told(
     file: Path, exact: dict[str, Any]
 ) -> None:
@@ -92,15 +136,9 @@ def test_a_servo_of_one_of_two_axes_is_told_by_its_own_key() -> None:
 
 @pytest.mark.filterwarnings("default")
 def test_the_command_line_tells_of_a_servo_in_a_line(
-    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    file: Path, csv: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "run.csv"
-    table, header = np.column_stack(list(exact.values())), ",".join(exact)
-    np.savetxt(path, table, delimiter=",", header=header, comments="")
-    assert main([
-        "identify", str(file), str(path), "--set", "links.1.joint.servo={stiffness: 2, damping: 1}",
-        "--fit", "links.1.body.mass", "--input", "shoulder=torque", "--output", "angle=shoulder",
-        "--step", "0.004", "--json",
-    ]) == 0  # fmt: skip
+    servo = ["--set", "links.1.joint.servo={stiffness: 2, damping: 1}"]
+    assert main(["identify", str(file), str(csv), *servo, *MASS, "--step", "0.004", "--json"]) == 0
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith("warning: shoulder: the servo of the model file acts too")

@@ -72,14 +72,18 @@ def test_numbers_that_act_alike_are_named(fitted: Callable[..., Fit]) -> None:
 def test_a_search_says_how_far_from_the_minimum_it_ended(
     file: Path, exact: dict[str, Any], fit: Fit
 ) -> None:
+    lines: list[str] = []
+
     def again(arm: flexarm.Arm, offset: float) -> Fit:
         return flexarm.identify(
             arm, noisy(exact, 0), fit=list(TRUTH), inputs={"shoulder": "torque"}, step=0.004,
             outputs={"angle": Sensor("shoulder", fit=("offset",), offset=offset, noise=NOISE)},
-            most_evaluations=1,
+            most_evaluations=1, progress=lines.append,
         )  # fmt: skip
 
     far = again(flexarm.load(file), 0.0)
+    assert lines[0] == "making the equations ready"
+    assert lines[1].startswith("whole runs, search 1: run 1, errors ")
     assert not far.converged
     assert "stopped after 1 runs" in far.message
     assert "standard errors from there" in str(far)

@@ -10,13 +10,9 @@ import pytest
 import flexarm
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers import parameters
-from flexarm.gradients.events.jumps import STEP
-from flexarm.gradients.events.phases import Phase
-from flexarm.integrate.mission.bodies import Drift
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.spatial import Inertia, Pose, rotation_from_angles
 
 CATCHES = """
 flexarm: 1
@@ -101,38 +97,6 @@ def test_a_mote_caught_at_an_angle(method: str, again: bool) -> None:
         assert found[k] == pytest.approx(np.sum(weights * expected), rel=1e-9)
 
 
-@pytest.mark.parametrize("least", [1e-4, 2e-3])
-@pytest.mark.parametrize("which", ["placed", "held"])
-def test_a_slender_body_that_drifts_follows_how_it_was_let_go(least: float, which: str) -> None:
-    """Each of its numbers may make it another body, which spins about its axis far otherwise."""
-    own = Inertia(0.4, np.zeros(3), np.diag([least, 0.004, 0.004]))
-    lies = Pose(rotation_from_angles((0.3, 0.4, -0.5)), np.array([0.02, 0.03, 0.01]))
-    spin, still = np.array([1.5, -0.8, 2.0]), np.zeros(3)
-
-    def turned(angle: float) -> Phase:
-        turn = Pose(rotation_from_angles((angle, 0.2, 0.1)), still)
-        pose, held = (turn, lies) if which == "placed" else (Pose(np.eye(3), still), turn @ lies)
-        return Phase(
-            TIMES, (), freed={"pole": Drift(own.moved(held), 0.0, pose, still, spin, still)}
-        )
-
-    def later(phase: Phase) -> Array:
-        body = phase.freed["pole"].at(1.3)
-        return np.concatenate([*body.pose.rotation, body.pose.position, body.spin])
-
-    phase, (places, weights) = turned(0.0), parameters.CENTRAL
-    carried, h = phase.carried, STEP * np.diag(phase.scales)
-    slopes = np.array([
-        weights @ np.array([later(phase.carrying(carried + p * way)) for p in places]) / way.sum()
-        for way in h
-    ])  # fmt: skip
-    way, expected = (
-        weights @ np.array([of(turned(1e-3 * p)) for p in places]) / 1e-3
-        for of in (lambda each: each.carried, later)
-    )
-    np.testing.assert_allclose(way @ slopes, expected, atol=1e-6 * np.abs(expected).max())
-
-
 MISSION = """
 flexarm: 1
 name: catches a can, stops a joint and lets go
@@ -185,6 +149,18 @@ def checked_runs(arm: flexarm.Arm, keys: list[str], **options: Any) -> tuple[Any
         off = np.abs(slopes[:, :, k] - expected).max(axis=0)
         assert np.all(off <= 1e-7 * np.abs(expected).max(axis=0)), key
     return runs, run, slopes
+
+
+def test_a_rod_that_is_captured_twice() -> None:
+    """It has no inertia about its axis, and no spin: numbers that change must leave it so."""
+    body = {"mass": 0.7, "com": [0.02, 0.03, 0.01], "inertia": [0, 0.02, 0.02]}
+    rod = {"body": body, "rotation": [0.3, 0.4, -0.5], "spin": [0, -0.8, 1]}
+    changes = {f"bodies.1.{key}": value for key, value in rod.items()}
+    arm = flexarm.change_arm(loads(CATCHES), changes | {"events": [CATCH, *AGAIN]})
+    _, run, slopes = checked_runs(arm, KEYS[:2], t_end=0.6, dt=0.1, method="dop853")
+    assert len(run.parts) == 7
+    gradient = run.gradient(*np.hsplit(np.ones((len(run.t), 2)), 2))
+    np.testing.assert_allclose(gradient.parameters, slopes.sum(axis=(0, 1)), rtol=1e-9)
 
 
 def test_a_flexible_link_that_catches_and_brakes() -> None:
@@ -317,6 +293,15 @@ def test_arms_of_the_last_values_are_built_once(monkeypatch: pytest.MonkeyPatch)
     for mass in (0.8, 0.8, 0.9, 0.9, 0.8):
         runs.at([mass]).gradient(seeds)
     assert built == [0.8, 0.9, 0.8]
+
+
+def test_slopes_that_are_kept_are_those_of_the_start() -> None:
+    """From the model file's start it moves with its number, from a given one it does not."""
+    arm = flexarm.change_arm(loads(CATCHES), {"links.1.joint.start": {"position": 0.01}})
+    keys = ["links.1.joint.start.position"]
+    runs = flexarm.differentiable(arm, t_end=0.1, dt=0.05, parameters=keys, rtol=1e-6)
+    found = [runs.at(q=q).sensitivities()[0] for q in (None, np.array([0.01]), None)]
+    np.testing.assert_allclose(np.ravel(found), [1, 1, 1, 0, 0, 0, 1, 1, 1], atol=1e-9)
 
 
 def test_arms_that_do_not_fit_together_are_built_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -310,6 +310,13 @@ def test_designs_that_decide_differently_are_built_in_groups() -> None:
         assert one.count == other.count
 
 
+def test_planes_that_are_about_as_stiff_are_built_together() -> None:
+    """The softer plane of a design tells how far it bends, whichever it is."""
+    sets = [{"links.1.section.EIy": EI} for EI in np.linspace(299.0, 301.0, 8)]
+    ((which, _),) = designs_together(flexarm.sample("crossed-joints"), sets)
+    assert len(which) == len(sets)
+
+
 def test_a_wrong_design_is_told_and_others_are_built() -> None:
     """Each has a model, or the message that it has alone."""
     arm = flexarm.sample("korayem-two-link")

@@ -94,20 +94,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fit, print what was found, and write what is asked for."""
+    from rich.console import Console
+
     from flexarm.fitting.identify import identify
     from flexarm.formulations import DEFAULT
     from flexarm.io.whole_file import write_figure
 
     require_figure(args.plot)
     require_outputs(args, args.out, args.report, args.plot)
-    arm = read_arm(args)
-    with warnings_in_a_line():
+    arm, outputs, inputs = read_arm(args), _sensors(args), _once("input", args.input)
+    with Console(stderr=True).status("") as status, warnings_in_a_line():
         fit = identify(
             arm,
             args.data,
             fit=_fitted(args.fit),
-            outputs=_sensors(args),
-            inputs=dict(args.input),
+            outputs=outputs,
+            inputs=inputs,
             input_offsets=args.input_offset,
             start=args.start,
             horizon=args.horizon,
@@ -115,6 +117,7 @@ def run(args: argparse.Namespace) -> int:
             step=args.step,
             formulation=args.formulation or DEFAULT,
             most_evaluations=args.most,
+            progress=(lambda text: status.update(text)) if sys.stderr.isatty() else None,
         )
     predicted = fit.predict(args.predict) if args.predict else ()
     suggested = fit.excitation()[:3] if args.suggest else ()
@@ -141,34 +144,48 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _fitted(texts: list[str]) -> dict[str, tuple[float, float] | None]:
-    found: dict[str, tuple[float, float] | None] = {}
-    for text in texts:
-        key, sign, bounds = text.partition("=")
-        found[key] = _range("--fit", text, bounds) if sign else None
-    return found
+    pairs = [text.partition("=") for text in texts]
+    _once("fit", [(key, bounds) for key, _, bounds in pairs])
+    return {
+        key: _range("--fit", f"{key}={bounds}", bounds) if sign else None
+        for key, sign, bounds in pairs
+    }
 
 
 def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
     from flexarm.fitting.sensor import ADJUSTED, Sensor
 
-    known = dict(args.output)
-    for option in ("adjust", "poles", "noise", "valid"):
-        for column, _ in getattr(args, option):
+    known = _once("output", args.output)
+    options = ("adjust", "poles", "noise", "valid")
+    given = {option: _once(option, getattr(args, option)) for option in options}
+    for option, columns in given.items():
+        for column in columns:
             if column not in known:
                 raise Misuse(f"--{option}: no output '{column}': there are {', '.join(known)}")
-    adjust = {column: _asked(text.split(",")) for column, text in args.adjust}
-    poles = {column: _count("--poles", text) for column, text in args.poles}
+    adjust = {column: _asked(text.split(",")) for column, text in given["adjust"].items()}
+    poles = {column: _count("--poles", text) for column, text in given["poles"].items()}
     for column in poles:
         if "lag" not in adjust.get(column, []):
             raise Misuse(f"--poles: {column} has no filter: fit its lag, --adjust {column}=lag")
-    noise = {column: _number("--noise", text) for column, text in args.noise}
-    valid = {column: _range("--valid", text, text) for column, text in args.valid}
+    noise = {column: _number("--noise", text) for column, text in given["noise"].items()}
+    valid = {column: _range("--valid", text, text) for column, text in given["valid"].items()}
     return {
         column: Sensor(reads, fit=tuple(e for e in ADJUSTED if e in adjust.get(column, [])),
                        noise=noise.get(column), valid=valid.get(column),
                        poles=poles.get(column, 1))
         for column, reads in known.items()
     }  # fmt: skip
+
+
+def _once(option: str, pairs: Pairs) -> dict[str, str]:
+    """Take values by name, and refuse a name that is given twice."""
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        if name in found:
+            remedy = f"{name}={found[name]},{value}" if option == "adjust" else "give it once"
+            raise Misuse(f"--{option}: {name} is given twice, got '{value}' too: {remedy}")
+        found[name] = value
+    return found
 
 
 def _asked(words: list[str]) -> list[str]:

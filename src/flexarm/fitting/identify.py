@@ -2,8 +2,9 @@
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from flexarm.arguments import (
     listed,
     refused,
     require_count,
+    require_function,
     require_kind,
     require_mapping,
     require_names,
@@ -66,6 +68,7 @@ def identify(
     rtol: float = 1e-3,
     formulation: FormulationName | str = DEFAULT,
     most_evaluations: int = 100,
+    progress: Callable[[str], None] | None = None,
 ) -> Fit:
     """Fit numbers of an arm to measured time histories and frequency responses.
 
@@ -102,6 +105,8 @@ def identify(
         Of the runs, by rk4: as for `flexarm.simulate`.
     most_evaluations
         Of the model in one search.
+    progress
+        Called with a line whenever the model has been run: how far the search is.
 
     Returns
     -------
@@ -126,6 +131,7 @@ def identify(
     if not is_word(start, ("model", "measured")):
         raise refused("start", start, "'model' or 'measured'")
     require_count("most_evaluations", most_evaluations, 1)
+    require_function("progress", progress, "of a line")
     length = in_unit("horizon", horizon, "s")
     if length is not None and not is_positive(length):
         raise refused("horizon", horizon, "a time [s] > 0, or None")
@@ -145,6 +151,8 @@ def identify(
         tuple(bounds), sensors, offsets,
     )  # fmt: skip
     for name in offsets:
+        if offsets.count(name) > 1:
+            raise FlexarmError(f"input_offsets: {name} is named twice: name it once")
         if name not in input_units(model):
             raise FlexarmError(f"input_offsets: no driven joint '{name}': there are "
                                f"{', '.join(input_units(model))}")  # fmt: skip
@@ -153,6 +161,8 @@ def identify(
     if not problem.names:
         raise FlexarmError("fit: nothing is to be fitted: name numbers of the model file")
     begin = problem.first
+    say = progress or (lambda text: None)
+    say("making the equations ready")
     problem.at(begin)  # or says why it cannot be run
     limits = _limits(problem, bounds)
     if length is not None:
@@ -165,10 +175,10 @@ def identify(
             )
         ]
         begin = _searched(replace(problem, runs=short, _last={}), begin, limits, loss,
-                          most_evaluations, whole=False)[1]  # fmt: skip
+                          most_evaluations, say, whole=False)[1]  # fmt: skip
         if not np.isfinite(problem.residuals(begin, np.ones(len(problem.noises)))).all():
             begin = problem.first
-    return _fit(arm, limits, *_searched(problem, begin, limits, loss, most_evaluations))
+    return _fit(arm, limits, *_searched(problem, begin, limits, loss, most_evaluations, say))
 
 
 def _bounds(fit: object) -> dict[str, tuple[float, float] | None]:
@@ -231,7 +241,14 @@ def _require_samples(horizon: float, problem: Problem) -> None:
 
 
 def _searched(
-    problem: Problem, begin: Array, limits: Array, loss: Loss, most: int, *, whole: bool = True
+    problem: Problem,
+    begin: Array,
+    limits: Array,
+    loss: Loss,
+    most: int,
+    say: Callable[[str], None],
+    *,
+    whole: bool = True,
 ) -> tuple[Problem, Array, Array, Array, Any, int]:
     """Search: values, noise of the sensors and which of it was given, how it ended.
 
@@ -246,10 +263,11 @@ def _searched(
     noise = np.where(np.isnan(given), _spread(problem), given)
     values, evaluations = begin.copy(), 0
     found: Any = None
-    for _ in range(PASSES):
+    for k in range(PASSES):
         problem.at(values)  # or says why it cannot be run
+        what = f"{'whole runs' if whole else 'pieces'}, search {k + 1}"
         found = least_squares(
-            problem.residuals, np.clip(values, low, high), problem.jacobian, (low, high),
+            _telling(problem, say, what), np.clip(values, low, high), problem.jacobian, (low, high),
             args=(noise,), x_scale="jac", loss=loss, f_scale=1.0 if loss == "linear" else OUTLIER,
             max_nfev=most, xtol=1e-9, ftol=1e-9, gtol=1e-12,
         )  # fmt: skip
@@ -262,6 +280,21 @@ def _searched(
         elif np.all(np.abs(noise / before - 1) < SETTLED):
             break
     return problem, values, noise, given, found, evaluations
+
+
+def _telling(
+    problem: Problem, say: Callable[[str], None], what: str
+) -> Callable[[Array, Array], Array]:
+    """Give the residuals as a function that tells of every run of the model."""
+    runs = count(1)
+
+    def residuals(values: Array, noise: Array) -> Array:
+        found = problem.residuals(values, noise)
+        size = math.sqrt(float(np.mean(found**2)))
+        say(f"{what}: run {next(runs)}, errors {size:.4g} times the noise")
+        return found
+
+    return residuals
 
 
 def _spread(problem: Problem) -> Array:

@@ -48,6 +48,7 @@ from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
 
 Arms = Callable[..., Mapping[str, Nearby]]  # that differ a little in one number, by its key
+Known = dict[tuple[int, ...], dict[Any, Array]]  # slopes by the numbers, after events
 TABLEAUS = {
     "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
     "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
@@ -150,7 +151,7 @@ class Differentiable:
         Trajectory
             The run, and its derivatives.
         """
-        model, arms = (
+        model, arms, known = (
             self._arms(values) if like is None else self._near(like.parts[0].task.equation.model)
         )
         plans = self._plans(model, steps)
@@ -177,12 +178,13 @@ class Differentiable:
             require_like(parts[0].task if parts else task, task)
             if task.motion.actuators.sampled:
                 raise SimulationError("gradients: sampled servos jump: take their 'period' away")
-            known = [] if like is None else like.parts
+            others = [] if like is None else like.parts
             leg = Trajectory(
                 task, self.functions, self.parameters, TABLEAUS[self.method.name],
                 Plan(phase.times, phase), self.times, partial(phase.nearby, model, arms),
                 not parts and q is None and v is None, held_at,
-                next((part for part in known if part.plan.phase.done == phase.done), None),
+                next((part for part in others if part.plan.phase.done == phase.done), None),
+                {} if len(phase.carried) else known.setdefault(phase.done, {}),
             )  # fmt: skip
             leg = leg.begun(y) if parts else leg
             if not plans:
@@ -204,7 +206,7 @@ class Differentiable:
             phase = after[0].phase if after else None
         return parts[0] if len(parts) == 1 else Legs(tuple(parts), self.times, tuple(entries[1:]))
 
-    def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms]:
+    def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
         """Build the arm at values of its parameters; those of the last values are kept."""
         key, model = repr(np.array(values).tolist()), self.equation.model
         found = self._last.get(key)
@@ -216,12 +218,12 @@ class Differentiable:
             self._last[key] = found
         return found
 
-    def _near(self, model: Model) -> tuple[Model, Arms]:
-        """Give an arm, and how to get those that differ a little in one parameter."""
-        return model, cache(partial(nearby, model, self.parameters))
+    def _near(self, model: Model) -> tuple[Model, Arms, Known]:
+        """Give an arm, how to get those that differ a little in one parameter, and no slopes."""
+        return model, cache(partial(nearby, model, self.parameters)), {}
 
     @cached_property
-    def _last(self) -> dict[str, tuple[Model, Arms]]:
+    def _last(self) -> dict[str, tuple[Model, Arms, Known]]:
         return {}
 
     def _plans(self, model: Model, steps: Array | AnyRun | None) -> tuple[Plan, ...]:

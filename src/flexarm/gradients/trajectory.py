@@ -1,7 +1,7 @@
 """A motion in recorded steps, its sensitivities and its adjoint."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,8 @@ class Trajectory(Samples):
         Coordinates that brakes hold where they are.
     like
         Another motion of the same arm, whose derivatives by numbers are taken.
+    known
+        Derivatives by the parameters that are known already, of all motions of the arm as it is.
     """
 
     task: Task
@@ -65,6 +67,7 @@ class Trajectory(Samples):
     started: bool
     held: tuple[int, ...] = ()
     like: "Trajectory | None" = None
+    known: dict[Any, Array] = field(default_factory=dict, repr=False)
 
     @property
     def parts(self) -> "tuple[Trajectory, ...]":
@@ -256,10 +259,6 @@ class Trajectory(Samples):
         """Arms that differ a little in one parameter, by its key."""
         return self.arms() if self.like is None else self.like.nearby
 
-    @cached_property
-    def _directions(self) -> dict[str, Array]:
-        return {}
-
     @property
     def model(self) -> Model:
         """The arm as it is in the phase."""
@@ -321,14 +320,14 @@ class Trajectory(Samples):
             return np.zeros((0, len(self.nearby)))
         if self.like is not None:
             return self.like.along(name)
-        if name not in self._directions:
-            book = self._member(name).structure.book
+        structure = self._member(name).structure
+        if structure not in self.known:
             try:
-                found = directions_of(book, self.model, self.nearby)
+                found = directions_of(structure.book, self.model, self.nearby)
             except FlexarmError:
-                found = directions_of(book, self.model, self.arms(alone=True))
-            self._directions[name] = found
-        return self._directions[name]
+                found = directions_of(structure.book, self.model, self.arms(alone=True))
+            self.known[structure] = found
+        return self.known[structure]
 
     @cached_property
     def _fields(self) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
@@ -390,10 +389,10 @@ class Trajectory(Samples):
         """Derivatives of the start by the parameters, (k, size)."""
         if self.like is not None and self.like.started == self.started:
             return self.like._start_slopes
-        found = np.zeros((len(self.nearby), self.size))
-        if self.started:
+        if self.started not in self.known:
+            found = self.known[self.started] = np.zeros((len(self.nearby), self.size))
             here = np.concatenate(start_state(self.model))
-            for k, each in enumerate(self.nearby.values()):
+            for k, each in enumerate(self.nearby.values() if self.started else ()):
                 there = np.array([np.concatenate(start_state(m)) for m in each.models])
                 found[k, : 2 * self.n] = each.weights @ (there - here)
-        return found
+        return self.known[self.started]

@@ -19,6 +19,7 @@ from flexarm.links.ends import (
 )
 from flexarm.links.span import Span
 from flexarm.spatial import rotation_from_angles
+from flexarm.varied import least
 
 STIFF, SOFT = 0.05, 0.15
 # In one plane a link whose joint gives way bears a part of the moment that a clamped one would.
@@ -51,8 +52,9 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     They act at the end of all levers at once, by twice what they would bend the link by if they
     came slowly.
     """
-    stiffness: list[float] = [span.table[n].min() for n in ("EIy", "EIz") if span.has(n)]
-    if not stiffness or min(stiffness) <= 0:
+    bends = [name for name in ("EIy", "EIz") if span.has(name)]
+    stiffness: float = least(span.table[name].min() for name in bends) if bends else 0.0
+    if stiffness <= 0:
         return 0.0
     own, beyond = own_inertia(arm.links[index]).mass, outboard_mass(arm, index)
     reach = span.length + sum(link_length(link) for link in arm.links[index + 1 :])
@@ -65,7 +67,7 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
         limits = [acts.limits for acts in link.joint.axes.values() if acts.actuation == "torque"]
         moment += sum(top.effort for top in limits if top is not None and top.effort)
     # a moment at the tip bends by M L/EI, a force there by half as much
-    return 2 * moment * span.length / (2 * min(stiffness))
+    return 2 * moment * span.length / (2 * stiffness)
 
 
 @kept_of(ARMS)

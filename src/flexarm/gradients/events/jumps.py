@@ -1,9 +1,9 @@
 """Events at which rates jump: bodies that the tip captures, and brakes that close.
 
 What an event makes of the state is taken from `flexarm.integrate.mission`, and differentiated by
-differences of fourth order.  A body that was captured is held where the tip met it: its inertia in
-the tip's frame depends on the state then, and is carried on as ten numbers beside the state.  So is
-how it drifts from where it is let go, if it is captured again.
+differences of fourth order.  A body that was captured is held where the tip met it: how it lies in
+the tip's frame depends on the state then, and is carried on as twelve numbers beside the state.  So
+is how it drifts from where it is let go, if it is captured again.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,8 +19,9 @@ from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, requir
 from flexarm.integrate.mission.locks import arrest
 from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import IDENTITY, Pose
 
-STEP = 3e-4  # [rad], [m], [s], and of a body's inertia: errors of order and of rounding are alike
+STEP = 3e-4  # [rad], [m], [s]: errors of order and of rounding are alike
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,9 @@ class Entry:
 
         here = found(self.model, held, q, v, t)
         by_state = np.eye(len(here), known)
-        scale = self.before.scales
         for k in [*range(2 * n), *range(size, known)]:
             way = np.eye(known)[k]
-            way[size:] *= scale
             by_state[:, k] = along(way[:n], way[n : 2 * n], way[size:], 0.0)
-        by_state[:, size:] /= scale
         changed = [
             each.weights @ (np.array([found(m, held, q, v, t) for m in each.models]) - here)
             for each in self.arms().values()
@@ -113,7 +111,7 @@ class Entry:
             if event.let_go in caught_again(model):
                 old = self._equation(holding.model(model, start))
                 body = at_tip(old, q, v, holding.held[event.let_go], t)
-                freed[event.let_go] = body
+                freed[event.let_go] = (body, held[event.let_go])
                 situation = replace(situation, drifting={**situation.drifting, event.let_go: body})
         for event in events:
             if event.capture is None:
@@ -122,9 +120,9 @@ class Entry:
             body = situation.caught(event.capture, t)
             old = self._equation(situation.model(model, start))
             require_reach(old, q, body, event.capture, described.reach)
-            held[event.capture] = held_at_tip(old, q, body)
-            freed.pop(event.capture, None)
-            both = {**situation.held, event.capture: held[event.capture]}
+            _, lay = freed.pop(event.capture, (body, IDENTITY))
+            held[event.capture] = Pose(*old.tip_pose(q)).inverse() @ body.pose @ lay
+            both = {**situation.held, event.capture: held_at_tip(old, q, body)}
             situation = replace(situation, held=both)
             v = joined(old, self._equation(situation.model(model, start)), q, v, body).v
         situation = shut(situation, events, model)

@@ -10,20 +10,20 @@ from flexarm.arm.mission import ACTIONS, Event
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby
 from flexarm.integrate.drivetrain import holders
-from flexarm.integrate.mission.bodies import TURNS, Drift, orthogonal
+from flexarm.integrate.mission.bodies import Drift, orthogonal
 from flexarm.integrate.mission.legs import times_of
 from flexarm.integrate.mission.locks import instants
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import Situation
 from flexarm.integrate.system import instant
 from flexarm.links.base import Array
+from flexarm.links.ends import central_inertia
 from flexarm.model import Model
 from flexarm.spatial import Inertia, Pose
 
 DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
-CARRIED = 1e-2  # of a number that equations hold linearly: by how much others differ in it
-DRIFTS, ROUNDED = 32, 1e-12  # numbers of a body that drifts, and what rounding leaves of them
-TILTED = 0.03  # of a rod's inertia: what tilts it by so little leaves it one (TURNS)
+CARRIED = 1e-2  # of numbers whose squares equations hold: by how much others differ in them
+LIES, DRIFTS = 12, 31  # numbers of a pose, and of a body that drifts
 Happened = tuple[tuple[int, float], ...]
 
 
@@ -34,10 +34,10 @@ class Phase:
     times: Array  # that it keeps [s], its begin and end included
     events: Happened = ()  # before it: which, and when [s]
     ended: int = -1  # by which event it ends, if a quantity brings that about; else -1
-    # Bodies that the tip has captured before it, in its frame.
-    held: Mapping[str, Inertia] = field(default_factory=dict)
-    # Those that it has let go since and captures again: how they drift.
-    freed: Mapping[str, Drift] = field(default_factory=dict)
+    # Bodies that the tip has captured before it: how they lie in its frame.
+    held: Mapping[str, Pose] = field(default_factory=dict)
+    # Those that it has let go since and captures again: how they drift, and lay in its frame.
+    freed: Mapping[str, tuple[Drift, Pose]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Model, times: Array, begin: float = 0.0, events: Happened = ()) -> "Phase":
@@ -75,32 +75,26 @@ class Phase:
 
     @property
     def carried(self) -> Array:
-        """Numbers of the bodies that the tip has captured, and of how they drift."""
-        bodies = [each.numbers for each in self.held.values()]
-        return np.concatenate([np.zeros(0), *bodies, *map(_numbers, self.freed.values())])
-
-    @property
-    def scales(self) -> Array:
-        """How large changes of these numbers are taken to be: 1 of a motion."""
-        sizes = [np.full(10, np.abs(each.numbers).max()) for each in self.held.values()]
-        for body in self.freed.values():
-            least, *_, most = np.linalg.eigvalsh(body.about_centre)
-            size = np.abs(body.inertia.numbers).max()
-            # Of a slender one with far other moments the motion is no straight line.
-            own = 10 * least if least > TURNS * most else TILTED * most
-            own = own if ROUNDED * size < own < size else size  # of a point it is rounding
-            sizes += [np.ones(DRIFTS - 10), np.full(4, size), np.full(6, own)]
-        return np.concatenate([np.zeros(0), *sizes])
+        """Numbers of how bodies lie that the tip has captured, and of how they drift."""
+        held = [_lies(each) for each in self.held.values()]
+        freed = [
+            np.concatenate([[d.begin], _lies(d.pose), d.velocity, d.spin, _lies(lay)])
+            for d, lay in self.freed.values()
+        ]
+        return np.concatenate([np.zeros(0), *held, *freed])
 
     def carrying(self, numbers: Array) -> "Phase":
         """Give it with other such numbers."""
-        rows, more = np.split(numbers, [10 * len(self.held)])
-        held = {
-            k: Inertia.of_numbers(row)
-            for k, row in zip(self.held, rows.reshape(-1, 10), strict=True)
-        }
-        rows = more.reshape(-1, DRIFTS)
-        freed = {k: _drift(self.freed[k], row) for k, row in zip(self.freed, rows, strict=True)}
+        rows, more = np.split(numbers, [LIES * len(self.held)])
+        rows, more = rows.reshape(-1, LIES), more.reshape(-1, DRIFTS)
+        held = {name: _pose(row) for name, row in zip(self.held, rows, strict=True)}
+        freed = {}
+        for (name, (body, _)), row in zip(self.freed.items(), more, strict=True):
+            pose = Pose(orthogonal(row[1:10]), row[10:13])
+            body = replace(
+                body, begin=float(row[0]), pose=pose, velocity=row[13:16], spin=row[16:19]
+            )
+            freed[name] = (body, _pose(row[19:]))
         return replace(self, held=held, freed=freed)
 
     def situation(self, model: Model) -> tuple[Situation, Situation]:
@@ -114,12 +108,15 @@ class Phase:
             for event, (_, t) in zip(events, together, strict=True):
                 found = found.commanded(event, model, t)
                 if event.capture is not None:
-                    caught = {event.capture: self.held[event.capture]}
-                    found = replace(found, held={**found.held, **caught})
+                    own = weighed(model, event.capture, self.held[event.capture])
+                    found = replace(found, held={**found.held, event.capture: own})
         freed = {
-            name: replace(body, gravity=np.array(model.gravity), orbit=model.orbit)
-            for name, body in self.freed.items()
-        }
+            name: replace(
+                body, inertia=weighed(model, name, lay), gravity=np.array(model.gravity),
+                orbit=model.orbit,
+            )
+            for name, (body, lay) in self.freed.items()
+        }  # fmt: skip
         return start, replace(found, drifting={**found.drifting, **freed})
 
     def _instants(self) -> list[Happened]:
@@ -149,11 +146,11 @@ class Phase:
             key: replace(each, models=tuple(self.situated(model)[0] for model in each.models))
             for key, each in arms(**options).items()
         }
-        for k, number in enumerate(self.carried):
-            step = CARRIED * (abs(number) or 1.0) * np.eye(len(self.carried))[k]
-            two = [self.carrying(self.carried + by) for by in (step, -step)]
-            models = tuple(each.situated(model)[0] for each in two)
-            found[f"carried {k}"] = Nearby(models, np.array([1.0, -1.0]) / (2 * step[k]))
+        for k, step in enumerate(CARRIED * np.eye(len(self.carried))):
+            ways = (step, -step) if k < LIES * len(self.held) else (step,)  # the arm knows no other
+            models = (self.carrying(self.carried + way).situated(model)[0] for way in ways)
+            weights = np.array([1.0, -1.0]) / (2 * CARRIED) if len(ways) > 1 else np.zeros(1)
+            found[f"carried {k}"] = Nearby(tuple(models), weights)
         return found
 
     def bounds(self, model: Model) -> tuple[Array, Array]:
@@ -168,23 +165,19 @@ class Phase:
         return low, high
 
 
-def _numbers(body: Drift) -> Array:
-    """Give the numbers of a body that drifts; of a point they stay those of one as they change."""
-    centre = body.inertia.centre
-    own = body.inertia.moved(Pose(np.eye(3), -centre)).numbers
-    own[np.abs(own) < ROUNDED * np.abs(body.inertia.numbers).max()] = 0.0
-    vectors = (body.pose.position, body.velocity, body.spin, centre)
-    return np.concatenate([[body.begin], *body.pose.rotation, *vectors, own])
+def weighed(model: Model, name: str, lies: Pose) -> Inertia:
+    """Weigh a body of the model file as it lies: a rod even if that is turned by no rotation."""
+    body = next(each.body for each in model.arm.bodies if each.name == name)
+    centre = Inertia(body.mass, np.zeros(3), central_inertia(body))
+    return centre.moved(lies @ Pose(np.eye(3), np.array(body.com)))
 
 
-def _drift(body: Drift, numbers: Array) -> Drift:
-    """Give a body that drifts other such numbers."""
-    place, velocity, spin, centre = numbers[10:22].reshape(4, 3)
-    return replace(
-        body, inertia=Inertia.of_numbers(numbers[22:]).moved(Pose(np.eye(3), centre)),
-        begin=float(numbers[0]), pose=Pose(orthogonal(numbers[1:10]), place),
-        velocity=velocity, spin=spin,
-    )  # fmt: skip
+def _lies(pose: Pose) -> Array:
+    return np.concatenate([*pose.rotation, pose.position])
+
+
+def _pose(numbers: Array) -> Pose:
+    return Pose(numbers[:9].reshape(3, 3), numbers[9:])
 
 
 def opened(situation: Situation, events: Sequence[Event], model: Model) -> Situation:
