@@ -61,7 +61,8 @@ def test_code_for_any_machine_needs_the_mathematics_of_the_c_library_and_nothing
     target: Target, width: int, level: Level, operations: int
 ) -> None:
     fitted = fit(target, level=level, width=width, operations=operations)
-    code = emit_llvm(everything(), width=width, chunk=chunk_size(target, width), fit=fitted)
+    chunk = chunk_size(target, width)
+    code = emit_llvm(everything(), width=width, chunk=chunk, fit=fitted, apart=True)
     needed = undefined_symbols(object_code(code, level=level, target=target))
     # Every file of Windows that computes with doubles is marked by it; it is no function.
     needed -= {"_fltused"} if target.triple.endswith("msvc") else set()

@@ -4,6 +4,7 @@ import gc
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -195,10 +196,12 @@ def test_it_does_not_matter_which_constants_are_equal(compilations: list[str]) -
 
 
 def test_a_known_recipe_has_its_own_constants(compilations: list[str]) -> None:
+    def times(a: float) -> casadi.Function:
+        return trace("c", lambda x: a * x, {"x": 1}, outputs=["y"])
+
     for _ in range(2):  # the second time from disk
         for a in (1.5, 2.5):
-            function = trace("c", lambda x, a=a: a * x, {"x": 1}, outputs=["y"])
-            code = compile_recipe(f"times {a}", lambda function=function: function)
+            code = compile_recipe(f"times {a}", partial(times, a))
             assert code.call([3.0])[0] == 3.0 * a
         del code
         gc.collect()
