@@ -202,10 +202,19 @@ def jerked_by_a_hard_servo() -> Motion:
     return Motion(0, held_hard(random_arm(243).arm, 4.9e3, 4.9e4, at_once=True), {}, None)
 
 
+def held_by_an_integral() -> Motion:
+    """A servo sums its error up, and is cut at its effort."""
+    target = {"kind": "cycloid", "start": 0.0, "end": 0.3, "duration": 0.3}
+    servo = {"stiffness": 60.0, "damping": 6.0, "integral_time": 0.2, "effort": 1.0}
+    changes = {"links.1.damping": 0.02, "links.1.joint.servo": servo | {"target": target}}
+    return Motion(0, changed("driven-link-payload", changes), {}, None)
+
+
 @pytest.mark.parametrize(
-    ("make", "rtol"), [(held_by_a_hard_servo, 1e-4), (jerked_by_a_hard_servo, 1e-6)]
+    ("make", "rtol"),
+    [(held_by_a_hard_servo, 1e-4), (jerked_by_a_hard_servo, 1e-6), (held_by_an_integral, 1e-4)],
 )
-def test_arms_on_hard_servos_keep_the_tolerance(make: Callable[[], Motion], rtol: float) -> None:
+def test_arms_on_servos_keep_the_tolerance(make: Callable[[], Motion], rtol: float) -> None:
     assert outcome(*closely(make), "etd4", rtol).worst < 1
 
 

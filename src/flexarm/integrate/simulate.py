@@ -326,7 +326,7 @@ def leg_task(
         ranges=state.ranges,
         states=np.array([state.x.get(name, 0.0) for name in names]),
         efforts=course.efforts(),
-        bounds=course.bounds(state.t),
+        bounds=course.bounds(state),
     )
 
 

@@ -27,7 +27,7 @@ from flexarm.model.profiles import evaluate
 from flexarm.runs.data import Happening, RunData, RunLeg
 
 MOST_AT_ONCE = 200  # changes of brakes at one instant
-ROUNDED = 1e-12  # of the largest rate: what impulses leave of one that was 0
+ROUNDED = 1e-12  # of the largest rate: what is rounding of one that is 0
 
 
 @dataclass(frozen=True)
@@ -188,8 +188,12 @@ class Course:
             found += [way * brake, way]
         return np.array(found, dtype=float)
 
-    def bounds(self, t: float) -> tuple[Array, Array]:
-        """Give the bounds of what is looked out for; infinite where it does not count now."""
+    def bounds(self, state: State) -> tuple[Array, Array]:
+        """Give the bounds of what is looked out for; infinite where it does not count now.
+
+        What slips holds at standstill; what breaks away is there at first, but for rounding.
+        """
+        t, rounded = state.t, ROUNDED * float(np.abs(state.v).max(initial=0.0))
         low, high = np.full(len(self.looks), -np.inf), np.full(len(self.looks), np.inf)
         for k, look in enumerate(self.looks):
             if look.event >= 0:
@@ -205,7 +209,8 @@ class Course:
                 high[k] = self.situation.capacity(holder)
                 low[k] = -high[k]
             elif look.lookout.kind == "speed" and slipping:
-                low[k], high[k] = (0.0, np.inf) if slipping > 0 else (-np.inf, 0.0)
+                rest = 0.0 if state.v[look.lookout.index] else rounded
+                low[k], high[k] = (-rest, np.inf) if slipping > 0 else (-np.inf, rest)
         return low, high
 
     def enter(self, state: State) -> State:

@@ -28,7 +28,7 @@ _NODES = 48
 # relative to the link (elements, whose series end: at most 7e-15), both if they are rounding.
 _ROUNDING = 1e-13
 _NOISE = 1e-14
-_ENDED = 1e-5  # of a shape, which the end of a Legendre series may be: that of the 17th mode is more
+_ENDED = 1e-5  # of a shape, at which its Legendre series may end: that of a 17th mode does not
 
 
 @dataclass(frozen=True)
