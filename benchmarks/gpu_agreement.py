@@ -2,8 +2,8 @@
 
 ``python benchmarks/gpu_agreement.py 0 100`` on a machine with an NVIDIA GPU takes arms 0 to 99 and
 prints a line per arm: for each method how far the two runs are apart, over the tolerance, in the
-measures that tolerances are of.  Both may err by it: up to 2 is within the promise.  Needs the
-tests beside it.
+measures that tolerances are of.  Both may err by it: up to 2 is within the promise.  With ``hard``
+after the numbers, servos hold the arms hard, by etd4.  Needs the tests beside it.
 """
 
 import sys
@@ -19,7 +19,7 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.methods import METHODS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.integrate.promise import errors
+from tests.integrate.promise import HARD, errors, motion
 from tests.physics.random_arms import random_arm
 
 T_END, RTOL, RUNS = 0.2, 1e-4, 3
@@ -37,10 +37,11 @@ def apart(arm: Arm, method: str) -> float:
     return max(max(errors(a, b).values()) for a, b in pairs) / RTOL
 
 
-def words(number: int, method: str) -> str:
+def words(number: int, method: str, *, hard: bool) -> str:
     """Say how far apart the runs of an arm are, or why there are none."""
     try:
-        return f"{apart(random_arm(number).arm, method):.2g}"
+        arm = motion(HARD + number).arm if hard else random_arm(number).arm
+        return f"{apart(arm, method):.2g}"
     except FlexarmError as error:
         return f"refused ({str(error)[:60]})"
     except Exception:
@@ -51,9 +52,11 @@ def words(number: int, method: str) -> str:
 def main() -> None:
     """Compare."""
     first, last = map(int, sys.argv[1:3])
+    hard = sys.argv[3:] == ["hard"]
+    methods = ["etd4"] if hard else ON_GPU
     began = time.perf_counter()
     for number in range(first, last):
-        told = ", ".join(f"{method} {words(number, method)}" for method in ON_GPU)
+        told = ", ".join(f"{method} {words(number, method, hard=hard)}" for method in methods)
         print(f"{number}: {told}; {time.perf_counter() - began:.0f} s", flush=True)
 
 

@@ -13,7 +13,6 @@ from flexarm.engine.compile import host, load_object, machine
 from flexarm.engine.gpu.cuda import columns_in_place
 from flexarm.engine.gpu.dlpack import CPU, DeviceArray
 from flexarm.integrate.batch import batch, engines, gpu
-from flexarm.loops import ptx
 from flexarm.loops.ptx import GpuProgram
 
 NEAR = 8  # doubles of a thread in the memory of its block
@@ -101,7 +100,6 @@ def emulated_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     def compiled(self: GpuProgram) -> GpuProgram:
         return GpuProgram(for_processors(self.texts), self.parts, self.size)
 
-    monkeypatch.setattr(ptx, "UNROLLED", 0)  # long straight code is for GPUs
     monkeypatch.setattr(GpuProgram, "ptx", compiled)
     monkeypatch.setattr(batch, "CUDA", CPU)
     monkeypatch.setattr(engines, "Borrowed", HostBorrowed)

@@ -34,7 +34,6 @@ from flexarm.loops.writes import written_fields
 GPU = Dialect(fused=True, libm=False)
 MATHEMATICS = ("sin", "cos", "exp", "log", "sinh", "cosh", "pow")
 IN_PLACE = 1500  # operations of equations that are put in place of their calls
-UNROLLED = 400  # operations of equations up to which all loops are unrolled
 # Registers of a kernel that waits for its arrays, with equations that long at most: half of all, so
 # that twice as many threads wait at once; longer equations need them.
 FEW, SHORT = 128, 5000
@@ -44,7 +43,6 @@ BRANCHED, EVEN, MANY = 128, 256, 512
 # Bytes at whose multiples arrays begin: of those in memory one instruction moves two doubles; of
 # those that unrolled loops put in registers it would need neighbours, of which there are too few.
 ONE, TWO = 8, 16
-STEADY = 4  # times as many in a steady kernel: in one with branches more code is slower
 
 
 @dataclass(frozen=True)
@@ -201,7 +199,8 @@ def gpu_program(
         Doubles that a thread may keep in the memory of its block, if all registers are used.  Long
         equations are then compiled with the numbers that all runs have in common, anew for others.
     steady
-        Whether its time goes into its equations, and nothing branches.
+        Whether its time goes into its equations, and nothing branches.  Its loops are unrolled; in
+        a kernel with branches more code is slower.
     waits
         Whether its time goes into arrays that do not fit in registers, as matrices do not.
 
@@ -230,14 +229,13 @@ def gpu_program(
         codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))
     works = {each.table: codes[key].work_size for key, each in equations.items()}
     parts = [roomy(part, tables, works) for part in parts]
-    small = len(sizes) == 1 and sizes[0] <= UNROLLED * (STEADY if steady else 1)
-    loops = translate(kernel, names, unrolled=written if small else None)
+    loops = translate(kernel, names, unrolled=written if steady else None)
     texts = [_in_place(loops), library(MATHEMATICS)]
     texts += [
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
     ]
-    entry = KernelText(parts, desks[0], tables, bound, FEW if few else 0, ONE if small else TWO)
+    entry = KernelText(parts, desks[0], tables, bound, FEW if few else 0, ONE if steady else TWO)
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
     block = MANY if few else EVEN if steady or near else BRANCHED
     return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)
