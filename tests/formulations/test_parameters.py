@@ -10,6 +10,7 @@ import flexarm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.equation import Equation
+from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
@@ -389,3 +390,18 @@ def test_a_free_base_is_anchored_anew_and_shares_code() -> None:
 def test_values_that_no_arm_has_are_told(values: Any, message: str) -> None:
     with pytest.raises(FlexarmError, match=message):
         of(FLOATING, ["base.body.mass"]).at(values)
+
+
+def test_all_numbers_at_which_operations_change_are_named() -> None:
+    class Book:
+        def numbers(self, model: int) -> Any:
+            return None if model in (2, 3) else np.array([float(model)])
+
+    book: Any = Book()
+    near: Any = {
+        key: Nearby(models, np.array([0.5, -0.5]))  # type: ignore[arg-type]
+        for key, models in {"a": (1, 2), "b": (5, 1), "c": (3, 4)}.items()
+    }
+    with pytest.raises(FlexarmError, match="^'a', 'c': the operations of the equations change"):
+        directions_of(book, 0, near)  # type: ignore[arg-type]
+    assert directions_of(book, 0, {"b": near["b"]}).tolist() == [[2.0]]  # type: ignore[arg-type]
