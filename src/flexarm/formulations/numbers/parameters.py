@@ -148,6 +148,9 @@ def nearby(model: Model, keys: Sequence[str], *, alone: bool = False) -> dict[st
     plain = model.nodes is None and not model.series and model.stiffening == model.arm.stiffening
     sets = sets if plain and not alone else []
     together = designs_together(model.arm, sets, tip_rotation=model.tip_rotation)
+    if sets and not together and len(keys) > 2:  # for one of them, perhaps
+        half = len(keys) // 2
+        return {**nearby(model, keys[:half]), **nearby(model, keys[half:])}
     drawn = {k: stack.at(i) for which, stack in together for i, k in enumerate(which)}
     found = {}
     for i, key in enumerate(keys):
