@@ -15,10 +15,11 @@ from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.fit import Fit
 from flexarm.fitting.identify import _tell_of_many_shapes
 from flexarm.fitting.pieces import pieces
-from flexarm.fitting.problem import Problem
+from flexarm.fitting.problem import Problem, measured
 from flexarm.fitting.recording import read_recording
 from flexarm.fitting.sensor import Sensor, lagged
 from flexarm.fitting.statistics import combinations, covariance
+from flexarm.io.model_file import loads
 from flexarm.io.overrides import read_value
 from tests.fitting.pendulum import NOISE, OFFSET, TRUTH, noisy
 
@@ -391,6 +392,51 @@ def test_a_filter_of_second_order_is_told(file: Path, exact: dict[str, Any]) -> 
     assert slope == pytest.approx((more - less) / 2e-5, abs=1e-7)
     with pytest.raises(FlexarmError, match="sensor: poles"):
         Sensor("shoulder", poles=0)
+
+
+MOTOR = """
+flexarm: 1
+name: link on a motor with a gear
+gravity: [0, 0, 0]
+stiffening: false
+links:
+  - joint:
+      kind: revolute
+      drive:
+        rotor_inertia: 2.0e-3
+        gear_ratio: 10
+        stiffness: 300
+        damping: 2
+        efficiency: 80 %
+        motor: {input: voltage, torque_constant: 0.5, resistance: 2}
+    length: 0.5
+    section: {EIz: 4.0, mass_per_length: 0.4}
+    shapes: {kind: loaded, root: held, bending_y: 1, bending_z: 0, torsion: 0}
+payload: {mass: 0.3}
+"""
+
+
+def test_readings_of_every_kind_follow_their_derivatives() -> None:
+    """A tachometer, a current, the tip and a gauge, by a gear's efficiency and their own."""
+    sensors = {
+        "speed": Sensor("joint1.rate", fit=("gain",)),
+        "current": Sensor("joint1.current", fit=("offset",)),
+        "tip": Sensor("tip.y", delay=0.013, fit=("delay",)),
+        "strain": Sensor("link1 strain y at 0 distance 0.002", lag=0.02, fit=("lag",)),
+    }
+    t, keys = np.linspace(0, 0.5, 101), ["links.1.joint.drive.efficiency", "links.1.section.EIz"]
+    data = read_recording({"time": t, "volts": 4 + t} | dict.fromkeys(sensors, 0 * t))
+    runs = flexarm.differentiable(loads(MOTOR), t_end=0.5, parameters=keys, step=0.001)
+    run = measured(runs, data, {"joint1": "volts"}, sensors, "model")
+    problem = Problem([run], tuple(keys), sensors, ("joint1",))
+    at, noise = problem.first, np.ones(4)
+    found = problem.jacobian(at, noise).reshape(4, 101, -1)
+    for k, h in enumerate(1e-4 * np.array([1, 4, 1, 1, 1, 0.1, 0.1])):
+        far = {p: problem.residuals(at + p * h * np.eye(7)[k], noise) for p in (-2, -1, 1, 2)}
+        expected = (far[-2] - 8 * far[-1] + 8 * far[1] - far[2]) / (12 * h)
+        off = np.abs(found[:, :, k] - expected.reshape(4, 101)).max(axis=1)
+        assert np.all(off <= 1e-6 * np.abs(expected).max()), problem.names[k]
+        assert np.abs(expected).max() > 1e-6, problem.names[k]
 
 
 @pytest.mark.campaign

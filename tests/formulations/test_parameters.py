@@ -10,12 +10,13 @@ import flexarm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.equation import Equation
+from flexarm.formulations.numbers.parameters import Nearby, directions_of, nearby
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.mechanics.loads import wrench_factors
-from flexarm.model import Model
+from flexarm.model import Model, build
 from flexarm.samples import shown_names
 from tests.physics.cases import campaign_if
 
@@ -389,3 +390,38 @@ def test_a_free_base_is_anchored_anew_and_shares_code() -> None:
 def test_values_that_no_arm_has_are_told(values: Any, message: str) -> None:
     with pytest.raises(FlexarmError, match=message):
         of(FLOATING, ["base.body.mass"]).at(values)
+
+
+def test_all_numbers_at_which_operations_change_are_named() -> None:
+    class Book:
+        def numbers(self, model: int) -> Any:
+            return None if model in (2, 3) else np.array([float(model)])
+
+    book: Any = Book()
+    near: Any = {
+        key: Nearby(models, np.array([0.5, -0.5]))  # type: ignore[arg-type]
+        for key, models in {"a": (1, 2), "b": (5, 1), "c": (3, 4)}.items()
+    }
+    with pytest.raises(FlexarmError, match=r"^'a', 'c': the operations of the equations change"):
+        directions_of(book, 0, near)  # type: ignore[arg-type]
+    assert directions_of(book, 0, {"b": near["b"]}).tolist() == [[2.0]]  # type: ignore[arg-type]
+
+
+def test_arms_nearby_are_built_together_but_for_some_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rails of another length are built one by one, and others beside them are not."""
+    keys, plain = ["links.1.length", "gravity.3", "links.2.body.mass", "gravity.2"], Nearby.of
+    alone: list[str] = []
+
+    def of(model: Model, key: str) -> Nearby:
+        alone.append(key)
+        return plain(model, key)
+
+    monkeypatch.setattr(Nearby, "of", of)
+    found = nearby(build(flexarm.sample("carriage-on-rail")), keys)
+    assert list(found) == keys
+    assert alone == keys[:2]
+    assert [each.models[0].arm.links[1].body.mass for each in found.values()] == pytest.approx(
+        [2.0, 2.0, 1.998, 2.0]
+    )

@@ -83,7 +83,8 @@ def _spring_ratio(joint: AnyActuated, link: Link) -> float:
     if not bending:
         return math.inf
     springs = [part.stiffness for part in (joint.drive, joint.spring) if part is not None]
-    return sum(relaxed_stiffness(k) for k in springs) * link.span / least(bending)
+    softest: float = least(bending)
+    return sum(relaxed_stiffness(k) for k in springs) * link.span / softest
 
 
 def relaxed_stiffness(stiffness: "float | SpringTable[float, float] | None") -> float:

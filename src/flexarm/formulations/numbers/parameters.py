@@ -148,6 +148,9 @@ def nearby(model: Model, keys: Sequence[str], *, alone: bool = False) -> dict[st
     plain = model.nodes is None and not model.series and model.stiffening == model.arm.stiffening
     sets = sets if plain and not alone else []
     together = designs_together(model.arm, sets, tip_rotation=model.tip_rotation)
+    if sets and not together and len(keys) > 2:  # for one of them, perhaps
+        half = len(keys) // 2
+        return {**nearby(model, keys[:half]), **nearby(model, keys[half:])}
     drawn = {k: stack.at(i) for which, stack in together for i, k in enumerate(which)}
     found = {}
     for i, key in enumerate(keys):
@@ -193,18 +196,19 @@ def directions_of(book: Closed, model: Model, nearby: Mapping[str, Nearby]) -> A
     FlexarmError
         If operations change at the value of one.
     """
-    here, found = book.numbers(model), []
+    here = book.numbers(model)
     assert here is not None
-    for key, each in nearby.items():
-        numbers = [book.numbers(changed) for changed in each.models]
-        if any(one is None for one in numbers):
-            raise FlexarmError(
-                f"'{key}': the operations of the equations change at its value, where they have no "
-                "derivative: begin at another value (one that is not 0); if links have shapes by "
-                "default, name them ('shapes: {kind: loaded, root: held, bending_y: 1}'); take "
-                "'follow' from shapes that grow with their link and depend on this number"
-            )
-        found.append(each.weights @ (np.array(numbers) - here))
+    rows = {key: [book.numbers(each) for each in near.models] for key, near in nearby.items()}
+    unlike = [f"'{key}'" for key, each in rows.items() if any(one is None for one in each)]
+    if unlike:
+        raise FlexarmError(
+            f"{', '.join(unlike)}: the operations of the equations change at its value, where they "
+            "have no derivative: begin at another value (one that is not 0); if links have shapes "
+            "by default, name them ('shapes: {kind: loaded, root: held, bending_y: 1}'); take "
+            "'follow' from shapes that grow with their link and depend on this number; leave out "
+            "lengths and sections of links that slide"
+        )
+    found = [each.weights @ (np.array(rows[key]) - here) for key, each in nearby.items()]
     return np.stack(found, axis=1) if found else np.zeros((len(here), 0))
 
 
