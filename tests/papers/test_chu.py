@@ -8,10 +8,10 @@ from flexarm.formulations import formulation
 from flexarm.model import build
 from flexarm.papers.base import Found
 from flexarm.papers.chu.cost import EXACT, assembled, chain
-from flexarm.papers.chu.items import GRIDS, SLIDE
+from flexarm.papers.chu.items import GRIDS, SLIDE, history
 from flexarm.papers.chu.matrix import _cantilever
 from flexarm.papers.readings import Scope
-from flexarm.papers.runs import changed
+from flexarm.papers.runs import changed, column, simulate
 from tests.papers import computed
 from tests.papers.computed import check
 
@@ -73,6 +73,24 @@ def test_the_mass_matrix_of_example_1_as_printed_lacks_one_rank() -> None:
     assert "rank 11 of 12" in compute("deficiency").because
 
 
+def test_the_middle_of_a_bent_element_is_not_its_centre_of_mass() -> None:
+    # of w = x^2/2 the mean over an element of size h is h^2/6, the middle h^2/8, half the chord h^2/4
+    itself, tip = computed.statement(compute("deficiency"), "eq. 6").tried
+    assert itself.value == pytest.approx(100 / 3, rel=1e-9)
+    assert tip.value == pytest.approx(100 / 48, rel=1e-9)  # two elements: the tip is at 2 h^2
+
+
+def test_the_deflection_of_both_links_is_that_of_the_end_effector_from_rigid_ones() -> None:
+    run = simulate(changed("chu-example-2"), t_end=0.3, dt=5e-3)
+    q1, q2 = column(run, "joint1"), column(run, "joint1") + column(run, "joint2")
+    rigid = 0.8 * np.array([np.cos(q1), np.sin(q1)]) + 0.3 * np.array([np.cos(q2), np.sin(q2)])
+    off = run.tip[:, :2].T - rigid
+    across = -np.sin(q2) * off[0] + np.cos(q2) * off[1]
+    ours = history(run, "deflection", all_bent=True)
+    assert np.abs(across).max() > 1e-3
+    assert np.abs(ours - across).max() < 1e-2 * np.abs(across).max()
+
+
 def test_the_rigid_robot_of_table_1_is_a_plane_arm_in_closed_form() -> None:
     # strips of 30 mm by 1 mm, motors of 0.01 kg m^2, a payload of 50 g
     a, b, load, motor = 0.8, 0.3, 0.05, 0.01
@@ -96,7 +114,8 @@ def test_integrals_over_the_volume_have_all_the_inertia_of_a_link() -> None:
 
 
 def test_without_j_f_alone_the_tip_of_link_1_stays_in_the_mass_matrix() -> None:
-    kept = computed.statement(compute("table-1"), "similar").tried[1]
+    kept, alone = computed.statement(compute("table-1"), "J^f of").tried
+    assert alone.value == 0  # one flexible link is carried by none
     # all of link 2 moves with the tip of link 1
     m, n, a, b = 7850 * 3e-5 * 0.8, 7850 * 3e-5 * 0.3, 0.8, 0.3
     first = m * a**2 / 3 + n * (a**2 + a * b + b**2 / 3)

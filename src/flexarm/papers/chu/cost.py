@@ -77,8 +77,8 @@ def cost(scope: Scope) -> Found:
         statements,
         tables=(Table("Operations in the symbolic expression of M, as it is formed", head, rows),),
         because="The previous formulation is in another paper: it is run as this one describes it, "
-        "dr/dq of an element integrated as a polynomial in x and all elements added up; two others, "
-        "of which it does not speak, stand beside. What is compared is the formulation: M as a symbolic expression. "
+        "dr/dq of an element integrated as a polynomial in x and all elements added up; two others "
+        "stand beside. What is compared is the formulation: M as a symbolic expression. "
         "With the integrals of whole links worked "
         f"out beforehand and a recursion it is {grown[3][0] / grown[3][2]:.1f} times smaller than "
         "with one point per element (16 elements per link).  It is formed more cheaply with many "

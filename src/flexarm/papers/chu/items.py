@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,52 +28,53 @@ SECOND_NODE = 0.4  # of the link's length: the far node of element 2 of 5
 RMS, LARGEST, SIZE = ("rms over the spread", "largest over half the range",
                       "largest and least within 0.5 s")  # fmt: skip
 DAMPING, INPUTS, MEASURE = "damping of the links", "inputs begin, switch, end", "difference"
-MATERIAL, THICKNESS, SLIDE = ("material", "thickness, area as given",
-                              "slide, and gravity in the plane")  # fmt: skip
-HUB, MOTOR = "links.{}.joint.hub.outboard.inertia", "motor inertia at joint 2"
-PUSHED, BENT, ALL_BENT = "size of inputs", "end effector is bent", "from where rigid links had it"
+GRAVITY, MATERIAL, THICKNESS = "gravity", "material", "thickness, area as given"
+SLIDE = "slide, and gravity in the plane"
+HUB, NO_MOTOR = "links.{}.joint.hub.outboard.inertia", [0.0, 0.0, 0.0]
+MOTOR, MOTORS = "motor inertia at joint 2", "motor inertia at joint 2, and its start"
+FORCE, TORQUES = "force and torque", "torques"
+BENT, ALL_BENT = "deflection of the end effector", "of both links"
 TIMES = {", ".join(f"{t:g}" for t in times) + " s": times
          for times in ([0.0, 1.0, 2.0], [0.0, 0.5, 1.0], [0.0, 0.3, 0.6])}  # fmt: skip
 
 
-def _shared(
-    links: tuple[int, ...], others: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float]
-) -> tuple[Choice, ...]:
-    """Give what both examples leave open: inputs, motor inertia, or others, measure; and damping.
-
-    Sizes are amplitudes of the second input [N m].
-    """
+def _shared(links: tuple[int, ...]) -> tuple[Choice, ...]:
+    """Give what both examples leave open alike: input times, measure; and damping."""
     damped: dict[str, Mapping[str, Any]] = {
-        f"{100 * x:g} %": {f"links.{k}.damping": x for k in links} for x in (0.005, 0.01, 0.02)
+        f"{100 * x:g} %": {f"links.{k}.damping": x for k in links} for x in (0.01, 0.02)
     }
     return (
         Choice(DAMPING, {"none": {}, **damped}, dict.fromkeys(damped, "eq. 7 has no damping")),
-        Choice(INPUTS, {
-            name: {f"links.{k}.joint.input.times": times for k in (1, 2)}
-            for name, times in TIMES.items()
-        }),
-        Choice(PUSHED, {name: {"links.2.joint.input.amplitude": x} for name, x in sizes.items()}),
-        Choice(MOTOR, {f"{x:g} kg m^2": {HUB.format(2): [0.0, 0.0, x]} for x in (0.01, 0.05)}
-               | dict(others)),
+        Choice(INPUTS, {name: {f"links.{k}.joint.input.times": times for k in (1, 2)}
+                        for name, times in TIMES.items()}),
         ways(MEASURE, RMS, LARGEST, SIZE),
         ways(UNTIL, WHOLE, INPUT),
     )  # fmt: skip
 
 
+def _sizes(name: str, first: str, *torques: float) -> Choice:
+    """Choose the second input, the first being what it is."""
+    key = "links.2.joint.input.amplitude"
+    return Choice(name, {f"{first}, {x:g} N m": {key: x} for x in torques})
+
+
 LOOKED = (MEASURE, UNTIL)  # what changes no run
-TOGETHER = ((DAMPING, INPUTS), (DAMPING, MEASURE), (MOTOR, *LOOKED), (MOTOR, *LOOKED, INPUTS),
-            (MOTOR, *LOOKED, PUSHED))  # fmt: skip
-NO_MOTOR = [0.0, 0.0, 0.0]
-# a strip of 3 by 30 mm, half and twice as stiff, and a square
+TOGETHER = ((DAMPING, INPUTS), (DAMPING, MEASURE))
+# a strip of 3 by 30 mm, one half as stiff, a square
 STIFFNESS = over(
-    "bending stiffness of link 2", "links.2.section.EIz", (13.5, 6.75, 27.0, 135.0), "{:g} N m^2"
+    "bending stiffness of link 2", "links.2.section.EIz", (13.5, 6.75, 135.0), "{:g} N m^2"
 )
 TURNED = {"links.2.joint.start.position": 1.0}
+MASSES: dict[str, Mapping[str, Any]] = {
+    f"{x:g} kg m^2": {HUB.format(2): [0.0, 0.0, x]} for x in (0.01, 0.05)
+}
 GRIDS = {
     1: Grid((
-        *_shared((2,), {
-            "none, and 50 g at the tip": {HUB.format(2): NO_MOTOR, "payload": {"mass": 0.05}},
-        }, {"1 N, 0.1 N m": 0.1, "1 N, 1 N m": 1.0, "1 N, -0.1 N m": -0.1}),
+        *_shared((2,)),
+        _sizes(FORCE, "1 N", 0.1, -1.0),
+        Choice(MOTOR, MASSES | {
+            "none, 50 g at the tip": {HUB.format(2): NO_MOTOR, "payload": {"mass": 0.05}},
+        }),
         STIFFNESS,
         # gravity along a slide that is free would let the arm fall as it is
         Choice(SLIDE, {
@@ -85,15 +85,17 @@ GRIDS = {
                 "links.1.joint.axis": [1.0, 0.0, 0.0], "gravity": [0.0, -9.81, 0.0],
             },
         }),
-    ), (*TOGETHER, *((MOTOR, *LOOKED, name) for name in (STIFFNESS.name, SLIDE)))),
+    ), (*TOGETHER, (*LOOKED, FORCE),
+        *((MOTOR, *LOOKED, name) for name in (INPUTS, STIFFNESS.name, SLIDE)))),
     2: Grid((
-        *_shared((1, 2), {
-            "0.01 kg m^2, joint 2 begins at 1 rad": TURNED,
+        *_shared((1, 2)),
+        _sizes(TORQUES, "0.05", 0.005, -0.05),
+        Choice(MOTORS, MASSES | {
+            "0.01 kg m^2, at 1 rad": TURNED,
             # M is regular where the arm is not straight
-            "none, nor at joint 1, joint 2 begins at 1 rad":
-            TURNED | {HUB.format(k): NO_MOTOR for k in (1, 2)},
-        }, {"0.05, 0.005 N m": 0.005, "0.05, 0.05 N m": 0.05, "0.05, -0.005 N m": -0.005}),
-        Choice("gravity", {
+            "none, nor at joint 1, at 1 rad": TURNED | {HUB.format(k): NO_MOTOR for k in (1, 2)},
+        }),
+        Choice(GRAVITY, {
             "none, a horizontal plane": {}, "in the plane": {"gravity": [0.0, -9.81, 0.0]},
         }),
         Choice(MATERIAL, {
@@ -107,11 +109,12 @@ GRIDS = {
             }
             for x in (1e-3, 5e-4, 2e-3, 3e-5**0.5)
         }),
-    ), (*TOGETHER, (DAMPING, MATERIAL, THICKNESS), (MATERIAL, THICKNESS, *LOOKED))),
+    ), (*TOGETHER, (*LOOKED, TORQUES), (MOTORS, *LOOKED, INPUTS), (MATERIAL, THICKNESS, *LOOKED),
+        (DAMPING, MATERIAL, THICKNESS), (GRAVITY, THICKNESS))),
 }  # fmt: skip
 # Of example 2's end effector link 1 has a part, too.
-TIPS = Grid((*GRIDS[2].choices, ways(BENT, "within link 2", ALL_BENT)),
-            (*GRIDS[2].together, (BENT, MOTOR, *LOOKED)))  # fmt: skip
+TIPS = Grid((*GRIDS[2].choices, ways(BENT, "of link 2", ALL_BENT)),
+            (*GRIDS[2].together, (BENT, MOTORS, *LOOKED)))  # fmt: skip
 # What the paper lists as parameters of example 1: these are changed, and are no readings.
 PARAMETERS: dict[str, dict[str, Any]] = {
     "link 2 of 0.8 m": {"links.2.length": 0.8},
@@ -122,7 +125,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "section of 1.2e-4 m^2": {"links.2.section.EIz": 13.5 * (12 / 9) ** 2},
 }
 CHANGE = "parameter changed"
-CHANGED = Grid(GRIDS[1].choices[:6], ((DAMPING, MEASURE), (MOTOR, *LOOKED)))
+CHANGED = Grid((*GRIDS[1].choices[:4], GRIDS[1].choices[5]),
+               ((DAMPING, MEASURE), (MOTOR, *LOOKED)))  # fmt: skip
 
 # Figure: example, quantity, place on link 2, title, axis.
 FIGURES = {
@@ -183,14 +187,13 @@ def history(run: Run, what: str, place: float = 1.0, *, all_bent: bool = False) 
     """Pick what a figure shows, (T,); of a deflection or slope also what link 1 adds to it."""
     if what.startswith("joint"):
         return column(run, what)
-    own, moved, turned = (
-        np.asarray(run.along([at])[of].sel(link=link).values[:, 0, 1]) for link, at, of in
-        (("link2", place, what), ("link1", 1.0, "deflection"), ("link1", 1.0, "slope"))
-    )  # fmt: skip
+    along = run.along([place])
+    own = np.asarray(along[what].sel(link="link2").values[:, 0, 1])
     if not all_bent:
         return own
+    moved, turned = (along[x].sel(link="link1").values[:, 0, 1] for x in ("deflection", "slope"))
     carried = moved * np.cos(column(run, "joint2")) + LENGTH * turned
-    return own + (turned if what == "slope" else carried)
+    return np.asarray(own + (turned if what == "slope" else carried))
 
 
 def difference(reading: Reading, both: tuple[Run, Run], what: str, place: float = 1.0) -> float:
@@ -254,7 +257,8 @@ def figures(scope: Scope) -> Found:
     some = {"Figs. 6-8": (6, 7, 8), "Figs. 12-15": (12, 13, 14, 15)}
     return Found(tuple(together(f"close resemblance to the curves of the previous methods, {name}",
                                 [resemblance(k, scope) for k in numbers])
-                       for name, numbers in some.items()), because=" ".join(ADDED.values()))  # fmt: skip
+                       for name, numbers in some.items()),
+                 because=" ".join(ADDED.values()))  # fmt: skip
 
 
 def parameters(scope: Scope) -> Found:
@@ -269,23 +273,14 @@ def parameters(scope: Scope) -> Found:
 
     said = "the curves continue to match well even when the parameters of the robot are changed"
     of = "largest distance in Figs. 6 to 8, with each of five changes"
-    return Found((search(said, readings, worst, CLOSE, of),),
-                 because=f"Changed, one at a time: {', '.join(PARAMETERS)}.  {ADDED[1]}")  # fmt: skip
+    because = f"Changed, one at a time: {', '.join(PARAMETERS)}.  {ADDED[1]}"
+    return Found((search(said, readings, worst, CLOSE, of),), because=because)
 
 
 def steady() -> Found:
     """Leave the 3.5 % of the experiment open: nothing of it is at hand."""
     says = "experiment and simulation are about 3.5 % apart in the steady state"
     return Found((undecidable(says, DATA, printed="3.5 %"),))
-
-
-def _merged(*choices: Choice) -> tuple[Choice, ...]:
-    """Join choices of one name, with the ways of each."""
-    found: dict[str, Choice] = {}
-    for each in choices:
-        known = found.get(each.name, each)
-        found[each.name] = replace(known, ways={**known.ways, **each.ways})
-    return tuple(found.values())
 
 
 def _item(number: int) -> Item:
@@ -299,7 +294,7 @@ ITEMS = (
     Item(PAPER, "parameters", "Figs. 6-8 with other parameters", parameters, CHANGED),
     *(_item(k) for k in (12, 13, 14, 15)),
     Item(PAPER, "figures", "Figs. 6-8, and 12-15, together", figures,
-         Grid(_merged(*GRIDS[1].choices, *TIPS.choices))),
+         Grid(tuple({x.name: x for x in (*GRIDS[1].choices, *TIPS.choices)}.values()))),
     Item(PAPER, "fig-19", "Fig. 19: prismatic joint in the experiment", closed(steady)),
     Item(PAPER, "fig-20", "Fig. 20: revolute joint in the experiment", closed(steady)),
     *(_item(k) for k in (21, 22)),
