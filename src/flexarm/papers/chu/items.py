@@ -31,7 +31,7 @@ DAMPING, INPUTS, MEASURE = "damping of the links", "inputs begin, switch, end", 
 GRAVITY, MATERIAL, THICKNESS = "gravity", "material", "thickness, area as given"
 SLIDE = "slide, and gravity in the plane"
 HUB, NO_MOTOR = "links.{}.joint.hub.outboard.inertia", [0.0, 0.0, 0.0]
-MOTOR, MOTORS = "motor inertia at joint 2", "motor inertia at joint 2, and its start"
+MOTOR, MOTORS = "motor inertia at joint 2", "motor inertia and start of joint 2"
 FORCE, TORQUES = "force and torque", "torques"
 BENT, ALL_BENT = "deflection of the end effector", "of both links"
 TIMES = {", ".join(f"{t:g}" for t in times) + " s": times
@@ -90,10 +90,10 @@ GRIDS = {
     2: Grid((
         *_shared((1, 2)),
         _sizes(TORQUES, "0.05", 0.005, -0.05),
-        Choice(MOTORS, MASSES | {
-            "0.01 kg m^2, at 1 rad": TURNED,
-            # M is regular where the arm is not straight
-            "none, nor at joint 1, at 1 rad": TURNED | {HUB.format(k): NO_MOTOR for k in (1, 2)},
+        Choice(MOTORS, {f"{name}, 0 rad": x for name, x in MASSES.items()} | {
+            "0.01 kg m^2, 1 rad": TURNED,
+            # M is regular where the arm is not straight; none at joint 1 either
+            "none, 1 rad": TURNED | {HUB.format(k): NO_MOTOR for k in (1, 2)},
         }),
         Choice(GRAVITY, {
             "none, a horizontal plane": {}, "in the plane": {"gravity": [0.0, -9.81, 0.0]},
