@@ -8,9 +8,9 @@ from flexarm.formulations import formulation
 from flexarm.model import build
 from flexarm.papers.base import Found
 from flexarm.papers.chu.cost import EXACT, assembled, chain
-from flexarm.papers.chu.items import GRIDS, SLIDE, history
+from flexarm.papers.chu.items import ALL_BENT, BENT, GRIDS, SLIDE, history
 from flexarm.papers.chu.matrix import _cantilever
-from flexarm.papers.readings import Scope
+from flexarm.papers.readings import Reading, Scope
 from flexarm.papers.runs import changed, column, simulate
 from tests.papers import computed
 from tests.papers.computed import check
@@ -86,7 +86,7 @@ def test_the_deflection_of_both_links_is_that_of_the_end_effector_from_rigid_one
     rigid = 0.8 * np.array([np.cos(q1), np.sin(q1)]) + 0.3 * np.array([np.cos(q2), np.sin(q2)])
     off = run.tip[:, :2].T - rigid
     across = -np.sin(q2) * off[0] + np.cos(q2) * off[1]
-    ours = history(run, "deflection", all_bent=True)
+    ours = history(run, "deflection", reading=Reading(((BENT, ALL_BENT),)))
     assert np.abs(across).max() > 1e-3
     assert np.abs(ours - across).max() < 1e-2 * np.abs(across).max()
 

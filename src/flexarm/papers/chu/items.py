@@ -40,11 +40,9 @@ TIMES = {", ".join(f"{t:g}" for t in times) + " s": times
 
 def _shared(links: tuple[int, ...]) -> tuple[Choice, ...]:
     """Give what both examples leave open alike: input times, measure; and damping."""
-    damped: dict[str, Mapping[str, Any]] = {
-        f"{100 * x:g} %": {f"links.{k}.damping": x for k in links} for x in (0.01, 0.02)
-    }
+    damped = {f"links.{k}.damping": 0.01 for k in links}
     return (
-        Choice(DAMPING, {"none": {}, **damped}, dict.fromkeys(damped, "eq. 7 has no damping")),
+        Choice(DAMPING, {"none": {}, "1 %": damped}, {"1 %": "eq. 7 has no damping"}),
         Choice(INPUTS, {name: {f"links.{k}.joint.input.times": times for k in (1, 2)}
                         for name, times in TIMES.items()}),
         ways(MEASURE, RMS, LARGEST, SIZE),
@@ -59,7 +57,6 @@ def _sizes(name: str, first: str, *torques: float) -> Choice:
 
 
 LOOKED = (MEASURE, UNTIL)  # what changes no run
-TOGETHER = ((DAMPING, INPUTS), (DAMPING, MEASURE))
 # a strip of 3 by 30 mm, one half as stiff, a square
 STIFFNESS = over(
     "bending stiffness of link 2", "links.2.section.EIz", (13.5, 6.75, 135.0), "{:g} N m^2"
@@ -85,7 +82,7 @@ GRIDS = {
                 "links.1.joint.axis": [1.0, 0.0, 0.0], "gravity": [0.0, -9.81, 0.0],
             },
         }),
-    ), (*TOGETHER, (*LOOKED, FORCE),
+    ), ((DAMPING, MEASURE), (*LOOKED, FORCE),
         *((MOTOR, *LOOKED, name) for name in (INPUTS, STIFFNESS.name, SLIDE)))),
     2: Grid((
         *_shared((1, 2)),
@@ -109,8 +106,8 @@ GRIDS = {
             }
             for x in (1e-3, 5e-4, 2e-3, 3e-5**0.5)
         }),
-    ), (*TOGETHER, (*LOOKED, TORQUES), (MOTORS, *LOOKED, INPUTS), (MATERIAL, THICKNESS, *LOOKED),
-        (DAMPING, MATERIAL, THICKNESS), (GRAVITY, THICKNESS))),
+    ), ((DAMPING, MEASURE), (*LOOKED, TORQUES), (MOTORS, *LOOKED, INPUTS), (GRAVITY, THICKNESS),
+        (MATERIAL, THICKNESS, *LOOKED), (DAMPING, MATERIAL, THICKNESS))),
 }  # fmt: skip
 # Of example 2's end effector link 1 has a part, too.
 TIPS = Grid((*GRIDS[2].choices, ways(BENT, "of link 2", ALL_BENT)),
@@ -183,13 +180,13 @@ def _moved(example: int, reading: Reading) -> Reading:
     return first.taking(dict(reading.taken) | {x: first[x] for x in LOOKED}).without(BENT)
 
 
-def history(run: Run, what: str, place: float = 1.0, *, all_bent: bool = False) -> Array:
+def history(run: Run, what: str, place: float = 1.0, *, reading: Reading | None = None) -> Array:
     """Pick what a figure shows, (T,); of a deflection or slope also what link 1 adds to it."""
     if what.startswith("joint"):
         return column(run, what)
     along = run.along([place])
     own = np.asarray(along[what].sel(link="link2").values[:, 0, 1])
-    if not all_bent:
+    if reading is None or (BENT, ALL_BENT) not in reading.taken:
         return own
     moved, turned = (along[x].sel(link="link1").values[:, 0, 1] for x in ("deflection", "slope"))
     carried = moved * np.cos(column(run, "joint2")) + LENGTH * turned
@@ -201,8 +198,7 @@ def difference(reading: Reading, both: tuple[Run, Run], what: str, place: float 
     if any(run.status != "finished" for run in both):
         return math.nan
     end = TIMES[reading[INPUTS]][-1] if reading[UNTIL] == INPUT else T_END
-    all_bent = (BENT, ALL_BENT) in reading.taken
-    pair = [history(x, what, place, all_bent=all_bent)[x.t < end + DT / 2] for x in both]
+    pair = [history(x, what, place, reading=reading)[x.t < end + DT / 2] for x in both]
     if reading[MEASURE] == SIZE:
         pair = [bounds(y, WINDOW) for y in pair]
     return 100 * (farthest if reading[MEASURE] == LARGEST else discord)(*pair)
@@ -231,8 +227,7 @@ def figure(number: int, scope: Scope) -> Found:
     shown = {readings[0]: "", near.reading: "; the nearest of all"}
     figures = tuple(
         Figure(f"Fig. {number}: {title}", "time [s]", axis,
-               tuple(curve(LABELS[paper], run.t, history(
-                         run, what, place, all_bent=(BENT, ALL_BENT) in each.taken))
+               tuple(curve(LABELS[paper], run.t, history(run, what, place, reading=each))
                      for paper, run in zip((True, False), found[each], strict=True)),
                reading=f"{each}{more}")
         for each, more in shown.items()
