@@ -346,7 +346,7 @@ def _off_centre(reading: Reading) -> float:
     x, weights = np.polynomial.legendre.leggauss(4)
     middle, *bent = elastic.shapes.values("y", size / 2 * np.array([1.0, *(1 + x)])) @ nodes
     over = nodes[2] if reading[OVER] == TIP else nodes[0] / 2 - middle  # from the chord
-    return 100 * float(weights / 2 @ bent - middle) / over
+    return float(100 * (weights / 2 @ np.array(bent) - middle) / over)
 
 
 def _at_centres(reading: Reading) -> float:
