@@ -38,7 +38,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "fig-6": "e", "fig-7": "i", "fig-8": "i", "parameters": "i", "fig-12": "i", "fig-13": "i",
         "fig-14": "i", "fig-15": "i", "figures": "ii",
         "fig-19": "-", "fig-20": "-", "fig-21": "-", "fig-22": "-",
-        "cost": "ii", "deficiency": "ii", "table-1": "iiiie-",
+        "cost": "ie", "deficiency": "eii", "table-1": "eiiiie--",
     },
     "chen-2012": {
         "fig-2a": "i", "fig-2b": "eii", "critical-speed": "ei",

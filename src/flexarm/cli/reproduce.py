@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reading", action="append", metavar="NAME=WAY", type=reading,
         help="how something that the paper leaves open is read; may be given again",
     )  # fmt: skip
-    add("--full", action="store_true", help="try all combinations of readings, 25 minutes of CPU")
+    add("--full", action="store_true", help="try all combinations of readings, 40 minutes of CPU")
     add("--errata", action="store_true", help="run the papers' misprints beside what is right")
     add("--list", action="store_true", help="list items and what they leave open; compute nothing")
     add(

@@ -52,10 +52,11 @@ PLACES: dict[str, dict[str, tuple[str, ...]]] = {
         **{f"fig-{k}": ("section 3.2",) for k in (12, 13, 14, 15)},
         **{f"fig-{k}": ("section 4",) for k in (19, 20, 21, 22)},
         "figures": ("section 3.1", "section 3.2"),
-        "cost": ("section 1", "section 6"), "deficiency": ("section 6", "before eq. 18"),
+        "cost": ("section 1", "section 6"),
+        "deficiency": ("section 6", "before eq. 18", "after eq. 6"),
         "table-1": (
-            "section 6, after eq. 25", "section 6", "abstract", "after eq. 25", "eqs. 8-17",
-            "end of section 2",
+            "sections 1, 6", "after eq. 25", "section 6", "abstract", "after eq. 25", "eqs. 8-17",
+            "end of section 2", "section 6",
         ),
     },
     "chen-2012": {

@@ -26,23 +26,24 @@ from flexarm.papers.base import Found, Item, Table
 from flexarm.papers.chu.cost import ARMS, CHAINS, COST_GRID, EXACT, chain, cost
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, difference, slopes
-from flexarm.papers.statements import Check, Limit, decide, search, undecidable
+from flexarm.papers.statements import Check, Limit, compare, decide, search, undecidable
 
 PAPER = "chu"
 MANY = 20  # elements per link: what is taken for "a large number"
 SHAPES = "links.2.shapes.bending_y"  # number of elements of the link of example 1
 BEND = 0.5  # [rad], of joint 2 where matrices are compared
 NUMBER = "elements of a link"
+NEARLY = Limit(high=5.0, unit="%")
 LOOKED = {"the first three": 3, "the first": 1}
 TURNED, THIN = "I_ij of eq. 18", "of its sections alone"
 SMALL = Grid((ways(NUMBER, "5", "2", "8", "12", "16"), ways("frequencies", *LOOKED),
               ways(TURNED, "of the whole element", THIN,
                    against={THIN: 'section 6: "the mass and all the moment of inertia"'})),
              ((NUMBER, "frequencies"), (NUMBER, TURNED)))  # fmt: skip
-ROWS, ALL_ROWS = "looked at", "all of M"
-INCLUDED = Grid((ways(ROWS, "rows of the joints", ALL_ROWS),))
-LEFT_OUT, ONLY_J = "eliminated", "J^f of eqs. 20 and 21, as in the remark"
-RIGID = Grid((ways(LEFT_OUT, "all elastic displacements, as in section 1", ONLY_J),))
+OVER, TIP = "distance over", "the deflection of the link's tip"
+CENTRE = Grid((ways(OVER, "what the element itself bends", TIP),))
+ROBOT = "robot"
+RIGID = Grid((ways(ROBOT, "example 2, of two flexible links", "example 1, of one"),))
 MOVING = "inertia at the last joint or the tip"
 CARRIED: dict[str, dict[str, Any]] = {
     "none, as in the text": {},
@@ -80,18 +81,22 @@ def deficiency(scope: Scope) -> Found:
     falls = [_least_eigenvalue(n) for n in (2, 3, 4)]
     factors = [a / b for a, b in pairwise(falls)]
     most = next(n - 1 for n in range(2, MANY + 2) if n > MANY or _refusal({SHAPES: n}))
-    statement = search(
-        "the mass and all the moment of inertia of all elements are taken into account",
-        INCLUDED.readings(scope), _taken, Limit(high=1.0, unit="%"),
-        "error of M of example 2, of a unit diagonal, the largest",
-    )  # fmt: skip
-    centres = search(
-        "if the size of an element is small, its kinetic energy is that of its centre (eq. 18)",
-        SMALL.readings(scope), _at_centres, Limit(high=5.0, unit="%"),
-        "error of frequencies of a cantilever",
+    at_joints, in_all = _errors()
+    statements = (
+        compare("the mass and all the moment of inertia of all elements are taken into account",
+                at_joints, Limit(high=1.0, unit="%"),
+                "error of the joints' part of M of example 2, of a unit diagonal, the largest"),
+        search("if the size of an element is small, its kinetic energy is that of its centre and "
+               "of its turning (eq. 18)", SMALL.readings(scope), _at_centres, NEARLY,
+               "error of frequencies of a cantilever"),
+        search("the centre of mass of any element can be determined with eq. 6",
+               CENTRE.readings(scope), _off_centre, NEARLY,
+               "distance of that point from it, in example 2, link 2 bent to an arc"),
     )  # fmt: skip
     worse = [float(np.abs(ratios[5, paper] - 1).max()) for paper in (True, False)]
     checks = (
+        Check("all of M is that of elements weighed all along", in_all < 1.0,
+              f"entries of example 2, of a unit diagonal, are off by up to {in_all:.0f} %"),
         Check("M by element centres is more accurate than the integrated one", worse[0] < worse[1],
               "of five elements the first three frequencies are off by up to "
               f"{100 * worse[0]:.2g} % and {100 * worse[1]:.2g} %"),
@@ -108,7 +113,7 @@ def deficiency(scope: Scope) -> Found:
         (str(n), names[paper], *(f"{x:.6f}" for x in r)) for (n, paper), r in ratios.items()
     )
     return Found(
-        (statement, centres),
+        statements,
         tables=(Table("Cantilever frequencies over the exact ones",
                       ("elements", "mass matrix", "mode 1", "mode 2", "mode 3"), rows),),
         because=f"The mass matrix of example 1 without motor inertia has the rank {rank} of "
@@ -133,12 +138,13 @@ def table_1(scope: Scope) -> Found:
     hybrid, partly = (_rows_apart(build(arm)) for arm in (changed(ARMS[1]), half))
     speed = _speeds()
     statements = (
-        search("the global mass matrices for a flexible robot and a rigid robot are similar: that "
-               "of the rigid robot is left when the elastic parts are eliminated",
-               RIGID.readings(scope),
-               lambda x: _left() if x[LEFT_OUT] == ONLY_J else max(gaps), Limit(high=1e-10),
-               f"what M has that the rigid robot's has not, of the largest, {listed} elements per "
-               "link"),
+        compare("the global mass matrices for a flexible robot and a rigid robot are similar: that "
+                "of the rigid robot is left when all elastic displacements are eliminated",
+                max(gaps), Limit(high=1e-10), "what M has that the rigid robot's has not, of the "
+                f"largest, {listed} elements per link"),
+        search("that of the rigid robot is left when all J^f of eqs. 20 and 21 are eliminated",
+               RIGID.readings(scope), _left, Limit(high=1e-10),
+               "elastic rows that stay in M, of its largest entry"),
         search("in the previous methods not all the moment of inertia of an element and a link "
                "are included", PLACES.readings(scope),
                lambda x: difference(blocks[2][0] if x[PLACE] == AXIS else _joint_rows(
@@ -158,6 +164,8 @@ def table_1(scope: Scope) -> Found:
         undecidable("the modelling is different from the floating frame of reference formulations "
                     "(element frames, Jacobian matrices)", "a number or motion that would differ: "
                     "what is said is how M is set up"),
+        undecidable("all the steps of the modelling are similar to those commonly used for rigid "
+                    "robots", "what makes steps similar"),
     )  # fmt: skip
     centres, along = _apart(paper=True), _apart(paper=False)
     checks = (
@@ -203,16 +211,19 @@ def _without_inertia(arm: Arm, reading: Reading) -> float:
     return float(len(M) - np.linalg.matrix_rank(M / np.outer(scale, scale), tol=1e-12))
 
 
-def _left() -> float:
-    """Give the largest entry of elastic rows of M of example 2, of the largest, J^r alone."""
-    model = build(changed(ARMS[2]), stiffening=False)
+def _left(reading: Reading) -> float:
+    """Give the largest entry of elastic rows of M of an example, of the largest, J^r alone."""
+    example = next(k for k in ARMS if reading[ROBOT].startswith(f"example {k}"))
+    model = build(changed(ARMS[example]), stiffening=False)
     q, M = ca.SX.sym("q", model.size), ca.SX(model.size, model.size)
     for part, frame in zip(model.links, frames(model, q), strict=True):
-        assert part.elastic is not None  # all links bend
-        along, size = frame.R_WL[:, 0], part.elastic.span.length / 2  # of two elements
+        if part.elastic is None:
+            continue
+        along, count = frame.R_WL[:, 0], len(part.own) // 2
+        size = part.elastic.span.length / count
         mass = float(part.elastic.span.table["mass_per_length"][0]) * size
-        turned = ca.jacobian(ca.atan2(along[1], along[0]), q)
-        for x in (size / 2, 3 * size / 2):
+        turned = along[0] * ca.jacobian(along[1], q) - along[1] * ca.jacobian(along[0], q)
+        for x in size * (np.arange(count) + 0.5):
             moved = ca.jacobian(frame.p_WL + x * along, q)
             M += mass * (moved.T @ moved + size**2 / 12 * turned.T @ turned)
     found = np.array(ca.Function("M", [q], [M])(np.zeros(model.size)))
@@ -316,13 +327,26 @@ def _cantilever(count: int, paper: bool, thin: bool = False) -> Array:
     return np.asarray(1 / np.sqrt(inverse) / exact)
 
 
-def _taken(reading: Reading) -> float:
-    """Find the error of M of example 2, straight, or of its joint rows, of a unit diagonal [%]."""
+def _errors() -> tuple[float, float]:
+    """Find errors of M of example 2, straight: at its joints, and in all; unit diagonal [%]."""
     model = build(changed(ARMS[2]), stiffening=False)
     one, other = (matrices(model, paper)[0] for paper in (True, False))
-    rows = [reading[ROWS] == ALL_ROWS or name.startswith("joint") for name in model.names]
+    joints = [name.startswith("joint") for name in model.names]
     scale = np.sqrt(np.diag(other))
-    return 100 * float(np.abs((one - other) / np.outer(scale, scale))[np.ix_(rows, rows)].max())
+    off = 100 * np.abs((one - other) / np.outer(scale, scale))
+    return float(off[np.ix_(joints, joints)].max()), float(off.max())
+
+
+def _off_centre(reading: Reading) -> float:
+    """Find how far the middle of an element, bent to w = x^2/2, is from its centre of mass [%]."""
+    elastic = build(changed(ARMS[2])).links[1].elastic
+    assert elastic is not None  # it bends
+    size = elastic.span.length / 2  # of two elements
+    nodes = np.array([w for x in (size, 2 * size) for w in (x**2 / 2, x)])
+    x, weights = np.polynomial.legendre.leggauss(4)
+    middle, *bent = elastic.shapes.values("y", size / 2 * np.array([1.0, *(1 + x)])) @ nodes
+    over = nodes[2] if reading[OVER] == TIP else nodes[0] / 2 - middle  # from the chord
+    return float(100 * (weights / 2 @ np.array(bent) - middle) / over)
 
 
 def _at_centres(reading: Reading) -> float:
@@ -357,7 +381,7 @@ def _refusal(values: Mapping[str, Any]) -> str:
 MATRIX_ITEMS = (
     Item(PAPER, "cost", "cost of formulating the mass matrix", cost, COST_GRID),
     Item(PAPER, "deficiency", "what one point per element leaves out", deficiency,
-         Grid(INCLUDED.choices + SMALL.choices)),
+         Grid(SMALL.choices + CENTRE.choices)),
     Item(PAPER, "table-1", "Table 1: forms of the mass matrix", table_1,
          Grid(RIGID.choices + HYBRID.choices + PLACES.choices)),
 )  # fmt: skip
