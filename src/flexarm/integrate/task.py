@@ -41,13 +41,13 @@ from flexarm.varied import agreed, plain
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
 DAMPED = 0.005  # damping ratio from which on errors die away
 ROUNDS = 1e-10  # a tolerance that passing a node of a rail asks no less than: rounding is near
-CARRIES = 1e-3  # share in a deflection: a mode with less does not matter to it
+CARRIES = 1e-3  # share in a deflection or its rate: a mode with less does not matter to it
 UNSEEN = 0.05  # likewise, of the tolerance: where a mode is wrong altogether
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 TANGENT_WORK = 15_000  # operations of a motion, beyond which to compile its tangent takes minutes
 BOUNCY = 1.0  # damping of a contact [s/m] below which an impact at 1 m/s gives most back
 SPRINGY = 0.8  # restitution of a stop above which it does
-OUTSIDE = 3.0  # eigenvalues this many times the fastest mode are those of dampers
+OUTSIDE = 3.0  # what decays this many times as fast as deflections swing couples their modes
 
 
 def equation_of(model: Model, *, name: str = DEFAULT, paper: bool = False) -> Equation:
@@ -166,9 +166,14 @@ class Task:
     @cached_property
     def damping(self) -> float:
         """The least damping ratio of a mode that carries a deflection; 0 of a rigid arm."""
-        carries = (self._carried() > CARRIES).any(axis=-2)
-        least = np.where(carries, self.vibration.modes.ratios, 1.0).min(axis=-1, initial=1.0)
-        return plain(np.where(carries.any(axis=-1), least, 0.0))
+        least = np.where(self._carries, self.vibration.modes.ratios, 1.0).min(axis=-1, initial=1.0)
+        return plain(np.where(self._carries.any(axis=-1), least, 0.0))
+
+    @property
+    def _carries(self) -> Array:
+        """Whether each mode carries a deflection, or its rate."""
+        shares = np.maximum(self._carried(), self._carried(rates=True))
+        return np.asarray((shares > CARRIES).any(axis=-2))
 
     def _carried(self, *, rates: bool = False) -> Array:
         """Give the shares of modes in each deflection or its rate, (groups, modes)."""
@@ -239,8 +244,11 @@ class Task:
     @property
     def _coupled(self) -> bool:
         """Whether strong dampers couple modes: errors of each add up before they die away."""
-        decays = self.vibration.modes.frequencies.max(axis=-1, initial=0.0)
-        return agreed(np.asarray(decays > OUTSIDE * self.vibration.fastest))
+        modes = self.vibration.modes
+        swings = np.where(self._carries & (modes.ratios < 1), modes.frequencies, 0.0)
+        decays = np.where(modes.ratios < 1, 0.0, modes.frequencies)
+        fastest = OUTSIDE * swings.max(axis=-1, initial=0.0)
+        return agreed(np.asarray(decays.max(axis=-1, initial=0.0) > fastest))
 
     @property
     def _rubs(self) -> bool:

@@ -100,7 +100,8 @@ def _begin(beginning: Beginning) -> ExplicitMarch:
 
 
 def _per_step(wanted: float, damped: bool) -> float:
-    return 0.006 * wanted
+    # Close tolerances are reached in steps whose errors add up less at random.
+    return 0.006 * wanted * min(1.0, wanted / 1e-2) ** 0.1
 
 
 DOP853 = Method(
@@ -122,5 +123,5 @@ DOP853 = Method(
     under_bounces=0.005,
     on_rails=0.05,
     on_gpu=True,
-    reach=6.0,  # where it is stable at any damping
+    reach=4.0,  # where what is fast dies away in each step: at 6 it is just stable
 )
