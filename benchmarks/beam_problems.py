@@ -116,8 +116,6 @@ class Problem:
         What it is.
     t_end, sample
         Its duration and the interval of the times at which codes are compared [s].
-    aim
-        How many times flexarm's CPU time the other code's is to be, at equal or smaller error.
     torque
         That drives the hub [N m]; None if two links fall.
     """
@@ -126,7 +124,6 @@ class Problem:
     title: str
     t_end: float
     sample: float
-    aim: float
     torque: float | None = None
 
     def arm(self, shapes: str) -> Arm:
@@ -165,7 +162,7 @@ class Choice:
 
 
 PROBLEMS = (
-    Problem("fall", "Two links fall", 2.0, 0.005, 50),
-    Problem("driven", "A hub drives a link, sharply", 1.5, 0.01, 100, torque=2.0),
-    Problem("gentle", "A hub drives a link, gently", 1.5, 0.01, 100, torque=0.2),
+    Problem("fall", "Two links fall", 2.0, 0.005),
+    Problem("driven", "A hub drives a link, sharply", 1.5, 0.01, torque=2.0),
+    Problem("gentle", "A hub drives a link, gently", 1.5, 0.01, torque=0.2),
 )

@@ -91,15 +91,16 @@ def page(found: list[tuple[str, str, list[Row]]], counted: list[str]) -> str:
 
 
 def _table(rows: list[Row]) -> str:
-    head = ["case", "published or derived", "ours", "difference", "with", "source"]
-    return table(
-        head,
-        [
-            [row.case, " ".join(row.printed.texts), " ".join(_cells(row)), _size(row), row.how,
-             row.printed.source]
-            for row in rows
-        ],
-    )  # fmt: skip
+    """Write a row per case; ways that agree with the same numbers stand together."""
+    ours = "ours, where it differs"
+    head = ["case", "published or derived", ours, "difference", "with", "source"]
+    lines: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        ours = "" if row.agrees else " ".join(_cells(row))
+        of = "" if row.agrees else row.how
+        key = (row.case, " ".join(row.printed.texts), ours, _size(row), row.printed.source, of)
+        lines.setdefault(key, []).append(row.how)
+    return table(head, [[*key[:4], "; ".join(ways), key[4]] for key, ways in lines.items()])
 
 
 def _cells(row: Row) -> list[str]:
@@ -137,10 +138,10 @@ def _named(rows: list[Row]) -> str:
 ABOUT = """# Validation
 
 Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. Every number
-in *ours* is computed on the spot by flexarm. *all digits*: ours rounds to the published number.
-Otherwise the column has the largest relative difference of the row, and a sentence below the
-table says why. Where nothing is said to be published, the number was derived anew by the method
-that *source* names. The power series of section 5 is the script's own.
+of ours is computed on the spot by flexarm. *all digits*: it rounds to the published number.
+Otherwise it stands beside that, with the largest relative difference of the row, and a sentence
+below the table says why. Where nothing is said to be published, the number was derived anew by
+the method that *source* names. The power series of section 5 is the script's own.
 Units are SI; beams are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
 
 BEAMS = """Eigenvalues lam of uniform Euler-Bernoulli beams, omega = lam^2/T. The tip body has M =

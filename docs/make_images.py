@@ -129,6 +129,7 @@ PROFILES = (
     "kind: bang-bang, amplitude: 1, times: [0.3, 0.9, 1.5]",
     "kind: sine, amplitude: 0.7, frequency: 1, phase: 45 deg, offset: 0.3",
     "kind: cycloid, start: 0, end: 1, duration: 1.2, begin: 0.4",
+    "kind: trapezoid, start: 0, end: 1, duration: 1.2, begin: 0.4",
     "kind: spin-up, rate: 1, duration: 1.2",
     "kind: table, times: [0.2, 0.6, 1, 1.6], values: [0, 1, 0.2, 0.7]",
     "kind: table, times: [0.2, 0.6, 1, 1.6], values: [0, 1, 0.2, 0.7], interpolation: cubic",
@@ -137,8 +138,8 @@ PROFILES = (
 
 def draw_profiles() -> Figure:
     """Draw one function of time of each kind."""
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    panels = figure.subplots(2, 4, sharex=True).ravel()
+    figure = Figure(figsize=(10, 5), layout="constrained")
+    panels = figure.subplots(3, 3, sharex=True).ravel()
     times = np.linspace(0.0, 2.0, 801)
     for panel, text in zip(panels, PROFILES, strict=True):
         link = f"  - {{joint: {{kind: revolute, input: {{{text}}}}}, length: 1, body: {{mass: 1}}}}"
@@ -148,7 +149,7 @@ def draw_profiles() -> Figure:
         way = getattr(joint.input, "interpolation", "")
         panel.set_title(f"{joint.input.kind} {way}", fontsize=10)
         panel.set_ylim(-1.15, 1.55)
-    for panel in panels[4:]:
+    for panel in panels[6:]:
         panel.set_xlabel("t [s]")
     tidy(panels)
     return figure

@@ -30,7 +30,9 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 MODEL_FILE = DOCS / "model-file.md"
 MORE = DOCS / "model-file-more.md"
-REFUSED = MORE.read_text(encoding="utf-8").partition("## What is refused")[2]
+REFUSED = MORE.read_text(encoding="utf-8").partition("## What is refused")[2] + (
+    ROOT / "tests/refusals.md"
+).read_text(encoding="utf-8")
 REFUSAL = re.compile(r"^\| `(.+?)` \| (?:`(.+?)`|nothing) \| `(.+)` \|$", re.MULTILINE)
 NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
@@ -154,7 +156,7 @@ def test_every_command_runs_and_prints_what_the_page_shows(
 
 
 @pytest.mark.parametrize(("before", "after", "message"), REFUSAL.findall(REFUSED))
-def test_every_message_in_the_table_is_what_is_said(
+def test_every_message_in_the_tables_is_what_is_said(
     before: str, after: str, message: str, tmp_path: Path
 ) -> None:
     write_files(MODEL_FILE, tmp_path)

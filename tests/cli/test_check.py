@@ -50,12 +50,15 @@ def out(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     return text
 
 
-def test_text_has_the_links_frequencies_step_and_verdict(
+def squeezed(text: str) -> list[str]:
+    """Give the lines of a text, blanks joined."""
+    return [re.sub(r" +", " ", line).strip() for line in text.splitlines()]
+
+
+def test_all_of_the_text_has_frequencies_reasons_coordinates_step_and_verdict(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = out(capsys, "korayem-two-link")
-    lines = [re.sub(r" +", " ", line).strip() for line in text.splitlines()]
-    assert "link2 joint2 revolute about (0, 0, 1) torque 1 5 0 clamped-free" in lines
+    lines = squeezed(out(capsys, "korayem-two-link", "--all"))
     assert "bending_y 1 yes 7.9138148 49.723965 2.7070141 17.008671" in lines
     assert any(line.startswith("bending_y 3 138.86752 872.53037") for line in lines)
     assert "bending_y: 1 mode: the file says so" in lines
@@ -63,6 +66,26 @@ def test_text_has_the_links_frequencies_step_and_verdict(
     assert any(line.startswith("Highest mode: 62.9642 Hz") for line in lines)
     assert any(line.startswith("Recommended step for fixed-step RK4: 0.00632 s") for line in lines)
     assert lines[-1] == "Nothing looks wrong."
+
+
+def test_a_first_look_is_a_screenful_with_a_line_per_link_the_slowest_modes_and_the_verdict(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = squeezed(out(capsys, "korayem-two-link"))
+    assert "link2 joint2 revolute about z torque 1 5 0 clamped-free: y 1 7.91381" in lines
+    assert "1 36.5118 link1.y1 (83 %) 2.13216 link1.y1 (94 %)" in lines
+    assert any(line.startswith("Recommended step for fixed-step RK4: 0.00632 s") for line in lines)
+    assert lines[-2:] == [
+        "Nothing looks wrong.",
+        "--all prints all frequencies, why links have their shapes, and the coordinates.",
+    ]
+    assert not any("bending_y" in line for line in lines)
+    assert len(lines) < 25
+    other = squeezed(out(capsys, "chen-two-link"))  # 24 coordinates
+    assert len(other) < 28
+    assert any(
+        "link1 joint1" in line and "y 3, z 3, torsion 2, stretch 2" in line for line in other
+    )
 
 
 def test_text_is_plain_and_never_folded_where_there_is_no_terminal(

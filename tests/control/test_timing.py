@@ -3,13 +3,14 @@
 import casadi as ca
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
-from flexarm.arm.profile import Cycloid
+from flexarm.arm.profile import Cycloid, Trapezoid
 from flexarm.control import Timing
 from flexarm.control.timing import KINDS, Kind
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
-from flexarm.model.profiles import evaluate
+from flexarm.model.profiles import breakpoints, evaluate
 
 
 def values(timing: Timing, times: Array) -> tuple[Array, Array, Array]:
@@ -41,13 +42,50 @@ def test_rate_and_acceleration_are_its_derivatives(kind: Kind) -> None:
     np.testing.assert_allclose((after[1] - before[1]) / (2 * step), change, atol=1e-6)
 
 
-def test_the_cycloid_is_the_one_that_model_files_name() -> None:
-    profile = Cycloid[float](kind="cycloid", start=0.0, end=1.0, begin=0.2, duration=0.5)
-    times = np.linspace(0.0, 1.0, 41)
+CYCLOID = Cycloid[float](kind="cycloid", start=0.0, end=1.0, begin=0.2, duration=0.5)
+TRAPEZOID = Trapezoid[float](
+    kind="trapezoid", start=0.0, end=1.0, begin=0.2, duration=0.5, ramp=0.3
+)
+TRIANGLE = TRAPEZOID.model_copy(update={"ramp": 0.5})
+LIMITED = Trapezoid[float](  # ramps of 0.15 s, 0.5 s in all
+    kind="trapezoid", start=0.0, end=1.0, begin=0.2, rate=1 / 0.35, acceleration=1 / 0.35 / 0.15
+)
+
+
+@pytest.mark.parametrize(
+    ("profile", "ramp"), [(CYCLOID, 0.25), (TRAPEZOID, 0.3), (TRIANGLE, 0.5), (LIMITED, 0.3)]
+)
+def test_model_files_name_the_same(profile: Cycloid[float] | Trapezoid[float], ramp: float) -> None:
+    times = np.linspace(0.0, 1.0, 47)  # none at a jump
     expected = np.array([evaluate(profile, t) for t in times]).T
-    np.testing.assert_allclose(
-        values(Timing("cycloid", 0.5, begin=0.2), times), expected, atol=1e-12
-    )
+    timing = Timing(profile.kind, 0.5, begin=0.2, ramp=ramp)
+    np.testing.assert_allclose(values(timing, times), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("way", [3.0, -3.0, 0.5, 0.0])
+def test_a_trapezoid_of_limits_reaches_one_and_keeps_both(way: float) -> None:
+    """Rate 1 and acceleration 2: ways of less than 0.5 never reach the rate."""
+    profile = Trapezoid[float](kind="trapezoid", start=1.0, end=1 + way, rate=1.0, acceleration=2.0)
+    s, rate, change = np.array([evaluate(profile, t) for t in np.linspace(0, 5, 5001)]).T
+    assert (s[0], s[-1], rate[-1]) == (1.0, 1 + way, 0.0)
+    assert np.abs(rate).max() == pytest.approx(min(1.0, abs(2 * way) ** 0.5), rel=1e-3)
+    assert set(np.unique(np.abs(change)).round(12)) <= {0.0, 2.0}
+    took = 0.0 if way == 0 else breakpoints(profile)[-1]
+    assert took == pytest.approx(abs(way) + 0.5 if abs(way) > 0.5 else 2 * (abs(way) / 2) ** 0.5)
+    np.testing.assert_allclose(np.diff(s), 5e-4 * (rate[1:] + rate[:-1]), atol=3e-7)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {}, {"duration": 1, "rate": 1}, {"rate": 1}, {"acceleration": 1}, {"ramp": 0.1},
+        {"rate": 1, "acceleration": 1, "ramp": 0.2}, {"duration": 1, "ramp": 0.6},
+        {"rate": -1, "acceleration": 1},
+    ],
+)  # fmt: skip
+def test_a_trapezoid_has_a_duration_or_both_limits(given: dict[str, float]) -> None:
+    with pytest.raises(ValidationError, match=r"duration \(and ramp|0\.5|must be > 0"):
+        Trapezoid[float].model_validate({"kind": "trapezoid", "start": 0, "end": 1} | given)
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,14 @@ KINEMATICS = Path(__file__).parents[2] / "viewer/src/kinematics.js"
 POSE = f"""
 import {{ readFileSync }} from "node:fs";
 import {{ makePose, poseArm }} from "{KINEMATICS.as_uri()}";
-const {{ arm, state, scale }} = JSON.parse(readFileSync(0, "utf8"));
+const {{ arm, state, scale, only }} = JSON.parse(readFileSync(0, "utf8"));
 const whole = (node) => {{
   if (node === null || typeof node !== "object") return;
   if (node.values) node.values = Float64Array.from(node.values);
   else Object.values(node).forEach(whole);
 }};
 whole(arm);
-const pose = poseArm(arm, Float64Array.from(state), scale, makePose(arm));
+const pose = poseArm(arm, Float64Array.from(state), scale, makePose(arm), only);
 console.log(JSON.stringify(pose, (key, x) => (ArrayBuffer.isView(x) ? Array.from(x) : x)));
 """
 BOX = """\
@@ -91,10 +91,11 @@ def bent(name: str, seed: int = 0) -> tuple[Model, Array]:
     return model, q
 
 
-def posed(model: Model, q: Array, scale: float = 1.0) -> dict[str, Any]:
-    """Let the page's script pose an arm, as Node runs it."""
+def posed(model: Model, q: Array, scale: float = 1.0, **only: bool) -> dict[str, Any]:
+    """Let the page's script pose an arm, or only parts of it, as Node runs it."""
     state = states(model, q[None], model.start_anchors[None])[0].tolist()
-    given = json.dumps({"arm": scene(model, Whole()), "state": state, "scale": scale})
+    arm = scene(model, Whole())
+    given = json.dumps({"arm": arm, "state": state, "scale": scale, "only": only})
     command = [find_node()[0], "--input-type=module", "-e", POSE]
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -131,6 +132,21 @@ def test_sections_stand_and_turn_as_the_model_has_them_with_scaled_amplitudes(
     rotation, tip = end_frame(model, ca.DM(drawn))
     assert page["tip"]["p"] == pytest.approx(np.array(tip).ravel(), abs=1e-9)
     assert page["tip"]["R"] == pytest.approx(np.array(ca.DM(rotation)).ravel(), abs=1e-9)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", ARMS)
+def test_ends_and_rigid_twins_are_where_the_whole_pose_has_them(name: str) -> None:
+    model, q = bent(name)
+    for scale, only in ((2.5, "ends"), (0.0, "straight")):
+        whole, part = posed(model, q, scale), posed(model, q, scale, **{only: True})
+        assert part["tip"]["p"] == pytest.approx(whole["tip"]["p"], abs=1e-12)
+        assert part["tip"]["R"] == pytest.approx(whole["tip"]["R"], abs=1e-12)
+        for link, all_of_it in zip(part["links"], whole["links"], strict=True):
+            assert link["root"]["p"] == pytest.approx(all_of_it["root"]["p"], abs=1e-12)
+            assert link["exposed"] == all_of_it["exposed"]
+            if only == "ends":
+                assert link["deflection"][-1] == pytest.approx(all_of_it["deflection"][-1], 1e-12)
 
 
 def test_links_of_runs_of_before_stand_where_their_series_has_them() -> None:

@@ -4,10 +4,10 @@ import {
   MeshStandardMaterial, Quaternion, SphereGeometry, Vector3,
 } from "three";
 import { paintField } from "./colours.js";
-import { makePose, poseArm } from "./kinematics.js";
+import { isStraight, makePose, poseArm } from "./kinematics.js";
 import { makeNodes, makeSkin, updateNodes } from "./nodes.js";
 import { drawnSizes, girths, outline } from "./sections.js";
-import { makeTube, updateTube } from "./tube.js";
+import { bendTube, makeTube, paintTube, straightenTube } from "./tube.js";
 
 const ROD = new CylinderGeometry(1, 1, 1, 24).rotateX(Math.PI / 2); // along z, of length 1
 const CUBE = new BoxGeometry(1, 1, 1);
@@ -139,14 +139,17 @@ export function weighPayload(parts, mass) {
 /** Poses an arm, drawn at a scale of its deformation and coloured by a field. */
 export function updateArm(parts, state, scale, field, largest) {
   const { arm, pose, materials } = parts;
-  poseArm(arm, state, scale, pose);
+  const straight = parts.look === "ghost" && scale === 0;
+  poseArm(arm, state, scale, pose, { straight });
   let before = pose.base;
   arm.links.forEach((link, i) => {
     const made = parts.links[i];
     const out = pose.links[i];
     if (field === "plain" || !link.shape) paintPlain(materials.plain, made.colours);
     else paintField(out[field], largest, materials.plain, made.colours);
-    updateTube(made.tube, out.centres, out.turns, made.colours);
+    paintTube(made.tube, made.colours);
+    if (straight && isStraight(link)) placeStraight(made, out);
+    else bendTube(made.tube, out.centres, out.turns);
     made.tube.mesh.visible = out.exposed > 0;
     stretch(made.before, before.p, out.joint.p);
     stretch(made.slide, out.joint.p, out.turned.p);
@@ -218,6 +221,15 @@ function placeJoint(made, link, out) {
   }
 }
 
+// A straight link moves as a whole.
+function placeStraight(made, { root, exposed }) {
+  const { tube } = made;
+  if (made.straight !== exposed) straightenTube(tube, exposed);
+  made.straight = exposed;
+  tube.mesh.position.set(...root.p);
+  tube.mesh.quaternion.setFromRotationMatrix(matrixOf(root));
+}
+
 // What of a sliding beam has not come out is behind its hub's mouth.
 function placeInside({ materials }, made, link, out) {
   const behind = Math.max(link.length - out.exposed, 1e-9);
@@ -225,5 +237,6 @@ function placeInside({ materials }, made, link, out) {
   const centres = [p[0] - behind * R[0], p[1] - behind * R[3], p[2] - behind * R[6], ...p];
   const colours = [];
   for (let k = 0; k < 2; k++) materials.plain.toArray(colours, 3 * k);
-  updateTube(made.inside, centres, [...R, ...R], colours);
+  bendTube(made.inside, centres, [...R, ...R]);
+  paintTube(made.inside, colours);
 }

@@ -32,9 +32,7 @@ function joinPanel(panel) {
   const tables = [];
   const series = [];
   for (const { run, motion, panel: own } of panel.runs) {
-    const samples = own.values.shape[1];
-    const rows = own.names.map((_, k) => own.values.values.subarray(k * samples, (k + 1) * samples));
-    tables.push([motion.t.values, ...rows]);
+    tables.push([motion.t.values, ...(own.rows ?? rowsOf(own.values))]);
     for (const name of own.names) series.push({ name, run, colour: names.indexOf(name) });
   }
   const data = tables.length > 1 ? uPlot.join(tables.map((t) => t.map((row) => Array.from(row)))) : tables[0];
@@ -44,13 +42,20 @@ function joinPanel(panel) {
   return { key, title, unit, shown, names, series, data, size };
 }
 
+function rowsOf({ shape: [count, samples], values }) {
+  return Array.from({ length: count }, (_, k) => values.subarray(k * samples, (k + 1) * samples));
+}
+
 /**
  * Makes the panels in a place on the page, and in another the boxes that choose among them; `seek`
  * is called with a time that is pointed at.
  */
 export function makeCharts(place, chooser, motions, theme, seek) {
+  const sight = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) look(charts, target, isIntersecting);
+  });
   const charts = {
-    place, chooser, theme, seek, plots: [], time: 0, hovered: null, range: null,
+    place, chooser, sight, theme, seek, plots: [], time: 0, hovered: null, range: null,
     events: [], // [s]
     shown: {}, // panels that somebody has switched on or off
     hidden: {}, // names of the curves that are switched off, by panel
@@ -73,10 +78,11 @@ export function renewCharts(charts, motions) {
     if (!plot) return makePlot(charts, panel);
     before.delete(signature(panel));
     plot.panel = panel;
-    plot.view.setData(panel.data);
+    if (plot.seen) plot.view.setData(panel.data);
     return plot;
   });
   for (const plot of before.values()) {
+    charts.sight.unobserve(plot.figure);
     plot.view.destroy();
     plot.figure.remove();
   }
@@ -84,6 +90,14 @@ export function renewCharts(charts, motions) {
     if (charts.place.children[k] !== figure) charts.place.insertBefore(figure, charts.place.children[k] ?? null);
   });
   listPanels(charts);
+}
+
+// Only what is in sight is drawn anew.
+function look({ plots }, figure, seen) {
+  const plot = plots.find((each) => each.figure === figure);
+  if (!plot) return;
+  plot.seen = seen;
+  if (seen && plot.view.data !== plot.panel.data) plot.view.setData(plot.panel.data);
 }
 
 // What a plot is made for: with the same, only its numbers change.
@@ -127,13 +141,14 @@ function makePlot(charts, panel) {
   figure.hidden = !(charts.shown[panel.key] ?? panel.shown);
   charts.place.append(figure);
   charts.hidden[panel.key] ??= new Set();
-  const plot = { charts, panel, figure, holder, now: make("div", { class: "now" }) };
+  const plot = { charts, panel, figure, holder, seen: true, now: make("div", { class: "now" }) };
   plot.chips = panel.names.map((name, k) => makeChip(plot, legend, name, k));
   plot.view = new uPlot(options(plot), panel.data, holder);
   plot.view.over.append(plot.now);
   resize(plot);
   switchCurves(plot);
   listen(plot);
+  charts.sight.observe(figure);
   return plot;
 }
 
@@ -292,7 +307,7 @@ function resize(plot) {
 function markNow(plot) {
   if (!plot.view) return;
   const x = plot.view.valToPos(plot.charts.time, "x");
-  const seen = x >= 0 && x <= plot.view.over.clientWidth;
+  const seen = x >= 0 && x <= plot.view.bbox.width / uPlot.pxRatio;
   plot.now.style.transform = `translateX(${x.toFixed(1)}px)`;
   plot.now.style.opacity = seen ? 1 : 0;
 }

@@ -30,7 +30,10 @@ export function makeCompass(svg, gravity) {
 }
 
 /** Turns the compass with the camera. */
-export function turnCompass({ svg, arrows }, camera) {
+export function turnCompass(compass, camera) {
+  if (compass.seen?.equals(camera.quaternion)) return;
+  compass.seen = camera.quaternion.clone();
+  const { svg, arrows } = compass;
   const towards = camera.quaternion.clone().invert();
   const seen = arrows.map((arrow) => {
     const v = arrow.axis.clone().applyQuaternion(towards);

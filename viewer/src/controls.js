@@ -36,7 +36,10 @@ export function connect(show, player, on) {
   connectTheme(page);
   connectKeys(page);
   show.stage.controls.addEventListener("change", player.refresh);
-  new ResizeObserver(player.refresh).observe(byId("stage"));
+  new ResizeObserver(() => {
+    show.stage.fits = false;
+    player.refresh();
+  }).observe(byId("stage"));
   return page;
 }
 

@@ -48,16 +48,14 @@ export function turnExactly({ turned }, s, a, factor, unitLength, out) {
   const h = Math.hypot(y, z);
   const [S, T] = [sinc(h), sinc(h / 2) ** 2 / 2];
   const [c, d] = [Math.cos(f), Math.sin(f)];
-  const rows = [
-    [Math.cos(h), -y * S, -z * S],
-    [y * S, 1 - y * y * T, -y * z * T],
-    [z * S, -y * z * T, 1 - z * z * T],
-  ];
-  rows.forEach(([first, second, third], i) => {
-    out[3 * i] = first;
-    out[3 * i + 1] = c * second + d * third;
-    out[3 * i + 2] = c * third - d * second;
-  });
+  const put = (i, first, second, third) => {
+    out[i] = first;
+    out[i + 1] = c * second + d * third;
+    out[i + 2] = c * third - d * second;
+  };
+  put(0, Math.cos(h), -y * S, -z * S);
+  put(3, y * S, 1 - y * y * T, -y * z * T);
+  put(6, z * S, -y * z * T, 1 - z * z * T);
 }
 
 /** Curvatures along a section's y and z: its angles' rates along the link, what bending out of a plane

@@ -58,8 +58,11 @@ export function makePose(arm) {
   };
 }
 
-/** Poses an arm; with `ends` only the frames of its links, not the sections between. */
-export function poseArm(arm, state, scale, pose, ends = false) {
+/**
+ * Poses an arm; with `ends` only the ends of its links, not the sections between; with `straight` the frames of an
+ * arm whose links are drawn rigid.
+ */
+export function poseArm(arm, state, scale, pose, { ends = false, straight = false } = {}) {
   placeBase(arm, state, pose.base);
   let before = pose.base;
   arm.links.forEach((link, i) => {
@@ -67,7 +70,8 @@ export function poseArm(arm, state, scale, pose, ends = false) {
     place(before, link.before, out.joint);
     moveJoint(link, state, out);
     place(out.turned, link.after, out.root);
-    if (link.shape?.nodes) bendExactly(link, state, scale, out, ends);
+    if (straight && isStraight(link)) straightTip(link, state, out);
+    else if (link.shape?.nodes) bendExactly(link, state, scale, out, ends);
     else if (link.shape) bendLink(arm, link, state, scale, out, ends);
     else straightLink(link, out);
     if (out.mount) placeMount(arm, link, state, scale, out);
@@ -137,6 +141,15 @@ function turnAbout(axis, angle) {
   TURN[3 * j + i] = s;
 }
 
+/** Whether a link that is drawn rigid lies along its axis, and nothing rides on it. */
+export const isStraight = ({ shape }) => !shape?.rest && !shape?.rail;
+
+function straightTip(link, state, out) {
+  out.exposed = link.shape?.sliding ? unitOf(link, state) : link.length;
+  add(out.root.p, out.root.R, [out.exposed, 0, 0], out.tip.p);
+  out.tip.R.set(out.root.R);
+}
+
 function straightLink(link, out) {
   const { root, tip, centres, turns } = out;
   add(root.p, root.R, [link.length, 0, 0], tip.p);
@@ -157,7 +170,7 @@ function bendExactly(link, state, scale, out, ends) {
   const a = state.subarray(shape.column, shape.column + shape.count);
   const unitLength = unitOf(link, state);
   out.exposed = shape.sliding ? unitLength : link.length;
-  if (!ends) measureExactly(link, a, unitLength, out);
+  measureExactly(link, a, unitLength, out, ends);
   tangents(shape.nodes, a, scale / unitLength, out.tangents);
   for (let s = ends ? stations - 1 : 0; s < stations; s++) {
     reached(shape.nodes, s, out.tangents, unitLength, U);
@@ -179,11 +192,11 @@ function putSection(s, out) {
 }
 
 // What colours the sections, as they are.
-function measureExactly(link, a, unitLength, out) {
+function measureExactly(link, a, unitLength, out, ends) {
   const { shape } = link;
   const stations = shape.turned.shape[0];
   tangents(shape.nodes, a, 1 / unitLength, out.tangents);
-  for (let s = 0; s < stations; s++) {
+  for (let s = ends ? stations - 1 : 0; s < stations; s++) {
     reached(shape.nodes, s, out.tangents, unitLength, U);
     U[0] -= (out.exposed * s) / (stations - 1);
     const [y, z] = curvatures(shape, s, a, unitLength);
@@ -200,7 +213,7 @@ function bendLink(arm, link, state, scale, out, ends) {
   out.exposed = shape.sliding ? unitLength : link.length;
   for (let s = ends ? stations - 1 : 0; s < stations; s++) {
     displace(shape, s, a, unitLength);
-    if (!ends) measure(arm, link, s, a, unitLength, out);
+    measure(arm, link, s, a, unitLength, out);
     for (const { axis, table } of shape.quadraticTurn) {
       ANGLE[axis] += quadratic(table.values, s, a, shape.count) / 2;
     }

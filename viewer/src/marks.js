@@ -28,7 +28,8 @@ export function makeNames(show) {
 
 /** Moves the names to where they belong; one that would cover another is left out. */
 export function placeNames(show) {
-  byId("names").hidden = !show.settings.names;
+  const place = byId("names");
+  if (place.hidden === show.settings.names) place.hidden = !show.settings.names;
   if (!show.settings.names) return;
   const taken = [];
   for (const { label, at } of show.names) {
@@ -48,7 +49,10 @@ export function drawBar({ stage }) {
   const most = room * pixelAt(stage, stage.controls.target);
   const power = 10 ** Math.floor(Math.log10(most));
   const length = [5, 2, 1].map((k) => k * power).find((each) => each <= most) ?? power;
-  byId("bar").style.width = `${((room * length) / most).toFixed(1)}px`;
+  const wide = `${((room * length) / most).toFixed(1)}px`;
+  if (wide === stage.bar) return;
+  stage.bar = wide;
+  byId("bar").style.width = wide;
   const [factor, unit] = [[1, "m"], [1e3, "mm"], [1e6, "µm"]].find(([f]) => f * length > 0.9) ?? [1e6, "µm"];
   byId("bar-length").textContent = `${Number((factor * length).toPrecision(1))} ${unit}`;
 }

@@ -5,6 +5,7 @@ import { digits } from "./colours.js";
 import { connect, sayTime } from "./controls.js";
 import { byId, make, named } from "./dom.js";
 import { sayWarning } from "./heading.js";
+import { keepValues, kept, makeHistory } from "./history.js";
 import { jointKnobs, settingKnobs } from "./knobs.js";
 import { makePose, poseArm } from "./kinematics.js";
 import { makePlayer, play, seenRate } from "./player.js";
@@ -18,7 +19,7 @@ import { followTip, forgetTip, makeTail } from "./trail.js";
 const SCALES = [0, 0.5, 1, 2, 3, 5, 10, 20, 50];
 const PATIENCE = [11, 60]; // [ms] of a picture that the equations may take, at least and at most
 const KEPT = 8; // [s] of curves, as they are seen
-const PIECES = 12; // of the motion between two pictures that are traced: no vibration hides between them
+const PIECES = 8; // of the motion between two pictures that are traced: no vibration hides between them
 const AHEAD = { seconds: 3, states: 40, patience: 200 }; // [ms]: how far it is looked ahead
 const TRACED = 1 / 120; // [s] of a motion that a script asks for
 const STEPS = 30000; // per second that any machine takes
@@ -34,7 +35,8 @@ export async function startRunning(data) {
   const start = Float64Array.from(observe(simulation).drawn);
   const show = openShow(data, [[start]]);
   const page = { data, simulation, show, fresh: null, integrals: [], good: null, held: null, said: 0, told: null };
-  page.history = { t: [], rows: [] };
+  page.curves = listCurves(page);
+  page.history = makeHistory(page.curves.length);
   const player = makePlayer(0, Infinity, (t) => picture(page, t));
   page.player = player;
   player.rate = seenRate(data.modes[0]?.hz, data.lasts, STEPS * simulation.numbers[data.simulation.slots.h / 8]);
@@ -146,7 +148,7 @@ export function startAnew(page) {
   restart(page.simulation);
   beginServos(page);
   page.player.time = 0;
-  page.history = { t: [], rows: [] };
+  page.history = makeHistory(page.curves.length);
   page.good = null;
   if (page.tail) forgetTip(page.tail);
   sayWarning("");
@@ -186,14 +188,25 @@ function picture(page, t) {
   if (begun - page.said > CURVES_EVERY || !player.playing) {
     page.said = begun;
     renewCharts(page.charts, [motionOf(page)]);
-    moveCursor(page.charts, player.time);
+    page.read = !page.read || !player.playing; // numbers half as often: nobody reads faster
+    moveCursor(page.charts, player.time, page.read);
     sayTime(player, `${player.time.toFixed(2)} s`);
     for (const joint of page.joints) joint.follow(array(simulation, "r"));
   }
   sayFacts(page, begun);
+  shade(page);
   const posed = performance.now();
   drawShow(show);
   return [posed - begun, performance.now() - posed];
+}
+
+// Shadows of an arm in motion are drawn for every second picture: nobody sees it.
+function shade(page) {
+  if (page.show.blind) return;
+  const { shadowMap } = page.show.stage.renderer;
+  page.shaded = !page.shaded || !page.player.playing;
+  shadowMap.autoUpdate = false;
+  shadowMap.needsUpdate = page.shaded;
 }
 
 function go(page, t) {
@@ -233,7 +246,7 @@ function follow(page, until, part, patience) {
 function trace(page) {
   const { show, data, simulation } = page;
   const seen = observe(simulation);
-  if (page.tail) followTip(page.tail, poseArm(data.arms[0], seen.drawn, show.settings.scale, page.between).tip.p);
+  if (page.tail) followTip(page.tail, poseArm(data.arms[0], seen.drawn, show.settings.scale, page.between, { ends: true }).tip.p);
   keepSample(page, seen);
 }
 
@@ -254,53 +267,43 @@ function halve(page) {
 }
 
 function keepSample(page, seen) {
-  const { simulation, history, player, data } = page;
-  const t = timeOf(simulation);
-  if (history.t.length && t <= history.t[history.t.length - 1]) return;
+  const { simulation, player, data } = page;
   const y = stateOf(simulation);
   const row = data.curves.map(({ index, factor }) => factor * y[index]);
-  for (const { deflection } of bentLinks(page)) {
-    const tip = deflection[deflection.length - 1];
+  data.arms[0].links.forEach(({ shape }, i) => {
+    if (!page.between || !shape) return;
+    const tip = page.between.links[i].deflection.at(-1);
     row.push(tip > ROUNDING * page.show.reach ? 1000 * tip : 0);
-  }
+  });
   const [kinetic, elastic, gravitational] = seen.energy;
   row.push(...seen.tip, kinetic, elastic, gravitational, kinetic + elastic + gravitational);
-  history.t.push(t);
-  history.rows.push(row);
-  const span = KEPT * player.rate;
-  while (history.t.length > 2 && history.t[0] < t - span) {
-    history.t.shift();
-    history.rows.shift();
-  }
+  keepValues(page.history, timeOf(simulation), row, KEPT * player.rate);
 }
-
-const bentLinks = ({ between, data }) =>
-  between ? between.links.filter((_, i) => data.arms[0].links[i].shape) : [];
 
 const ENERGIES = ["kinetic", "elastic", "gravitational", "sum"];
 
-// The last seconds as the motion that curves are made for.
-function motionOf(page) {
-  const { history, data, show } = page;
+// The curves of an arm, in the order in which their values are kept.
+function listCurves({ data, show }) {
   const bent = show.blind ? [] : data.arms[0].links.filter(({ shape }) => shape);
-  const listed = [
+  return [
     ...data.curves,
     ...bent.map(({ name }) => ({ name, panel: "Deflection of links' tips", unit: "mm" })),
     ...["tip x", "tip y", "tip z"].map((name) => ({ name, panel: "Tip position", unit: "m" })),
     ...ENERGIES.map((name) => ({ name, panel: "Energy", unit: "J" })),
   ];
-  const samples = history.t.length;
-  const panels = [...new Set(listed.map(({ panel }) => panel))].map((title) => {
-    const columns = listed.flatMap(({ panel }, k) => (panel === title ? [k] : []));
-    const values = new Float64Array(columns.length * samples);
-    columns.forEach((column, r) => history.rows.forEach((row, i) => {
-      values[r * samples + i] = row[column];
-    }));
-    const names = columns.map((k) => listed[k].name);
-    const { unit } = listed[columns[0]];
-    return { key: title, title, unit, shown: true, names, values: { shape: [columns.length, samples], values } };
+}
+
+// The last seconds as the motion that curves are made for.
+function motionOf({ curves, history }) {
+  const { t, rows } = kept(history);
+  const panels = [...new Set(curves.map(({ panel }) => panel))].map((title) => {
+    const own = curves.flatMap(({ panel }, k) => (panel === title ? [k] : []));
+    return {
+      key: title, title, unit: curves[own[0]].unit, shown: true,
+      names: own.map((k) => curves[k].name), rows: own.map((k) => rows[k]),
+    };
   });
-  return { t: { values: Float64Array.from(history.t) }, panels };
+  return { t: { values: t }, panels };
 }
 
 // The scale of colours grows with what has been seen.

@@ -183,12 +183,14 @@ export function moveView(stage, { around = 0, over = 0, nearer = 1 }) {
   controls.update();
 }
 
-/** Fits the drawing to its place on the page; tells whether that has changed. */
+/** Fits the drawing to its place on the page, if `stage.fits` does not say that it does. */
 export function fitStage(stage) {
+  if (stage.fits) return; // to ask the page would have it laid out for every picture
+  stage.fits = true;
   const { renderer, camera, canvas } = stage;
   const width = canvas.parentElement.clientWidth;
   const height = canvas.parentElement.clientHeight;
-  if (!width || !height || (stage.width === width && stage.height === height)) return false;
+  if (!width || !height || (stage.width === width && stage.height === height)) return;
   const first = stage.width === undefined;
   const other = Math.abs(Math.log((width * stage.height) / (height * stage.width))) > OTHER;
   const turned = !first && (stage.width > stage.height !== width > height || (other && !stage.touched));
@@ -197,7 +199,6 @@ export function fitStage(stage) {
   camera.aspect = width / height;
   camera.updateProjectionMatrix();
   if ((first || turned) && !stage.keepView) resetView(stage);
-  return true;
 }
 
 /** Gives the stage the colours of a theme. */

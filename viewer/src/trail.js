@@ -24,7 +24,7 @@ export function makeTrail(arm, samples) {
 export function retrace(trail, stateOf, scale) {
   const points = new Float32Array(3 * trail.samples);
   for (let i = 0; i < trail.samples; i++) {
-    poseArm(trail.arm, stateOf(i), scale, trail.pose, true);
+    poseArm(trail.arm, stateOf(i), scale, trail.pose, { ends: true });
     points.set(trail.pose.tip.p, 3 * i);
   }
   if (trail.samples < 2) return;
@@ -60,7 +60,7 @@ export function makeTail(reach) {
 /** Adds a place of the tip to the path, in the place of the oldest piece. */
 export function followTip(tail, tip) {
   const from = tail.last ?? tip;
-  if (tail.last && Math.hypot(...tip.map((x, k) => x - from[k])) < tail.apart) return;
+  if (tail.last && Math.hypot(tip[0] - from[0], tip[1] - from[1], tip[2] - from[2]) < tail.apart) return;
   const { geometry } = tail.gone;
   const { data } = geometry.attributes.instanceStart;
   data.array.set([...from, ...tip], 6 * (tail.count % TAIL));

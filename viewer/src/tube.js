@@ -2,7 +2,7 @@
 import { BufferAttribute, BufferGeometry, DynamicDrawUsage, Mesh } from "three";
 
 /**
- * Makes the mesh of a link with a number of sections; `updateTube` moves it. A tapered one has a
+ * Makes the mesh of a link with a number of sections; `bendTube` moves it. A tapered one has a
  * profile: what part of the points' y and z each section has.
  */
 export function makeTube(points, stations, material, profile = null) {
@@ -18,7 +18,8 @@ export function makeTube(points, stations, material, profile = null) {
   geometry.setIndex(indices(points, stations));
   const mesh = new Mesh(geometry, material);
   mesh.frustumCulled = false; // it moves, and its bounds with it
-  return { mesh, points, stations, attributes, profile };
+  const outline = Float64Array.from(points.flatMap(({ y, z, ny, nz }) => [y, z, ny, nz]));
+  return { mesh, points, outline, stations, attributes, profile, painted: null };
 }
 
 /** Measures width and height of each section, as they are drawn. */
@@ -41,9 +42,9 @@ export function measureTube({ points, stations, attributes }, centres, turns) {
   return found;
 }
 
-/** Puts a tube's rings where its sections are; `colours` has red, green, blue per section. */
-export function updateTube(tube, centres, turns, colours) {
-  const { points, stations, attributes } = tube;
+/** Puts a tube's rings where its sections are. */
+export function bendTube(tube, centres, turns) {
+  const { stations, attributes } = tube;
   const position = attributes.position.array;
   const normal = attributes.normal.array;
   let at = 0;
@@ -53,26 +54,39 @@ export function updateTube(tube, centres, turns, colours) {
   for (const [s, sign] of [[0, -1], [stations - 1, 1]]) {
     at = cap(tube, centres, turns, s, sign, position, normal, at);
   }
-  paint(attributes.color.array, points, stations, colours);
-  for (const each of Object.values(attributes)) each.needsUpdate = true;
+  attributes.position.needsUpdate = attributes.normal.needsUpdate = true;
+}
+
+/** Makes a tube straight along x, over a length [m], in axes that its mesh is then placed by. */
+export function straightenTube(tube, length) {
+  const { stations } = tube;
+  const centres = Float64Array.from({ length: 3 * stations }, (_, k) => (k % 3 ? 0 : (length * k) / (3 * stations - 3)));
+  bendTube(tube, centres, Float64Array.from({ length: 9 * stations }, (_, k) => (k % 9 % 4 ? 0 : 1)));
+}
+
+/** Paints a tube; `colours` has red, green, blue per section. */
+export function paintTube(tube, colours) {
+  const { stations, attributes } = tube;
+  if (tube.painted?.every((x, k) => x === colours[k])) return;
+  tube.painted = Float32Array.from(colours);
+  paint(attributes.color.array, tube.points, stations, tube.painted);
+  attributes.color.needsUpdate = true;
 }
 
 // Normals are those of the outline: how a tube tapers is too little to be seen in its shading.
-function ring({ points, profile }, centres, turns, s, position, normal, at) {
-  const r = 9 * s;
-  const c = 3 * s;
+function ring({ outline, profile }, centres, turns, s, position, normal, at) {
   const wide = profile ? profile[2 * s] : 1;
   const high = profile ? profile[2 * s + 1] : 1;
-  for (const { y, z, ny, nz } of points) {
-    for (let k = 0; k < 3; k++) {
-      const ey = turns[r + 3 * k + 1];
-      const ez = turns[r + 3 * k + 2];
-      position[at + k] = centres[c + k] + wide * y * ey + high * z * ez;
-      normal[at + k] = ny * ey + nz * ez;
+  for (let k = 0; k < 3; k++) {
+    const centre = centres[3 * s + k];
+    const ey = turns[9 * s + 3 * k + 1];
+    const ez = turns[9 * s + 3 * k + 2];
+    for (let i = 0, to = at + k; i < outline.length; i += 4, to += 3) {
+      position[to] = centre + wide * outline[i] * ey + high * outline[i + 1] * ez;
+      normal[to] = outline[i + 2] * ey + outline[i + 3] * ez;
     }
-    at += 3;
   }
-  return at;
+  return at + (3 * outline.length) / 4;
 }
 
 function cap(tube, centres, turns, s, sign, position, normal, at) {

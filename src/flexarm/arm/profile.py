@@ -5,7 +5,7 @@ from typing import Annotated, Generic, Literal, Self, TypeVar
 from pydantic import Field, model_validator
 from typing_extensions import TypeAliasType
 
-from flexarm.arm.part import Part, fault
+from flexarm.arm.part import Part, fault, require_signs
 from flexarm.arm.side_files import BesideModel
 from flexarm.units import Angle, AngularSpeed, Force, Frequency, Length, Ratio, Speed, Time, Torque
 
@@ -62,6 +62,32 @@ class Cycloid(Part, Generic[V]):
     begin: Time = 0.0
 
 
+class Trapezoid(Part, Generic[V]):
+    """Rest to rest with a trapezoidal rate, ``start`` to ``end``.
+
+    In ``duration``, of which it speeds up and slows down for the share ``ramp`` each; or as fast as
+    limits allow, ``rate`` (per second) and ``acceleration`` (per second squared).
+    """
+
+    kind: Literal["trapezoid"]
+    start: V
+    end: V
+    duration: Annotated[Time, Field(gt=0)] | None = None
+    ramp: Annotated[Ratio, Field(gt=0, le=0.5)] | None = None
+    rate: V | None = None
+    acceleration: V | None = None
+    begin: Time = 0.0
+
+    @model_validator(mode="after")
+    def _timed_or_limited(self) -> Self:
+        require_signs(self, ("rate", "acceleration"))
+        limits = [self.rate, self.acceleration]
+        timed = self.duration is not None and limits == [None, None]
+        if not timed and (None in limits or self.duration is not None or self.ramp is not None):
+            raise fault("needs its duration (and ramp, 0.25), or the limits rate and acceleration")
+        return self
+
+
 class SpinUp(Part, Generic[V]):
     """Rate rising smoothly from 0 to ``rate`` (per second) in ``duration``, then constant.
 
@@ -106,7 +132,15 @@ class Csv(BesideModel, Generic[V]):
 Profile = TypeAliasType(
     "Profile",
     Annotated[
-        Constant[V] | Step[V] | BangBang[V] | Sine[V] | Cycloid[V] | SpinUp[V] | Table[V] | Csv[V],
+        Constant[V]
+        | Step[V]
+        | BangBang[V]
+        | Sine[V]
+        | Cycloid[V]
+        | Trapezoid[V]
+        | SpinUp[V]
+        | Table[V]
+        | Csv[V],
         Field(discriminator="kind"),
     ],
     type_params=(V,),

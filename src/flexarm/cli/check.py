@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from flexarm.cli.arguments import add_arm, add_options, read_arm
@@ -14,11 +15,18 @@ if TYPE_CHECKING:
     from flexarm.check.report import ArmMode, FlexibleReport, Frequency, Report
 
 SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
+SLOWEST = 5  # modes of the arm that a first look takes
+AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm check`."""
     add_arm(parser)
+    parser.add_argument(
+        "--all", action="store_true",
+        help="print also every frequency of the links, why they have their shapes, all coordinates "
+        "and all modes",
+    )  # fmt: skip
     add_options(parser, "--json")
 
 
@@ -30,20 +38,27 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(dataclasses.asdict(report), allow_nan=False))
     else:
-        _print(report)
+        _print(report, everything=args.all)
     return 0
 
 
-def _print(report: "Report") -> None:
+def _print(report: "Report", *, everything: bool) -> None:
     console = open_console()
     _print_arm(console, report)
     _print_links(console, report)
-    for link in report.links:
-        if link.flexible is not None:
-            _print_flexible(console, link.name, link.flexible)
-    _print_coordinates(console, report)
-    _print_modes(console, report)
+    if everything:
+        for link in report.links:
+            if link.flexible is not None:
+                _print_flexible(console, link.name, link.flexible)
+        _print_coordinates(console, report)
+        _print_modes(console, report)
+    else:
+        _print_slowest(console, report)
+    _print_step(console, report)
     _print_notices(console, report)
+    if not everything:
+        more = "--all prints all frequencies, why links have their shapes, and the coordinates."
+        print_line(console, more, indent=0)
 
 
 def _print_arm(console: "Console", report: "Report") -> None:
@@ -69,27 +84,38 @@ def _print_links(console: "Console", report: "Report") -> None:
     for link in report.links:
         joint, flexible = link.joint, link.flexible
         word = "about" if joint.turns else "along"
-        moved = "" if joint.axis is None else f" {word} {_triple(joint.axis)}"
-        kind = f"{joint.kind}{moved}"
+        moved = "" if joint.axis is None else f" {word} {AXES.get(joint.axis, _triple(joint.axis))}"
         drive = (joint.actuation or "") + (", elastic" if joint.elastic else "")
-        shapes = "rigid" if flexible is None else flexible.shapes
         rows.append(
             [
-                link.name, joint.name, kind, drive, _number(link.length),
-                _number(link.mass), _number(link.hub_mass), shapes,
+                link.name, joint.name, f"{joint.kind}{moved}", drive, _number(link.length),
+                _number(link.mass), _number(link.hub_mass),
+                *(("rigid", "") if flexible is None else _shapes(flexible)),
             ]
         )  # fmt: skip
     columns = {
         "link": "left", "joint": "left", "moves": "left", "drive": "left", "length [m]": "right",
-        "mass [kg]": "right", "hub [kg]": "right", "shapes": "left",
+        "mass [kg]": "right", "hub [kg]": "right", "shapes": "left", "clamped [Hz]": "right",
     }  # fmt: skip
-    print_table(console, "Links", columns, rows)
+    print_table(console, "Links, and the slowest frequency of each, clamped", columns, rows)
+
+
+def _shapes(flexible: "FlexibleReport") -> tuple[str, str]:
+    """Say by what a link may deform, and how slowly, root clamped."""
+    ways = [way for way in flexible.directions if way.coordinates]
+    counts = [f"{way.direction.removeprefix('bending_')} {len(way.coordinates)}" for way in ways]
+    found = [way.clamped[0].hz for way in ways if way.clamped]
+    found = found or [mode.frequency.hz for mode in flexible.modes]
+    return (
+        f"{flexible.shapes}: {', '.join(counts) or len(flexible.modes)}",
+        _number(min(found)) if found else "",
+    )
 
 
 def _print_flexible(console: "Console", name: str, flexible: "FlexibleReport") -> None:
     rows = []
     for way in flexible.directions:
-        for k, (clamped, loaded) in enumerate(_pairs(way.clamped, way.loaded), 1):
+        for k, (clamped, loaded) in enumerate(zip_longest(way.clamped, way.loaded), 1):
             used = "yes" if k <= len(way.coordinates) else ""
             cells = [_hertz(clamped), _radians(clamped), _hertz(loaded), _radians(loaded)]
             rows.append([way.direction, str(k), used, *cells])
@@ -138,6 +164,28 @@ def _print_coordinates(console: "Console", report: "Report") -> None:
     print_table(console, "Coordinates", columns, rows)
 
 
+def _print_slowest(console: "Console", report: "Report") -> None:
+    free, held = report.modes_free, report.modes_held
+    if not free or held is None:
+        return
+    slowest = list(zip_longest(free[:SLOWEST], held[:SLOWEST]))
+    rows = [[str(k), *_slow(one), *_slow(other)] for k, (one, other) in enumerate(slowest, 1)]
+    columns = {
+        "#": "right", "free [Hz]": "right", "mostly": "left", "locked [Hz]": "right",
+        "mostly ": "left",
+    }  # fmt: skip
+    title = "Slowest modes of the arm at its start, driven joints free and locked"
+    print_table(console, f"{title}: {len(rows)} of {len(free)}", columns, rows)
+
+
+def _slow(mode: "ArmMode | None") -> tuple[str, str]:
+    return ("", "") if mode is None else (_number(mode.frequency.hz), _mostly(mode))
+
+
+def _mostly(mode: "ArmMode") -> str:
+    return f"{mode.coordinate} ({100 * mode.share:.0f} %)"
+
+
 def _print_modes(console: "Console", report: "Report") -> None:
     free, held = report.modes_free, report.modes_held
     if free is None or held is None:
@@ -149,6 +197,12 @@ def _print_modes(console: "Console", report: "Report") -> None:
             print_table(
                 console, title, columns, [_mode_row(k, mode) for k, mode in enumerate(modes, 1)]
             )
+
+
+def _print_step(console: "Console", report: "Report") -> None:
+    free = report.modes_free
+    if free is None:
+        return
     console.print()
     lines = [
         "Modes leave gravity and the stiffness of loads out: elasticity alone. Motions that strain "
@@ -169,8 +223,7 @@ def _print_modes(console: "Console", report: "Report") -> None:
 
 
 def _mode_row(k: int, mode: "ArmMode") -> list[str]:
-    mostly = f"{mode.coordinate} ({100 * mode.share:.0f} %)"
-    return [str(k), _hertz(mode.frequency), _radians(mode.frequency), mostly]
+    return [str(k), _hertz(mode.frequency), _radians(mode.frequency), _mostly(mode)]
 
 
 def _print_notices(console: "Console", report: "Report") -> None:
@@ -182,14 +235,6 @@ def _print_notices(console: "Console", report: "Report") -> None:
         head = f"{notice.severity}: {notice.place}: {notice.message} [{notice.code}]"
         print_line(console, head, indent=0, style=styles[notice.severity])
         print_line(console, notice.remedy)
-
-
-def _pairs(
-    first: "tuple[Frequency, ...]", second: "tuple[Frequency, ...]"
-) -> "list[tuple[Frequency | None, Frequency | None]]":
-    from itertools import zip_longest
-
-    return list(zip_longest(first, second))
 
 
 def _number(value: float) -> str:

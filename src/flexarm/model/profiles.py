@@ -8,7 +8,18 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from flexarm.arm.profile import BangBang, Constant, Csv, Cycloid, Profile, Sine, SpinUp, Step, Table
+from flexarm.arm.profile import (
+    BangBang,
+    Constant,
+    Csv,
+    Cycloid,
+    Profile,
+    Sine,
+    SpinUp,
+    Step,
+    Table,
+    Trapezoid,
+)
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.io.csv_table import read_number, read_rows
@@ -115,6 +126,8 @@ def pieces(profile: AnyProfile) -> npt.NDArray[np.float64]:
         rows = [_piece(0.0, profile.offset or 0.0, wave=wave)]
     elif isinstance(profile, Cycloid):
         rows = _cycloid(profile)
+    elif isinstance(profile, Trapezoid):
+        rows = _trapezoid(profile)
     elif isinstance(profile, SpinUp):
         rows = _spin_up(profile)
     else:
@@ -144,6 +157,30 @@ def _cycloid(profile: Cycloid[float]) -> list[list[float]]:
         _piece(0.0, profile.start),
         _piece(profile.begin, profile.start, change / span, wave=wave),
         _piece(profile.begin + span, profile.end),
+    ]
+
+
+def _trapezoid(profile: Trapezoid[float]) -> list[list[float]]:
+    start, end, begin = profile.start, profile.end, profile.begin
+    if start == end:
+        return [_piece(0.0, start)]
+    if profile.rate is not None and profile.acceleration is not None:
+        # A way that is too short to reach the rate is half speeding up, half slowing down.
+        up = min(profile.rate, math.sqrt(abs(end - start) * profile.acceleration))
+        up /= profile.acceleration
+        span = up + max(up, abs(end - start) / profile.rate)
+    else:
+        assert profile.duration is not None
+        span = profile.duration
+        up = span * (0.25 if profile.ramp is None else profile.ramp)
+    top = (end - start) / (span - up)
+    middle = [_piece(begin + up, start + top * up / 2, top)] if span - up > up else []
+    return [
+        _piece(0.0, start),
+        _piece(begin, start, 0.0, top / up / 2),
+        *middle,
+        _piece(begin + span - up, end - top * up / 2, top, -top / up / 2),
+        _piece(begin + span, end),
     ]
 
 
