@@ -104,7 +104,9 @@ def one_run(scope: Scope) -> Found:
                      "elements lags behind that in modes (Figs. 6-8)", (of_order(scope), *lag_)),
             *both(scope),
         ),
-        because="Each part is decided in its own item; what is open in several is read alike here.",
+        because="Each part is decided in its own item; what is open in several is read alike here. "
+        "Points of link 3 are its material's, for eq. 20 is of a mass dm; x held in eq. 6, as "
+        "Algorithm 1 has it to the letter (errata), is tried in Table 2 alone.",
     )  # fmt: skip
 
 
