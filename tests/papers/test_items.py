@@ -27,10 +27,10 @@ EXPECTED: dict[str, dict[str, str]] = {
         "christoffel": "e", "rotation-limit": "ee",
     },
     "theodore-1995": {
-        "table-1": "iiiiee", "table-2": "iinnninnnhni-i", "equation-numbers": "eeei-",
-        "li-sankar": "eii-",
+        "table-1": "iiiiee", "table-2": "i----------ii-i", "equation-numbers": "eeei-",
+        "li-sankar": "ein-",
         "frequency-equation": "eeemeiem-", "ease-of-modelling": "iiie--eeei", "ranks": "iiieeei",
-        "lemma": "iimiin", "fig-4": "ee", "fig-5": "e", "closed-loop": "eei", "fig-6": "ii",
+        "lemma": "eiimiin", "fig-4": "ee", "fig-5": "e", "closed-loop": "eei", "fig-6": "ii",
         "fig-7": "ein", "fig-8": "ein", "fig-9": "iiiiie", "fig-10": "iiiiie", "one-run": "ihnin",
         "cpu": "e",
     },

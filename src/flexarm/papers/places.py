@@ -27,7 +27,7 @@ PLACES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "theodore-1995": {
         "table-1": (*("Table 1",) * 4, "section 4", "section 4"),
-        "table-2": (*("Table 2",) * 5, "section 4.4", *("Table 2",) * 4, *("section 4.4",) * 4),
+        "table-2": (*("Table 2",) * 5, "section 4.4", *("Table 2",) * 4, *("section 4.4",) * 5),
         "equation-numbers": (*("section 4.4",) * 4, "section 4.3, remark 2"),
         "li-sankar": ("section 4.4", "section 4.4", "section 6", "section 4.4, Table 2"),
         "frequency-equation": (*("section 4.2",) * 5, *("section 2.1.1",) * 4),
@@ -40,7 +40,7 @@ PLACES: dict[str, dict[str, tuple[str, ...]]] = {
             "section 4.3, remark 2", "Appendix",
         ),
         "lemma": (
-            "section 4.3, lemma", "section 4.3, proof of the lemma", "section 4.3",
+            "section 4.3", "section 4.3, lemma", "section 4.3, proof of the lemma", "section 4.3",
             "section 4.3, remark 3", "section 4.3, lemma", "section 4.3, proof of the lemma",
         ),
         "closed-loop": ("section 3", "section 3", "section 5"),

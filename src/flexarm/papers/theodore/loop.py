@@ -44,9 +44,18 @@ DIRECTION = Choice("direction of link 3", {
         "parallel to the axis of joint 2": ("-90 deg", 0.0, "90 deg"),
     }.items()
 }, {"parallel to the axis of joint 2": SPHERICAL})  # fmt: skip
+# Eq. 6 has a revolute link along x_j, so that l_1 is a_1; in a Stanford arm it is d_1.
+ACROSS = "across the axis of joint 1, a_1 = 0.1 m"
+LINK_1 = Choice("link 1", {
+    "along the axis of joint 1, d_1 = 0.1 m": {},
+    ACROSS: {"links.1.joint.dh": {"alpha": "90 deg"}, "links.1.length": 0.1},
+})  # fmt: skip
 MEASURE = ways("size of the tip's error", "largest distance", "largest along an axis",
                "rms distance", "rms along an axis")  # fmt: skip
-TIP_ERROR = Grid((DIRECTION, MEASURE, TIP), ((DIRECTION.name, MEASURE.name, TIP.name),))
+TIP_ERROR = Grid(
+    (DIRECTION, MEASURE, TIP, LINK_1),
+    ((DIRECTION.name, MEASURE.name, TIP.name), (MEASURE.name, LINK_1.name)),
+)
 ELEMENTS = {"kind": "elements", "bending_y": 2, "bending_z": 2}
 STIFFER = "modes, frequencies 1 % higher"
 EI = 1165.4916  # [N m^2] of links 2 and 3
@@ -211,7 +220,11 @@ def moved(kind: str, reading: Reading) -> Run:
 @cache
 def _tip_parts(reading: Reading) -> Array:
     """Find how the tip leaves the straight arm's while the joints move exactly [m], (T, 3)."""
-    run = moved("modes", reading)
+    if reading[LINK_1.name] == ACROSS:
+        values = Grid((DIRECTION, TIP, LINK_1)).changes(reading)
+        run = simulate(changed("theodore-rrp-motion", values), t_end=MOVE, dt=DT, rtol=1e-5)
+    else:
+        run = moved("modes", reading)
     straight = np.array(run.q)
     joints = [run.model.names.index(name) for name in GOALS]
     straight[:, [k for k in range(run.model.size) if k not in joints]] = 0.0

@@ -16,7 +16,7 @@ from flexarm.model import build
 from flexarm.papers.base import Found, Table
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, difference, plain_link, slopes
-from flexarm.papers.statements import Limit, search
+from flexarm.papers.statements import Limit, compare, search
 from flexarm.papers.theodore.loop import DIRECTION, EI, GOALS
 
 ALIKE = "all alike"
@@ -72,6 +72,9 @@ def lemma(scope: Scope) -> Found:
 
     still = f"largest alpha with which nothing grows by more than {STILL:g} 1/s, over"
     statements = (
+        compare("with a computed stiffness in the law the closed loop obeys eqs. 49 and 50",
+                _eliminated(), Limit(high=1e-9),
+                "error of its accelerations for random forces, of the largest"),
         search("K - H dK is positive definite only if alpha lambda_max(H) < 1, alpha the ratio of "
                "the largest eigenvalues of dK and K", LEMMA.readings(scope),
                allowed, Limit(high=1.0 + 1e-6, unit="times"),
@@ -164,6 +167,22 @@ def _still_with(posture: str, kind: str, gains: str, damping: str) -> float:
     exact, change = system(springs, damped), system(lost, 0 * damped)
     change[: n + N] = 0.0
     return share[kind] * _first(lambda x: np.linalg.eigvals(exact + x * change).real.max() < STILL)
+
+
+def _eliminated() -> float:
+    """Compare accelerations by the law of eq. 48 in eqs. 27 and 28 with those of eqs. 49 and 50."""
+    equation = equation_of(next(iter(DIRECTION.ways)))
+    part = equation.partitioned(_move("none").path.at(0.5))
+    (n, N), rng = part.rf.shape, np.random.default_rng(0)
+    (h_r, u), (h_f, held, extra) = rng.standard_normal((2, n)), rng.standard_normal((3, N))
+    coupled = part.rf @ np.linalg.inv(part.ff)  # `held` and `extra` are K q_f and dK q_f
+    law = (part.rr - coupled @ part.rf.T) @ u + h_r - coupled @ (h_f + held + extra)
+    M = np.block([[part.rr, part.rf], [part.rf.T, part.ff]])
+    ours = np.linalg.solve(M, np.concatenate([law - h_r, -h_f - held]))
+    pulled = np.linalg.solve(part.rr, part.rf)
+    joints = u - pulled @ np.linalg.solve(part.ff - part.rf.T @ pulled, extra)
+    bent = stiffness_gain(part) @ extra - held - h_f - part.rf.T @ u
+    return difference(np.concatenate([joints, np.linalg.solve(part.ff, bent)]), ours)
 
 
 def stiffness_gain(part: Partitioned) -> Array:
