@@ -146,7 +146,9 @@ CASES += [(ALL_WAYS, method, RTOLS[k % 3]) for k, method in enumerate((*METHODS,
 # it (306), and others.
 CASES += [(814, "dop853", 1e-6), (324, "etd4", 1e-2), (290, "etd4", 1e-6), (169, "etd4", 1e-4)]
 CASES += [(1270, "rodas4", 1e-2), (1270, "dop853", 1e-6)]  # a link that bounces
-CASES += [(632, "etd4", 1e-4)]  # servos at the end of their effort
+# Servos at the end of their effort, a spring's table, dampers as fast as modes, undamped rates.
+CASES += [(632, "etd4", 1e-4), (1132, "etd4", 1e-4), (1069, "etd4", 1e-6), (986, "rodas4", 1e-4)]
+CASES += [(1015, "dop853", 1e-6), (1189, "etd4", 1e-2)]
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from flexarm.arm.drive import SpringTable
 from flexarm.arm.profile import Constant
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT, formulation
@@ -47,6 +48,7 @@ TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is c
 TANGENT_WORK = 15_000  # operations of a motion, beyond which to compile its tangent takes minutes
 BOUNCY = 1.0  # damping of a contact [s/m] below which an impact at 1 m/s gives most back
 SPRINGY = 0.8  # restitution of a stop above which it does
+STRONG = 1.5  # eigenvalues this many times the fastest mode are those of dampers, as etd4 sees it
 OUTSIDE = 3.0  # what decays this many times as fast as deflections swing couples their modes
 
 
@@ -223,21 +225,22 @@ class Task:
         counted = self.vibrations(
             rates=not method.solves_vibrations, least=UNSEEN * wanted if followed else None
         )
-        apart = not self.motion.actuators.is_in_basis
-        if self.motion.ruled or apart:
+        model, actuators = self.equation.model, self.motion.actuators
+        if self.motion.ruled or not actuators.is_in_basis:
             wanted *= method.under_law
-        elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
+        elif has_dry_friction(model) or has_strong_dampers(self, STRONG) or self._rubs:
             wanted *= method.under_friction
-        rides = any(part.rail is not None for part in self.equation.model.links)
-        if bumps(self.equation.model):
+        rides = any(part.rail is not None for part in model.links)
+        if bumps(model):
             wanted *= method.under_contact
-            wanted *= method.under_bounces if bounces(self.equation.model) else 1.0
+            wanted *= method.under_bounces if bounces(model) else 1.0
         elif rides:
             wanted = max(wanted * method.on_rails, min(wanted, ROUNDS))
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
         # What rides or touches changes the modes and jolts them.
-        jolted = rides or touching or has_stops(self.equation.model)
-        lasts = method.solves_vibrations and (self._coupled or self.motion.actuators.gives_way)
+        jolted = rides or touching or has_stops(model)
+        changes = self._coupled or actuators.gives_way or has_tables(model)
+        lasts = method.solves_vibrations and changes
         damped = self.damped and not (jolted or lasts)
         return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
 
@@ -335,9 +338,15 @@ def tangent_pays(task: "Task") -> bool:
     return small and task.motion.compiled().operations <= TANGENT_WORK
 
 
-def has_strong_dampers(task: "Task") -> bool:
-    """Tell whether dampers make decays much faster than the fastest mode."""
-    return agreed(np.asarray(task.vibration.largest > OUTSIDE * task.vibration.fastest))
+def has_strong_dampers(task: "Task", times: float = OUTSIDE) -> bool:
+    """Tell whether dampers make decays so many times as fast as the fastest mode."""
+    return agreed(np.asarray(task.vibration.largest > times * task.vibration.fastest))
+
+
+def has_tables(model: Model) -> bool:
+    """Tell whether springs of joints or transmissions change their stiffness as they wind up."""
+    springs = (part for axis in model.axes for part in (axis.acts.drive, axis.acts.spring))
+    return any(part and isinstance(part.stiffness, SpringTable) for part in springs)
 
 
 def has_dry_friction(model: Model) -> bool:
