@@ -39,7 +39,7 @@ def advice_on_want(found: Convergence) -> list[str]:
     else:
         lines = [
             f"{_percent(found.wish)} was not reached in {answer.trials} trials, up to "
-            f"{MOST_COORDINATES} coordinates each: '{answer.basis}', {size}, may still be off by "
+            f"{MOST_COORDINATES} coordinates and an hour each: '{answer.basis}', {size}, may still be off by "
             f"{_percent(answer.estimate)}. Each enrichment changes the motion by more than is "
             "wanted: ask for a larger error, or for a shorter run if the motion is chaotic."
         ]
