@@ -88,6 +88,51 @@ def test_a_first_look_is_a_screenful_with_a_line_per_link_the_slowest_modes_and_
     )
 
 
+BOOM = """\
+x, y1.y, y1.rz
+0, 0, 0
+0.5, 0.08228, 0.31924
+1, 0.30707, 0.56537
+1.5, 0.63093, 0.7116
+2, 1, 0.74881
+"""
+MODES = """\
+modal_data: 1
+name: tapered boom, clamped
+units: {length: m, mass: kg, time: s}
+table: boom.csv
+modes: [{name: y1}]
+M: [0.55447]
+frequencies: [7.2799]
+total_mass: 3.2
+"""
+TAPERED = """\
+flexarm: 1
+name: boom from elsewhere
+gravity: [0, 0, 0]
+links:
+  - joint: {kind: revolute, hub: {outboard: {inertia: [0, 0, 0.5]}}}
+    length: 2
+    section:
+      stations:
+        - {at: 0, mass_per_length: 2, EIz: 4000}
+        - {at: 2, mass_per_length: 1, EIz: 500}
+    shapes: {kind: table, file: modes.yaml}
+"""
+
+
+def test_a_first_look_has_what_is_odd_about_a_file_of_shapes(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    for name, text in (("boom.csv", BOOM), ("modes.yaml", MODES), ("arm.yaml", TAPERED)):
+        (folder / name).write_text(text)
+    lines = squeezed(out(capsys, "arm.yaml"))
+    assert any(line.startswith("note: link1: total_mass: ") for line in lines)
+    assert "Nothing looks wrong." not in lines
+    (folder / "modes.yaml").write_text(MODES.replace("3.2", "3"))
+    assert "Nothing looks wrong." in squeezed(out(capsys, "arm.yaml"))
+
+
 def test_text_is_plain_and_never_folded_where_there_is_no_terminal(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:

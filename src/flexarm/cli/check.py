@@ -55,7 +55,7 @@ def _print(report: "Report", *, everything: bool) -> None:
     else:
         _print_slowest(console, report)
     _print_step(console, report)
-    _print_notices(console, report)
+    _print_notices(console, report, [] if everything else _notes_of_files(report))
     if not everything:
         more = "--all prints all frequencies, why links have their shapes, and the coordinates."
         print_line(console, more, indent=0)
@@ -226,15 +226,26 @@ def _mode_row(k: int, mode: "ArmMode") -> list[str]:
     return [str(k), _hertz(mode.frequency), _radians(mode.frequency), _mostly(mode)]
 
 
-def _print_notices(console: "Console", report: "Report") -> None:
+def _notes_of_files(report: "Report") -> list[str]:
+    """List what is odd about files of shapes and bodies, which `--all` prints with each link."""
+    return [
+        f"note: {link.name}: {line.strip().removeprefix('note: ')}"
+        for link in report.links if link.flexible is not None
+        for line in link.flexible.modal_data if line.startswith("  note: ")
+    ]  # fmt: skip
+
+
+def _print_notices(console: "Console", report: "Report", notes: list[str]) -> None:
     console.print()
-    if not report.notices:
+    if not report.notices and not notes:
         console.print("Nothing looks wrong.")
     styles = {"warning": "yellow", "note": "cyan"}
     for notice in report.notices:
         head = f"{notice.severity}: {notice.place}: {notice.message} [{notice.code}]"
         print_line(console, head, indent=0, style=styles[notice.severity])
         print_line(console, notice.remedy)
+    for note in notes:
+        print_line(console, note, indent=0, style=styles["note"])
 
 
 def _number(value: float) -> str:
