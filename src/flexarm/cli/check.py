@@ -82,7 +82,7 @@ def _print_arm(console: "Console", report: "Report") -> None:
 def _print_links(console: "Console", report: "Report") -> None:
     rows = []
     for link in report.links:
-        joint, flexible = link.joint, link.flexible
+        joint = link.joint
         word = "about" if joint.turns else "along"
         moved = "" if joint.axis is None else f" {word} {AXES.get(joint.axis, _triple(joint.axis))}"
         drive = (joint.actuation or "") + (", elastic" if joint.elastic else "")
@@ -90,14 +90,18 @@ def _print_links(console: "Console", report: "Report") -> None:
             [
                 link.name, joint.name, f"{joint.kind}{moved}", drive, _number(link.length),
                 _number(link.mass), _number(link.hub_mass),
-                *(("rigid", "") if flexible is None else _shapes(flexible)),
             ]
         )  # fmt: skip
     columns = {
         "link": "left", "joint": "left", "moves": "left", "drive": "left", "length [m]": "right",
-        "mass [kg]": "right", "hub [kg]": "right", "shapes": "left", "clamped [Hz]": "right",
+        "mass [kg]": "right", "hub [kg]": "right",
     }  # fmt: skip
-    print_table(console, "Links, and the slowest frequency of each, clamped", columns, rows)
+    print_table(console, "Links", columns, rows)
+    bent = [[x.name, *_shapes(x.flexible)] for x in report.links if x.flexible is not None]
+    columns = {"link": "left", "shapes": "left", "clamped [Hz]": "right"}
+    if bent:  # a table of its own: in one of all columns a terminal would break every word
+        title = "Links that bend, twist or stretch, and the slowest frequency of each, clamped"
+        print_table(console, title, columns, bent)
 
 
 def _shapes(flexible: "FlexibleReport") -> tuple[str, str]:
