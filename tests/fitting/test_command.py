@@ -79,6 +79,7 @@ def test_the_command_line_knows_filters_of_second_order(
     ("twice", "said"),
     [
         (["--fit", "links.1.body.mass=1:2"], "--fit: links.1.body.mass is given twice, got '1:2'"),
+        (["--fit", "links.1.body.mass"], "--fit: links.1.body.mass is given twice: give it once"),
         (["--input", "shoulder=other"], "--input: shoulder is given twice, got 'other' too"),
         (["--output", "angle=shoulder.rate"], "--output: angle is given twice"),
         (["--adjust", "angle=gain", "angle=lag"], "got 'lag' too: angle=gain,lag"),
