@@ -66,8 +66,12 @@ def main() -> None:
             page = browser.new_page(viewport={"width": 1280, "height": 860})
             page.add_init_script(CLOCK)
             page.goto(file.as_uri())
-            while not page.evaluate("Boolean(window.flexarm?.play)"):
+            for _ in range(600):  # the page's own clock stands still
+                if page.evaluate("Boolean(window.flexarm?.play)"):
+                    break
                 page.wait_for_timeout(100)
+            else:
+                raise SystemExit(f"the page of {name} does not begin within a minute")
             found[name] = {"coordinates": model.size, **measure(page, args.rounds)}
             page.close()
         print(json.dumps({**machine(), "browser": browser.version, "samples": found}))
