@@ -68,11 +68,12 @@ def test_all_of_the_text_has_frequencies_reasons_coordinates_step_and_verdict(
     assert lines[-1] == "Nothing looks wrong."
 
 
-def test_a_first_look_is_a_screenful_with_a_line_per_link_the_slowest_modes_and_the_verdict(
+def test_a_first_look_is_a_screenful_with_links_their_shapes_the_slowest_modes_and_the_verdict(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines = squeezed(out(capsys, "korayem-two-link"))
-    assert "link2 joint2 revolute about z torque 1 5 0 clamped-free: y 1 7.91381" in lines
+    assert "link2 joint2 revolute about z torque 1 5 0" in lines
+    assert "link2 clamped-free: y 1 7.91381" in lines
     assert "1 36.5118 link1.y1 (83 %) 2.13216 link1.y1 (94 %)" in lines
     assert any(line.startswith("Recommended step for fixed-step RK4: 0.00632 s") for line in lines)
     assert lines[-2:] == [
@@ -80,12 +81,55 @@ def test_a_first_look_is_a_screenful_with_a_line_per_link_the_slowest_modes_and_
         "--all prints all frequencies, why links have their shapes, and the coordinates.",
     ]
     assert not any("bending_y" in line for line in lines)
-    assert len(lines) < 25
+    assert len(lines) < 28
     other = squeezed(out(capsys, "chen-two-link"))  # 24 coordinates
-    assert len(other) < 28
-    assert any(
-        "link1 joint1" in line and "y 3, z 3, torsion 2, stretch 2" in line for line in other
-    )
+    assert len(other) < 32
+    assert "link1 clamped-free: y 3, z 3, torsion 2, stretch 2 3.24254" in other
+
+
+BOOM = """\
+x, y1.y, y1.rz
+0, 0, 0
+0.5, 0.08228, 0.31924
+1, 0.30707, 0.56537
+1.5, 0.63093, 0.7116
+2, 1, 0.74881
+"""
+MODES = """\
+modal_data: 1
+name: tapered boom, clamped
+units: {length: m, mass: kg, time: s}
+table: boom.csv
+modes: [{name: y1}]
+M: [0.55447]
+frequencies: [7.2799]
+total_mass: 3.2
+"""
+TAPERED = """\
+flexarm: 1
+name: boom from elsewhere
+gravity: [0, 0, 0]
+links:
+  - joint: {kind: revolute, hub: {outboard: {inertia: [0, 0, 0.5]}}}
+    length: 2
+    section:
+      stations:
+        - {at: 0, mass_per_length: 2, EIz: 4000}
+        - {at: 2, mass_per_length: 1, EIz: 500}
+    shapes: {kind: table, file: modes.yaml}
+"""
+
+
+def test_a_first_look_has_what_is_odd_about_a_file_of_shapes(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    for name, text in (("boom.csv", BOOM), ("modes.yaml", MODES), ("arm.yaml", TAPERED)):
+        (folder / name).write_text(text)
+    lines = squeezed(out(capsys, "arm.yaml"))
+    assert any(line.startswith("note: link1: total_mass: ") for line in lines)
+    assert "Nothing looks wrong." not in lines
+    (folder / "modes.yaml").write_text(MODES.replace("3.2", "3"))
+    assert "Nothing looks wrong." in squeezed(out(capsys, "arm.yaml"))
 
 
 def test_text_is_plain_and_never_folded_where_there_is_no_terminal(
@@ -124,6 +168,7 @@ def test_text_fits_a_terminal_of_80_columns(folder: Path, monkeypatch: pytest.Mo
     lines = re.sub(r"\x1b\[[0-9;]*m", "", text).replace("\r", "").splitlines()
     assert "\x1b[" in text
     assert 60 < max(map(len, lines)) <= 80
+    assert {"shoulder", "revolute", "torque"} <= set(" ".join(lines).split())  # no word is broken
 
 
 def keys(kind: object, value: object, path: str = "report") -> None:

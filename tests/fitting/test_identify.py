@@ -13,7 +13,7 @@ from scipy.signal import lsim
 import flexarm
 from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.fit import Fit
-from flexarm.fitting.identify import _tell_of_many_shapes
+from flexarm.fitting.identify import _tell_of_many_shapes, _telling
 from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import Problem, measured
 from flexarm.fitting.recording import read_recording
@@ -368,6 +368,16 @@ def test_a_lag_is_that_of_its_differential_equation() -> None:
     assert slopes[:, 0] == pytest.approx(y, abs=1e-12)
     more, less = (lagged(t, x, x, x[:, None], each)[0] for each in (lag + 1e-5, lag - 1e-5))
     assert -late == pytest.approx((more - less) / 2e-5, abs=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_model_that_is_far_off_is_told_without_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Problem, "residuals", lambda *_: np.array([1e200, 1.0]))
+    lines: list[str] = []
+    _telling(Problem([], (), {}, ()), lines.append, "whole runs")(np.zeros(1), np.ones(1))
+    assert lines == ["whole runs: run 1, errors inf times the noise"]
 
 
 def test_a_filter_of_second_order_is_told(file: Path, exact: dict[str, Any]) -> None:

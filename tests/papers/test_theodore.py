@@ -5,13 +5,15 @@ import pytest
 
 from flexarm.closed_forms.polynomials import Polynomial
 from flexarm.control.stability import FrozenLoop
+from flexarm.errors import FlexarmError
+from flexarm.papers import choose_items, reproduce
 from flexarm.papers.readings import Reading, Scope
 from flexarm.papers.statements import EVERY
 from flexarm.papers.theodore.admissible import ease
 from flexarm.papers.theodore.counts import PRINTED_2, count, equation_numbers
-from flexarm.papers.theodore.loop import DIRECTION, settled
+from flexarm.papers.theodore.loop import ACROSS, DIRECTION, LINK_1, TIP_ERROR, settled
 from flexarm.papers.theodore.rates import TIMES, frequencies
-from flexarm.papers.theodore.response import lag
+from flexarm.papers.theodore.response import lag, upright
 from flexarm.papers.theodore.roots import frequency_equation
 from flexarm.papers.theodore.theory import (
     SLIDES,
@@ -31,6 +33,14 @@ def test_a_shifted_history_lags_by_its_shift() -> None:
     t = np.linspace(0.0, 1.0, 1001)
     first, second = (np.sin(20 * (t - shift)) for shift in (0.0, 2e-4))
     assert lag(t, first, second) == pytest.approx(2e-4, rel=1e-3)
+
+
+def test_what_is_said_of_one_run_has_the_same_link_1_in_all_parts() -> None:
+    asked = Scope(only=((LINK_1.name, ACROSS),))
+    tips = TIP_ERROR.readings(upright(asked))
+    assert {each[LINK_1.name] for each in tips} == {next(iter(LINK_1.ways))}
+    with pytest.raises(FlexarmError, match="nothing called 'link 1' is open"):
+        reproduce(choose_items("theodore-1995", ["one-run"]), readings={LINK_1.name: ACROSS})
 
 
 def test_a_common_factor_is_multiplied_once() -> None:

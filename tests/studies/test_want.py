@@ -1,14 +1,17 @@
 """The cheapest shapes and tolerance for a wanted error: the true error, what is refused."""
 
 from functools import cache
+from typing import Any
 
 import pytest
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, SimulationError
 from flexarm.links.base import DIRECTIONS
+from flexarm.model import build
 from flexarm.runs.run import Run
+from flexarm.studies import shape_search
 from flexarm.studies.bases import numbers, recounted
 from flexarm.studies.shape_search import SAMPLES, Answer, differences
 from tests.accuracy.motions import converged, random_motion
@@ -84,6 +87,25 @@ def test_what_cannot_be_reached_is_told_with_what_was() -> None:
     assert found.answer.estimate > 1e-6
     assert len(said) == found.answer.trials == 2
     assert found.advice[0].startswith("0.0001 % was not reached in 2 trials, up to 100 coordinates")
+
+
+def test_richer_shapes_that_would_take_hours_end_the_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Run] = []
+
+    def first(arm: Arm, **options: Any) -> Run:
+        if made and build(arm).size > made[0].model.size:
+            raise SimulationError("it would take about 1.9 hours of CPU")
+        made.append(flexarm.simulate(arm, **options))
+        return made[-1]
+
+    monkeypatch.setattr(shape_search, "simulate", first)
+    arm = one_link(joint=SWUNG, shapes="{kind: clamped-free, bending_y: 1}")
+    answer = flexarm.converge(arm, t_end=0.1, want=1e-6).answer
+    assert answer is not None
+    assert not answer.within
+    assert answer.estimate > 1e-6
 
 
 def test_amplitudes_that_the_file_names_keep_their_shapes() -> None:

@@ -55,7 +55,7 @@ def _print(report: "Report", *, everything: bool) -> None:
     else:
         _print_slowest(console, report)
     _print_step(console, report)
-    _print_notices(console, report)
+    _print_notices(console, report, [] if everything else _notes_of_files(report))
     if not everything:
         more = "--all prints all frequencies, why links have their shapes, and the coordinates."
         print_line(console, more, indent=0)
@@ -82,7 +82,7 @@ def _print_arm(console: "Console", report: "Report") -> None:
 def _print_links(console: "Console", report: "Report") -> None:
     rows = []
     for link in report.links:
-        joint, flexible = link.joint, link.flexible
+        joint = link.joint
         word = "about" if joint.turns else "along"
         moved = "" if joint.axis is None else f" {word} {AXES.get(joint.axis, _triple(joint.axis))}"
         drive = (joint.actuation or "") + (", elastic" if joint.elastic else "")
@@ -90,14 +90,18 @@ def _print_links(console: "Console", report: "Report") -> None:
             [
                 link.name, joint.name, f"{joint.kind}{moved}", drive, _number(link.length),
                 _number(link.mass), _number(link.hub_mass),
-                *(("rigid", "") if flexible is None else _shapes(flexible)),
             ]
         )  # fmt: skip
     columns = {
         "link": "left", "joint": "left", "moves": "left", "drive": "left", "length [m]": "right",
-        "mass [kg]": "right", "hub [kg]": "right", "shapes": "left", "clamped [Hz]": "right",
+        "mass [kg]": "right", "hub [kg]": "right",
     }  # fmt: skip
-    print_table(console, "Links, and the slowest frequency of each, clamped", columns, rows)
+    print_table(console, "Links", columns, rows)
+    bent = [[x.name, *_shapes(x.flexible)] for x in report.links if x.flexible is not None]
+    columns = {"link": "left", "shapes": "left", "clamped [Hz]": "right"}
+    if bent:  # a table of its own: in one of all columns a terminal would break every word
+        title = "Links that bend, twist or stretch, and the slowest frequency of each, clamped"
+        print_table(console, title, columns, bent)
 
 
 def _shapes(flexible: "FlexibleReport") -> tuple[str, str]:
@@ -226,15 +230,26 @@ def _mode_row(k: int, mode: "ArmMode") -> list[str]:
     return [str(k), _hertz(mode.frequency), _radians(mode.frequency), _mostly(mode)]
 
 
-def _print_notices(console: "Console", report: "Report") -> None:
+def _notes_of_files(report: "Report") -> list[str]:
+    """List what is odd about files of shapes and bodies, which `--all` prints with each link."""
+    return [
+        f"note: {link.name}: {line.strip().removeprefix('note: ')}"
+        for link in report.links if link.flexible is not None
+        for line in link.flexible.modal_data if line.startswith("  note: ")
+    ]  # fmt: skip
+
+
+def _print_notices(console: "Console", report: "Report", notes: list[str]) -> None:
     console.print()
-    if not report.notices:
+    if not report.notices and not notes:
         console.print("Nothing looks wrong.")
     styles = {"warning": "yellow", "note": "cyan"}
     for notice in report.notices:
         head = f"{notice.severity}: {notice.place}: {notice.message} [{notice.code}]"
         print_line(console, head, indent=0, style=styles[notice.severity])
         print_line(console, notice.remedy)
+    for note in notes:
+        print_line(console, note, indent=0, style=styles["note"])
 
 
 def _number(value: float) -> str:

@@ -183,7 +183,8 @@ def _once(option: str, pairs: Pairs) -> dict[str, str]:
     for name, value in pairs:
         if name in found:
             remedy = f"{name}={found[name]},{value}" if option == "adjust" else "give it once"
-            raise Misuse(f"--{option}: {name} is given twice, got '{value}' too: {remedy}")
+            too = f", got '{value}' too" if value else ""
+            raise Misuse(f"--{option}: {name} is given twice{too}: {remedy}")
         found[name] = value
     return found
 

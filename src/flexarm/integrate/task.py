@@ -7,6 +7,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from flexarm.arm.drive import SpringTable
 from flexarm.arm.profile import Constant
@@ -172,7 +173,7 @@ class Task:
         return plain(np.where(self._carries.any(axis=-1), least, 0.0))
 
     @property
-    def _carries(self) -> Array:
+    def _carries(self) -> NDArray[np.bool_]:
         """Whether each mode carries a deflection, or its rate."""
         shares = np.maximum(self._carried(), self._carried(rates=True))
         return np.asarray((shares > CARRIES).any(axis=-2))

@@ -39,9 +39,9 @@ def advice_on_want(found: Convergence) -> list[str]:
     else:
         lines = [
             f"{_percent(found.wish)} was not reached in {answer.trials} trials, up to "
-            f"{MOST_COORDINATES} coordinates each: '{answer.basis}', {size}, may still be off by "
-            f"{_percent(answer.estimate)}. Each enrichment changes the motion by more than is "
-            "wanted: ask for a larger error, or for a shorter run if the motion is chaotic."
+            f"{MOST_COORDINATES} coordinates and an hour each: '{answer.basis}', {size}, may still "
+            f"be off by {_percent(answer.estimate)}. Each enrichment changes the motion by more "
+            "than is wanted: ask for a larger error, or for a shorter run if the motion is chaotic."
         ]
     if found.estimate is not None:
         lines.append(f"The shapes as given are off by {_percent(found.estimate)} or less.")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.options import TIGHTEST
 from flexarm.integrate.simulate import simulate
 from flexarm.links.base import DIRECTIONS, Counts
@@ -156,7 +156,12 @@ class Search:
         found = (base, rich)
         while self.best is None or (not self.spent and _size(rich) <= MOST_COORDINATES):
             self._tell(rich)
-            run = self.runs.of(rich)
+            try:
+                run = self.runs.of(rich)
+            except SimulationError:  # such as one that would take hours
+                if self.best is None:
+                    raise
+                break
             if run.status != "finished" and self.best is None:
                 raise FlexarmError(f"the run with {title(rich)} {run.status}: {run.reason}")
             if run.status != "finished":

@@ -91,9 +91,10 @@ def _cell(which: str, count: int, k: int, ours: dict[int, Array]) -> str:
     return f"{PRINTED_1[count][k]:.5g}" if which == "printed" else f"{ours[count][k]:.2f}"
 
 
-# What is open in some figure of the simulation.
+# What is open in some figure of the simulation, but for link 1: see `upright`.
 ALL = Grid(tuple({each.name: each for each in (*OPEN.choices, *loop.TIP_ERROR.choices,
-                                               *OBSERVED.choices)}.values()))  # fmt: skip
+                                               *OBSERVED.choices)
+                  if each is not loop.LINK_1}.values()))  # fmt: skip
 ITEMS = (
     Item(PAPER, "table-1", "Table 1: frequencies of a clamped link", table_1, UNITS),
     Item(PAPER, "table-2", "Table 2: operations of the inertia matrix", counts.table_2,
