@@ -304,6 +304,22 @@ def test_slopes_that_are_kept_are_those_of_the_start() -> None:
     np.testing.assert_allclose(np.ravel(found), [1, 1, 1, 0, 0, 0, 1, 1, 1], atol=1e-9)
 
 
+def test_slopes_that_were_broken_off_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupted while it differentiates the start, the next call has all of it."""
+    arm = flexarm.change_arm(loads(CATCHES), {"links.1.joint.start": {"position": 0.01}})
+    keys = ["links.1.joint.start.position"]
+    runs = flexarm.differentiable(arm, t_end=0.1, dt=0.05, parameters=keys, rtol=1e-6)
+    with monkeypatch.context() as patch:
+        patch.setattr("flexarm.gradients.trajectory.start_state", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            runs.at().sensitivities()
+    np.testing.assert_allclose(np.ravel(runs.at().sensitivities()[0]), 1.0, atol=1e-9)
+
+
+def _interrupted(model: Model) -> None:
+    raise KeyboardInterrupt
+
+
 def test_arms_that_do_not_fit_together_are_built_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = ["links.1.length", "links.1.body.mass"]
     runs = flexarm.differentiable(loads(CATCHES), t_end=0.1, parameters=keys, rtol=1e-6)

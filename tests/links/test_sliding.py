@@ -150,6 +150,23 @@ def test_shapes_that_do_not_follow_keep_their_form() -> None:
             assert found == pytest.approx(expected, abs=tolerance * np.abs(expected).max())
 
 
+def test_meshes_of_two_directions_share_nodes_at_every_length() -> None:
+    """Half of 6 elements is a node of 2, but for rounding, which is another at each length."""
+    choice = choices.Elements.model_validate({"kind": "elements"})
+    ends, planes = Ends(HELD, 0.0, (0.0, 0.0, 0.0)), tuple[Direction, ...](("y", "z"))
+
+    def build(length: float) -> Shapes:
+        span = uniform(length, **PROPERTIES)
+        return discretisation("elements").shapes(choice, span, ends, Counts(6, 2, 0, 0))
+
+    found = follow_length(build, uniform(TOTAL, **PROPERTIES), RANGE)
+    np.testing.assert_allclose(found.edges, np.arange(7) / 6, atol=1e-15)
+    x = np.linspace(0, 0.7, 50)
+    for direction in planes:
+        exact = build(0.7).values(direction, x)
+        assert found.at(0.7).values(direction, x) == pytest.approx(exact, abs=1e-12)
+
+
 def test_many_modes_are_fitted_or_refused() -> None:
     """Beyond some 16 their waves are shorter than a Legendre series of degree 40 follows."""
     span, choice = uniform(1.0, **PROPERTIES), choices.ClampedFree(kind="clamped-free")

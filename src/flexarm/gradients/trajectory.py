@@ -390,9 +390,10 @@ class Trajectory(Samples):
         if self.like is not None and self.like.started == self.started:
             return self.like._start_slopes
         if self.started not in self.known:
-            found = self.known[self.started] = np.zeros((len(self.nearby), self.size))
+            found = np.zeros((len(self.nearby), self.size))
             here = np.concatenate(start_state(self.model))
             for k, each in enumerate(self.nearby.values() if self.started else ()):
                 there = np.array([np.concatenate(start_state(m)) for m in each.models])
                 found[k, : 2 * self.n] = each.weights @ (there - here)
+            self.known[self.started] = found  # whole: what is broken off is no slope
         return self.known[self.started]
