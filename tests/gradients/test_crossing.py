@@ -138,6 +138,17 @@ def test_distances_of_bodies_are_refused() -> None:
         flexarm.differentiable(arm, t_end=0.9)
 
 
+def test_distances_that_count_after_the_end_are_not_looked_at() -> None:
+    body = {"name": "mote", "body": {"mass": 1.0}, "position": [0.0, 1.0, 0.0]}
+    event = {"when": {"quantity": "distance.mote", "below": 0.3}, "after": 1.0, "let_go": "payload"}
+    arm = flexarm.change_arm(loads(LETS_GO), {"bodies": [body], "events": [event]})
+    alone = flexarm.change_arm(loads(LETS_GO), {"events": []})
+    one, other = (
+        flexarm.differentiable(each, t_end=0.3, method="dop853").at() for each in (arm, alone)
+    )
+    np.testing.assert_array_equal(one.q, other.q)
+
+
 def test_when_an_event_is_looked_for_is_no_parameter() -> None:
     arm = flexarm.change_arm(loads(LETS_GO), {"events.1.after": 0.1})
     with pytest.raises(FlexarmError, match="is when an event happens"):

@@ -202,11 +202,11 @@ def caught_again(model: Model) -> set[str]:
 
 
 def looks(model: Model) -> dict[int, Lookout]:
-    """List what events look out for, by event."""
+    """List what events look out for, by event; distances, which are refused before the end, not."""
     return {
         k: Lookout.of(model, event.when.quantity)
         for k, event in enumerate(model.arm.events)
-        if event.when is not None
+        if event.when is not None and not event.when.quantity.startswith("distance.")
     }
 
 
