@@ -410,13 +410,16 @@ CASES = {
 
 # Of exact links, with which they are the continuum's to the tolerance; elements have them each.
 NODES, NODES_EACH = 16, 8
-NODES_RAIL = 22  # a carriage feels the second derivative of what they interpolate
+# A carriage feels the second derivative of what they interpolate; shapes that follow a length are
+# made of more curves than there are amplitudes.
+NODES_MANY = 22
 
 
 @lru_cache(maxsize=1)
 def prepared(case: str) -> tuple[Model, Reference]:
     """Model and reference of a case."""
-    nodes = NODES_RAIL if case.startswith("carriage") else NODES
+    many = case.startswith("carriage") or "following" in case
+    nodes = NODES_MANY if many else NODES
     nodes = NODES_EACH if case.startswith("elements") else nodes
     model = build(loads(CASES[case]), nodes=nodes)
     return model, Reference(model)
