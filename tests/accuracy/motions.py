@@ -170,7 +170,7 @@ def cases() -> dict[str, Case]:
     return {case.name: case for case in (*SAMPLES, *HELD, *made)}
 
 
-def converged(arm: Arm, more: int = MORE) -> Arm:
+def converged(arm: Arm, more: int = MORE, rods: int = RODS) -> Arm:
     """Put an arm on more shapes in every direction that its sections give a stiffness to."""
     links = []
     for link, part in zip(arm.links, build(arm, stiffening=False).links, strict=True):
@@ -181,8 +181,8 @@ def converged(arm: Arm, more: int = MORE) -> Arm:
             bending = min(most + more - (span.has("EIy") and span.has("EIz")), MOST)
             shapes = Polynomials(
                 kind="polynomials", bending_y=bending * span.has("EIz"),
-                bending_z=bending * span.has("EIy"), torsion=RODS * span.has("GJ"),
-                stretch=RODS * span.has("EA"),
+                bending_z=bending * span.has("EIy"), torsion=rods * span.has("GJ"),
+                stretch=rods * span.has("EA"),
             )  # fmt: skip
             link = link.model_copy(update={"shapes": shapes})
         links.append(link)

@@ -229,7 +229,7 @@ class Task:
         model, actuators = self.equation.model, self.motion.actuators
         if self.motion.ruled or not actuators.is_in_basis:
             wanted *= method.under_law
-        elif has_dry_friction(model) or has_strong_dampers(self, STRONG) or self._rubs:
+        elif self._rubs or has_strong_dampers(self, STRONG) or has_tables(model):
             wanted *= method.under_friction
         rides = any(part.rail is not None for part in model.links)
         if bumps(model):
@@ -256,9 +256,10 @@ class Task:
 
     @property
     def _rubs(self) -> bool:
-        """Whether forces follow states of drive trains, or ties, which modes do not know."""
+        """Whether friction, states of drive trains or ties act, which modes do not know."""
         actuators = self.motion.actuators
-        return bool(actuators.bristles or actuators.windings or actuators.ties)
+        states = bool(actuators.bristles or actuators.windings or actuators.ties)
+        return states or has_dry_friction(self.equation.model)
 
     def parts(self, method: Method, wanted: float, step: float | None = None) -> int:
         """Choose into how many parts to split intervals between samples; rk4 ends steps at them."""

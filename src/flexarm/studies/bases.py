@@ -1,6 +1,6 @@
 """The same arm on other shapes: richer ones, other families, a reference."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,7 +16,7 @@ from flexarm.arm.shapes import (
     Tabulated,
 )
 from flexarm.errors import ModelError
-from flexarm.links.base import DIRECTIONS, Counts
+from flexarm.links.base import DIRECTIONS, Counts, Direction
 from flexarm.links.basis import MOTIONS
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
@@ -88,10 +88,14 @@ def stretched(arm: Arm) -> Arm | None:
     return recounted(arm, {i: n._replace(x=n.x + 1) for i, n in able.items()}) if able else None
 
 
-def widened(arm: Arm) -> Arm:
-    """Give every direction that has a stiffness one shape at least."""
-    found = numbers(arm).items()
-    return recounted(arm, {i: Counts(*map(max, n, _stiff(arm.links[i]))) for i, n in found})
+def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
+    """Give every direction that has a stiffness one shape at least, but those that stay still."""
+    found = {}
+    for i, number in numbers(arm).items():
+        stiff = _stiff(arm.links[i])
+        least = (0 if (i, d) in still else stiff.of(d) for d in DIRECTIONS)
+        found[i] = Counts(*map(max, number, least))
+    return recounted(arm, found)
 
 
 def by_rule(arm: Arm) -> Arm:

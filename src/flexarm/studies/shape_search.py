@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.errors import FlexarmError, SimulationError
+from flexarm.errors import FlexarmError
 from flexarm.integrate.options import TIGHTEST
 from flexarm.integrate.simulate import simulate
-from flexarm.links.base import DIRECTIONS, Counts
+from flexarm.links.base import DIRECTIONS, Counts, Direction
 from flexarm.model import LinkModel, build
 from flexarm.runs.plot import tip_deflection
 from flexarm.runs.run import Run
@@ -27,6 +27,8 @@ FIRST = 0.5  # of what is wanted: shapes that add less are left out at first
 RTOLS = tuple(float(f"{digit}e-{power}") for power in range(2, 10) for digit in (10, 5, 2))
 STILL = 1e-9  # of the range: directions that move less are those that the motion never leaves
 HOPELESS = 4.0  # times what is wanted: a shape that adds so much is not tried without
+
+Place = tuple[int, Direction, int]  # a link, a direction, and a shape's number from 1 on
 
 
 @dataclass(frozen=True)
@@ -154,11 +156,12 @@ class Search:
         base, more = start, 1
         rich = base
         found = (base, rich)
+        still: set[Place] = set()
         while self.best is None or (not self.spent and _size(rich) <= MOST_COORDINATES):
             self._tell(rich)
             try:
                 run = self.runs.of(rich)
-            except SimulationError:  # such as one that would take hours
+            except FlexarmError:  # such as a run that would take hours
                 if self.best is None:
                     raise
                 break
@@ -167,26 +170,24 @@ class Search:
             if run.status != "finished":
                 break
             shapes, left_out = run.errors.shapes, run.errors.parts["stiffness"] or 0.0
-            left = np.inf if shapes is None else shapes
+            left = [] if shapes is None else [shapes]
             if self.best is not None:
-                left = min(left, REMAINS * max(differences(self.best, run).values(), default=0.0))
+                left.append(REMAINS * max(differences(self.best, run).values(), default=0.0))
             found, self.best = (base, rich), run
-            self.margin = left + left_out + self.runs.tolerance
+            rest = left_out + self.runs.tolerance
+            self.margin = min(left, default=np.inf) + rest
             if self.margin <= MARGIN * self.want:
-                break
+                return found
+            self.margin = max(left, default=np.inf) + rest  # if it ends here, neither is trusted
             if rich is start:
-                base = self._moving(start)
+                still = {place for place, size in self._tails(start).items() if size < STILL}
+                base = recounted(start, _without(start, still))
             else:
                 base, more = grown(base, more), 2 * more
             if left_out > MARGIN * self.want / 4:
-                base = widened(base)
+                base = widened(base, {(i, d) for i, d, _ in still})
             rich = enriched(base)
         return found
-
-    def _moving(self, arm: Arm) -> Arm:
-        """Leave out the directions in which links stay straight in the reference."""
-        still = {place for place, size in self._tails(arm).items() if size < STILL}
-        return recounted(arm, _without(arm, still))
 
     def _first(self, base: Arm) -> Arm | None:
         """Leave out shapes that add little, fewer of them until the rest is within, if ever."""
@@ -233,13 +234,13 @@ class Search:
         assert error is not None  # at the last tolerance it was judged before
         return rtol, error
 
-    def _tails(self, arm: Arm) -> dict[tuple[int, str, int], float]:
+    def _tails(self, arm: Arm) -> dict[Place, float]:
         """Say by link, direction and number what that shape and those after it add to the tips.
 
         They are the largest amounts in the reference's motion, over the range of the deflections.
         """
         assert self.best is not None
-        found: dict[tuple[int, str, int], float] = {}
+        found: dict[Place, float] = {}
         for i in numbers(arm):
             part = self.best.model.links[i]
             size = max(float(np.ptp(tip_deflection(self.best, part), axis=0).max()), 1e-300)
@@ -277,7 +278,7 @@ def _size(arm: Arm) -> int:
     return build(arm, stiffening=False).size
 
 
-def _without(arm: Arm, small: set[tuple[int, str, int]]) -> dict[int, Counts]:
+def _without(arm: Arm, small: set[Place]) -> dict[int, Counts]:
     """Count shapes without some, each of which takes those after it along; a link keeps one."""
     found = {}
     for i, number in numbers(arm).items():

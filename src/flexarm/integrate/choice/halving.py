@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.problem import Measures
 from flexarm.integrate.solve import Ending, Solution, solve
-from flexarm.integrate.task import Task, bumps, has_dry_friction
+from flexarm.integrate.task import Task, bumps, has_dry_friction, has_tables
 from flexarm.links.base import Array
 from flexarm.spatial import base_rotation_matrix
 
@@ -83,10 +83,11 @@ def is_smooth(task: Task) -> bool:
     """Tell whether forces have no corners, or only such as steps end at.
 
     Differences of two runs by equal steps tell less of their errors where there are some, as by
-    servos, whose targets and limits have corners.
+    servos, whose targets and limits have corners, or springs that are tables.
     """
     model = task.equation.model
-    return not (has_dry_friction(model) or bumps(model) or task.motion.actuators.servos)
+    corners = has_dry_friction(model) or bumps(model) or has_tables(model)
+    return not (corners or task.motion.actuators.servos)
 
 
 def _missed(ending: Ending, error: float, wanted: float) -> Ending:

@@ -63,8 +63,8 @@ class Method:
         Steps that it takes per radian of an input or of a turn, likewise.
     under_law, under_friction, under_contact, under_bounces, on_rails
         What it takes of the tolerance where a control law is part of the equations, with dry
-        friction or strong dampers, where contacts or stops are, whose impacts magnify errors, of
-        that where they give most back, so that there are many, and on rails.
+        friction, strong dampers or tables of springs, where contacts or stops are, whose impacts
+        magnify errors, of that where they give most back, so that there are many, and on rails.
     implicit
         Whether steps solve for the state, so that what is stiff and dies away makes none smaller.
     solves_vibrations
