@@ -20,7 +20,9 @@ TOLERANCE = 1e-5  # of the runs: far below what shapes are to be judged by
 SAMPLES = 500
 TRIALS = 8
 MOST_COORDINATES = 100
-MARGIN = 0.25  # of what is wanted: by how much the run that shapes are judged by may err
+# Of what is wanted: by how much the run that shapes are judged by may err, that of the first
+# enrichment and those after it, of motions in which errors fall off slowly.
+MARGIN, MARGIN_LATER = 0.25, 0.5
 REMAINS = 1.5  # times what the last enrichment changed: more than what all further ones do
 SHAPES = 0.9  # of what is wanted: what shapes may take, the tolerance gets the rest
 FIRST = 0.5  # of what is wanted: shapes that add less are left out at first
@@ -112,6 +114,7 @@ class Search:
         self.count = 0
         self.best: Run | None = None
         self.margin = np.inf
+        self.settled = False
         self.beyond: list[Arm] = []
 
     @property
@@ -136,7 +139,7 @@ class Search:
         assert self.best is not None
         if not differences(self.best, self.best):
             return None
-        if self.margin > MARGIN * self.want:
+        if not self.settled:
             return self._answer(rich, self.runs.tolerance, self.margin)
         found = self._fewer(self._first(base) or self._first(rich) or rich)
         return self._answer(found, *self._loosest(found))
@@ -175,10 +178,11 @@ class Search:
                 left.append(REMAINS * max(differences(self.best, run).values(), default=0.0))
             found, self.best = (base, rich), run
             rest = left_out + self.runs.tolerance
-            self.margin = min(left, default=np.inf) + rest
-            if self.margin <= MARGIN * self.want:
-                return found
-            self.margin = max(left, default=np.inf) + rest  # if it ends here, neither is trusted
+            may = (MARGIN if more == 1 else MARGIN_LATER) * self.want
+            self.settled = min(left, default=np.inf) + rest <= may
+            self.margin = (min if self.settled else max)(left, default=np.inf) + rest
+            if self.settled:
+                break
             if rich is start:
                 still = {place for place, size in self._tails(start).items() if size < STILL}
                 base = recounted(start, _without(start, still))
