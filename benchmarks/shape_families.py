@@ -64,10 +64,15 @@ class Row:
 
     @property
     def best(self) -> tuple[float, str]:
-        """The least larger error of the other families with all the frequencies, and whose."""
+        """The least larger error of the other families with all the frequencies, and whose.
+
+        Of those with next to none the first by name: rounding tells them apart.
+        """
         others = {name: each for name, each in self.errors.items() if name != DEFAULT}
         most = max(map(len, others.values()))
-        return min((max(each), name) for name, each in others.items() if len(each) == most)
+        whole = {name: max(each) for name, each in others.items() if len(each) == most}
+        name = min(whole, key=lambda name: (max(whole[name], NOTHING), name))
+        return whole[name], name
 
     @property
     def reached(self) -> bool:

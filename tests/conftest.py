@@ -11,6 +11,10 @@ from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
+# Read when NumPy is first imported, as the imports below do, and in the processes that tests start:
+# over small matrices threads mostly wait for each other, and the more so beside other workers.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
@@ -22,9 +26,6 @@ REQUIRED = "FLEXARM_TEST_BROWSER"  # set to "required" where a missing browser i
 
 Starter = Callable[[list[str]], Browser]
 
-# Read when NumPy is first imported, here and in the processes that tests start: over small matrices
-# threads mostly wait for each other, and the more so beside other workers.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Every run draws other examples.
 settings.register_profile("suite", max_examples=40)
 settings.load_profile("suite")

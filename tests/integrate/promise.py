@@ -16,6 +16,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 import flexarm
@@ -231,16 +232,17 @@ def errors(run: Run, reference: Run) -> dict[str, float]:
 
     Deflections and wind-ups: their range, link by link.  Joints and base: their range, at least 1
     rad or the length of the link.  Rates: the greatest, of deflections at least that of a vibration
-    over their range.  Tip: the length of the arm.  Works: the energy exchanged.
+    over their range.  Tip: the length of the arm.  Works: the energy exchanged.  Samples that only
+    one of them has, as where dry friction begins to hold, do not count.
     """
     task = prepare(run.model, reference.t)
     measures, modes = task.measures, task.vibration.modes
-    count = min(len(each.t) - (each.status != "finished") for each in (run, reference))
-    alike = np.all(run.anchors[:count] == reference.anchors[:count], axis=(1, 2))
+    mine, others = shared_samples(run, reference)
+    alike = np.all(run.anchors[mine] == reference.anchors[others], axis=(1, 2))
     deflects = np.array(measures.deflects, dtype=bool)
 
     def over(a: Array, b: Array, scale: Array) -> Array:
-        apart = np.abs((a[:count] - b[:count]) @ measures.rows.T)
+        apart = np.abs((a[mine] - b[others]) @ measures.rows.T)
         apart[~alike] = np.where(deflects[measures.group], apart[~alike], 0.0)
         worst = np.zeros(len(measures.floor))
         np.maximum.at(worst, measures.group, apart.max(axis=0, initial=0.0))
@@ -254,15 +256,23 @@ def errors(run: Run, reference: Run) -> dict[str, float]:
     places, rates = over(run.q, reference.q, scale), over(run.v, reference.v, top)
     reach = max(sum(part.length for part in run.model.links), 1e-3)
     size = max(reference.exchanged, 1e-12 * float(np.abs(reference.energy).max()), 1e-300)
+    works = np.abs(run.works[mine, :4] - reference.works[others, :4]).max(axis=0) / size
     return {
         "deflection": float(places[deflects].max(initial=0.0)),
         "joint": float(places[~deflects].max(initial=0.0)),
         "deflection rate": float(rates[deflects].max(initial=0.0)),
         "joint rate": float(rates[~deflects].max(initial=0.0)),
-        "tip": float(np.abs(run.tip[:count] - reference.tip[:count]).max()) / reach,
-        "work": float(np.abs(run.works[:count, :3] - reference.works[:count, :3]).max()) / size,
-        "loss": float(np.abs(run.works[:count, 3] - reference.works[:count, 3]).max()) / size,
+        "tip": float(np.abs(run.tip[mine] - reference.tip[others]).max()) / reach,
+        "work": float(works[:3].max()),
+        "loss": float(works[3]),
     }
+
+
+def shared_samples(run: Run, reference: Run) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the samples of two runs at equal times, but for the ends of those that stopped."""
+    here, there = (each.t[: len(each.t) - (each.status != "finished")] for each in (run, reference))
+    _, mine, others = np.intersect1d(here, there, return_indices=True)
+    return mine, others
 
 
 def ended_alike(run: Run, reference: Run) -> bool:

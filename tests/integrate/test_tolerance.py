@@ -1,9 +1,11 @@
 """Motions keep the tolerance: random ones of every kind, and arms that once missed it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
+import numpy as np
 import pytest
 
 import flexarm
@@ -18,6 +20,7 @@ from tests.integrate.promise import (
     REFERENCES,
     RTOLS,
     Motion,
+    errors,
     held,
     held_hard,
     is_measured,
@@ -166,6 +169,18 @@ def test_random_motions_keep_the_tolerance(number: int, method: str, rtol: float
     """Every coordinate, rate, the tip and the works, as promise.py says."""
     found = outcome(*closely(motion, number), method, rtol)
     assert found.worst <= 1, found
+
+
+def test_samples_that_one_run_alone_has_do_not_count() -> None:
+    """Such as those at which dry friction begins to hold: runs are compared at equal times."""
+    run = Motion(0, flexarm.sample("driven-link-payload"), {}, None).run("dop853", 1e-3)
+    kept = np.delete(np.arange(len(run.t)), 3)
+    fields = ("t", "q", "v", "tip", "works", "anchors", "energy")
+    rows = {each: getattr(run, each)[kept] for each in fields}
+    fewer = replace(run, **rows)
+    assert max(errors(run, fewer).values()) == max(errors(fewer, run).values()) == 0.0
+    off = errors(replace(fewer, q=fewer.q + 1e-3), run)
+    assert off["joint"] > 0.0
 
 
 def on_a_damped_rail() -> Motion:

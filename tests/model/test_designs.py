@@ -14,6 +14,7 @@ from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.task import equation_of
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm, read_value
+from flexarm.links.rails.rail import Rail
 from flexarm.model import Model, build
 from flexarm.model.designs.build import TOGETHER, build_designs, designs_together
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
@@ -99,6 +100,25 @@ def rounding(arm: Arm, values: dict[str, float], there: np.ndarray) -> float:
     return float(np.abs(found - there).max() / np.abs(there).max())
 
 
+def check_rail(one: Rail | None, other: Rail | None) -> None:
+    """Compare the rail of a design with that of the arm built alone."""
+    if one is None or other is None:
+        assert one is other
+        return
+    assert (one.root, *one.range) == pytest.approx((other.root, *other.range), rel=1e-12)
+    for name in ("edges", "x", "y", "z", "twist", "reach", "jumps"):
+        here, there = getattr(one, name), getattr(other, name)
+        if there is None:
+            assert here is None
+            continue
+        if name == "reach":  # fitted, to as many terms as are more than rounding, which
+            terms = min(here.shape[-2], there.shape[-2])  # derivatives multiply
+            here, there = here[0, ..., :terms, :], there[0, ..., :terms, :]
+        assert here.shape == there.shape, name
+        size = np.abs(there).max(initial=0.0)
+        assert np.abs(here - there).max(initial=0.0) <= 1e-11 * size, name
+
+
 def check(arm: Arm, keys: tuple[str, ...]) -> int:
     """Compare a design with the arm that is built and traced alone; count those built together."""
     sets = sets_of(arm, keys)
@@ -116,6 +136,7 @@ def check(arm: Arm, keys: tuple[str, ...]) -> int:
                     here = one.elastic.shapes.displacement(x, nu)
                     there = other.elastic.shapes.displacement(x, nu)
                     assert np.abs(here - there).max() <= 1e-11 * np.abs(there).max()
+            check_rail(one.rail, other.rail)
         here, there = accelerations(model, structures), accelerations(alone)
         apart = np.abs(here - there).max() / np.abs(there).max()
         assert apart <= 1e-12 or apart <= 10 * rounding(arm, values, there)
@@ -228,9 +249,37 @@ def test_designs_share_a_link_that_shears() -> None:
     assert check(arm, ("payload.mass", "links.1.joint.hub.outboard.inertia.3")) == COUNT
 
 
-def test_designs_of_a_rail_are_those_built_alone() -> None:
-    """One by one: a rail has series of its shapes."""
-    assert check(flexarm.sample("carriage-on-rail"), ("links.1.section.material.E",)) == 0
+@pytest.mark.few(3)
+@pytest.mark.parametrize("theory", ["exact", "linear"])
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        {"kind": "loaded", "bending_z": 3},
+        {"kind": "arm-modes", "bending_z": 3, "torsion": 1},
+        {"kind": "elements", "bending_z": 2, "torsion": 0},
+    ],
+    ids=lambda shapes: shapes["kind"],
+)
+def test_designs_of_a_rail_are_those_built_alone(shapes: dict[str, object], theory: str) -> None:
+    """Along their own length, and wherever on it what rides begins."""
+    changes = {"links.1.shapes": {"bending_y": 0, "torsion": 0, "stretch": 0} | shapes,
+               "links.2.joint.limits": None, "links.2.joint.stops": None,
+               "stiffening": theory == "exact"}  # fmt: skip
+    arm = change_arm(flexarm.sample("carriage-on-rail"), changes)
+    keys = ("links.1.length", "links.1.section.material.E", "links.1.section.shape.height",
+            "links.2.body.mass", "links.2.joint.start.position")  # fmt: skip
+    assert check(arm, keys) == COUNT
+
+
+def test_designs_of_what_rides_are_those_built_alone() -> None:
+    """A flexible tool of default shapes, on a rail that all designs share."""
+    section = {"mass_per_length": 0.5, "EIy": 4.0, "EIz": 4.0}
+    changes = {"links.1.shapes": {"kind": "clamped-free", "bending_y": 0, "bending_z": 2,
+                                  "torsion": 0, "stretch": 0},
+               "links.3.body": None, "links.3.section": section}  # fmt: skip
+    arm = change_arm(flexarm.sample("carriage-on-rail"), changes)
+    keys = ("links.3.section.EIy", "links.2.joint.start.position")
+    assert check(arm, keys) == COUNT
 
 
 def test_numbers_of_an_exact_link_that_slides_are_inputs() -> None:

@@ -72,6 +72,10 @@ class Shapes:
             [self.values("twist", x), -self.values("z", x, 1), self.values("y", x, 1)], axis=-2
         )
 
+    def motion(self, x: Array) -> Array:
+        """First-order section angles over displacements per amplitude, (len(x), 6, m)."""
+        return np.concatenate([self.rotation(x), self.displacement(x)], axis=-2)
+
 
 @dataclass(frozen=True)
 class Ends:

@@ -111,8 +111,8 @@ class Collocation:
         """Evaluate ``I_g^a``, (3, len(x), G)."""
         panel = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.edges) - 2)
         low, high = self.edges[panel], self.edges[panel + 1]
-        powers = legendre.legvander((2 * x - low - high) / (high - low), self.series.shape[2] - 1)
-        return np.asarray(np.einsum("sk,askg->asg", powers, self.series[:, panel]))
+        powers = legendre.legvander((2 * x - low - high) / (high - low), self.series.shape[-2] - 1)
+        return np.asarray(np.einsum("sk,...askg->...asg", powers, self.series[..., panel, :, :]))
 
 
 @dataclass(frozen=True)

@@ -186,8 +186,8 @@ def rides(arm: Arm, index: int) -> bool:
 
 def ridden_at(arm: Arm, index: int) -> float:
     """Give the station of a link that rides as it starts [m]; if not said, the rail's middle."""
-    start = next(iter(arm.links[index].joint.axes.values())).start.position
-    return arm.links[index - 1].length / 2 if start is None else float(start)
+    start: float | None = next(iter(arm.links[index].joint.axes.values())).start.position
+    return arm.links[index - 1].length / 2 if start is None else start
 
 
 def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:

@@ -38,7 +38,7 @@ from flexarm.model.elastic.remembered import remembered
 from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state
-from flexarm.varied import agreed
+from flexarm.varied import agreed, by_designs
 
 CURVES = {"y": 10, "z": 10, "twist": 6, "x": 6}  # of which shapes are combined
 MORE = 4  # curves than shapes, at least
@@ -162,11 +162,11 @@ class SmallMotions:
     held: Array
 
     @classmethod
-    def of(cls, model: Model) -> "SmallMotions":
-        """Find the modes of an arm as it starts."""
-        q, _ = start_state(model)
-        for index, low, high in model.sliding_ranges:
-            q[index] = min(max(q[index], low), high)
+    def of(cls, model: Model, designs: tuple[int, ...] = ()) -> "SmallMotions":
+        """Find the modes of an arm as it starts; of a model that holds designs, of (N,) of them."""
+        q = np.array(by_designs(start_state(model, object if designs else float)[0], designs))
+        for index, *ends in model.sliding_ranges:
+            q[..., index] = np.clip(q[..., index], *(by_designs(each, designs) for each in ends))
         return cls.at(model, q)
 
     @classmethod
@@ -177,8 +177,8 @@ class SmallMotions:
         driven = {a.index if a.motor is None else a.motor for a in model.axes if a.driven}
         linked = _linked(mass) | _linked(stiffness)
         own = _weighed_modes(mass, stiffness, linked, still, power)
-        held = own[..., :0]
-        if driven - still:
+        held, arm = own[..., :0], model.arm
+        if any(weighs_held(arm, max(_counts(arm, i))) for i in on_arm_modes(arm)):
             held = _weighed_modes(mass, stiffness, linked, still | driven, power)
         return cls(model, q, stiffness, own, held)
 
@@ -186,13 +186,14 @@ class SmallMotions:
         """Weigh in the modes with what rides on a link at stations all along it."""
         rider = self.model.links[index + 1]
         assert rider.range is not None
-        (low, high), found = rider.range, [(self.own, self.held)]
+        low, high = (by_designs(each, self.q.shape[:-1]) for each in rider.range)
+        found = [(self.own, self.held)]
         for share in (np.arange(STATIONS) + 0.5) / STATIONS:
             q = self.q.copy()
-            q[rider.exposed] = low + share * (high - low)
+            q[..., rider.exposed] = low + share * (high - low)
             there = SmallMotions.at(self.model, q, power=1)
             found.append((there.own / STATIONS**0.5, there.held / STATIONS**0.5))
-        own, held = (np.hstack(each) for each in zip(*found, strict=True))
+        own, held = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
         return replace(self, own=own, held=held)
 
     def columns(self, index: int, many: Shapes, number: Counts) -> dict[Direction, Array]:

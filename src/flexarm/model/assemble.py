@@ -9,6 +9,7 @@ from flexarm.arm import Arm, FreeBase, Link, MovedBase
 from flexarm.arm.shapes import CraigBampton, Lumped
 from flexarm.errors import ModelError
 from flexarm.links.base import Shapes
+from flexarm.links.collocation import Collocation
 from flexarm.links.ends import (
     body_inertia,
     end_pose,
@@ -49,6 +50,7 @@ from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, rotation_from_a
 TURNS = ("tip_rx", "tip_ry", "tip_rz")  # of a body's tip
 ShapesOf = Callable[[int, Span], Shapes]
 FlexibleOf = Callable[[Arm, int, Theory, ShapesOf], Flexible]
+RailOf = Callable[[Span, Shapes, Collocation | None, float], Rail]
 
 
 def assemble(
@@ -57,6 +59,7 @@ def assemble(
     tip_rotation: TipRotation,
     shapes_of: ShapesOf,
     flexible_of: FlexibleOf = flexible_part,
+    rail_of: RailOf = Rail.of,
 ) -> Model:
     """Put a model together.
 
@@ -68,6 +71,8 @@ def assemble(
         Gives the shapes of a link, by its index, over a span.
     flexible_of
         Builds the elastic part of a link on them.
+    rail_of
+        Makes a rail of one that another rides on.
     """
     names: list[str] = []
     units: list[str] = []
@@ -78,7 +83,7 @@ def assemble(
     links: list[LinkModel] = []
     before = IDENTITY
     for i in range(len(arm.links)):
-        rail = _rail(arm, i, links, theory)
+        rail = _rail(arm, i, links, theory, rail_of)
         if rides(arm, i):  # on a section of its rail; a rigid one counts from its root
             back = arm.links[i - 1].tip_length - arm.links[i - 1].length
             before = Pose.along(back) if rail is None else IDENTITY
@@ -111,7 +116,9 @@ def assemble(
     )
 
 
-def _rail(arm: Arm, index: int, links: list[LinkModel], theory: Theory) -> Rail | None:
+def _rail(
+    arm: Arm, index: int, links: list[LinkModel], theory: Theory, rail_of: RailOf
+) -> Rail | None:
     """Make a rail of the previous link, if it is flexible and a link rides on it."""
     e = links[-1].elastic if rides(arm, index) else None
     if e is None:
@@ -122,7 +129,7 @@ def _rail(arm: Arm, index: int, links: list[LinkModel], theory: Theory) -> Rail 
             "by the series of versions before 0.2: build without series"
         )
     with naming_link(arm, index - 1):
-        return Rail.of(e.span, e.shapes, e.nodes, arm.links[index - 1].root_length)
+        return rail_of(e.span, e.shapes, e.nodes, arm.links[index - 1].root_length)
 
 
 def _build_link(

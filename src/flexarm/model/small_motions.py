@@ -119,11 +119,12 @@ def _weigh_span(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
 def _at_station(rail: LinkModel, part: LinkModel, q: Array, moved: Array) -> Array:
     """Take motions (6, n) of a rail's root over to the station of the link that rides on it."""
     assert rail.elastic is not None and part.rail is not None
-    x = np.array([float(q[part.exposed]) - part.rail.root])
-    moved = _shift(moved, np.array([x[0], 0.0, 0.0]))
-    moved[:3, rail.modes] += rail.elastic.shapes.rotation(x)[0]
-    moved[3:, rail.modes] += rail.elastic.shapes.displacement(x)[0]
-    moved[3, part.exposed] += 1.0
+    designs = q.shape[:-1]
+    x = q[..., part.exposed] - by_designs(part.rail.root, designs)
+    moved = _shift(moved, np.stack([x, 0 * x, 0 * x], axis=-1))
+    bent = rail.elastic.shapes.motion(np.atleast_1d(x))
+    moved[..., rail.modes] += bent if designs else bent[0]
+    moved[..., 3, part.exposed] += 1.0
     return moved
 
 

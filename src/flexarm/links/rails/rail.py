@@ -39,7 +39,7 @@ class Rail:
 
     @classmethod
     def of(cls, span: Span, shapes: Shapes, nodes: Collocation | None, root: float) -> "Rail":
-        """Make a rail of a span.
+        """Make a rail of a span; of shapes or nodes of N designs over one span, series (N, ...).
 
         Raises
         ------
@@ -53,9 +53,9 @@ class Rail:
         x, y, z, twist = (_curves(shapes, d, edges) for d in ("x", "y", "z", "twist"))
         smooth = ((y, 1), (z, 1), (twist, 0), (x, 0))
         for series, order in smooth:
-            for where in _jumps(series[order], edges):
+            for where in _jumps(series[..., order, :, :, :], edges):
                 raise ShapeError(f"a carriage cannot pass the kink that they have at {where:g} m")
-        found = [_jumps(series[order + 1], edges) for series, order in smooth]
+        found = [_jumps(series[..., order + 1, :, :, :], edges) for series, order in smooth]
         reach = None if nodes is None else _reach(nodes, edges)
         ends = (root, root + span.length)
         return cls(
@@ -70,50 +70,53 @@ def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
         _series(lambda x, nu=nu: shapes.values(direction, x, nu), edges)  # type: ignore[misc]
         for nu in range(3 + most)
     ]
-    return stacked(series + [0 * series[0]] * (1 - most))
+    return stacked(series + [0 * series[0]] * (1 - most), axis=-4)
 
 
 def _reach(nodes: Collocation, edges: Array) -> Array:
     """Fit how far tangents reach, and differentiate, (3, 3, p, terms, G)."""
     per_axis = [
-        _series(lambda x, a=a: nodes.reach(x)[a], edges, ENDED_REACH)  # type: ignore[misc]
+        _series(lambda x, a=a: nodes.reach(x)[..., a, :, :], edges, ENDED_REACH)  # type: ignore[misc]
         for a in range(3)
     ]
-    value, half = stacked(per_axis), np.diff(edges)[:, None, None] / 2
+    value, half = stacked(per_axis, axis=-4), np.diff(edges)[:, None, None] / 2
     orders = [value]
     for _ in range(2):
-        orders.append(legendre.legder(orders[-1], axis=2) / half)
-    return stacked(orders)
+        orders.append(legendre.legder(orders[-1], axis=-2) / half)
+    return stacked(orders, axis=-5)
 
 
 def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED) -> Array:
-    """Fit functions (len(x), m) by Legendre series on panels that are smooth, (p, terms, m)."""
+    """Fit functions (..., len(x), m) by Legendre series on smooth panels, (..., p, terms, m)."""
     left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
     for count in POINTS:
         node, weight = gauss_points(count)
         x = left + half * (1 + node)
-        at = settled(values(x.ravel())).reshape(len(left), count, -1)
+        at = values(x.ravel())
+        at = settled(at, designs=at.ndim - 2).reshape(*at.shape[:-2], *x.shape, at.shape[-1])
         basis = legendre.legvander(node, count - 1) * weight[:, None]
         scale = (2 * np.arange(count) + 1) / 2
-        fit = np.einsum("gk,k,pgm->pkm", basis, scale, at, optimize=True)
-        size = np.abs(fit).max(axis=(0, 2), initial=0.0)
+        fit = np.einsum("gk,k,...pgm->...pkm", basis, scale, at, optimize=True)
+        size = np.abs(fit).max(axis=(*range(fit.ndim - 2), -1), initial=0.0)
         kept = np.flatnonzero(size > ended * size.max(initial=0.0))
         if not len(kept) or kept[-1] < count - 2:
             break
-    return np.asarray(fit[:, : int(kept[-1]) + 1 if len(kept) else 1])
+    return np.asarray(fit[..., : int(kept[-1]) + 1 if len(kept) else 1, :])
 
 
-def stacked(series: list[Array]) -> Array:
+def stacked(series: list[Array], axis: int = 0) -> Array:
     """Stack series of different lengths, ended by zeros."""
     most = max(each.shape[-2] for each in series)
     wide = [(0, 0)] * (series[0].ndim - 2)
-    return np.stack([np.pad(each, [*wide, (0, most - each.shape[-2]), (0, 0)]) for each in series])
+    padded = [np.pad(each, [*wide, (0, most - each.shape[-2]), (0, 0)]) for each in series]
+    return np.stack(padded, axis)
 
 
 def _jumps(series: Array, edges: Array) -> Array:
-    """Find the inner edges [m] at which functions (p, terms, m) jump."""
-    sign = (-1.0) ** np.arange(series.shape[1])
-    ends, starts = series.sum(axis=1)[:-1], np.einsum("k,pkm->pm", sign, series)[1:]
-    size = np.abs(series).sum(axis=1).max(initial=0.0)
-    jumps = np.abs(ends - starts).max(axis=1, initial=0.0) > JUMP * size
+    """Find the inner edges [m] at which functions (..., p, terms, m) jump."""
+    sign = (-1.0) ** np.arange(series.shape[-2])
+    ends, starts = series.sum(axis=-2), np.einsum("k,...pkm->...pm", sign, series)
+    size = np.abs(series).sum(axis=-2).max(initial=0.0)
+    apart = np.abs(ends[..., :-1, :] - starts[..., 1:, :])
+    jumps = apart.max(axis=(*range(apart.ndim - 2), -1), initial=0.0) > JUMP * size
     return np.asarray(edges[1:-1][jumps])

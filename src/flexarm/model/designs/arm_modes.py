@@ -22,6 +22,7 @@ from flexarm.links.span import Span
 from flexarm.model.arm_modes import SmallMotions, bare_arm, many_curves
 from flexarm.model.assemble import FlexibleOf, ShapesOf, assemble
 from flexarm.model.designs.draw import DesignShapes
+from flexarm.model.designs.rails import rail_designs
 from flexarm.model.designs.spans import (
     PLACES,
     Growth,
@@ -33,8 +34,7 @@ from flexarm.model.designs.spans import (
 )
 from flexarm.model.elastic.part import Theory, shape_counts, undamped_part
 from flexarm.model.parts import Flexible
-from flexarm.model.state import start_state
-from flexarm.varied import Array, by_design
+from flexarm.varied import Array
 
 LINEAR = Theory(stiffening=False, exact=False, nodes=None)
 
@@ -61,11 +61,10 @@ def arm_mode_designs(
             return others(arm, index, theory, shapes_of)
         return links[index].part(arm.links[index])
 
-    model = assemble(bare_arm(designs.arm, own), LINEAR, "cayley", no_shapes, part)
-    q, _ = start_state(model, object)
-    motions = SmallMotions.at(model, by_design(q, count))
-    found = {}
+    model = assemble(bare_arm(designs.arm, own), LINEAR, "cayley", no_shapes, part, rail_designs)
+    start, found = SmallMotions.of(model, (count,)), {}
     for index in own:
+        motions = start.ridden(index) if model.carries(index) else start
         curves, number = links[index], shape_counts(designs.arm, index)
         columns = motions.columns(index, curves.shapes.first, number)
         choice = first.links[index].shapes

@@ -16,6 +16,7 @@ from flexarm.model.assemble import assemble
 from flexarm.model.build import build
 from flexarm.model.designs.draw import Drawer
 from flexarm.model.designs.links import LinkDesigns
+from flexarm.model.designs.rails import rail_designs
 from flexarm.model.designs.spans import NotTogether
 from flexarm.model.elastic.part import Theory
 from flexarm.model.parts import Model, TipRotation
@@ -44,7 +45,7 @@ class ModelDesigns:
         theory = Theory(arm.stiffening, exact=tip_rotation == "cayley", nodes=None)
         made = LinkDesigns(arms)
         self.arms, self._tip_rotation = arms, tip_rotation
-        self.model = assemble(arm, theory, tip_rotation, made.shapes, made.part)
+        self.model = assemble(arm, theory, tip_rotation, made.shapes, made.part, rail_designs)
         self._draw = Drawer(self.model, arms.count)
         self._matched: dict[int, tuple[Closed, Matched | None]] = {}
         # Facts that all have in common, so that nobody draws a part to find them.

@@ -62,14 +62,16 @@ class DesignShapes:
         return self.first.edges
 
     def values(self, direction: Direction, x: Array, nu: int = 0) -> Array:
-        """Evaluate all shapes in one direction, (N, len(x), m)."""
+        """Evaluate all shapes in one direction at places, the same or by design, (N, len(x), m)."""
         if nu or direction not in self.shear:
-            return self.curves.values(direction, x, nu) @ self.columns
-        bent, root = (self.curves.values(direction, each, 2) for each in (x, np.zeros(1)))
+            return self._curves(direction, x, nu) @ self.columns
+        bent, root = (self._curves(direction, each, 2) for each in (x, np.zeros(1)))
         ratio = self.shear[direction][:, None, None]
-        return self.curves.values(direction, x) @ self.columns - ratio * (
-            (bent - root) @ self.columns
-        )
+        return self._curves(direction, x) @ self.columns - ratio * ((bent - root) @ self.columns)
+
+    def _curves(self, direction: Direction, x: Array, nu: int = 0) -> Array:
+        found = self.curves.values(direction, x.ravel(), nu)
+        return found.reshape(*x.shape, found.shape[1])
 
     def leans(self, direction: Direction, x: Array) -> Array:
         """Give what the axis leans against its sections per amplitude, (N, len(x), m)."""
@@ -83,6 +85,12 @@ class DesignShapes:
     def rotation(self, x: Array) -> Array:
         """First-order section angles per amplitude, (N, len(x), 3, m)."""
         return Shapes.rotation(cast(Shapes, self), x)
+
+    def motion(self, x: Array) -> Array:
+        """Angles over displacements per amplitude at a place of each design's own, (N, 6, m)."""
+        found = Shapes.motion(cast(Shapes, self), (x * self.ratios)[:, None])[:, 0]
+        found[:, 1:3] *= self.ratios[:, None, None]  # slopes
+        return found
 
     def at(self, k: int) -> Shapes:
         """Give those of a design."""

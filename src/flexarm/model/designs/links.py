@@ -16,7 +16,6 @@ from flexarm.arm import Arm
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.base import Shapes
 from flexarm.links.basis import normalisation
-from flexarm.links.ends import rides
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import on_arm_modes
 from flexarm.model.assemble import ShapesOf
@@ -60,7 +59,7 @@ class LinkDesigns:
             part = part_on(arm, index, theory, span, self.shapes(index, span))
         else:
             series = link.quadratic_shapes or theory.stiffening > theory.bends(link)
-            if series or rides(arm, index + 1):
+            if series:
                 raise NotTogether
             part = self._varying(arm, index, theory, span)
         part.__dict__["damping"] = self._damping(arm, index, part)  # of no other one
