@@ -174,6 +174,7 @@ def test_settings_are_those_of_another_file(page: Page, tmp_path: Path) -> None:
 
 
 def test_colours_are_those_of_the_scale_that_has_grown(page: Page) -> None:
+    page.locator("#field").select_option("curvature")
     page.evaluate("[0, 0, 0].forEach((k) => flexarm.pluck(k)), flexarm.pause()")
     before = page.locator("#legend-high").inner_text()
     page.evaluate("flexarm.run(0.12)")
@@ -184,6 +185,7 @@ def test_colours_are_those_of_the_scale_that_has_grown(page: Page) -> None:
         page.locator("#ground").click()  # which draws anew
     page.evaluate("flexarm.drawn()")
     assert page.locator("#canvas").screenshot() == first
+    page.locator("#field").select_option("deflection")
 
 
 GEARED = {
