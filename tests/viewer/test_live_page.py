@@ -173,6 +173,14 @@ def test_settings_are_those_of_another_file(page: Page, tmp_path: Path) -> None:
     assert np.abs(states - expected).max() < 1e-9 * np.abs(expected).max()
 
 
+def test_curves_of_an_arm_that_has_not_begun_have_room_for_a_second(page: Page) -> None:
+    page.evaluate("flexarm.drawn()")
+    place = "Number(each.style.transform.match(/[-.\\d]+/)[0])"
+    marks = page.locator(".panel .now").evaluate_all(f"all => all.map((each) => {place})")
+    assert marks
+    assert max(map(abs, marks)) < 1.0  # at the left: all of the axis is to come
+
+
 def test_colours_are_those_of_the_scale_that_has_grown(page: Page) -> None:
     page.locator("#field").select_option("curvature")
     page.evaluate("[0, 0, 0].forEach((k) => flexarm.pluck(k)), flexarm.pause()")
