@@ -5,8 +5,9 @@ from typing import Annotated, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from flexarm.arm import profile
 from flexarm.errors import ModelError
 from flexarm.units import Angle, AxialStiffness, Length, Ratio, Unit, quantity
 
@@ -205,6 +206,59 @@ def test_the_json_schema_says_number_or_text_with_unit_and_bounds() -> None:
         assert field["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0}
         assert field["anyOf"][1]["type"] == "string"
         assert "length [m]" in field["description"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "rate", "acceleration", "found"),
+    [
+        ("Angle", "30 deg/s", "60 deg/s^2", (math.pi / 6, math.pi / 3)),
+        ("Angle", "30 deg", "60 deg", (math.pi / 6, math.pi / 3)),
+        ("Angle", "10 rpm", "2 rev/s^2", (math.pi / 3, 4 * math.pi)),
+        ("Angle", 0.5, "2", (0.5, 2.0)),
+        ("Length", "250 mm/s", "1 m/s^2", (0.25, 1.0)),
+        ("Length", "250 mm", 1, (0.25, 1.0)),
+        ("Torque", "3 kN m/s", "5 N m/s^2", (3000.0, 5.0)),
+        ("Force", "3 kN/s", "5 N/s^2", (3000.0, 5.0)),
+        ("AngularSpeed", "30 deg/s^2", "3 rad/s^3", (math.pi / 6, 3.0)),
+        ("Speed", "4 m/s", "3 m/s^3", (4.0, 3.0)),
+        ("Ratio", "20 %/s", "2 1/s^2", (0.2, 2.0)),
+    ],
+)
+def test_rates_of_a_profile_have_their_unit_and_may_leave_the_seconds_out(
+    kind: str, rate: str, acceleration: str, found: tuple[float, float]
+) -> None:
+    read = TypeAdapter(getattr(profile, f"{kind}Profile")).validate_python
+    way = {"kind": "trapezoid", "start": 0, "end": 1, "rate": rate, "acceleration": acceleration}
+    assert (read(way).rate, read(way).acceleration) == found
+    assert read({"kind": "spin-up", "rate": rate, "duration": "2 s"}).rate == found[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value", "said"),
+    [
+        ("Angle", "rate", "30 m/s", '"30 m/s" is a speed [m/s]; a rate [rad/s] is expected'),
+        ("Angle", "rate", "30 mm", '"30 mm" is a length [m]; a rate [rad/s] is expected'),
+        ("Angle", "rate", "2 deg/s^2", '"2 deg/s^2" is an angular acceleration [rad/s^2]; a rate'),
+        ("Angle", "rate", "2 Hz", '"2 Hz" is a frequency [Hz]; a rate [rad/s] is expected'),
+        ("Angle", "acceleration", "3 deg/s",
+         '"3 deg/s" is an angular speed [rad/s]; an acceleration [rad/s^2] is expected, '
+         'e.g. "1.2 rad/s^2" or "30 deg/s^2"'),
+        ("Length", "rate", "30 deg/s", '"30 deg/s" is an angular speed [rad/s]; a rate [m/s]'),
+        ("Length", "rate", [1], "a list is not a number; a rate [m/s] is expected"),
+    ],
+)  # fmt: skip
+def test_a_rate_of_something_else_is_refused(kind: str, key: str, value: Any, said: str) -> None:
+    way = {"kind": "trapezoid", "start": 0, "end": 1, "rate": 1, "acceleration": 1, key: value}
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(getattr(profile, f"{kind}Profile")).validate_python(way)
+    assert [error["msg"][: len(said)] for error in caught.value.errors()] == [said]
+
+
+def test_the_json_schema_says_the_units_of_rates() -> None:
+    found = TypeAdapter(profile.AngleProfile).json_schema()["$defs"]
+    fields = next(each["properties"] for name, each in found.items() if "Trapezoid" in name)
+    units = [fields[key]["anyOf"][0]["x-unit"] for key in ("rate", "acceleration")]
+    assert (fields["start"]["x-unit"], *units) == ("rad", "rad/s", "rad/s^2")
 
 
 @pytest.mark.parametrize("alias", [Length, Angle, Ratio])

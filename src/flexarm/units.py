@@ -3,9 +3,10 @@
 import difflib
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from numbers import Real
 from typing import Annotated, Any, NamedTuple
 
@@ -96,6 +97,7 @@ _QUANTITIES = {  # SI unit: its quantity, and how one may write it
     "m/s": ("speed", ("0.5 m/s", "500 mm/s")),
     "rad/s": ("angular speed", ("1.2 rad/s", "30 rpm")),
     "m/s^2": ("acceleration", ("-9.81 m/s^2",)),
+    "rad/s^2": ("angular acceleration", ("1.2 rad/s^2", "30 deg/s^2")),
     "Hz": ("frequency", ("2.5 Hz", "2.5 1/s")),
     "1/s": ("rate", ("5 1/s",)),
     "1/s^2": ("stiffness per inertia", ("25 1/s^2",)),
@@ -126,6 +128,7 @@ _BOUNDS = {
     "gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"
 }  # fmt: skip
 _SMALLEST, _LARGEST = 1e-40, 1e40
+_SYMBOL = "flexarm_unit"  # where a schema says the unit of its number
 _LONGEST = 100  # characters of a quantity written as text
 _NUMBER = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([-+]?[0-9]+))?")
 _FACTOR = re.compile(r" ?([*/]?) ?([A-Za-zµ°%]+|1(?![0-9]))(?: ?\^ ?([-+]?[0-9])|([-+]?[0-9]))?")
@@ -311,21 +314,66 @@ class Unit:
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         """Read the quantity before pydantic checks the float."""
-        return core_schema.no_info_before_validator_function(self._validate, handler(source))
+        return core_schema.no_info_before_validator_function(
+            self._validate, handler(source), metadata={_SYMBOL: self.symbol}
+        )
 
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         """Say number or text, with the unit."""
-        known, examples = _QUANTITIES.get(self.symbol, ("", (f"1 {self.symbol}",)))
-        name = self.name or known
         # Bounds written after the unit in an Annotated arrive under pydantic's names.
         number = {_BOUNDS.get(key, key): value for key, value in handler(schema).items()}
+        return {"anyOf": [number, {"type": "string", "maxLength": _LONGEST}], **self._described()}
+
+    def _described(self) -> JsonSchemaValue:
+        known, examples = _QUANTITIES.get(self.symbol, ("", (f"1 {self.symbol}",)))
+        name = self.name or known
         return {
-            "anyOf": [number, {"type": "string", "maxLength": _LONGEST}],
             "description": f"{name} [{self.symbol}]: a number, or text like '{examples[-1]}'",
             "x-unit": self.symbol,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class PerSecond:
+    """Mark how fast a quantity changes: ``Annotated[Angle, PerSecond()]`` is in rad/s.
+
+    times: 1 of a rate, 2 of an acceleration.
+
+    Text may leave the seconds out, "30 deg" for "30 deg/s": the unit of what changes is enough.
+    """
+
+    times: int = 1
+
+    def _unit(self, symbol: str) -> Unit:
+        power = self.times + symbol.endswith("/s")
+        name = {1: "rate", 2: "acceleration"}[self.times]
+        return Unit(f"{symbol.removesuffix('/s')}/s{f'^{power}' if power > 1 else ''}", name)
+
+    def _validate(self, value: object, symbol: str) -> float:
+        if isinstance(value, str):
+            with suppress(ModelError):
+                return quantity(value, symbol)
+        return self._unit(symbol)._validate(value)
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Read the rate before what changes is read; a float without a unit has none here."""
+        schema = handler(source)
+        symbol = schema.get("metadata", {}).get(_SYMBOL)
+        if symbol is None:
+            return schema
+        read = partial(self._validate, symbol=symbol)
+        return core_schema.no_info_before_validator_function(read, schema)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Say the unit of the rate."""
+        found = handler(schema)
+        return found | self._unit(found["x-unit"])._described() if "x-unit" in found else found
 
 
 Ratio = Annotated[float, Unit("1")]

@@ -191,6 +191,51 @@ def test_between_samples_the_arm_is_between(run: Run, page: Page) -> None:
     )
 
 
+def test_a_wide_arm_fills_a_phones_width(open_page: Opener) -> None:
+    """A strip along x, which hardly turns: its way is all width."""
+    run = swing(0.0)
+    q = run.q * [0.1, 1.0]
+    page = open_page(run_page([run_of(run.model, q, run.anchors, run.t)]), width=390, height=844)
+    _, _, width, _ = stage_of(page)
+    sides = [projected(page, np.array([x, 0.0, 0.0]))[0] for x in (0.0, 0.6)]
+    assert 0.8 < (sides[1] - sides[0]) / width < 0.88
+
+
+def test_links_of_a_long_chain_are_seen_between_its_joints(open_page: Opener) -> None:
+    link = {
+        "joint": {"kind": "revolute"}, "length": 0.3,
+        "section": {"mass_per_length": 1, "EIz": 100}, "shapes": {"kind": "loaded", "bending_y": 1},
+    }  # fmt: skip
+    chain = flexarm.Arm.model_validate(
+        {"flexarm": 1, "name": "chain", "gravity": [0, 0, 0], "links": [link] * 30}
+    )
+    model = flexarm.build(chain)
+    straight = run_of(model, np.zeros((2, model.size)), np.stack([np.eye(3)] * 2))
+    page = open_page(run_page([straight]), width=1280, dots=1.0)
+    for name in ("#trail", "#ground"):
+        page.locator(name).uncheck()
+    page.evaluate("flexarm.drawn()")
+    left, top, width, height = map(int, stage_of(page))
+    red, _, blue = np.moveaxis(picture(page)[top : top + height, left : left + width], 2, 0)
+    links, joints = blue > red + 60, (blue < 160) & (blue < red + 40)
+    assert links.sum() > 0.5 * joints.sum() > 100
+
+
+def test_letters_of_the_compass_do_not_cover_each_other(open_page: Opener) -> None:
+    """Looked at from above, where z points at the eye and lies under y."""
+    page = open_page(run_page([swing(0.1)]))
+    at = {
+        name: page.locator(f"#compass .axis-{name} text").evaluate(
+            "each => ['x', 'y'].map((key) => Number(each.getAttribute(key)))"
+        )
+        for name in "xyz"
+    }
+    (upright,) = {page.locator("#compass .axis-y line").get_attribute(k) for k in ("x1", "x2")}
+    assert abs(at["z"][0] - float(upright or 0)) > 8
+    apart = [np.hypot(*np.subtract(at[a], at[b])) for a, b in ("xy", "yz", "zx")]
+    assert min(apart) > 12
+
+
 def with_amplitudes(run: Run, factor: float) -> Array:
     """Trace the third sample with every link's amplitudes times a factor."""
     q = run.q.copy()

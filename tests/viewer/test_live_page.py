@@ -11,7 +11,9 @@ import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.viewer.live.page import live_page
 from flexarm.viewer.live.shapes import prepare_live
+from flexarm.viewer.outlook import SCALES, SHOWS
 from tests.viewer.conftest import Opener, wait_until
+from tests.viewer.test_page import document
 
 SAMPLE = "korayem-two-link"
 
@@ -117,7 +119,7 @@ def test_a_link_can_be_pulled_anywhere(page: Page) -> None:
 
 def plucked(page: Page) -> list[float]:
     """Pluck the first mode and give the energies a while later."""
-    page.evaluate("flexarm.pluck(0), flexarm.pause()")
+    page.evaluate("[0, 0, 0].forEach((k) => flexarm.pluck(k)), flexarm.pause()")
     tip(page, 1.5)
     found: list[float] = page.evaluate("flexarm.energy()")
     return found
@@ -169,6 +171,59 @@ def test_settings_are_those_of_another_file(page: Page, tmp_path: Path) -> None:
     expected = np.hstack([run.q, run.v])[1:]
     states = np.array(found["states"])[:, : expected.shape[1]]
     assert np.abs(states - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+def test_curves_of_an_arm_that_has_not_begun_have_room_for_a_second(page: Page) -> None:
+    page.evaluate("flexarm.drawn()")
+    place = "Number(each.style.transform.match(/[-.\\d]+/)[0])"
+    marks = page.locator(".panel .now").evaluate_all(f"all => all.map((each) => {place})")
+    assert marks
+    assert max(map(abs, marks)) < 1.0  # at the left: all of the axis is to come
+
+
+def test_colours_are_those_of_the_scale_that_has_grown(page: Page) -> None:
+    page.locator("#field").select_option("curvature")
+    page.evaluate("[0, 0, 0].forEach((k) => flexarm.pluck(k)), flexarm.pause()")
+    before = page.locator("#legend-high").inner_text()
+    page.evaluate("flexarm.run(0.12)")
+    page.evaluate("flexarm.drawn()")
+    assert page.locator("#legend-high").inner_text() != before
+    first = page.locator("#canvas").screenshot()
+    for _ in range(2):
+        page.locator("#ground").click()  # which draws anew
+    page.evaluate("flexarm.drawn()")
+    assert page.locator("#canvas").screenshot() == first
+    page.locator("#field").select_option("deflection")
+
+
+GEARED = {
+    "flexarm": 1, "name": "geared", "gravity": [0, 0, 0], "payload": {"mass": 5.0},
+    "links": [{
+        "joint": {"kind": "revolute",
+                  "drive": {"rotor_inertia": 1e-4, "gear_ratio": 100, "stiffness": 100}},
+        "length": 1.0,
+        "section": {"mass_per_length": 0.5, "EIz": 2000},
+        "shapes": {"kind": "loaded", "bending_y": 2},
+    }],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("EI", "scale"),
+    [(1.0, 1.0), (500.0, 20.0), (1e4, 50.0)],
+    ids=["a soft link", "a stiff one on a soft gear", "one that hardly bends"],
+)
+def test_a_page_opens_at_the_scale_at_which_a_pluck_is_seen_to_bend_the_arm(
+    EI: float, scale: float
+) -> None:
+    """A tip moves by 6 % of the reach L: F L/k of it is the gear's, F L^2/(3 EI) the link's."""
+    arm = flexarm.change_arm(flexarm.Arm.model_validate(GEARED), {"links.1.section.EIz": EI})
+    html = live_page(prepare_live(flexarm.build(arm), all_shapes=False))
+    bends = 0.06 / (3 * EI) / (1 / (3 * EI) + 1 / 100)
+    assert scale == min(50.0, next(factor for factor in SCALES if factor * bends >= SHOWS))
+    view = document(html)["view"]
+    assert isinstance(view, dict)
+    assert view["scale"] == scale
 
 
 @pytest.mark.campaign

@@ -14,6 +14,7 @@ const CUBE = new BoxGeometry(1, 1, 1);
 const BALL = new SphereGeometry(1, 32, 20);
 const SLIM = 0.8; // of its thickness: a second run hides in the first where they agree
 const SLIMMEST = 0.5;
+const SHORT = 0.14; // of a link's length: its joint is drawn no larger, unless the link is so thick
 const STEEL = 7800; // [kg/m^3]: a payload is drawn as a ball of steel, within reason
 
 /** Makes the meshes of an arm; `look` is "solid", "other" (of a further run, of a number) or "ghost". */
@@ -48,7 +49,7 @@ export function makeArm(arm, reach, look, run = 0) {
 }
 
 function makeMaterials(look) {
-  const seen = { ghost: 0.16, other: 0.75, solid: 1 }[look];
+  const seen = { ghost: 0.2, other: 0.75, solid: 1 }[look];
   const translucent = { transparent: seen < 1, opacity: seen, depthWrite: seen === 1 };
   const metal = { roughness: 0.42, metalness: 0.05, ...translucent };
   return {
@@ -66,6 +67,8 @@ export function dressArm({ materials, look, run }, theme, compared) {
   materials.hardware.color.set(look === "solid" ? theme.hardware : materials.plain);
   materials.payload.color.set(look === "solid" ? theme.payload : materials.plain);
   materials.mark.color.set(compared ? materials.plain : theme.mark);
+  if (look !== "ghost") return;
+  for (const name of ["link", "hardware", "payload"]) materials[name].opacity = theme.dark ? 0.3 : 0.2;
 }
 
 function rod(parts, radius, material) {
@@ -94,7 +97,9 @@ function makeLink(parts, link, size, thick, i, reach) {
   made.slide = rod(parts, 0.6 * outer, materials.hardware);
   if (link.moves.some((each) => each.about !== null)) {
     made.joint = new Mesh(link.moves.length > 1 ? BALL : ROD, materials.hardware);
-    const radius = Math.max(1.75 * outer, 0.011 * reach * parts.slim);
+    // Joints of a chain of many short links do not hide how these bend.
+    const seen = Math.min(0.011 * reach, SHORT * (link.length || reach));
+    const radius = Math.max(1.75 * outer, seen * parts.slim);
     made.joint.scale.set(radius, radius, link.moves.length > 1 ? radius : 2 * radius);
   } else if (link.moves.length || grows(link) || link.rides) {
     made.joint = new Mesh(CUBE, materials.hardware);

@@ -12,6 +12,7 @@ const DASHES = [
 ];
 const MANY = 3; // runs: their curves have the colours of the runs, and dashes by name
 const cycle = (k) => Math.min(Math.floor(k / COLOURS), DASHES[0].length - 1);
+const INSTANT = 1e-6; // [s]: values of a live arm that has not begun are nearer to each other
 const NOTHING = 1e-9; // in any unit: rounding, which fills no panel
 
 /** Joins the panels of the motions: a curve of another run has its name again. */
@@ -247,7 +248,7 @@ function drawEvents({ events, theme }, u) {
 }
 
 // One instant has room for a second after it.
-const wide = (low, high) => [low, high > low ? high : low + 1];
+const wide = (low, high) => [low, high > low + INSTANT ? high : low + 1];
 
 const tickText = (value) => String(Number(value.toPrecision(6))).replaceAll("-", "−");
 

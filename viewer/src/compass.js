@@ -4,6 +4,8 @@ import { Vector3 } from "three";
 const SVG = "http://www.w3.org/2000/svg";
 const SIZE = 92;
 const ARM = 30;
+const FLAT = 0.25; // of an axis, as it is seen: what is shorter lies under the others
+const BESIDE = [-11, 5]; // [px]: where its letter stands
 
 /** Makes the compass; `gravity` [m/s^2] has an arrow of its own unless it is 0. */
 export function makeCompass(svg, gravity) {
@@ -47,11 +49,13 @@ export function turnCompass(compass, camera) {
     const tip = [x + 5 * ux, y + 5 * uy];
     const [left, right] = [[x - 3 * uy, y + 3 * ux], [x + 3 * uy, y - 3 * ux]];
     arrow.head.setAttribute("d", `M${[tip, left, right].map((p) => p.map((c) => c.toFixed(2))).join("L")}Z`);
-    // Where gravity runs against an axis or along it, its letter stands beside.
-    const off = arrow.name === "g" ? [9 * uy, 4 - 9 * ux] : [10 * ux, 4 + 10 * uy];
+    // Where gravity runs against an axis or along it, its letter stands beside; so does that of an axis
+    // that points at the eye.
+    const along = arrow.name === "g" ? [9 * uy, 4 - 9 * ux] : [10 * ux, 4 + 10 * uy];
+    const off = flat < FLAT ? BESIDE : along;
     arrow.text.setAttribute("x", (x + off[0]).toFixed(2));
     arrow.text.setAttribute("y", (y + off[1]).toFixed(2));
-    arrow.group.style.opacity = flat < 0.12 ? 0.35 : 1;
+    arrow.group.style.opacity = flat < 0.12 ? 0.6 : 1;
     return { arrow, depth: v.z };
   });
   seen.sort((a, b) => a.depth - b.depth);

@@ -54,7 +54,7 @@ export async function startRunning(data) {
   page.charts = makeCharts(byId("charts"), byId("choose"), [motionOf(page)], readTheme(), () => {});
   page.controls = connect(show, player, {
     field: "deflection",
-    scales: { stops: data.limits.deflection > 0 ? SCALES : [1], start: 1, write: (scale) => `×${scale}` },
+    scales: { stops: data.limits.deflection > 0 ? SCALES : [1], start: data.view.scale, write: (scale) => `×${scale}` },
     numbers: true,
     enlarges: true,
     step: (by) => stepOn(page, by),
@@ -307,7 +307,7 @@ function motionOf({ curves, history }) {
 }
 
 // The scale of colours grows with what has been seen.
-function paint({ show }) {
+function paint({ show, player }) {
   const { field } = show.settings;
   if (show.blind || field === "plain") return;
   let most = show.limits[field] ?? 0;
@@ -315,6 +315,7 @@ function paint({ show }) {
   if (most > 1.02 * (show.limits[field] ?? 0)) {
     show.limits[field] = most;
     sayLegend(show, true);
+    player.refresh(); // the arm has the colours of the scale before
   }
 }
 

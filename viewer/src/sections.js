@@ -6,8 +6,8 @@ const SIDES = 24;
 export function drawnSizes(arm, reach) {
   const lengths = arm.links.map((link) => link.length).filter((length) => length > 0);
   const middle = lengths.sort((a, b) => a - b)[lengths.length >> 1] ?? reach;
-  const least = Math.min(0.012 * reach, 0.12 * middle); // of the smaller side
-  const usual = Math.min(0.022 * reach, 0.16 * middle);
+  const least = Math.min(0.012 * reach, 0.18 * middle); // of the smaller side
+  const usual = Math.min(0.022 * reach, 0.22 * middle);
   return arm.links.map(({ section }) => {
     if (!section) return { width: usual, height: usual };
     const unit = section.relative ? usual : 1; // of a table that tells only how thickness changes

@@ -7,7 +7,8 @@ import {
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 const Z = new Vector3(0, 0, 1);
-const FILLED = 0.74; // of the picture, by what moves
+const FILLED = 0.74; // of the picture, by what moves,
+const ACROSS = 0.88; // and of the width of one that is taller than wide
 const OTHER = 0.15; // of a stage's sides, by whose change its view is another
 
 // Where a dot of the screen is two of the page, nobody sees smooth edges.
@@ -149,6 +150,7 @@ function fit({ points, thick }, from, up, wide, tall) {
   const top = new Vector3().crossVectors(from, right);
   const centre = points.reduce((sum, p) => sum.add(p), new Vector3()).divideScalar(points.length);
   let distance = 2 * Math.max(...points.map((p) => p.distanceTo(centre))) / Math.min(wide, tall);
+  const filled = [wide < tall ? ACROSS : FILLED, FILLED];
   for (let k = 0; k < 12; k++) {
     const low = [Infinity, Infinity];
     const high = [-Infinity, -Infinity];
@@ -162,7 +164,7 @@ function fit({ points, thick }, from, up, wide, tall) {
     }
     centre.addScaledVector(right, ((low[0] + high[0]) / 2) * distance * wide);
     centre.addScaledVector(top, ((low[1] + high[1]) / 2) * distance * tall);
-    distance *= 1 + 0.8 * (Math.max(high[0] - low[0], high[1] - low[1]) / (2 * FILLED) - 1);
+    distance *= 1 + 0.8 * (Math.max(...filled.map((part, i) => (high[i] - low[i]) / (2 * part))) - 1);
   }
   return { target: centre, distance };
 }

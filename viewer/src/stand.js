@@ -22,7 +22,7 @@ export function addStand(stage, arm, reach) {
     const column = new Mesh(new CylinderGeometry(width, width, height, 24), tall ? hint : material);
     foot.position.set(0, 0.17 * size - height, 0);
     column.position.set(0, -height / 2, 0);
-    const plate = new Mesh(new BoxGeometry(6 * size, 0.35 * size, 4 * size), material);
+    const plate = new Mesh(new BoxGeometry(3.6 * size, 0.35 * size, 3 * size), material);
     const stub = new Mesh(new CylinderGeometry(0.5 * size, 0.5 * size, 1.2 * size, 24), material);
     plate.position.set(0, 1.3 * size, 0);
     stub.position.set(0, 0.6 * size, 0);

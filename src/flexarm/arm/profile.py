@@ -7,7 +7,18 @@ from typing_extensions import TypeAliasType
 
 from flexarm.arm.part import Part, fault, require_signs
 from flexarm.arm.side_files import BesideModel
-from flexarm.units import Angle, AngularSpeed, Force, Frequency, Length, Ratio, Speed, Time, Torque
+from flexarm.units import (
+    Angle,
+    AngularSpeed,
+    Force,
+    Frequency,
+    Length,
+    PerSecond,
+    Ratio,
+    Speed,
+    Time,
+    Torque,
+)
 
 V = TypeVar("V")
 Interpolation = Literal["linear", "cubic", "hold"]
@@ -66,7 +77,7 @@ class Trapezoid(Part, Generic[V]):
     """Rest to rest with a trapezoidal rate, ``start`` to ``end``.
 
     In ``duration``, of which it speeds up and slows down for the share ``ramp`` each; or as fast as
-    limits allow, ``rate`` (per second) and ``acceleration`` (per second squared).
+    limits allow, ``rate`` ("30 deg/s") and ``acceleration`` ("60 deg/s^2").
     """
 
     kind: Literal["trapezoid"]
@@ -74,8 +85,8 @@ class Trapezoid(Part, Generic[V]):
     end: V
     duration: Annotated[Time, Field(gt=0)] | None = None
     ramp: Annotated[Ratio, Field(gt=0, le=0.5)] | None = None
-    rate: V | None = None
-    acceleration: V | None = None
+    rate: Annotated[V, PerSecond()] | None = None
+    acceleration: Annotated[V, PerSecond(2)] | None = None
     begin: Time = 0.0
 
     @model_validator(mode="after")
@@ -89,13 +100,13 @@ class Trapezoid(Part, Generic[V]):
 
 
 class SpinUp(Part, Generic[V]):
-    """Rate rising smoothly from 0 to ``rate`` (per second) in ``duration``, then constant.
+    """Rate rising smoothly from 0 to ``rate`` ("30 deg/s") in ``duration``, then constant.
 
     ``rate(t) = rate (t/T - sin(2 pi t/T)/(2 pi))``, the profile of Kane, Ryan & Banerjee.
     """
 
     kind: Literal["spin-up"]
-    rate: V
+    rate: Annotated[V, PerSecond()]
     duration: Annotated[Time, Field(gt=0)]
 
 

@@ -70,18 +70,23 @@ def upward(model: Model) -> Array:
 
 def drawn_scale(runs: Sequence[RunData]) -> float:
     """Choose a round factor by which the deflection of some link is seen; 1 if none would do."""
-    bows = [_bow(run) for run in runs]
+    return shown_scale([(run.model, run.q[_few(run)]) for run in runs])
+
+
+def shown_scale(shown: Sequence[tuple[Model, Array]]) -> float:
+    """Choose the factor for coordinates of models, (T, n) each."""
+    bows = [_bow(model, q) for model, q in shown]
     bow, slope = max(b for b, _ in bows), max(s for _, s in bows)
     enough = [f for f in SCALES if f * bow >= SHOWS]
     return enough[0] if enough and (enough[0] == 1 or enough[0] * slope <= STEEPEST) else 1.0
 
 
-def _bow(run: RunData) -> tuple[float, float]:
+def _bow(model: Model, q: Array) -> tuple[float, float]:
     """Find the largest deflection of a link over its length, and the steepest slope."""
-    few, stations = _few(run), np.linspace(0.0, 1.0, SECTIONS)
+    stations = np.linspace(0.0, 1.0, SECTIONS)
     bow = slope = 0.0
-    for part in flexible_links(run.model):
-        found = along(run.model, part, run.q[few], stations)
+    for part in flexible_links(model):
+        found = along(model, part, q, stations)
         moved = np.linalg.norm(found.deflection, axis=2)
         bow = max(bow, float(np.nan_to_num(moved).max()) / part.length)
         slope = max(slope, float(np.nan_to_num(np.abs(found.slope)).max()))

@@ -13,7 +13,7 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.loop import FINISHED, RUNNING, WATCHED
 from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.io.whole_file import require_writable
-from flexarm.linear.equilibrium import equilibrium
+from flexarm.linear.equilibrium import Equilibrium, equilibrium
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import deformed, flexible_links
@@ -24,7 +24,7 @@ from flexarm.viewer.live.equations import SETTINGS, LiveArm
 from flexarm.viewer.live.module import LiveModule, live_module, live_watches
 from flexarm.viewer.live.shapes import Prepared, prepare_live
 from flexarm.viewer.live.tuning import LONGEST, SHARE, Tuning, hold_jacobians
-from flexarm.viewer.outlook import mode_outlook
+from flexarm.viewer.outlook import mode_outlook, shown_scale
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.page import save_page
 from flexarm.viewer.scene import rigidity, scene, shows_strain, states
@@ -32,6 +32,7 @@ from flexarm.viewer.scene import rigidity, scene, shows_strain, states
 FEW = 12  # modes that can be plucked
 PLUCKED = 0.06  # of the reach, by which the first mode moves the arm; the others as fast
 SEEN = 0.02  # of the reach: deflections beyond stretch the scale of colours
+ENLARGED = 50.0  # times at most, at first: hands bend an arm more than a pluck does
 TURN = np.deg2rad(150.0)  # how far a servo turns a joint without limits
 ROOT = np.zeros(1)
 BROKEN = "its motion grew without bound"
@@ -93,6 +94,8 @@ def live_page(prepared: Prepared) -> str:
         "mass": float(made.settings[1]),
         "com": [0.0] * 3 if payload is None else list(payload.com),
     }
+    plucked, still = _modes(made, hold_jacobians(made, task)), _still(made)
+    rest = task.q if still is None else still.point.q
     document = {
         "kind": "live",
         "title": model.arm.name,
@@ -105,20 +108,20 @@ def live_page(prepared: Prepared) -> str:
         "warning": "",
         "live": "",
         "arms": [drawn],
-        "rest": _rest(made),
+        "rest": None if still is None else _rest(model, still.point.q),
         "limits": _limits(model),
         "simulation": _simulation(made, module, tuned, [each.what for each in live_watches(task)]),
         "settings": _settings(made),
-        "joints": _joints(made, tuned),
+        "joints": _joints(made, tuned, _holding(made, still)),
         "holds": [list(each) for each in made.holds],
         "curves": _curves(model),
-        "modes": _modes(made, hold_jacobians(made, task)),
+        "modes": plucked,
         "lasts": module.lasts,
         "view": {
             "towards": mode_outlook(
                 model, task.q, model.start_anchors, np.eye(model.size)
             ).towards.tolist(),
-            "scale": 1.0,
+            "scale": min(shown_scale([(model, _shown(rest, plucked))]), ENLARGED),
         },
     }
     data = to_json(document | {"arrays": arrays.encode()})
@@ -176,10 +179,9 @@ def _settings(arm: LiveArm) -> list[dict[str, Any]]:
     ]
 
 
-def _joints(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
+def _joints(arm: LiveArm, tuned: Tuning, holding: list[float]) -> list[dict[str, Any]]:
     """List the driven joints with their servos."""
-    holding, played = _holding(arm), [each.column for each in arm.programme.servos]
-    found = []
+    played, found = [each.column for each in arm.programme.servos], []
     for k, axis in enumerate(arm.driven):
         start, stiffness, damping = tuned.servo[k].tolist()
         low, high = _range(axis, start, arm.model.links[axis.link].length)
@@ -213,23 +215,31 @@ def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
     return min(low + margin, start), max(high - margin, start)
 
 
-def _rest(arm: LiveArm) -> list[float] | None:
-    """Find what poses the arm held at its start and deflected by its weight, if it can be."""
-    model = arm.model
+def _still(arm: LiveArm) -> Equilibrium | None:
+    """Find the arm held at its start and deflected by its weight, if it can be."""
     try:
-        q = equilibrium(model).point.q
+        return equilibrium(arm.model)
     except FlexarmError:
         return None
+
+
+def _rest(model: Model, q: Array) -> list[float]:
+    """Give what poses the arm at coordinates."""
     found: list[float] = states(model, q[None], model.start_anchors[None])[0].tolist()
     return found
 
 
-def _holding(arm: LiveArm) -> list[float]:
+def _shown(rest: Array, plucked: list[dict[str, Any]]) -> Array:
+    """List coordinates to see the arm bend at: at rest, and after each pluck."""
+    swings = [np.array(each["kick"]) / (2 * np.pi * each["hz"]) for each in plucked]
+    return np.stack([rest, *(rest + swing for swing in swings)])
+
+
+def _holding(arm: LiveArm, still: Equilibrium | None) -> list[float]:
     """Find what holds the arm at its start, on the joints' side; 0 where nothing can."""
-    try:
-        held = equilibrium(arm.model).point.u.tolist()
-    except FlexarmError:
+    if still is None:
         return [0.0] * len(arm.driven)
+    held = still.point.u.tolist()
     return [u * gear_gain(axis) for u, axis in zip(held, arm.driven, strict=True)]
 
 
