@@ -43,9 +43,13 @@ class Tuning:
 
     @property
     def step(self) -> float:
-        """The step [s] with the file's settings."""
-        half = self.decay / 2
-        return float(min(LONGEST, SHARE * STABLE / (half + np.sqrt(half**2 + self.square))))
+        """The step [s] with the file's settings.
+
+        For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0: where it vibrates, |s|^2 is a
+        ratio of stiffness and mass, and else |s| is at most one of damping and mass.
+        """
+        reach = SHARE * STABLE
+        return float(reach / max(np.sqrt(self.square), self.decay, reach / LONGEST))
 
 
 def tuning(arm: LiveArm, task: Task) -> Tuning:
@@ -76,7 +80,7 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     light = max(eigvalsh(J @ np.linalg.solve(M, J.T))[-1] for J in holds)
     firm = float(min(_firmness(arm.model, full, K, holds[-1]), fastest**2 / light))
     drag = 2 * PULLED * float(np.sqrt(firm / light))
-    square = eigh(K, M, eigvals_only=True)[-1] + firm * light
+    square = max(0.0, eigh(K, M, eigvals_only=True)[-1] + firm * light)
     decay = eigh(D, M, eigvals_only=True)[-1] + drag * light
     critical = eigh(arm.critical[np.ix_(open_, open_)], M, eigvals_only=True)[-1]
     return Tuning(servo, integral, (firm, drag), float(square), float(decay), float(critical))
