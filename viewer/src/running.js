@@ -1,6 +1,6 @@
 // The page of an arm that runs: equations and integrator are in it, and the arm can be pulled.
 import { weighPayload } from "./arm.js";
-import { dressCharts, makeCharts, moveCursor, renewCharts } from "./charts.js";
+import { dressCharts, makeCharts, renewCharts, sayNow } from "./charts.js";
 import { digits } from "./colours.js";
 import { connect, sayTime } from "./controls.js";
 import { byId, make, named } from "./dom.js";
@@ -189,9 +189,9 @@ function picture(page, t) {
   if (page.pull) drawPull(page.pull);
   if (begun - page.said > CURVES_EVERY || !player.playing) {
     page.said = begun;
-    renewCharts(page.charts, [motionOf(page)]);
+    renewCharts(page.charts, [motionOf(page)], player.time);
     page.read = !page.read || !player.playing; // numbers half as often: nobody reads faster
-    moveCursor(page.charts, player.time, page.read);
+    if (page.read) sayNow(page.charts);
     sayTime(player, `${player.time.toFixed(2)} s`);
     for (const joint of page.joints) joint.follow(array(simulation, "r"));
   }

@@ -71,8 +71,9 @@ function call({ exports, given }, name) {
 function prepare(simulation) {
   const { numbers, given } = simulation;
   call(simulation, "prepare");
-  const [, , stiffness, damping] = array(simulation, "settings");
-  const fastest = Math.max(Math.sqrt(given.square * Math.max(stiffness, 1)), given.decay + damping * given.critical);
+  const [, , stiffness] = array(simulation, "settings");
+  const decay = stiffness < 1 ? given.soft_decay : given.decay;
+  const fastest = Math.max(Math.sqrt(given.square * Math.max(stiffness, 1)), decay);
   numbers[given.slots.h / 8] = Math.min(given.longest, given.reach / fastest);
 }
 
