@@ -43,10 +43,15 @@ const turn = () => {
 };
 call('prepare');
 const states = [];
+let changed = 1n;
 for (const t of given.times) {
-  const go = () => Number(arm[given.entries.advance](given.record, t, 1000000n));
+  const go = () => Number(arm[given.entries.advance](given.record, t, 1000000n, changed));
   let why = go();
-  for (; why === given.watched; why = go()) turn();
+  for (; why === given.watched; why = go()) {
+    changed = 1n;
+    turn();
+  }
+  changed = 0n;
   if (why !== given.finished) throw new Error(`stopped at ${t} s: ${why}`);
   states.push(Array.from(numbers.subarray(array('y'), array('y') + 2*given.n)));
 }

@@ -1,5 +1,6 @@
 """A live page in a browser: it asks for nothing, runs as Python does, and can be pulled."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.viewer.live.page import live_page
 from flexarm.viewer.live.shapes import prepare_live
+from flexarm.viewer.live.tuning import MOST_DAMPED, SOFTEST, hold_jacobians
 from flexarm.viewer.outlook import SCALES, SHOWS
 from tests.viewer.conftest import Opener, wait_until
 from tests.viewer.test_page import document
@@ -266,3 +268,35 @@ def test_servos_of_a_page_let_nothing_grow(name: str) -> None:
     below = np.hstack([-tuned.integral[:, None] * rows, np.zeros((len(rows), n + len(rows)))])
     assert np.all(tuned.integral > 0)
     assert np.linalg.eigvals(np.vstack([top, middle, below])).real.max() < -1e-3
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", ["korayem-two-link", "count-6-6-3", "chen-two-link"])
+def test_steps_are_as_long_as_the_fastest_mode_allows(name: str) -> None:
+    """With servos or without, in every setting, pulled anywhere: and hardly shorter."""
+    live = prepare_live(flexarm.build(flexarm.sample(name)), all_shapes=False)
+    arm, task, tuned = live.arm, live.task, live.tuned
+    found = task.equation.compiled("matrices").call(task.q, task.v)
+    M, K, D = (matrix.reshape(arm.model.size, -1) for matrix in found)
+    firm, drag = tuned.grip
+    pulls = [J.T @ J for J in hold_jacobians(arm, task)[:: len(arm.holds) // 4]]
+    servos = [arm.rows.T @ (tuned.servo[:, k : k + 1] * arm.rows) for k in (1, 2)]
+    for stiffness, damping, held in itertools.product(
+        (SOFTEST, 1.0, 5.0), (0.0, MOST_DAMPED), (0, 1)
+    ):
+        soft = tuned.soft_decay if stiffness < 1 else tuned.decay
+        allowed = max(np.sqrt(tuned.square * max(stiffness, 1.0)), soft)
+        for pull in [np.zeros_like(M), *pulls]:
+            stiff = stiffness * K + held * servos[0] + firm * pull
+            lossy = D + damping * arm.critical + held * servos[1] + drag * pull
+            assert fastest(M, stiff, lossy) <= allowed * (1 + 1e-9)
+    here = fastest(M, K + servos[0], D + servos[1])
+    assert tuned.step == pytest.approx(0.7 * 2.6 / here, rel=0.08)
+
+
+def fastest(M: np.ndarray, K: np.ndarray, D: np.ndarray) -> float:
+    """Find the largest size of an eigenvalue [1/s]."""
+    n = len(M)
+    lower = np.linalg.solve(M, np.hstack([-K, -D]))
+    upper = np.hstack([np.zeros((n, n)), np.eye(n)])
+    return float(np.abs(np.linalg.eigvals(np.vstack([upper, lower]))).max())

@@ -91,7 +91,7 @@ def bent(name: str, seed: int = 0) -> tuple[Model, Array]:
     return model, q
 
 
-def posed(model: Model, q: Array, scale: float = 1.0, **only: bool) -> dict[str, Any]:
+def posed(model: Model, q: Array, scale: float = 1.0, **only: bool | str) -> dict[str, Any]:
     """Let the page's script pose an arm, or only parts of it, as Node runs it."""
     state = states(model, q[None], model.start_anchors[None])[0].tolist()
     arm = scene(model, Whole())
@@ -147,6 +147,20 @@ def test_ends_and_rigid_twins_are_where_the_whole_pose_has_them(name: str) -> No
             assert link["exposed"] == all_of_it["exposed"]
             if only == "ends":
                 assert link["deflection"][-1] == pytest.approx(all_of_it["deflection"][-1], 1e-12)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", ["chen-two-link", "tg-rr-elements"])
+def test_one_field_is_as_if_all_were_asked_for(name: str) -> None:
+    model, q = bent(name)
+    whole = posed(model, q)
+    for field in ("deflection", "curvature", "moment", "strain"):
+        part = posed(model, q, field=field)
+        for link, all_of_it in zip(part["links"], whole["links"], strict=True):
+            assert link["centres"] == all_of_it["centres"]
+            for kept in {field, "deflection"}:
+                assert link[kept] == all_of_it[kept]
+                assert field == "strain" or np.any(link[kept])
 
 
 def test_links_of_runs_of_before_stand_where_their_series_has_them() -> None:

@@ -1,7 +1,8 @@
 // Curves over time, in panels that share their time axis and a cursor.
 import uPlot from "uplot";
 import { digits } from "./colours.js";
-import { make, named } from "./dom.js";
+import { drawCurves } from "./curves.js";
+import { make, named, write } from "./dom.js";
 
 const HEIGHT = 170;
 const COLOURS = 8;
@@ -66,8 +67,9 @@ export function makeCharts(place, chooser, motions, theme, seek) {
   return charts;
 }
 
-/** Shows the curves of motions; panels and curves that are there already stay as they are. */
-export function renewCharts(charts, motions) {
+/** Shows the curves of motions, and the cursor at a time; panels and curves that are there already stay as they are. */
+export function renewCharts(charts, motions, time = charts.time) {
+  charts.time = time; // the cursor moves there once they are drawn
   charts.span = [
     Math.min(...motions.map((m) => m.t.values[0])),
     Math.max(...motions.map((m) => m.t.values[m.t.values.length - 1])),
@@ -94,11 +96,14 @@ export function renewCharts(charts, motions) {
 }
 
 // Only what is in sight is drawn anew.
-function look({ plots }, figure, seen) {
-  const plot = plots.find((each) => each.figure === figure);
+function look(charts, figure, seen) {
+  const plot = charts.plots.find((each) => each.figure === figure);
   if (!plot) return;
   plot.seen = seen;
-  if (seen && plot.view.data !== plot.panel.data) plot.view.setData(plot.panel.data);
+  if (!seen) return;
+  if (plot.view.data !== plot.panel.data) plot.view.setData(plot.panel.data);
+  markNow(plot);
+  sayValues(charts);
 }
 
 // What a plot is made for: with the same, only its numbers change.
@@ -156,6 +161,9 @@ function makePlot(charts, panel) {
 const strokeOf = ({ theme, runs }, { run, colour }) =>
   runs < MANY ? theme.curves[colour % COLOURS] : theme.runs[run % theme.runs.length];
 
+const dashOf = ({ runs }, { run, colour }) =>
+  runs < MANY ? DASHES[run][cycle(colour)] : DASHES[0][colour % DASHES[0].length];
+
 function makeChip(plot, legend, name, k) {
   const value = make("output", {});
   const many = plot.charts.runs >= MANY;
@@ -192,7 +200,8 @@ function options(plot) {
     gap: 6,
     values,
   });
-  const write = (_, ticks) => ticks.map((tick) => (tick === null ? "" : tickText(tick)));
+  const styles = () => panel.series.map((each) => ({ stroke: strokeOf(charts, each), dash: dashOf(charts, each) }));
+  const numbers = (_, ticks) => ticks.map((tick) => (tick === null ? "" : tickText(tick)));
   return {
     width: 320,
     height: HEIGHT,
@@ -204,7 +213,7 @@ function options(plot) {
     },
     axes: [
       { ...axis((u, ticks) => ticks.map((t, i) => `${tickText(t)}${i === ticks.length - 1 ? " s" : ""}`)), size: 26 },
-      { ...axis(write), size: 52 },
+      { ...axis(numbers), size: 52 },
     ],
     cursor: {
       sync: { key: "time" },
@@ -217,15 +226,14 @@ function options(plot) {
       pxAlign: 0,
       label: each.name,
       stroke: () => strokeOf(charts, each),
-      width: 1.6,
-      dash: charts.runs < MANY ? DASHES[each.run][cycle(each.colour)] : DASHES[0][each.colour % DASHES[0].length],
+      paths: () => null, // drawCurves draws it
       spanGaps: true,
       points: { show: false },
     }))],
     hooks: {
       setCursor: [(u) => hover(charts, u)],
       setSelect: [(u) => zoom(charts, u)],
-      draw: [(u) => drawEvents(charts, u), () => markNow(plot)],
+      draw: [(u) => drawCurves(u, uPlot.pxRatio, styles()), (u) => drawEvents(charts, u), () => markNow(plot)],
     },
   };
 }
@@ -309,30 +317,36 @@ function markNow(plot) {
   if (!plot.view) return;
   const x = plot.view.valToPos(plot.charts.time, "x");
   const seen = x >= 0 && x <= plot.view.bbox.width / uPlot.pxRatio;
-  plot.now.style.transform = `translateX(${x.toFixed(1)}px)`;
+  const place = seen ? `translateX(${x.toFixed(1)}px)` : "";
+  if (place === plot.marked) return;
+  plot.marked = place;
+  plot.now.style.transform = place;
   plot.now.style.opacity = seen ? 1 : 0;
 }
 
 /** Moves the cursor to a time, and says the values there unless told not to. */
 export function moveCursor(charts, time, values = true) {
   charts.time = time;
-  for (const plot of charts.plots) if (!plot.figure.hidden) markNow(plot);
-  if (values && charts.hovered === null) sayValues(charts);
+  for (const plot of charts.plots) if (!plot.figure.hidden && plot.seen) markNow(plot);
+  if (values) sayNow(charts);
+}
+
+/** Says the values at the cursor, unless others are pointed at. */
+export function sayNow(charts) {
+  if (charts.hovered === null) sayValues(charts);
 }
 
 function sayValues(charts) {
   const time = charts.hovered ?? charts.time;
   for (const plot of charts.plots) {
-    if (plot.figure.hidden) continue;
+    if (plot.figure.hidden || !plot.seen) continue;
     plot.panel.names.forEach((name, k) => {
       const said = Array.from({ length: charts.runs }, (_, run) => {
         const row = plot.panel.series.findIndex((each) => each.name === name && each.run === run);
         const value = row < 0 ? null : valueAt(plot.panel.data, row + 1, time);
         return value === null ? "–" : digits(round(value, plot.panel.size));
       });
-      const text = said.join(" | ");
-      const { value } = plot.chips[k];
-      if (value.textContent !== text) value.textContent = text;
+      write(plot.chips[k].value, said.join(" | "));
     });
   }
 }

@@ -1,6 +1,6 @@
 // Buttons, sliders and keys that runs and modes share.
 import { FIELDS } from "./colours.js";
-import { byId, make } from "./dom.js";
+import { byId, make, write } from "./dom.js";
 import { changeRate, play, seek } from "./player.js";
 import { dressShow, sayLegend } from "./show.js";
 import { sayScale } from "./marks.js";
@@ -64,9 +64,11 @@ function connectPlaying({ player, on }) {
 
 /** Writes where the player is. */
 export function sayTime(player, text) {
-  byId("time").value = player.time;
-  byId("time").setAttribute("aria-valuetext", text);
-  byId("clock").textContent = text;
+  if (Number.isFinite(player.end)) {
+    byId("time").value = player.time;
+    byId("time").setAttribute("aria-valuetext", text);
+  }
+  write(byId("clock"), text);
 }
 
 function connectScale(page) {

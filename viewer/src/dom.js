@@ -17,3 +17,10 @@ export function make(tag, attributes = {}, ...children) {
 
 /** Makes the name that a user gave to something: kept apart from the text around it. */
 export const named = (text) => make("bdi", {}, text);
+
+/** Writes a text into an element that has nothing else in it, if it is another. */
+export function write(element, text) {
+  if (!element.firstChild) element.append("");
+  const { firstChild } = element;
+  if (firstChild.data !== text) firstChild.data = text; // the same node: little is laid out anew
+}

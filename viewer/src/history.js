@@ -22,16 +22,18 @@ export function keepValues(history, time, values, span) {
   if (anew) t[k] = time - 2 * APART * span;
   t[k + 1] = time - APART * span;
   t[k + 2] = time;
-  rows.forEach((row, i) => {
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i];
     const x = values[i];
     if (anew) row[k] = row[k + 1] = x;
-    const [low, high] = row[k] < row[k + 1] ? [row[k], row[k + 1]] : [row[k + 1], row[k]];
+    const low = Math.min(row[k], row[k + 1]);
+    const high = Math.max(row[k], row[k + 1]);
     if (x > high || x < low) {
       row[k] = x > high ? low : high;
       row[k + 1] = x;
     }
     row[k + 2] = x;
-  });
+  }
   history.size = k + 3;
   while (t[history.first] < time - span) history.first += 1;
 }

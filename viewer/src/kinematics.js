@@ -24,6 +24,9 @@ const add = (p, rotation, v, out) => {
   return out;
 };
 
+const size = (x, y, z) => Math.sqrt(x * x + y * y + z * z); // Math.hypot takes many times as long
+const DEFLECTED = new Set(["plain", "deflection"]); // fields that take no more than deflections
+
 const frame = () => ({ R: new Float64Array(9), p: new Float64Array(3) });
 
 const place = (from, pose, out) => {
@@ -31,12 +34,13 @@ const place = (from, pose, out) => {
   multiply(from.R, pose.R, out.R);
 };
 
-/** Makes room for a pose of an arm. */
-export function makePose(arm) {
+/** Makes room for a pose of an arm, or of one that is always `straight`. */
+export function makePose(arm, straight = false) {
   return {
     base: frame(),
     links: arm.links.map((link) => {
-      const stations = link.shape ? link.shape.turned.shape[0] : 2;
+      const plain = !link.shape || (straight && isStraight(link) && !link.section?.profile);
+      const stations = plain ? 2 : link.shape.turned.shape[0];
       const nodes = link.shape?.nodes?.stretch.shape[0] ?? 0;
       return {
         joint: frame(), // before it moves
@@ -59,10 +63,10 @@ export function makePose(arm) {
 }
 
 /**
- * Poses an arm; with `ends` only the ends of its links, not the sections between; with `straight` the frames of an
- * arm whose links are drawn rigid.
+ * Poses an arm; with `ends` only the ends of its links, not the sections between; with `straight` as one whose links
+ * are rigid, uncoloured. With a `field`, of what colours sections only that and deflections.
  */
-export function poseArm(arm, state, scale, pose, { ends = false, straight = false } = {}) {
+export function poseArm(arm, state, scale, pose, { ends = false, straight = false, field = "all" } = {}) {
   placeBase(arm, state, pose.base);
   let before = pose.base;
   arm.links.forEach((link, i) => {
@@ -70,10 +74,9 @@ export function poseArm(arm, state, scale, pose, { ends = false, straight = fals
     place(before, link.before, out.joint);
     moveJoint(link, state, out);
     place(out.turned, link.after, out.root);
-    if (straight && isStraight(link)) straightTip(link, state, out);
-    else if (link.shape?.nodes) bendExactly(link, state, scale, out, ends);
-    else if (link.shape) bendLink(arm, link, state, scale, out, ends);
-    else straightLink(link, out);
+    if (!link.shape || (straight && isStraight(link))) straightLink(link, state, out);
+    else if (link.shape.nodes) bendExactly(link, state, scale, out, ends, field);
+    else bendLink(arm, link, state, scale, out, ends, field);
     if (out.mount) placeMount(arm, link, state, scale, out);
     before = out.mount ?? out.tip;
   });
@@ -144,39 +147,47 @@ function turnAbout(axis, angle) {
 /** Whether a link that is drawn rigid lies along its axis, and nothing rides on it. */
 export const isStraight = ({ shape }) => !shape?.rest && !shape?.rail;
 
-function straightTip(link, state, out) {
-  out.exposed = link.shape?.sliding ? unitOf(link, state) : link.length;
-  add(out.root.p, out.root.R, [out.exposed, 0, 0], out.tip.p);
-  out.tip.R.set(out.root.R);
-}
-
-function straightLink(link, out) {
+function straightLink(link, state, out) {
   const { root, tip, centres, turns } = out;
-  add(root.p, root.R, [link.length, 0, 0], tip.p);
+  out.exposed = link.shape?.sliding ? unitOf(link, state) : link.length;
+  const last = centres.length / 3 - 1;
+  for (let s = 0; s <= last; s++) {
+    U[0] = (out.exposed * s) / last;
+    U[1] = U[2] = 0;
+    add(root.p, root.R, U, tip.p);
+    centres.set(tip.p, 3 * s);
+    turns.set(root.R, 9 * s);
+  }
   tip.R.set(root.R);
-  centres.set(root.p);
-  centres.set(tip.p, 3);
-  turns.set(root.R);
-  turns.set(root.R, 9);
 }
 
 const U = new Float64Array(3);
 const ANGLE = new Float64Array(3);
 const E = new Float64Array(9);
 
-function bendExactly(link, state, scale, out, ends) {
+function bendExactly(link, state, scale, out, ends, field) {
   const { shape } = link;
   const stations = shape.turned.shape[0];
   const a = state.subarray(shape.column, shape.column + shape.count);
   const unitLength = unitOf(link, state);
   out.exposed = shape.sliding ? unitLength : link.length;
-  measureExactly(link, a, unitLength, out, ends);
+  tangents(shape.nodes, a, 1 / unitLength, out.tangents);
+  for (let s = ends ? stations - 1 : 0; s < stations; s++) {
+    reached(shape.nodes, s, out.tangents, unitLength, U);
+    measureExactly(link, s, a, unitLength, out, field);
+    if (scale === 1) putExactly(shape, s, a, scale, unitLength, out);
+  }
+  if (scale === 1) return;
   tangents(shape.nodes, a, scale / unitLength, out.tangents);
   for (let s = ends ? stations - 1 : 0; s < stations; s++) {
     reached(shape.nodes, s, out.tangents, unitLength, U);
-    turnExactly(shape, s, a, scale, unitLength, E);
-    putSection(s, out);
+    putExactly(shape, s, a, scale, unitLength, out);
   }
+}
+
+function putExactly(shape, s, a, scale, unitLength, out) {
+  turnExactly(shape, s, a, scale, unitLength, E);
+  putSection(s, out);
 }
 
 // Shapes of a sliding link are functions of xi = x/l: their slopes are per l.
@@ -191,20 +202,19 @@ function putSection(s, out) {
   out.turns.set(out.tip.R, 9 * s);
 }
 
-// What colours the sections, as they are.
-function measureExactly(link, a, unitLength, out, ends) {
+// What colours a section that is at U, as it is.
+function measureExactly(link, s, a, unitLength, out, field) {
   const { shape } = link;
-  const stations = shape.turned.shape[0];
-  tangents(shape.nodes, a, 1 / unitLength, out.tangents);
-  for (let s = ends ? stations - 1 : 0; s < stations; s++) {
-    reached(shape.nodes, s, out.tangents, unitLength, U);
-    U[0] -= (out.exposed * s) / (stations - 1);
-    const [y, z] = curvatures(shape, s, a, unitLength);
-    colour(link, s, y, z, sum(shape.stretch, s, a) / unitLength, out);
-  }
+  const along = U[0];
+  U[0] -= (out.exposed * s) / (shape.turned.shape[0] - 1);
+  out.deflection[s] = size(U[0], U[1], U[2]);
+  U[0] = along;
+  if (DEFLECTED.has(field)) return;
+  const [y, z] = curvatures(shape, s, a, unitLength);
+  colour(link, s, y, z, sum(shape.stretch, s, a) / unitLength, out);
 }
 
-function bendLink(arm, link, state, scale, out, ends) {
+function bendLink(arm, link, state, scale, out, ends, field) {
   const { shape } = link;
   const stations = shape.moved.shape[0];
   const m = shape.count;
@@ -213,7 +223,8 @@ function bendLink(arm, link, state, scale, out, ends) {
   out.exposed = shape.sliding ? unitLength : link.length;
   for (let s = ends ? stations - 1 : 0; s < stations; s++) {
     displace(shape, s, a, unitLength);
-    measure(arm, link, s, a, unitLength, out);
+    out.deflection[s] = size(U[0], U[1], U[2]);
+    if (!DEFLECTED.has(field)) measure(arm, link, s, a, unitLength, out);
     for (const { axis, table } of shape.quadraticTurn) {
       ANGLE[axis] += quadratic(table.values, s, a, shape.count) / 2;
     }
@@ -296,7 +307,7 @@ function quadratic(table, s, a, m) {
   return sum;
 }
 
-// Deflection, curvature, moment and strain of a section.
+// Curvature, moment and strain of a section.
 function measure(arm, link, s, a, unitLength, out) {
   const { shape } = link;
   let y = sum(shape.bend, 2 * s, a) / unitLength ** 2;
@@ -311,9 +322,8 @@ function measure(arm, link, s, a, unitLength, out) {
   colour(link, s, y, z, sum(shape.stretch, s, a) / unitLength, out);
 }
 
-// Writes down what colours a section displaced by U, from its curvatures and stretch.
+// Writes down what colours a section, from its curvatures and stretch.
 function colour({ shape, section, strain }, s, y, z, stretch, out) {
-  out.deflection[s] = Math.hypot(U[0], U[1], U[2]);
   out.curvature[s] = shape.rigidPieces ? NaN : Math.hypot(y, z);
   const { values: stiff } = shape.rigidity;
   out.moment[s] = shape.rigidPieces ? NaN : Math.hypot(stiff[2 * s] * y, stiff[2 * s + 1] * z);

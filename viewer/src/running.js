@@ -1,6 +1,6 @@
 // The page of an arm that runs: equations and integrator are in it, and the arm can be pulled.
 import { weighPayload } from "./arm.js";
-import { dressCharts, makeCharts, moveCursor, renewCharts } from "./charts.js";
+import { dressCharts, makeCharts, renewCharts, sayNow } from "./charts.js";
 import { digits } from "./colours.js";
 import { connect, sayTime } from "./controls.js";
 import { byId, make, named } from "./dom.js";
@@ -34,8 +34,9 @@ export async function startRunning(data) {
   const simulation = await makeSimulation(data.simulation);
   const start = Float64Array.from(observe(simulation).drawn);
   const show = openShow(data, [[start]]);
-  const page = { data, simulation, show, fresh: null, integrals: [], good: null, held: null, said: 0, told: null };
+  const page = { data, simulation, show, fresh: null, integrals: [], good: null, held: null, said: 0, told: null, traced: -1 };
   page.curves = listCurves(page);
+  page.row = new Float64Array(page.curves.length);
   page.history = makeHistory(page.curves.length);
   const player = makePlayer(0, Infinity, (t) => picture(page, t));
   page.player = player;
@@ -150,6 +151,7 @@ export function startAnew(page) {
   page.player.time = 0;
   page.history = makeHistory(page.curves.length);
   page.good = null;
+  page.traced = -1;
   if (page.tail) forgetTip(page.tail);
   sayWarning("");
   page.told = null;
@@ -183,13 +185,13 @@ function picture(page, t) {
   const seen = observe(simulation);
   poseShow(show, [seen.drawn]);
   paint(page);
-  trace(page);
+  trace(page, seen, show.arms[0]?.pose);
   if (page.pull) drawPull(page.pull);
   if (begun - page.said > CURVES_EVERY || !player.playing) {
     page.said = begun;
-    renewCharts(page.charts, [motionOf(page)]);
+    renewCharts(page.charts, [motionOf(page)], player.time);
     page.read = !page.read || !player.playing; // numbers half as often: nobody reads faster
-    moveCursor(page.charts, player.time, page.read);
+    if (page.read) sayNow(page.charts);
     sayTime(player, `${player.time.toFixed(2)} s`);
     for (const joint of page.joints) joint.follow(array(simulation, "r"));
   }
@@ -228,26 +230,30 @@ function go(page, t) {
   }
 }
 
-// Runs until a time, or as long as `patience` [ms] lasts, in pieces of whole steps that are traced.
+// Runs until a time, or as long as `patience` [ms] lasts, in pieces of whole steps that are traced but for the last.
 function follow(page, until, part, patience) {
   const { simulation, data } = page;
   const h = simulation.numbers[data.simulation.slots.h / 8];
   const piece = h * Math.ceil(part / h);
   const latest = performance.now() + patience;
-  let stopped = "";
+  let [stopped, changed] = ["", true];
   for (let left = patience; !stopped && left > 0 && timeOf(simulation) < until; left = latest - performance.now()) {
-    stopped = advance(simulation, Math.min(timeOf(simulation) + piece, until), left);
     trace(page);
+    stopped = advance(simulation, Math.min(timeOf(simulation) + piece, until), left, changed);
+    changed = false;
   }
   return stopped;
 }
 
 // Keeps what there is between two pictures: where the tip went, and the curves.
-function trace(page) {
-  const { show, data, simulation } = page;
-  const seen = observe(simulation);
-  if (page.tail) followTip(page.tail, poseArm(data.arms[0], seen.drawn, show.settings.scale, page.between, { ends: true }).tip.p);
-  keepSample(page, seen);
+function trace(page, seen = null, pose = null) {
+  const { show, data, simulation, between } = page;
+  if (timeOf(simulation) <= page.traced) return;
+  page.traced = timeOf(simulation);
+  const { drawn, tip, energy } = seen ?? observe(simulation);
+  const posed = pose ?? (between && poseArm(data.arms[0], drawn, show.settings.scale, between, { ends: true }));
+  if (page.tail) followTip(page.tail, posed.tip.p);
+  keepSample(page, tip, energy, posed);
 }
 
 // Half of the time between pictures: where drawing takes long, the equations may as well.
@@ -266,17 +272,19 @@ function halve(page) {
   good.halved += 1;
 }
 
-function keepSample(page, seen) {
-  const { simulation, player, data } = page;
+function keepSample(page, tip, energy, posed) {
+  const { simulation, player, data, row } = page;
   const y = stateOf(simulation);
-  const row = data.curves.map(({ index, factor }) => factor * y[index]);
-  data.arms[0].links.forEach(({ shape }, i) => {
-    if (!page.between || !shape) return;
-    const tip = page.between.links[i].deflection.at(-1);
-    row.push(tip > ROUNDING * page.show.reach ? 1000 * tip : 0);
+  let k = 0;
+  for (const { index, factor } of data.curves) row[k++] = factor * y[index];
+  posed?.links.forEach(({ deflection }, i) => {
+    if (!data.arms[0].links[i].shape) return;
+    const off = deflection[deflection.length - 1];
+    row[k++] = off > ROUNDING * page.show.reach ? 1000 * off : 0;
   });
-  const [kinetic, elastic, gravitational] = seen.energy;
-  row.push(...seen.tip, kinetic, elastic, gravitational, kinetic + elastic + gravitational);
+  for (const x of tip) row[k++] = x;
+  row.set(energy, k);
+  row[k + 3] = energy[0] + energy[1] + energy[2];
   keepValues(page.history, timeOf(simulation), row, KEPT * player.rate);
 }
 

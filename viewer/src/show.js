@@ -47,7 +47,7 @@ function makeShow(data, samples) {
   const scale = data.view?.scale ?? 1;
   const stage = makeStage(byId("canvas"), boxOf(data, samples, up, reach, scale), up);
   const arms = data.arms.map((arm, k) => makeArm(arm, reach, k ? "other" : "solid", k));
-  const ghost = makeArm(first, reach, "ghost");
+  const ghost = makeArm(first, reach, "ghost", 0, data.kind !== "modes"); // there it is the arm at rest
   stage.scene.add(...arms.map((arm) => arm.group), ghost.group);
   addStand(stage, first, reach);
   const show = {
@@ -124,13 +124,13 @@ export function poseShow(show, states, rest = null, t = 0) {
   const { settings, arms, ghost, trails } = show;
   const largest = show.limits[settings.field] ?? 0;
   arms.forEach((arm, k) => {
-    updateArm(arm, states[k], settings.scale, k ? "plain" : settings.field, largest);
+    updateArm(arm, states[k], settings.scale, settings.field, largest);
   });
   placeStand(show.stage, arms[0].pose.base);
   if (show.around) placeBodies(show.around, arms, t);
   if (show.forces) placeForces(show.forces, arms, t);
   ghost.group.visible = settings.ghost;
-  if (settings.ghost) updateArm(ghost, rest ?? states[0], rest ? 1 : 0, "plain", 0);
+  if (settings.ghost) updateArm(ghost, rest ?? states[0], rest ? 1 : 0, "plain");
   for (const trail of trails) trail.group.visible = settings.trail;
 }
 

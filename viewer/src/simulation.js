@@ -27,6 +27,7 @@ export async function makeSimulation(given) {
     numbers: new Float64Array(memory.buffer),
     counts: new BigInt64Array(memory.buffer),
     inputs: new Map(), // what sliders have set, by array: kept when the arm starts anew
+    views: new Map(), // arrays by their names
   };
   restart(simulation);
   return simulation;
@@ -42,9 +43,10 @@ export function restart(simulation) {
 }
 
 /** An array of the module by its name, as it is now. */
-export function array({ numbers, given }, name, size = given.sizes[name]) {
+export function array({ numbers, given, views }, name, size = given.sizes[name]) {
   const at = given.arrays[name] / 8;
-  return numbers.subarray(at, at + size);
+  if (!views.has(name)) views.set(name, numbers.subarray(at, at + size));
+  return views.get(name);
 }
 
 /** Sets an input of the equations. */
@@ -69,10 +71,9 @@ function call({ exports, given }, name) {
 function prepare(simulation) {
   const { numbers, given } = simulation;
   call(simulation, "prepare");
-  const [, , stiffness, damping] = array(simulation, "settings");
-  const square = given.square * Math.max(stiffness, 1);
-  const half = (given.decay + damping * given.critical) / 2;
-  const fastest = half + Math.sqrt(half * half + square);
+  const [, , stiffness] = array(simulation, "settings");
+  const decay = stiffness < 1 ? given.soft_decay : given.decay;
+  const fastest = Math.max(Math.sqrt(given.square * Math.max(stiffness, 1)), decay);
   numbers[given.slots.h / 8] = Math.min(given.longest, given.reach / fastest);
 }
 
@@ -132,8 +133,11 @@ function turn(simulation) {
   array(simulation, "anchor").set(array(simulation, "new_anchor"));
 }
 
-/** Steps on until a time, or as far as `patience` [ms] lets it; says what stopped the arm, if so. */
-export function advance(simulation, until, patience = Infinity) {
+/**
+ * Steps on until a time, or as far as `patience` [ms] lets it; says what stopped the arm, if so. `changed`: whether
+ * the state or its inputs may be others than those that it came to.
+ */
+export function advance(simulation, until, patience = Infinity, changed = true) {
   const { exports, given, counts } = simulation;
   const begun = performance.now();
   const { codes } = given;
@@ -141,8 +145,10 @@ export function advance(simulation, until, patience = Infinity) {
   while (timeOf(simulation) < until && performance.now() - begun < patience) {
     holdPoint(simulation);
     const stop = simulation.pull ? Math.min(until, timeOf(simulation) + SLICE) : until;
-    why = Number(exports[given.entries.advance](given.record, stop, BigInt(BLOCK)));
-    if (why === codes.watched) {
+    const anew = changed || simulation.pull !== null;
+    why = Number(exports[given.entries.advance](given.record, stop, BigInt(BLOCK), BigInt(anew)));
+    changed = why === codes.watched;
+    if (changed) {
       const watched = Number(counts[given.slots.watched / 8]);
       if (given.watches[watched]) return given.watches[watched];
       turn(simulation);

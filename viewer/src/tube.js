@@ -2,28 +2,41 @@
 import { BufferAttribute, BufferGeometry, DynamicDrawUsage, Mesh } from "three";
 
 /**
- * Makes the mesh of a link with a number of sections; `bendTube` moves it. A tapered one has a
- * profile: what part of the points' y and z each section has.
+ * Makes a tube with a number of sections; `joinTubes` gives it a place in a mesh, `bendTube` moves it. A tapered one
+ * has a profile: what part of the points' y and z each section has.
  */
-export function makeTube(points, stations, material, profile = null) {
+export function makeTube(points, stations, profile = null) {
+  const outline = Float64Array.from(points.flatMap(({ y, z, ny, nz }) => [y, z, ny, nz]));
+  const count = stations * points.length + 2 * (points.length + 1); // rings, then a cap at each end
+  const painted = new Float32Array(3 * stations).fill(NaN);
+  return { points, outline, stations, count, profile, painted, seen: true };
+}
+
+/** Makes one mesh of tubes; those that are not `seen` have their places, and are not drawn. */
+export function joinTubes(tubes, material) {
   const geometry = new BufferGeometry();
-  const around = points.length;
-  const count = stations * around + 2 * (around + 1); // rings, then a cap at each end
   const attributes = {};
+  const count = tubes.reduce((sum, tube) => sum + tube.count, 0);
   for (const name of ["position", "normal", "color"]) {
     attributes[name] = new BufferAttribute(new Float32Array(3 * count), 3);
     attributes[name].setUsage(DynamicDrawUsage);
     geometry.setAttribute(name, attributes[name]);
   }
-  geometry.setIndex(indices(points, stations));
+  const index = [];
+  let first = 0;
+  for (const tube of tubes) {
+    Object.assign(tube, { attributes, first });
+    if (tube.seen) for (const k of indices(tube.points, tube.stations)) index.push(first + k);
+    first += tube.count;
+  }
+  geometry.setIndex(index);
   const mesh = new Mesh(geometry, material);
   mesh.frustumCulled = false; // it moves, and its bounds with it
-  const outline = Float64Array.from(points.flatMap(({ y, z, ny, nz }) => [y, z, ny, nz]));
-  return { mesh, points, outline, stations, attributes, profile, painted: null };
+  return mesh;
 }
 
 /** Measures width and height of each section, as they are drawn. */
-export function measureTube({ points, stations, attributes }, centres, turns) {
+export function measureTube({ points, stations, attributes, first }, centres, turns) {
   const position = attributes.position.array;
   const found = new Float64Array(2 * stations);
   for (let s = 0; s < stations; s++) {
@@ -31,7 +44,7 @@ export function measureTube({ points, stations, attributes }, centres, turns) {
       for (const axis of [1, 2]) {
         let along = 0;
         for (let k = 0; k < 3; k++) {
-          const off = position[3 * (s * points.length + i) + k] - centres[3 * s + k];
+          const off = position[3 * (first + s * points.length + i) + k] - centres[3 * s + k];
           along += off * turns[9 * s + 3 * k + axis];
         }
         const at = 2 * s + axis - 1;
@@ -47,30 +60,32 @@ export function bendTube(tube, centres, turns) {
   const { stations, attributes } = tube;
   const position = attributes.position.array;
   const normal = attributes.normal.array;
-  let at = 0;
+  let at = 3 * tube.first;
   for (let s = 0; s < stations; s++) {
     at = ring(tube, centres, turns, s, position, normal, at);
   }
-  for (const [s, sign] of [[0, -1], [stations - 1, 1]]) {
-    at = cap(tube, centres, turns, s, sign, position, normal, at);
-  }
+  at = cap(tube, centres, turns, 0, -1, position, normal, at);
+  cap(tube, centres, turns, stations - 1, 1, position, normal, at);
   attributes.position.needsUpdate = attributes.normal.needsUpdate = true;
 }
 
-/** Makes a tube straight along x, over a length [m], in axes that its mesh is then placed by. */
-export function straightenTube(tube, length) {
-  const { stations } = tube;
-  const centres = Float64Array.from({ length: 3 * stations }, (_, k) => (k % 3 ? 0 : (length * k) / (3 * stations - 3)));
-  bendTube(tube, centres, Float64Array.from({ length: 9 * stations }, (_, k) => (k % 9 % 4 ? 0 : 1)));
+/** Paints a tube, where it has another colour by now; `colours` has red, green, blue per section. */
+export function paintTube({ points, stations, attributes, first, painted }, colours) {
+  const { array } = attributes.color;
+  const around = points.length;
+  const caps = first + stations * around;
+  for (let s = 0, k = 0; s < stations; s++, k += 3) {
+    if (painted[k] === colours[k] && painted[k + 1] === colours[k + 1] && painted[k + 2] === colours[k + 2]) continue;
+    for (let i = k; i < k + 3; i++) painted[i] = colours[i];
+    for (let i = 0; i < around; i++) dye(array, first + s * around + i, painted, k, points[i].shade);
+    for (let i = 0; i <= around && s === 0; i++) dye(array, caps + i, painted, k, 1);
+    for (let i = 0; i <= around && s === stations - 1; i++) dye(array, caps + around + 1 + i, painted, k, 1);
+    attributes.color.needsUpdate = true;
+  }
 }
 
-/** Paints a tube; `colours` has red, green, blue per section. */
-export function paintTube(tube, colours) {
-  const { stations, attributes } = tube;
-  if (tube.painted?.every((x, k) => x === colours[k])) return;
-  tube.painted = Float32Array.from(colours);
-  paint(attributes.color.array, tube.points, stations, tube.painted);
-  attributes.color.needsUpdate = true;
+function dye(array, vertex, colours, k, shade) {
+  for (let i = 0; i < 3; i++) array[3 * vertex + i] = colours[k + i] * shade;
 }
 
 // Normals are those of the outline: how a tube tapers is too little to be seen in its shading.
@@ -98,15 +113,6 @@ function cap(tube, centres, turns, s, sign, position, normal, at) {
     for (let k = 0; k < 3; k++) normal[i + k] = sign * turns[9 * s + 3 * k];
   }
   return end;
-}
-
-function paint(target, points, stations, colours) {
-  let at = 0;
-  const put = (s, shade) => {
-    for (let k = 0; k < 3; k++) target[at++] = colours[3 * s + k] * shade;
-  };
-  for (let s = 0; s < stations; s++) for (const { shade } of points) put(s, shade);
-  for (const s of [0, stations - 1]) for (let k = 0; k <= points.length; k++) put(s, 1);
 }
 
 function indices(points, stations) {

@@ -25,12 +25,13 @@ SHORT = 1e-3  # [s]: what a table of the file must last
 
 
 @kernel
-def advance(m: ExplicitMarch, until: float, budget: int) -> int:
-    """Step on until a time, from inputs that may have changed."""
+def advance(m: ExplicitMarch, until: float, budget: int, changed: int) -> int:
+    """Step on until a time, from inputs or a state that may have changed."""
     m.t_end = until
     m.budget = budget
-    enter_pieces(m.system, m.t)
-    rates(m.system, m.t, m.y, m.f)
+    if changed == 1:
+        enter_pieces(m.system, m.t)
+        rates(m.system, m.t, m.y, m.f)
     why: int = march(m)
     return why
 
@@ -39,8 +40,9 @@ def advance(m: ExplicitMarch, until: float, budget: int) -> int:
 class LiveModule:
     """What a page needs to run an arm."""
 
-    # The module.  Its kernel ``advance`` takes the record's place, a time [s] and a number of
-    # steps, and returns why it stopped, as `flexarm.integrate.loop.march` does.
+    # The module.  Its kernel ``advance`` takes the record's place, a time [s], a number of steps,
+    # and 1 where anything but time has changed since it was called last, else 0; it returns why it
+    # stopped, as `flexarm.integrate.loop.march` does.
     program: Program
     memory: Memory  # as it begins
     # arrays, sizes: places [bytes] and sizes of arrays by name; ``y`` is the state: q, v and works.

@@ -23,7 +23,14 @@ from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.live.equations import SETTINGS, LiveArm
 from flexarm.viewer.live.module import LiveModule, live_module, live_watches
 from flexarm.viewer.live.shapes import Prepared, prepare_live
-from flexarm.viewer.live.tuning import LONGEST, SHARE, Tuning, hold_jacobians
+from flexarm.viewer.live.tuning import (
+    LONGEST,
+    MOST_DAMPED,
+    SHARE,
+    SOFTEST,
+    Tuning,
+    hold_jacobians,
+)
 from flexarm.viewer.outlook import mode_outlook, shown_scale
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.page import save_page
@@ -148,7 +155,7 @@ def _simulation(
         "grip": list(tuned.grip),
         "square": tuned.square,
         "decay": tuned.decay,
-        "critical": tuned.critical,
+        "soft_decay": tuned.soft_decay,
         "reach": SHARE * STABLE,
         "longest": LONGEST,
         "watches": [f"{what} has come to its bound" if what else "" for what in watches],
@@ -170,8 +177,8 @@ def _settings(arm: LiveArm) -> list[dict[str, Any]]:
     sliders: tuple[dict[str, Any], ...] = (
         {"low": 0.0, "high": 2 * gravity or 9.81, "unit": "m/s²", "useful": True},
         {"low": 0.0, "high": heaviest, "unit": "kg", "useful": heaviest > 0},
-        {"low": 0.2, "high": 5.0, "unit": "×", "useful": flexible, "log": True},
-        {"low": 0.0, "high": 0.2, "unit": "", "useful": flexible},
+        {"low": SOFTEST, "high": 5.0, "unit": "×", "useful": flexible, "log": True},
+        {"low": 0.0, "high": MOST_DAMPED, "unit": "", "useful": flexible},
     )
     return [
         {"key": key, "name": key, "value": value} | slider

@@ -24,6 +24,7 @@ PULLED = 0.35  # damping ratio of what pulls, about
 HEAVE = 3.0  # [rad/s] at which a pull moves the arm as a whole, at least
 SHARE = 0.7  # of the step at which Runge-Kutta is unstable: inertias change with the posture
 LONGEST = 1 / 240  # [s] of a step
+SOFTEST, MOST_DAMPED = 0.2, 0.2  # settings of stiffness and damping, at their sliders' ends
 
 
 @dataclass(frozen=True)
@@ -34,18 +35,22 @@ class Tuning:
     # Per input: how fast its servo makes up for what it misses, per that and second, (inputs,).
     integral: Array
     grip: tuple[float, float]  # stiffness [N/m] and damping [N s/m] of a pull
-    # square, decay, critical: bounds of the squared frequencies [1/s^2] and of the damping [1/s] of
-    # all modes, with servos and a pull; and of the damping [1/s] that a setting of 1 adds.  The
-    # first goes with the stiffness.
+    # square, decay, soft_decay: with servos and a pull, bounds of the squared frequencies [1/s^2],
+    # which go with the stiffness, and of how fast [1/s] what does not vibrate decays: with the
+    # file's stiffness or more, and with the least.
     square: float
     decay: float
-    critical: float
+    soft_decay: float
 
     @property
     def step(self) -> float:
-        """The step [s] with the file's settings."""
-        half = self.decay / 2
-        return float(min(LONGEST, SHARE * STABLE / (half + np.sqrt(half**2 + self.square))))
+        """The step [s] with the file's settings.
+
+        For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0: where it vibrates, |s|^2 is
+        the ratio of its stiffness and its mass, whatever its damping.
+        """
+        reach = SHARE * STABLE
+        return float(reach / max(np.sqrt(self.square), self.decay, reach / LONGEST))
 
 
 def tuning(arm: LiveArm, task: Task) -> Tuning:
@@ -70,16 +75,29 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     integral = _patience(M, K + own[0], D + own[1], rows, PATIENT * rate * servo[:, 1])
     # Either its own servos or those of the file act: steps are short enough for both together.
     stiff, damped = Actuators(arm.programme.servos).stiffness(arm.model)
-    K = K + own[0] + stiff[np.ix_(open_, open_)]
-    D = D + own[1] + damped[np.ix_(open_, open_)]
+    held = K + own[0] + stiff[np.ix_(open_, open_)]
     holds = hold_jacobians(arm, task)[:, :, open_]
     light = max(eigvalsh(J @ np.linalg.solve(M, J.T))[-1] for J in holds)
-    firm = float(min(_firmness(arm.model, full, K, holds[-1]), fastest**2 / light))
+    firm = float(min(_firmness(arm.model, full, held, holds[-1]), fastest**2 / light))
     drag = 2 * PULLED * float(np.sqrt(firm / light))
-    square = eigh(K, M, eigvals_only=True)[-1] + firm * light
-    decay = eigh(D, M, eigvals_only=True)[-1] + drag * light
-    critical = eigh(arm.critical[np.ix_(open_, open_)], M, eigvals_only=True)[-1]
-    return Tuning(servo, integral, (firm, drag), float(square), float(decay), float(critical))
+    square = max(0.0, float(eigh(held, M, eigvals_only=True)[-1] + firm * light))
+    lossy = D + own[1] + damped[np.ix_(open_, open_)] + drag * light * M
+    lossy += MOST_DAMPED * arm.critical[np.ix_(open_, open_)]
+    decays = (_decay(M, share * K, lossy) for share in (1.0, SOFTEST))
+    return Tuning(servo, integral, (firm, drag), square, *decays)
+
+
+def _decay(M: Array, K: Array, D: Array) -> float:
+    """Find how fast [1/s] the fastest motion decays that does not vibrate.
+
+    It is faster with less stiffness and with more damping: K and D are the least and the most.
+    """
+    n = len(M)
+    loop = np.zeros((2 * n, 2 * n))
+    loop[:n, n:] = np.eye(n)
+    loop[n:] = -np.linalg.solve(M, np.hstack([K, D]))
+    roots = np.linalg.eigvals(loop)
+    return float(-roots.real[np.abs(roots.imag) < 1e-6 * np.abs(roots)].min(initial=0.0))
 
 
 def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
