@@ -2,8 +2,8 @@
 
 Opens pages of arms with 24 coordinates in Chromium, which plays them with a clock that goes on by
 a 60th of a second per picture, and takes processor time of the page's thread: equations, posing,
-curves, the scene, text, style and layout. WebGL has a stand-in that does nothing: without a
-graphics processor it takes far more than all the rest. Prints one JSON document.
+curves that are in sight, the scene, text, style and layout. WebGL has a stand-in that does nothing:
+without a graphics processor it takes far more than all the rest. Prints one JSON document.
 """
 
 import argparse
@@ -53,6 +53,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What share of a core does a live page take?")
     parser.add_argument("samples", nargs="*", default=SAMPLES, metavar="SAMPLE")
     parser.add_argument("--rounds", type=int, default=8, help="seconds that are timed (8)")
+    parser.add_argument(
+        "--height", type=int, default=860, help="of the window [px]; all curves take 1900 (860)"
+    )
     args = parser.parse_args()
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(
@@ -63,7 +66,7 @@ def main() -> None:
             file = Path(folder) / f"{name}.html"
             model = flexarm.build(flexarm.sample(name))
             file.write_text(live_page(prepare_live(model, all_shapes=False)), encoding="utf-8")
-            page = browser.new_page(viewport={"width": 1280, "height": 860})
+            page = browser.new_page(viewport={"width": 1280, "height": args.height})
             page.add_init_script(CLOCK)
             page.goto(file.as_uri())
             for _ in range(600):  # the page's own clock stands still

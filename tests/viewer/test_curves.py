@@ -1,5 +1,6 @@
 """Curves of a page: drawn by as few lines as look like them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,12 @@ NEAR = 0.2 + 1e-9  # [dots]
 
 
 def traced(
-    folder: Path, t: Array, x: list[float | None], seen: tuple[int, int] | None = None
+    folder: Path, t: Array, x: Sequence[float | None], seen: tuple[int, int] | None = None
 ) -> Array:
     """Trace a curve; gives its corners in dots, (corners, 2)."""
     first, last = seen or (0, len(t) - 1)
     span = [float(t[first]), float(t[last])]
-    given: dict[str, Any] = {"t": t.tolist(), "x": x, "span": span, "seen": [first, last]}
+    given: dict[str, Any] = {"t": t.tolist(), "x": list(x), "span": span, "seen": [first, last]}
     corners = run_in_node(RUN, given, folder)["corners"]
     assert [kind for kind, *_ in corners] == ["move", *["line"] * (len(corners) - 1)][
         : len(corners)
