@@ -132,6 +132,14 @@ def test_what_was_not_read_does_not_matter() -> None:
     assert book.close().numbers(part(7.0, 0.0, name="two")) == pytest.approx([7.0])
 
 
+def test_others_may_have_numbers_of_python_or_of_numpy() -> None:
+    """Sums of arrays are NumPy's, numbers of designs that were built together Python's."""
+    for one, other in ((np.float64(2.5), 7.0), (2.5, np.float64(7.0))):
+        book = Book(part(one), [part(other)])
+        assert book.opened.mass.value == 2.5
+        assert book.close().numbers(part(other)) == pytest.approx([7.0])
+
+
 def test_others_make_symbols_of_what_is_0_or_equal_in_one_alone() -> None:
     book = Book(part(0.0, 4.0), [part(2.0, 0.3)])
     seen = book.opened

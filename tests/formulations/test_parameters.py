@@ -411,16 +411,20 @@ def test_all_numbers_at_which_operations_change_are_named() -> None:
 def test_arms_nearby_are_built_together_but_for_some_numbers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Rails of another length are built one by one, and others beside them are not."""
-    keys, plain = ["links.1.length", "gravity.3", "links.2.body.mass", "gravity.2"], Nearby.of
-    alone: list[str] = []
+    """Links that taper otherwise are built one by one, and others beside them are not."""
+    keys = ["links.1.section.stations.2.EIy", "gravity.3", "links.2.body.mass", "gravity.2"]
+    plain, alone = Nearby.of, list[str]()
+    ends = [
+        {"at": at, "mass_per_length": 2.0, "EIy": stiff} for at, stiff in ((0, 9e3), (1.5, 7e3))
+    ]
+    tapered = {"links.1.section": {"stations": ends}}
 
     def of(model: Model, key: str) -> Nearby:
         alone.append(key)
         return plain(model, key)
 
     monkeypatch.setattr(Nearby, "of", of)
-    found = nearby(build(flexarm.sample("carriage-on-rail")), keys)
+    found = nearby(build(change_arm(flexarm.sample("carriage-on-rail"), tapered)), keys)
     assert list(found) == keys
     assert alone == keys[:2]
     bodies = [each.models[0].arm.links[1].body for each in found.values()]

@@ -225,7 +225,8 @@ class Book:
 
     def _read(self, values: Values, path: Path) -> Page:
         value = values[0]
-        if any(type(other) is not type(value) for other in values):
+        numbers = all(isinstance(each, float) for each in values)  # NumPy's or Python's
+        if not numbers and any(type(other) is not type(value) for other in values):
             raise Unlike(path)
         if isinstance(value, _PLAIN):
             if not all(equal(value, other) for other in values):
