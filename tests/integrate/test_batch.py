@@ -16,6 +16,7 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.batch.batch import Batch
 from flexarm.io.model_file import loads
 from flexarm.loops import ptx
+from flexarm.loops.translate import translate
 from tests.engine.emulated_gpu import EmulatedGpu, emulated_gpu
 
 __all__ = ["emulated_gpu"]
@@ -85,6 +86,42 @@ def test_values_that_registers_do_not_hold_wait_in_memory(monkeypatch: pytest.Mo
     test_a_gpu_takes_the_same_steps()
     memories = {move.memory for each in found[0].loads.values() for move in each}
     assert memories == {"near", "far", "input"}
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_long_equations_take_their_constants_from_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+
+    def noted(stream: Stream, **options: Any) -> llvm.Code:
+        texts.append(llvm.emit_llvm(stream, **options).text)
+        return llvm.emit_llvm(stream, **options)
+
+    monkeypatch.setattr(ptx, "IN_PLACE", 20)
+    monkeypatch.setattr(ptx, "SHORT", 20)
+    monkeypatch.setattr(ptx, "emit_llvm", noted)
+    there, here = (flexarm.batch(loads(ARM), 1, dt=0.05, device=on) for on in ("gpu", "cpu"))
+    for arms in (there, here):
+        arms.step([1.0])
+    assert np.abs(there.q - here.q).max() < 1e-12
+    assert texts[0].count("load double, ptr addrspace(4)") > 5
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_loops_are_unrolled_where_nothing_branches_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a kernel with branches more code is slower: whole runs of small arms by half."""
+    texts: list[str] = []
+
+    def noted(*given: Any, **options: Any) -> str:
+        texts.append(translate(*given, **options))
+        return texts[-1]
+
+    monkeypatch.setattr(ptx, "translate", noted)
+    flown("gpu")
+    flexarm.simulate_many(loads(ARM), t_end=0.01, method="dop853", starts=[{}], device="gpu")
+    batch, run = texts
+    assert "llvm.loop.unroll.full" in batch
+    assert batch.count("distinct !{") > 5
+    assert "llvm.loop" not in run
 
 
 def test_arms_end_at_their_limits_and_begin_anew() -> None:

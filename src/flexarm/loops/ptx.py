@@ -202,7 +202,8 @@ def gpu_program(
         Whether its time goes into its equations, and nothing branches.  Its loops are unrolled; in
         a kernel with branches more code is slower.
     waits
-        Whether its time goes into arrays that do not fit in registers, as matrices do not.
+        Whether its time goes into arrays that do not fit in registers, as matrices do not.  Long
+        equations are compiled likewise.
 
     Raises
     ------
@@ -223,7 +224,7 @@ def gpu_program(
     codes = {}
     for key, each in equations.items():
         stream = each.stream
-        room = Room(near) if near and len(stream.operations) > IN_PLACE else None
+        room = _room(len(stream.operations), near, few=few, waits=waits)
         if room:
             stream = settled(stream, _common(parts, desks[0], each))
         codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))
@@ -239,6 +240,19 @@ def gpu_program(
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
     block = MANY if few else EVEN if steady or near else BRANCHED
     return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)
+
+
+def _room(operations: int, near: int, *, few: bool, waits: bool) -> Room | None:
+    """Say where values of equations wait that registers do not hold.
+
+    Of short ones, and of a kernel whose registers nothing says, the driver decides.
+    """
+    if operations <= IN_PLACE or not (near or waits):
+        return None
+    if waits:
+        return Room(0, 46 if few else 104, 15)  # which leaves memory near by to a cache
+    # Code of long equations is in no cache: the fewer instructions, the faster.
+    return Room(near, 118, 50, tabled=True) if operations > SHORT else Room(near)
 
 
 def _common(parts: Sequence[Part], desk: Desk, equations: Equations) -> dict[int, Array]:

@@ -76,3 +76,87 @@ def weigh_both(size: int, rows: Array, weights: Array, out: Array) -> None:
         out[i] = s0
         out[size + i] = t0
         i += 1
+
+
+@kernel
+def weigh_pairs(
+    size: int, rows: Array, first: Array, one: Array, second: Array, other: Array
+) -> None:
+    """Add up square rows likewise by two such sets of weights, each row read once for both."""
+    i = 0
+    while i + 4 <= size:
+        s0 = 0.0
+        s1 = 0.0
+        s2 = 0.0
+        s3 = 0.0
+        t0 = 0.0
+        t1 = 0.0
+        t2 = 0.0
+        t3 = 0.0
+        u0 = 0.0
+        u1 = 0.0
+        u2 = 0.0
+        u3 = 0.0
+        w0 = 0.0
+        w1 = 0.0
+        w2 = 0.0
+        w3 = 0.0
+        for r in range(size):
+            s = first[r]
+            t = first[size + r]
+            u = second[r]
+            w = second[size + r]
+            k = r * size + i
+            x = rows[k]
+            s0 += x * s
+            t0 += x * t
+            u0 += x * u
+            w0 += x * w
+            x = rows[k + 1]
+            s1 += x * s
+            t1 += x * t
+            u1 += x * u
+            w1 += x * w
+            x = rows[k + 2]
+            s2 += x * s
+            t2 += x * t
+            u2 += x * u
+            w2 += x * w
+            x = rows[k + 3]
+            s3 += x * s
+            t3 += x * t
+            u3 += x * u
+            w3 += x * w
+        one[i] = s0
+        one[i + 1] = s1
+        one[i + 2] = s2
+        one[i + 3] = s3
+        one[size + i] = t0
+        one[size + i + 1] = t1
+        one[size + i + 2] = t2
+        one[size + i + 3] = t3
+        other[i] = u0
+        other[i + 1] = u1
+        other[i + 2] = u2
+        other[i + 3] = u3
+        other[size + i] = w0
+        other[size + i + 1] = w1
+        other[size + i + 2] = w2
+        other[size + i + 3] = w3
+        i += 4
+    while i < size:
+        s0 = 0.0
+        t0 = 0.0
+        u0 = 0.0
+        w0 = 0.0
+        for r in range(size):
+            x = rows[r * size + i]
+            s0 += x * first[r]
+            t0 += x * first[size + r]
+            u0 += x * second[r]
+            w0 += x * second[size + r]
+        one[i] = s0
+        one[size + i] = t0
+        other[i] = u0
+        other[size + i] = w0
+        i += 1

@@ -16,8 +16,8 @@ Memory = Literal["near", "far", "input"]
 
 WARP = 32  # threads that go together; their values stand side by side
 MEMORIES = {"near": 3, "far": 5}  # as NVIDIA numbers them
+CONSTANT = 4  # likewise: what all threads read at once
 NEAR = "flexarm_near"  # which the program has to define: it says where a thread's near memory is
-DECLARED = f"declare ptr addrspace(3) @{NEAR}()"
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,19 @@ class Room:
     near: int  # places in the memory that a block of threads shares
     registers: int = 104  # values that are in registers at once; the driver needs some for itself
     ahead: int = 100  # operations from where a value is loaded to its use
+    # Whether constants come from a table: that takes an instruction each, in code two.
+    tabled: bool = False
+
+    @property
+    def declared(self) -> str:
+        """Name what the program has to define."""
+        return f"declare ptr addrspace(3) @{NEAR}()" if self.near else ""
 
     def prologue(self, far: int) -> list[str]:
         """Write where both memories are; so many places of the far one are used."""
+        near = f"%near = call ptr addrspace(3) @{NEAR}()"
         return [
-            f"%near = call ptr addrspace(3) @{NEAR}()",
+            *([near] if self.near else []),
             f"%own = alloca [{max(far, 1)} x double], align 8",
             "%far = addrspacecast ptr %own to ptr addrspace(5)",
         ]

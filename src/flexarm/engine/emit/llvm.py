@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
-from flexarm.engine.emit.keep import DECLARED, MEMORIES, Move, Moves, moves
+from flexarm.engine.emit.keep import CONSTANT, MEMORIES, Move, Moves, moves
 from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, Kit
 from flexarm.engine.emit.llvm_text import number, per_lane
 from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, Plan, plan, runs_of_leaves
@@ -113,7 +113,7 @@ def emit_llvm(
     if numbers:
         table = f"[{len(numbers)} x {kit.real}] zeroinitializer, align 64"
         text.append(f"@{entry}{NUMBERS} = dso_local global {table}\n")
-    everything = "\n".join([kit.support(), DECLARED if dialect.room else "", *text])
+    everything = "\n".join([kit.support(), dialect.room.declared if dialect.room else "", *text])
     return Code(everything, entry, f"{entry}_table", width, planned.work_size, tuple(numbers or ()))
 
 
@@ -196,6 +196,7 @@ class _Body:
         self._arrays: set[str] = set()
         self._frequent = self._frequent_windows() if kit.reach else set()
         self._temporaries = 0
+        self._fixed: list[str] = []  # constants in a table of a GPU
         self._brought: dict[int, str] = {}  # where values are that were put away and loaded again
 
     def _frequent_windows(self) -> "set[_Window]":
@@ -267,7 +268,12 @@ class _Body:
             numbers = [[self._number(value) for value in row] for row in self._own.numbers]
         pointers = [f"ptr noalias %{array}" for array in sorted(self._arrays)]
         parameters = ", ".join([*pointers, "i64 %row"])
+        # LLVM, which may not know them, leaves them in the table.
+        kind = f"addrspace({CONSTANT}) externally_initialized constant"
+        listed = f"[{len(self._fixed)} x double] [{', '.join(self._fixed)}]"
+        fixed = f"@{self._fixed_name} = {kind} {listed}, align 8"
         return [
+            *([fixed] if self._fixed else []),
             *_table(f"{self._name}.offsets", "i64", offsets),
             *_table(f"{self._name}.numbers", self._kit.real, numbers),
             f"define internal void @{self._name}({parameters}) noinline nounwind {where} {{",
@@ -296,7 +302,7 @@ class _Body:
             column = self._own.constants.get(value)
             if column is None:
                 if self._apart is None:
-                    return self._number(value)
+                    return self._fix(value)
                 (row,) = self._own.numbers  # of what is stored as it is
                 column = self._own.constants[value] = len(row)
                 row.append(value)
@@ -307,6 +313,20 @@ class _Body:
         else:
             place = self._address("w", self._planned.places[value])
         return self._write(f"load {real}, ptr {place}, align 8")
+
+    def _fix(self, constant: int) -> str:
+        """Write a constant, or take it from the table if its last half is not 0 anyway."""
+        room, written = self._kit.dialect.room, self._number(constant)
+        if room is None or not room.tabled or written.endswith("0" * 8):
+            return written
+        self._fixed.append(f"double {written}")
+        kind, number = f"ptr addrspace({CONSTANT})", len(self._fixed) - 1
+        place = f"getelementptr (double, {kind} @{self._fixed_name}, i32 {number})"
+        return self._write(f"load double, {kind} {place}, align 8")
+
+    @property
+    def _fixed_name(self) -> str:
+        return f"{self._name}_fixed".replace(".", "_")  # NVIDIA's names have no dots
 
     def _number(self, constant: int) -> str:
         return number(self._stream.constants[constant], self._kit.width)

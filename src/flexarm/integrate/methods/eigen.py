@@ -48,25 +48,31 @@ def cholesky(n: int, a: Array) -> int:
 
 @kernel
 def reduce_pencil(n: int, lower: Array, a: Array) -> None:
-    """Turn a symmetric A into L^-1 A L^-T."""
-    _solve_rows(n, lower, a)
+    """Turn a symmetric A into L^-1 A L^-T, of which only the lower half is computed."""
+    _solve_rows(n, lower, a, n)
     for r in range(n):
         for i in range(r):
             value = a[r * n + i]
             a[r * n + i] = a[i * n + r]
             a[i * n + r] = value
-    _solve_rows(n, lower, a)
+    _solve_rows(n, lower, a, 4)
+    for r in range(n):
+        for i in range(r):
+            a[i * n + r] = a[r * n + i]
 
 
 @kernel
-def _solve_rows(n: int, lower: Array, a: Array) -> None:
-    """Turn A into A L^-T: four rows at a time read L once; the last one may be done again."""
+def _solve_rows(n: int, lower: Array, a: Array, beyond: int) -> None:
+    """Turn A into A L^-T, row r as far as its element ``r + beyond``.
+
+    Four rows at a time read L once; the last one may be done again.
+    """
     for r in range(0, n, 4):
         r0 = r * n
         r1 = min(r + 1, n - 1) * n
         r2 = min(r + 2, n - 1) * n
         r3 = min(r + 3, n - 1) * n
-        for i in range(n):
+        for i in range(min(r + beyond, n)):
             s0 = a[r0 + i]
             s1 = a[r1 + i]
             s2 = a[r2 + i]

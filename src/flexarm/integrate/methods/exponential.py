@@ -32,7 +32,7 @@ from flexarm.integrate.methods.reactions import (
 from flexarm.integrate.system import PRESCRIBED, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
-from flexarm.loops.sums import weigh, weigh_both
+from flexarm.loops.sums import weigh, weigh_both, weigh_pairs
 
 SIMPSON = 1.0 / 120.0  # of a cubic's deviation from its parabola, in a position
 # The same where a mode swings within a step: what drives it may swing with it, as it does where its
@@ -326,11 +326,12 @@ def exponential_step(m: ExponentialMarch) -> int:
 
 
 @kernel
-def interpolation_error(m: ExponentialMarch) -> float:
-    """Measure what the parabola through g leaves out, by its third difference with the last step.
+def interpolation_error(m: ExponentialMarch) -> None:
+    """Find what the parabola through g leaves out, by its third difference with the last step.
 
-    The stages' own estimate does not see how inputs change within a step.  After a jump there is no
-    last step, and the second difference takes its place.
+    It is put into m.modal, of works and servos' states into m.e.  The stages' own estimate does not
+    see how inputs change within a step.  After a jump there is no last step, and the second
+    difference takes its place.
     """
     n = m.system.n
     h = m.h
@@ -367,9 +368,6 @@ def interpolation_error(m: ExponentialMarch) -> float:
     if m.passed == 1:
         rest = UNRESOLVED / SIMPSON * abs(m.e[2 * n + PRESCRIBED])
         m.e[2 * n + PRESCRIBED] = rest + pulled_error(m)
-    weigh_both(n, m.modes, m.modal, m.e)
-    size_of: float = measure(m, m.e)
-    return size_of
 
 
 @kernel
@@ -404,8 +402,13 @@ def finish(m: ExponentialMarch) -> None:
         answer(m, m.whole, -1.0 / h, 4.0 / (h * h), r, m.g[4 * n + r] - m.g[3 * n + r])
     if m.passed == 1:
         m.e[2 * n + PRESCRIBED] = abs(m.e[2 * n + PRESCRIBED]) + pulled_error(m)
-    weigh_both(n, m.modes, m.modal, m.e)
-    m.error = max(measure(m, m.e), interpolation_error(m)) / m.tolerance
+    for i in range(2 * n):
+        m.stages[i] = m.modal[i]
+    for i in range(extra):
+        m.k[2 * n + i] = m.e[2 * n + i]
+    interpolation_error(m)
+    weigh_pairs(n, m.modes, m.stages, m.k, m.modal, m.e)
+    m.error = max(measure(m, m.k), measure(m, m.e)) / m.tolerance
     m.age += 1
 
 

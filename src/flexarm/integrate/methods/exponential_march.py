@@ -56,9 +56,10 @@ class ExponentialMarch(March):
     # the last trial, from its begin (2n).
     before: Array
     ended: Array
-    # modal, trial, k, e, room: a modal state, a state, its rates, an error, and room for the
-    # eigenproblem.
+    # modal, stages, trial, k, e, room: a modal state or error, the stages' error in modes, a state,
+    # its rates or the stages' error, an error, and room for the eigenproblem.
     modal: Array
+    stages: Array
     trial: Array
     k: Array
     e: Array
