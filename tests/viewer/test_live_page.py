@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from flexarm.viewer.live.page import live_page
 from flexarm.viewer.live.shapes import prepare_live
 from flexarm.viewer.live.tuning import MOST_DAMPED, SOFTEST, hold_jacobians
 from flexarm.viewer.outlook import SCALES, SHOWS
+from tests.engine.in_node import run_in_node
 from tests.viewer.conftest import Opener, wait_until
 from tests.viewer.test_page import document
 
@@ -284,14 +286,54 @@ def test_steps_are_as_long_as_the_fastest_mode_allows(name: str) -> None:
     for stiffness, damping, held in itertools.product(
         (SOFTEST, 1.0, 5.0), (0.0, MOST_DAMPED), (0, 1)
     ):
-        soft = tuned.soft_decay if stiffness < 1 else tuned.decay
-        allowed = max(np.sqrt(tuned.square * max(stiffness, 1.0)), soft)
+        soft = tuned.laden.soft_decay if stiffness < 1 else tuned.laden.decay
+        allowed = max(np.sqrt(tuned.laden.square * max(stiffness, 1.0)), soft)
         for pull in [np.zeros_like(M), *pulls]:
             stiff = stiffness * K + held * servos[0] + firm * pull
             lossy = D + damping * arm.critical + held * servos[1] + drag * pull
             assert fastest(M, stiff, lossy) <= allowed * (1 + 1e-9)
     here = fastest(M, K + servos[0], D + servos[1])
     assert tuned.step == pytest.approx(0.7 * 2.6 / here, rel=0.08)
+
+
+LADEN = {
+    "flexarm": 1, "name": "laden", "gravity": [0, 0, 0], "payload": {"mass": 5.0},
+    "links": [{
+        "joint": {"kind": "fixed"}, "length": 1.0,
+        "section": {"mass_per_length": 0.5, "EIz": 2e5},
+        "shapes": {"kind": "loaded", "bending_y": 1},
+    }],
+}  # fmt: skip
+SIMULATION = Path(__file__).parents[2] / "viewer/src/simulation.js"
+SWING = f"""
+import fs from 'fs';
+import {{ advance, makeSimulation, observe, setInput, stateOf }} from '{SIMULATION.as_uri()}';
+const {{ simulation, kick, settings }} = JSON.parse(fs.readFileSync(0));
+const energies = [];
+for (const each of settings) {{
+  const arm = await makeSimulation(simulation);
+  setInput(arm, 'settings', each);
+  stateOf(arm).set(kick, simulation.n);
+  const energy = () => observe(arm).energy[0] + observe(arm).energy[1];
+  const first = energy();
+  energies.push([first, advance(arm, 2) ? Infinity : energy()]);
+}}
+console.log(JSON.stringify({{ energies }}));
+"""
+
+
+def test_an_arm_whose_payload_is_taken_away_swings_on(tmp_path: Path) -> None:
+    """Six times as fast: steps for what it carried would let its motion grow without bound."""
+    live = prepare_live(flexarm.build(flexarm.Arm.model_validate(LADEN)), all_shapes=False)
+    page = cast(dict[str, Any], document(live_page(live)))
+    payloads, stiffnesses = (0.0, 1.0, 5.0, 15.0), (0.2, 1.0, 5.0)
+    settings = [[0.0, m, k, 0.0] for m, k in itertools.product(payloads, stiffnesses)]
+    given = {"simulation": page["simulation"], "kick": page["modes"][0]["kick"]}
+    found = run_in_node(SWING, given | {"settings": settings}, tmp_path)["energies"]
+    for first, last in found:
+        assert first > 0
+        assert 0 <= last < 1.01 * first  # the method damps what is as fast as its steps allow
+    assert live.tuned.unladen.square > 20 * live.tuned.laden.square
 
 
 def fastest(M: np.ndarray, K: np.ndarray, D: np.ndarray) -> float:

@@ -71,9 +71,10 @@ function call({ exports, given }, name) {
 function prepare(simulation) {
   const { numbers, given } = simulation;
   call(simulation, "prepare");
-  const [, , stiffness] = array(simulation, "settings");
-  const decay = stiffness < 1 ? given.soft_decay : given.decay;
-  const fastest = Math.max(Math.sqrt(given.square * Math.max(stiffness, 1)), decay);
+  const [, payload, stiffness] = array(simulation, "settings");
+  const bounds = payload < given.payload ? given.unladen : given.laden;
+  const decay = stiffness < 1 ? bounds.soft_decay : bounds.decay;
+  const fastest = Math.max(Math.sqrt(bounds.square * Math.max(stiffness, 1)), decay);
   numbers[given.slots.h / 8] = Math.min(given.longest, given.reach / fastest);
 }
 

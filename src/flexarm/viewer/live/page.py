@@ -2,6 +2,7 @@
 
 import zlib
 from base64 import b64encode
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -153,9 +154,9 @@ def _simulation(
         "slots": module.slots,
         "n": arm.model.size,
         "grip": list(tuned.grip),
-        "square": tuned.square,
-        "decay": tuned.decay,
-        "soft_decay": tuned.soft_decay,
+        "payload": float(arm.settings[1]),
+        "laden": asdict(tuned.laden),
+        "unladen": asdict(tuned.unladen),
         "reach": SHARE * STABLE,
         "longest": LONGEST,
         "watches": [f"{what} has come to its bound" if what else "" for what in watches],

@@ -1,5 +1,6 @@
 """Numbers of a live arm that nobody gives: servo gains, how firm a pull is, the step."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.model.small_motions import mass_matrix
 from flexarm.viewer.live.equations import LiveArm
 
 QUICKEST, SLOWEST = 25.0, 1.5  # [rad/s] of a servo
@@ -28,6 +30,25 @@ SOFTEST, MOST_DAMPED = 0.2, 0.2  # settings of stiffness and damping, at their s
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """How fast the arm may move, with servos and a pull, anywhere.
+
+    For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0: where it vibrates, |s|^2 is the
+    ratio of its stiffness and its mass, whatever its damping.
+
+    square
+        Bound of the squared frequencies [1/s^2], which go with the stiffness.
+    decay, soft_decay
+        How fast [1/s] what does not vibrate decays at most: with the file's stiffness or more, and
+        with the least.
+    """
+
+    square: float = 0.0
+    decay: float = 0.0
+    soft_decay: float = 0.0
+
+
+@dataclass(frozen=True)
 class Tuning:
     """Numbers for the page."""
 
@@ -35,22 +56,15 @@ class Tuning:
     # Per input: how fast its servo makes up for what it misses, per that and second, (inputs,).
     integral: Array
     grip: tuple[float, float]  # stiffness [N/m] and damping [N s/m] of a pull
-    # square, decay, soft_decay: with servos and a pull, bounds of the squared frequencies [1/s^2],
-    # which go with the stiffness, and of how fast [1/s] what does not vibrate decays: with the
-    # file's stiffness or more, and with the least.
-    square: float
-    decay: float
-    soft_decay: float
+    laden: Bounds  # with the file's payload or more
+    unladen: Bounds  # with less
 
     @property
     def step(self) -> float:
-        """The step [s] with the file's settings.
-
-        For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0: where it vibrates, |s|^2 is
-        the ratio of its stiffness and its mass, whatever its damping.
-        """
+        """The step [s] with the file's settings."""
         reach = SHARE * STABLE
-        return float(reach / max(np.sqrt(self.square), self.decay, reach / LONGEST))
+        fastest = max(np.sqrt(self.laden.square), self.laden.decay)
+        return float(reach / max(fastest, reach / LONGEST))
 
 
 def tuning(arm: LiveArm, task: Task) -> Tuning:
@@ -62,7 +76,7 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     M, K, D = (matrix.reshape(arm.model.size, -1)[np.ix_(open_, open_)] for matrix in found)
     servo = np.zeros((len(arm.rows), 3))
     if not open_:
-        return Tuning(servo, servo[:, 0], (0.0, 0.0), 0.0, 0.0, 0.0)
+        return Tuning(servo, servo[:, 0], (0.0, 0.0), Bounds(), Bounds())
     rows = arm.rows[:, open_]
     fastest = max(task.vibration.fastest, QUICKEST)
     rate = _servo_rate(M, K, rows)
@@ -77,14 +91,31 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     stiff, damped = Actuators(arm.programme.servos).stiffness(arm.model)
     held = K + own[0] + stiff[np.ix_(open_, open_)]
     holds = hold_jacobians(arm, task)[:, :, open_]
-    light = max(eigvalsh(J @ np.linalg.solve(M, J.T))[-1] for J in holds)
+    light = _lightest(M, holds)
     firm = float(min(_firmness(arm.model, full, held, holds[-1]), fastest**2 / light))
-    drag = 2 * PULLED * float(np.sqrt(firm / light))
-    square = max(0.0, float(eigh(held, M, eigvals_only=True)[-1] + firm * light))
-    lossy = D + own[1] + damped[np.ix_(open_, open_)] + drag * light * M
+    grip = firm, 2 * PULLED * float(np.sqrt(firm / light))
+    lossy = D + own[1] + damped[np.ix_(open_, open_)]
     lossy += MOST_DAMPED * arm.critical[np.ix_(open_, open_)]
-    decays = (_decay(M, share * K, lossy) for share in (1.0, SOFTEST))
-    return Tuning(servo, integral, (firm, drag), square, *decays)
+
+    def bounds(mass: Array) -> Bounds:
+        light = _lightest(mass, holds)
+        square = float(eigh(held, mass, eigvals_only=True)[-1]) + grip[0] * light
+        most = lossy + grip[1] * light * mass
+        decays = (_decay(mass, share * K, most) for share in (1.0, SOFTEST))
+        return Bounds(max(0.0, square), *decays)
+
+    laden = unladen = bounds(M)
+    gravity, payload = arm.settings[:2].tolist()
+    if payload:
+        # A payload that is all that has mass cannot be taken away: its arm does not move at all.
+        with suppress(np.linalg.LinAlgError):
+            unladen = bounds(mass_matrix(arm.at(gravity, 0.0), task.q)[np.ix_(open_, open_)])
+    return Tuning(servo, integral, grip, laden, unladen)
+
+
+def _lightest(M: Array, holds: Array) -> float:
+    """Find the most that a force accelerates a point that can be held [1/kg]."""
+    return max(float(eigvalsh(J @ np.linalg.solve(M, J.T))[-1]) for J in holds)
 
 
 def _decay(M: Array, K: Array, D: Array) -> float:
