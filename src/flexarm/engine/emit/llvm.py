@@ -22,6 +22,7 @@ ADDRESSES, WORTHWHILE = 8, 4
 PAGE, WAYS = 4096, 7
 # Functions; of more, the few that stay in the cache are not worth the memory between them.
 MOST_PLACED = 64
+LISTED = 8000  # constants in a table of a GPU: its memory for them has 64 kB
 
 
 @dataclass(frozen=True)
@@ -315,9 +316,10 @@ class _Body:
         return self._write(f"load {real}, ptr {place}, align 8")
 
     def _fix(self, constant: int) -> str:
-        """Write a constant, or take it from the table if its last half is not 0 anyway."""
+        """Write a constant, or take it from the table, if there is room and its last half is not 0."""
         room, written = self._kit.dialect.room, self._number(constant)
-        if room is None or not room.tabled or written.endswith("0" * 8):
+        tabled = room is not None and room.tabled and len(self._fixed) < LISTED
+        if not tabled or written.endswith("0" * 8):
             return written
         self._fixed.append(f"double {written}")
         kind, number = f"ptr addrspace({CONSTANT})", len(self._fixed) - 1
