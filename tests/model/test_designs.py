@@ -14,6 +14,7 @@ from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.task import equation_of
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm, read_value
+from flexarm.links.rails import rail
 from flexarm.links.rails.rail import Rail
 from flexarm.model import Model, build
 from flexarm.model.designs.build import TOGETHER, build_designs, designs_together
@@ -269,6 +270,22 @@ def test_designs_of_a_rail_are_those_built_alone(shapes: dict[str, object], theo
     keys = ("links.1.length", "links.1.section.material.E", "links.1.section.shape.height",
             "links.2.body.mass", "links.2.joint.start.position")  # fmt: skip
     assert check(arm, keys) == COUNT
+
+
+def test_a_design_of_small_numbers_is_not_cut_beside_one_of_large_numbers() -> None:
+    """Series end and jumps count by the size of each design's own shapes."""
+    edges = np.array([0.0, 1.0, 2.0])
+
+    def values(x: np.ndarray) -> np.ndarray:
+        bent = np.stack([x, 1e-20 * (x**5 + np.where(x < 1, 0.0, 0.3))])
+        return np.asarray(bent[..., None])
+
+    found = rail._series(values, edges)
+    alone = rail._series(lambda x: values(x)[1], edges)
+    assert found.shape[-2] == alone.shape[-2] == 6
+    np.testing.assert_allclose(found[1], alone, rtol=1e-12)
+    assert rail._jumps(found, edges).tolist() == rail._jumps(alone, edges).tolist() == [1.0]
+    assert not rail._jumps(found[:1], edges).size
 
 
 def test_designs_of_what_rides_are_those_built_alone() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import legendre
+from numpy.typing import NDArray
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Direction, Shapes
@@ -97,8 +98,9 @@ def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED
         basis = legendre.legvander(node, count - 1) * weight[:, None]
         scale = (2 * np.arange(count) + 1) / 2
         fit = np.einsum("gk,k,...pgm->...pkm", basis, scale, at, optimize=True)
-        size = np.abs(fit).max(axis=(*range(fit.ndim - 2), -1), initial=0.0)
-        kept = np.flatnonzero(size > ended * size.max(initial=0.0))
+        size = np.abs(fit).max(axis=(-3, -1), initial=0.0)  # of each design its own
+        counts = size > ended * size.max(axis=-1, keepdims=True, initial=0.0)
+        kept = np.flatnonzero(_in_any(counts))
         if not len(kept) or kept[-1] < count - 2:
             break
     return np.asarray(fit[..., : int(kept[-1]) + 1 if len(kept) else 1, :])
@@ -116,7 +118,12 @@ def _jumps(series: Array, edges: Array) -> Array:
     """Find the inner edges [m] at which functions (..., p, terms, m) jump."""
     sign = (-1.0) ** np.arange(series.shape[-2])
     ends, starts = series.sum(axis=-2), np.einsum("k,...pkm->...pm", sign, series)
-    size = np.abs(series).sum(axis=-2).max(initial=0.0)
-    apart = np.abs(ends[..., :-1, :] - starts[..., 1:, :])
-    jumps = apart.max(axis=(*range(apart.ndim - 2), -1), initial=0.0) > JUMP * size
-    return np.asarray(edges[1:-1][jumps])
+    size = np.abs(series).sum(axis=-2).max(axis=(-2, -1), initial=0.0)
+    apart = np.abs(ends[..., :-1, :] - starts[..., 1:, :]).max(axis=-1, initial=0.0)
+    jumps = apart > JUMP * size[..., None]  # of each design its own
+    return np.asarray(edges[1:-1][_in_any(jumps)])
+
+
+def _in_any(found: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell by place whether something is so in any design, or in the only one."""
+    return np.asarray(found.any(axis=tuple(range(found.ndim - 1))))
