@@ -8,9 +8,9 @@ import pytest
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.errors import FlexarmError, SimulationError
+from flexarm.errors import FlexarmError, ShapeError, SimulationError
 from flexarm.links.base import DIRECTIONS
-from flexarm.model import build
+from flexarm.model import Model, build
 from flexarm.runs.run import Run
 from flexarm.studies import shape_search
 from flexarm.studies.bases import numbers, recounted
@@ -123,23 +123,53 @@ def test_what_cannot_be_reached_is_told_with_what_was() -> None:
     assert found.advice[0].startswith("0.0001 % was not reached in 2 trials, up to 100 coordinates")
 
 
-def test_richer_shapes_that_would_take_hours_end_the_search(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("what", ["run", "built"])
+def test_richer_shapes_that_cannot_be_had_end_the_search(
+    monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
+    """A run that would take hours, and shapes that there are not."""
     made: list[Run] = []
 
+    def richer(arm: Arm) -> bool:
+        return bool(made) and build(arm).size > made[0].model.size
+
     def first(arm: Arm, **options: Any) -> Run:
-        if made and build(arm).size > made[0].model.size:
+        if richer(arm):
             raise SimulationError("it would take about 1.9 hours of CPU")
         made.append(flexarm.simulate(arm, **options))
         return made[-1]
 
+    def known(arm: Arm, **options: Any) -> Model:
+        if what == "built" and richer(arm):
+            raise ShapeError("there are not so many")
+        return build(arm, **options)
+
     monkeypatch.setattr(shape_search, "simulate", first)
+    monkeypatch.setattr(shape_search, "build", known)
     arm = one_link(joint=SWUNG, shapes="{kind: clamped-free, bending_y: 1}")
     answer = flexarm.converge(arm, t_end=0.1, want=1e-6).answer
     assert answer is not None
     assert not answer.within
-    assert answer.estimate > 1e-6
+    assert 1e-6 < answer.estimate < 1
+
+
+def test_an_error_that_one_run_does_not_tell_is_called_so() -> None:
+    """Of links that slide, whose runs do not say what more shapes would change."""
+    found = flexarm.converge(flexarm.sample("telescope"), t_end=0.1, want=1e-6, trials=1)
+    assert found.answer is not None
+    assert not found.answer.within
+    assert "was run alone, which does not tell its error: allow more trials" in found.advice[0]
+    assert not any("inf" in line for line in found.advice)
+
+
+def test_shapes_of_a_link_that_slides_are_found() -> None:
+    arm = flexarm.sample("telescope")
+    answer = flexarm.converge(arm, t_end=T_END, want=WANT).answer
+    assert answer is not None
+    assert answer.within
+    assert answer.coordinates < build(arm).size
+    truth = run(flexarm.change_arm(arm, {"links.1.shapes.bending_y": 6}), 1e-6)
+    assert error(flexarm.change_arm(arm, answer.changes), answer.rtol, truth) <= answer.estimate
 
 
 def test_amplitudes_that_the_file_names_keep_their_shapes() -> None:

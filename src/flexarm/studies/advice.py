@@ -1,5 +1,7 @@
 """What to do about an arm's shapes, in words."""
 
+import math
+
 from flexarm.arm import Arm
 from flexarm.studies.convergence import Convergence
 from flexarm.studies.shape_search import MOST_COORDINATES, Answer
@@ -39,13 +41,23 @@ def advice_on_want(found: Convergence) -> list[str]:
     else:
         lines = [
             f"{_percent(found.wish)} was not reached in {answer.trials} trials, up to "
-            f"{MOST_COORDINATES} coordinates and an hour each: '{answer.basis}', {size}, may still "
-            f"be off by {_percent(answer.estimate)}. Each enrichment changes the motion by more "
-            "than is wanted: ask for a larger error, or for a shorter run if the motion is chaotic."
+            f"{MOST_COORDINATES} coordinates and an hour each: '{answer.basis}', {size}, "
+            f"{_left(answer)}"
         ]
-    if found.estimate is not None:
+    if found.estimate is not None and math.isfinite(found.estimate):
         lines.append(f"The shapes as given are off by {_percent(found.estimate)} or less.")
     return lines + _model_lines(found)
+
+
+def _left(answer: Answer) -> str:
+    """Say how far off what was found may be, and what to do."""
+    if not math.isfinite(answer.estimate):
+        return "was run alone, which does not tell its error: allow more trials, or a shorter run."
+    return (
+        f"may still be off by {_percent(answer.estimate)}. Each enrichment changes the motion by "
+        "more than is wanted, or cannot be run: ask for a larger error, or for a shorter run if "
+        "the motion is chaotic."
+    )
 
 
 def _still(found: Convergence) -> str:

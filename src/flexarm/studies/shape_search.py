@@ -10,7 +10,7 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.options import TIGHTEST
 from flexarm.integrate.simulate import simulate
-from flexarm.links.base import DIRECTIONS, Counts, Direction
+from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes
 from flexarm.model import LinkModel, build
 from flexarm.runs.plot import tip_deflection
 from flexarm.runs.run import Run
@@ -160,11 +160,13 @@ class Search:
         rich = base
         found = (base, rich)
         still: set[Place] = set()
-        while self.best is None or (not self.spent and _size(rich) <= MOST_COORDINATES):
-            self._tell(rich)
+        while self.best is None or not self.spent:
             try:
+                if self.best is not None and _size(rich) > MOST_COORDINATES:
+                    break
+                self._tell(rich)
                 run = self.runs.of(rich)
-            except FlexarmError:  # such as a run that would take hours
+            except FlexarmError:  # shapes that there are not, or a run that would take hours
                 if self.best is None:
                     raise
                 break
@@ -297,10 +299,19 @@ def _added(run: Run, part: LinkModel, direction: str, first: int) -> float:
 
     Twist, which does not move the tip, counts by what it does at a link's length from the axis.
     """
-    assert part.elastic is not None
-    own = [k for k, each in enumerate(part.elastic.shapes.shapes) if direction in each.curves]
-    columns = own[first - 1 :]
+    shapes, length = _shapes(run, part)
+    own = [k for k, each in enumerate(shapes.shapes) if direction in each.curves]
+    columns, tip = own[first - 1 :], np.array([length])
     q = run.q[:, part.modes][:, columns]
-    moved = q @ part.elastic.tip_shape[:, columns].T
-    turned = part.length * (q @ part.elastic.tip_angle[0, columns])
+    moved = q @ shapes.displacement(tip)[0][:, columns].T
+    turned = length * (q @ shapes.rotation(tip)[0][0, columns])
     return max(float(np.abs(moved).max(initial=0.0)), float(np.abs(turned).max(initial=0.0)))
+
+
+def _shapes(run: Run, part: LinkModel) -> tuple[Shapes, float]:
+    """Give the shapes of a link and its length [m]; of one that slides, as far out as it came."""
+    if part.sliding is None:
+        assert part.elastic is not None
+        return part.elastic.shapes, part.length
+    length = float(np.clip(run.q[:, part.exposed].max(), *part.sliding.range))
+    return part.sliding.at(length), length
