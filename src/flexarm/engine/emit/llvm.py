@@ -316,7 +316,7 @@ class _Body:
         return self._write(f"load {real}, ptr {place}, align 8")
 
     def _fix(self, constant: int) -> str:
-        """Write a constant, or take it from the table, if there is room and its last half is not 0."""
+        """Write a constant, or take it from the table if its last half is not 0 and it has room."""
         room, written = self._kit.dialect.room, self._number(constant)
         tabled = room is not None and room.tabled and len(self._fixed) < LISTED
         if not tabled or written.endswith("0" * 8):
