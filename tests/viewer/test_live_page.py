@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from playwright.sync_api import Error, Page
+from scipy.linalg import eigh
 
 import flexarm
 from flexarm.errors import FlexarmError
@@ -275,7 +276,10 @@ def test_servos_of_a_page_let_nothing_grow(name: str) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["korayem-two-link", "count-6-6-3", "chen-two-link"])
 def test_steps_are_as_long_as_the_fastest_mode_allows(name: str) -> None:
-    """With servos or without, in every setting, pulled anywhere: and hardly shorter."""
+    """With servos or without, in every setting, pulled anywhere: and hardly shorter.
+
+    Of arms with few shapes as long as follows the slowest vibration.
+    """
     live = prepare_live(flexarm.build(flexarm.sample(name)), all_shapes=False)
     arm, task, tuned = live.arm, live.task, live.tuned
     found = task.equation.compiled("matrices").call(task.q, task.v)
@@ -293,7 +297,9 @@ def test_steps_are_as_long_as_the_fastest_mode_allows(name: str) -> None:
             lossy = D + damping * arm.critical + held * servos[1] + drag * pull
             assert fastest(M, stiff, lossy) <= allowed * (1 + 1e-9)
     here = fastest(M, K + servos[0], D + servos[1])
-    assert tuned.step == pytest.approx(0.7 * 2.6 / here, rel=0.08)
+    squares = eigh(K, M, eigvals_only=True)
+    slowest = np.sqrt(squares[squares > 1e-9 * squares[-1]][0])
+    assert tuned.step == pytest.approx(min(0.7 * 2.6 / here, 0.5 / slowest), rel=0.08)
 
 
 LADEN = {
@@ -316,14 +322,17 @@ for (const each of settings) {{
   stateOf(arm).set(kick, simulation.n);
   const energy = () => observe(arm).energy[0] + observe(arm).energy[1];
   const first = energy();
-  energies.push([first, advance(arm, 2) ? Infinity : energy()]);
+  energies.push([first, advance(arm, 0.2) ? Infinity : energy()]);
 }}
 console.log(JSON.stringify({{ energies }}));
 """
 
 
 def test_an_arm_whose_payload_is_taken_away_swings_on(tmp_path: Path) -> None:
-    """Six times as fast: steps for what it carried would let its motion grow without bound."""
+    """Six times as fast: steps for what it carried would let its motion grow without bound.
+
+    Its only vibration is the slowest too, which steps follow: they do not damp it away.
+    """
     live = prepare_live(flexarm.build(flexarm.Arm.model_validate(LADEN)), all_shapes=False)
     page = cast(dict[str, Any], document(live_page(live)))
     payloads, stiffnesses = (0.0, 1.0, 5.0, 15.0), (0.2, 1.0, 5.0)
@@ -332,7 +341,7 @@ def test_an_arm_whose_payload_is_taken_away_swings_on(tmp_path: Path) -> None:
     found = run_in_node(SWING, given | {"settings": settings}, tmp_path)["energies"]
     for first, last in found:
         assert first > 0
-        assert 0 <= last < 1.01 * first  # the method damps what is as fast as its steps allow
+        assert 0.6 * first < last < 1.001 * first
     assert live.tuned.unladen.square > 20 * live.tuned.laden.square
 
 

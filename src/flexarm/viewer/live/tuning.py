@@ -26,6 +26,7 @@ PULLED = 0.35  # damping ratio of what pulls, about
 HEAVE = 3.0  # [rad/s] at which a pull moves the arm as a whole, at least
 SHARE = 0.7  # of the step at which Runge-Kutta is unstable: inertias change with the posture
 LONGEST = 1 / 240  # [s] of a step
+FOLLOWED = 0.5  # [rad] of the slowest vibration in a step, which damps it by 2e-4 of the critical
 SOFTEST, MOST_DAMPED = 0.2, 0.2  # settings of stiffness and damping, at their sliders' ends
 
 
@@ -37,7 +38,8 @@ class Bounds:
     ratio of its stiffness and its mass, whatever its damping.
 
     square
-        Bound of the squared frequencies [1/s^2], which go with the stiffness.
+        Bound of the squared frequencies [1/s^2], which go with the stiffness; or as much more as
+        it takes to follow the slowest.
     decay, soft_decay
         How fast [1/s] what does not vibrate decays at most: with the file's stiffness or more, and
         with the least.
@@ -102,7 +104,8 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
         square = float(eigh(held, mass, eigvals_only=True)[-1]) + grip[0] * light
         most = lossy + grip[1] * light * mass
         decays = (_decay(mass, share * K, most) for share in (1.0, SOFTEST))
-        return Bounds(max(0.0, square), *decays)
+        seen = (SHARE * STABLE / FOLLOWED) ** 2 * _slowest(K, mass)
+        return Bounds(max(seen, square), *decays)
 
     laden = unladen = bounds(M)
     gravity, payload = arm.settings[:2].tolist()
@@ -159,10 +162,15 @@ def _servo_rate(M: Array, K: Array, rows: Array) -> float:
     kept = np.flatnonzero(~np.any(rows, axis=0))
     if not len(kept):
         return QUICKEST
-    squares = eigh(K[np.ix_(kept, kept)], M[np.ix_(kept, kept)], eigvals_only=True)
+    first = _slowest(K[np.ix_(kept, kept)], M[np.ix_(kept, kept)]) or np.inf
+    return float(np.clip(FIRM * np.sqrt(first), SLOWEST, QUICKEST))
+
+
+def _slowest(K: Array, M: Array) -> float:
+    """Find the square of the slowest vibration [1/s^2]; 0 if there is none."""
+    squares = eigh(K, M, eigvals_only=True)
     elastic = squares[squares > 1e-9 * max(float(squares[-1]), 1e-12)]
-    first = np.sqrt(elastic[0]) if len(elastic) else np.inf
-    return float(np.clip(FIRM * first, SLOWEST, QUICKEST))
+    return float(elastic[0]) if len(elastic) else 0.0
 
 
 def hold_jacobians(arm: LiveArm, task: Task) -> Array:
