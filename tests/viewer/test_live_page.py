@@ -155,6 +155,11 @@ def test_a_mode_is_plucked(page: Page) -> None:
     assert page.evaluate("flexarm.energy()")[0] > still + 1e-3
     assert "Hz" in page.locator("#caption").inner_text()
     assert "octave" in page.locator("#caption").inner_text()
+    page.set_viewport_size({"width": 390, "height": 700})
+    one_line = page.locator("#caption").inner_text()
+    page.set_viewport_size({"width": 800, "height": 700})
+    assert "Hz" in one_line
+    assert "octave" not in one_line  # an arm is behind it
     with pytest.raises(Error, match=r"pluck: no mode 99: \d+ can be plucked, counted from 0"):
         page.evaluate("flexarm.pluck(99)")
 

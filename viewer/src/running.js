@@ -402,7 +402,8 @@ export function pluck(page, k) {
   caption.hidden = false;
   caption.replaceChildren(
     make("b", {}, `${digits(mode.hz)} Hz`),
-    make("span", {}, named(mode.name), ` · ${heard(mode.hz)}`),
+    make("span", {}, named(mode.name)),
+    make("span", { class: "heard" }, ` · ${heard(mode.hz)}`),
   );
   byId("hint").hidden = true;
   if (!player.playing) play(player, true);

@@ -1,7 +1,7 @@
 // The arms on the stage: what is drawn at a moment, and how.
 import { dressArm, makeArm, updateArm, weighPayload } from "./arm.js";
 import { aroundPoints, dressAround, makeAround, placeBodies, placeWalls } from "./around.js";
-import { enclose, tracePoints, upOf } from "./bounds.js";
+import { enclose, heldAt, tracePoints, upOf } from "./bounds.js";
 import { FIELDS, gradient, say } from "./colours.js";
 import { dressForces, makeForces, placeForces } from "./forces.js";
 import { makeCompass, turnCompass } from "./compass.js";
@@ -79,16 +79,18 @@ function boxOf(data, samples, up, reach, scale) {
   return enclose(points, up, reach, thick, data.view?.towards);
 }
 
-/** Whether a joint or the tip of an arm, as it is posed, is outside of a view that nobody has turned. */
+/** Whether a joint of an arm, as it is posed, its tip or what it holds is outside of a view that nobody has turned. */
 export function leavesView({ blind, stage, arms, reach }) {
   if (blind || stage.touched || stage.box.radius > LET_GO * reach) return false;
   fitStage(stage);
   stage.camera.updateMatrixWorld();
-  const outside = ({ p }) => {
+  const outside = (p) => {
     const [x, y] = project(stage, p);
     return x < 0 || x > stage.width || y < 0 || y > stage.height;
   };
-  return arms.some(({ pose }) => outside(pose.tip) || pose.links.some(({ joint }) => outside(joint)));
+  return arms.some(({ arm, pose }) =>
+    [pose.tip.p, heldAt(arm, pose), ...pose.links.map(({ joint }) => joint.p)].some(outside),
+  );
 }
 
 /** Makes room for a motion that has grown, or `left` its picture; a view that nobody has turned looks at all of it. */
