@@ -158,6 +158,11 @@ def test_a_mode_is_plucked(page: Page) -> None:
     assert page.evaluate("flexarm.energy()")[0] > still + 1e-3
     assert "Hz" in page.locator("#caption").inner_text()
     assert "octave" in page.locator("#caption").inner_text()
+    page.set_viewport_size({"width": 390, "height": 700})
+    one_line = page.locator("#caption").inner_text()
+    page.set_viewport_size({"width": 800, "height": 700})
+    assert "Hz" in one_line
+    assert "octave" not in one_line  # an arm is behind it
     with pytest.raises(Error, match=r"pluck: no mode 99: \d+ can be plucked, counted from 0"):
         page.evaluate("flexarm.pluck(99)")
 
@@ -231,21 +236,45 @@ def test_a_page_opens_at_the_scale_at_which_a_pluck_is_seen_to_bend_the_arm(
     assert view["scale"] == scale
 
 
-@pytest.mark.campaign
-def test_an_arm_that_falls_has_room_to_fall_in(open_page: Opener) -> None:
+# A clock by which whatever looks at it has taken too long.
+HURRIED = "let now = 0; performance.now = () => (now += 1e6);"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [pytest.param("", marks=pytest.mark.campaign), HURRIED],
+    ids=["looked ahead", "too slow to look ahead"],
+)
+def test_an_arm_that_falls_has_room_to_fall_in(open_page: Opener, first: str) -> None:
     joint = {"kind": "revolute", "axis": [0, 1, 0], "actuation": "free"}
     body = {"mass": 1.0, "com": [0.5, 0, 0], "inertia": [0.001, 0.08, 0.08]}
     link = {"joint": joint, "length": 1.0, "body": body}
     arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "falls", "links": [link]})
-    page = open_page(live_page(prepare_live(flexarm.build(arm), all_shapes=False)))
+    html = live_page(prepare_live(flexarm.build(arm), all_shapes=False))
+    page = open_page(html, first=first)
     assert page.evaluate("flexarm.time()") == 0.0
+    before = page.evaluate("flexarm.camera()")
     at = tip(page, 0.45)  # it hangs down
     assert at[2] < -0.8
+    assert (page.evaluate("flexarm.camera()") == before) == (first == "")
     x, y = page.evaluate("flexarm.pixel(flexarm.tip())")
     box = page.locator("#canvas").bounding_box()
     assert box is not None
     assert box["x"] < x < box["x"] + box["width"]
     assert box["y"] < y < box["y"] + box["height"]
+
+
+def test_a_view_that_was_turned_stays_where_the_arm_leaves_it(page: Page) -> None:
+    for _ in range(12):
+        page.keyboard.press("+")
+    page.evaluate("flexarm.drawn()")
+    before = page.evaluate("flexarm.camera()")
+    x, y = page.evaluate("t => flexarm.pixel(t)", tip(page, 0.1).tolist())
+    box = page.locator("#canvas").bounding_box()
+    assert box is not None
+    assert not (0 < x - box["x"] < box["width"] and 0 < y - box["y"] < box["height"])
+    assert page.evaluate("flexarm.camera()") == before
+    page.locator("#reset").click()
 
 
 def test_no_file_is_overwritten_unasked(tmp_path: Path) -> None:

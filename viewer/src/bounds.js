@@ -10,10 +10,7 @@ export function tracePoints(arm, states, scale) {
   const points = [];
   for (const state of states) {
     poseArm(arm, state, scale, pose);
-    const { R, p } = pose.tip;
-    const com = arm.payload?.com ?? [0, 0, 0];
-    const held = p.map((x, k) => x + R[3 * k] * com[0] + R[3 * k + 1] * com[1] + R[3 * k + 2] * com[2]);
-    points.push(new Vector3(...pose.base.p), new Vector3(...p), new Vector3(...held));
+    points.push(new Vector3(...pose.base.p), new Vector3(...pose.tip.p), new Vector3(...heldAt(arm, pose)));
     pose.links.forEach((link, i) => {
       const inside = arm.links[i].length - link.exposed;
       points.push(new Vector3(...link.joint.p), new Vector3(...link.tip.p));
@@ -25,6 +22,12 @@ export function tracePoints(arm, states, scale) {
     });
   }
   return points;
+}
+
+/** Where the mass centre of what an arm holds is in a pose; its tip, if it holds nothing. */
+export function heldAt(arm, { tip: { R, p } }) {
+  const com = arm.payload?.com ?? [0, 0, 0];
+  return p.map((x, k) => x + R[3 * k] * com[0] + R[3 * k + 1] * com[1] + R[3 * k + 2] * com[2]);
 }
 
 /** Says which way is up: against gravity, or along z where there is none. */

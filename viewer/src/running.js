@@ -10,7 +10,7 @@ import { jointKnobs, settingKnobs } from "./knobs.js";
 import { makePose, poseArm } from "./kinematics.js";
 import { makePlayer, play, seenRate } from "./player.js";
 import { connectPull, drawPull, weigh } from "./pull.js";
-import { addTrails, drawShow, openShow, poseShow, sayLegend, widenShow } from "./show.js";
+import { addTrails, drawShow, leavesView, openShow, poseShow, sayLegend, widenShow } from "./show.js";
 import { advance, array, holdPoint, makeSimulation, observe, restart, setInput, stateOf, stepsOf, timeOf } from "./simulation.js";
 import { readTheme } from "./theme.js";
 import { heard, playTone } from "./tone.js";
@@ -82,6 +82,15 @@ function lookAhead(page, start) {
   simulation.spent = 0;
   beginServos(page);
   widenShow(show, data, [states]);
+  page.seen = states;
+}
+
+// Gives room to an arm that leaves the picture: it was not looked ahead so far, or is driven. A hand keeps its view.
+function makeRoom(page, drawn) {
+  const { show, data, seen, held } = page;
+  if (held || !leavesView(show)) return;
+  seen.push(Float64Array.from(drawn));
+  widenShow(show, data, [seen], true);
 }
 
 function connectArm(page) {
@@ -184,6 +193,7 @@ function picture(page, t) {
   player.time = timeOf(simulation);
   const seen = observe(simulation);
   poseShow(show, [seen.drawn]);
+  makeRoom(page, seen.drawn);
   paint(page);
   trace(page, seen, show.arms[0]?.pose);
   if (page.pull) drawPull(page.pull);
@@ -392,7 +402,8 @@ export function pluck(page, k) {
   caption.hidden = false;
   caption.replaceChildren(
     make("b", {}, `${digits(mode.hz)} Hz`),
-    make("span", {}, named(mode.name), ` · ${heard(mode.hz)}`),
+    make("span", {}, named(mode.name)),
+    make("span", { class: "heard" }, ` · ${heard(mode.hz)}`),
   );
   byId("hint").hidden = true;
   if (!player.playing) play(player, true);

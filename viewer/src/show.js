@@ -1,7 +1,7 @@
 // The arms on the stage: what is drawn at a moment, and how.
 import { dressArm, makeArm, updateArm, weighPayload } from "./arm.js";
 import { aroundPoints, dressAround, makeAround, placeBodies, placeWalls } from "./around.js";
-import { enclose, tracePoints, upOf } from "./bounds.js";
+import { enclose, heldAt, tracePoints, upOf } from "./bounds.js";
 import { FIELDS, gradient, say } from "./colours.js";
 import { dressForces, makeForces, placeForces } from "./forces.js";
 import { makeCompass, turnCompass } from "./compass.js";
@@ -11,11 +11,12 @@ import { drawBar, makeNames, placeNames } from "./marks.js";
 import { drawnSizes } from "./sections.js";
 import { addStand, placeStand } from "./stand.js";
 import { reachOf } from "./kinematics.js";
-import { dressStage, fitStage, makeStage, pixelAt, resetView, surround } from "./stage.js";
+import { dressStage, fitStage, makeStage, pixelAt, project, resetView, surround } from "./stage.js";
 import { readTheme } from "./theme.js";
 
 const MARK = 4.5; // radius of the mark at a tip, in pixels
 const GROWN = 0.02; // of the radius: what changes the surroundings of a motion that grows
+const LET_GO = 3; // reaches, as the radius of a picture: an arm that leaves it drifts off
 
 /** Makes the show of some arms; `samples` lists a few states of each, to see where it moves. */
 export function openShow(data, samples) {
@@ -78,13 +79,28 @@ function boxOf(data, samples, up, reach, scale) {
   return enclose(points, up, reach, thick, data.view?.towards);
 }
 
-/** Makes room for a motion that has grown; a view that nobody has turned looks at all of it. */
-export function widenShow(show, data, samples) {
+/** Whether a joint of an arm, as it is posed, its tip or what it holds is outside of a view that nobody has turned. */
+export function leavesView({ blind, stage, arms, reach }) {
+  if (blind || stage.touched || stage.box.radius > LET_GO * reach) return false;
+  fitStage(stage);
+  stage.camera.updateMatrixWorld();
+  const outside = (p) => {
+    const [x, y] = project(stage, p);
+    return x < 0 || x > stage.width || y < 0 || y > stage.height;
+  };
+  return arms.some(({ arm, pose }) =>
+    [pose.tip.p, heldAt(arm, pose), ...pose.links.map(({ joint }) => joint.p)].some(outside),
+  );
+}
+
+/** Makes room for a motion that has grown, or `left` its picture; a view that nobody has turned looks at all of it. */
+export function widenShow(show, data, samples, left = false) {
   if (show.blind) return;
   const { stage, arms, reach } = show;
   const box = boxOf(data, samples, stage.up, reach, show.settings.scale);
   const moved = ["centre", "floor"].map((name) => box[name].distanceTo(stage.box[name]));
-  if (Math.max(...moved, Math.abs(box.radius - stage.box.radius)) < GROWN * stage.box.radius) return;
+  const grown = Math.max(...moved, Math.abs(box.radius - stage.box.radius)) > GROWN * stage.box.radius;
+  if (!grown && !left) return;
   surround(stage, box);
   if (show.around) placeWalls(show.around, box);
   addStand(stage, arms[0].arm, reach);
