@@ -17,7 +17,7 @@ from flexarm.links.span import Span
 from flexarm.model import build
 from flexarm.runs.run import Run
 
-RANDOM = 44
+SEEDS = (*range(44), 69)  # of random motions; the errors of 69 were understated once
 # Shapes of the truth: of bending beyond those of the arm, one fewer in space, at most; of rods.
 MORE, MOST, RODS = 5, 12, 2
 
@@ -166,7 +166,7 @@ HELD = (
 @cache
 def cases() -> dict[str, Case]:
     """List all cases by name."""
-    made = [Case(f"random {k}", lambda k=k: random_motion(k), 0.5) for k in range(RANDOM)]  # type: ignore[misc]
+    made = [Case(f"random {k}", lambda k=k: random_motion(k), 0.5) for k in SEEDS]  # type: ignore[misc]
     return {case.name: case for case in (*SAMPLES, *HELD, *made)}
 
 
