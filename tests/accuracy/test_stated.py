@@ -73,6 +73,23 @@ def test_more_polynomials_would_show_no_more(monkeypatch: pytest.MonkeyPatch) ->
     assert said == pytest.approx(case.run(case.make()).errors.shapes, rel=0.05)
 
 
+def test_twist_that_bending_both_ways_causes_is_judged() -> None:
+    """Linear theory has none: in a beam of two stiffnesses it is of their difference."""
+    text = (
+        "flexarm: 1\nname: oblique\ngravity: [0, -7, -7]\nlinks:\n"
+        "  - {joint: {kind: fixed}, length: 1, damping: 0.02, section: {material: {E: 2e8,"
+        " density: 800, nu: 0.3}, shape: {kind: rectangle, width: 0.04, height: 0.08}},"
+        " shapes: {kind: polynomials, bending_y: 5, bending_z: 5, torsion: TWIST}}\n"
+    )
+    run, truth = (
+        flexarm.simulate(loads(text.replace("TWIST", twist)), t_end=0.3, dt=1e-3, rtol=1e-6)
+        for twist in ("1", "4")
+    )
+    true = max(differences(run, truth).values())
+    assert run.errors.shapes is not None
+    assert 1e-4 < true <= run.errors.shapes < 8 * true
+
+
 def on_polynomials(arm: Arm) -> Arm:
     """Put an arm on four shapes per link that have what joints let through."""
     shapes = {"kind": "polynomials", "bending_y": 4}

@@ -90,6 +90,11 @@ class RicherArm:
         self.model = self.rich.model
         self.kept = list(self.rich.kept)
         self.probes = set(self.rich.probes.values())
+        # Of links that bend as exact beams: where their coordinates stand, and how bending twists.
+        pairs = zip(self.given.links, self.model.links, strict=True)
+        self.twisted = [
+            (rich.modes, twisting(rich)) for part, rich in pairs if part.exact and can_grow(part)
+        ]
 
     def legs(self, motion: Motion) -> list[Leg]:
         """Split a motion where other coordinates are held."""
@@ -164,12 +169,12 @@ class RicherArm:
             stretches += self._stretches(motion, leg, cuts, masses, kick)
         holding = self.feedback(motion)
         held = [each.stiffer(*holding) for each in stretches]
-        x = respond(motion.t, loads, iter(held))
+        x = self._respond(motion, loads, held)
         servos = [axis.acts.servo for axis in self.given.axes]
         late = any(servo is not None and servo.period is not None for servo in servos)
         used = _used(self.given, motion)
         if (late or used > NEAR) and motion.feedback is None:
-            loose = respond(motion.t, loads, iter(stretches))
+            loose = self._respond(motion, loads, stretches)
             x = np.where(np.abs(loose) > np.abs(x), loose, x)
             x = CUT * x if used >= 1 - 1e-6 else x
         x = COUPLED * x if any(_ratio(part) > STRONG for part in self.given.links) else x
@@ -179,6 +184,23 @@ class RicherArm:
                 own = [i for i in range(part.modes.start, part.modes.stop) if i not in self.probes]
                 tip = part.elastic.tip_shape[:, [i - part.modes.start for i in own]]
                 found[part.name] = Deviations(*np.einsum("ai,til->lta", tip, x[:, own]))
+        return found
+
+    def _respond(self, motion: Motion, loads: Array, stretches: list[Stretch]) -> Array:
+        """Let the arm answer to loads, and to what its twist then makes of its bending."""
+        x = respond(motion.t, loads, iter(stretches))
+        turned = np.zeros(loads.shape)
+        for modes, factors in self.twisted:
+            if np.any(factors):
+                bent = np.einsum("kij,tj->tki", factors + factors.transpose(0, 2, 1),
+                                 self._own(motion.q)[:, modes])  # fmt: skip
+                turned[:, modes, :2] = np.einsum("tki,tkl->til", bent, x[:, modes, :2])
+        return x + respond(motion.t, turned, iter(stretches)) if np.any(turned) else x
+
+    def _own(self, given: Array) -> Array:
+        """Put coordinates of the arm as given among those of the richer one, (T, n)."""
+        found = np.zeros((len(given), self.model.size))
+        found[:, self.kept] = given
         return found
 
     def feedback(self, motion: Motion) -> Array:
@@ -207,6 +229,9 @@ class RicherArm:
             masses |= {k: mass[k - start] for k in kept if start <= k < start + len(block)}
             a, left = self.unbalanced(motion, leg, block, mass, bias)
             here, q = loads[start : start + len(block)], motion.q[block]
+            for modes, factors in self.twisted:
+                bent = self._own(q)[:, modes]
+                left[:, modes] += np.einsum("kij,ti,tj->tk", factors, bent, bent)
             for k, group in enumerate((self.rich.more, self.rich.left_out)):
                 here[:, list(group), k] = left[:, list(group)]
             here[:, self.kept, 2] = q @ soft - a[:, self.kept] @ heavy
@@ -270,6 +295,28 @@ def _ratio(part: LinkModel) -> float:
     integrals, losses = part.elastic.integrals, np.diag(part.elastic.damping)
     firm = np.sqrt(np.diag(integrals.stiffness) * np.diag(integrals.modal_mass))
     return float((losses / (2 * np.maximum(firm, 1e-300))).max(initial=0.0))
+
+
+def twisting(part: LinkModel) -> Array:
+    """Find what bending both ways does to twist: ``factors[k, i, j] q_i q_j`` pushes shape k.
+
+    A beam whose stiffnesses differ is twisted by ``(EIy - EIz) y'' z''`` per length (the moment
+    about the axis in Kirchhoff's equations); by the same energy twist turns its bending.
+
+    Returns
+    -------
+    Array
+        Of a link's shapes [N/m], (m, m, m).
+    """
+    assert part.elastic is not None
+    span, shapes = part.elastic.span, part.elastic.shapes
+    found = np.zeros((len(shapes.shapes),) * 3)
+    if not all(span.has(name) for name in ("EIy", "EIz", "GJ")):
+        return found
+    x, weight = span.quadrature(12 + 2 * len(found), shapes.edges)
+    weight = weight * (span.at("EIy", x) - span.at("EIz", x))
+    twist, y, z = shapes.values("twist", x), shapes.values("y", x, 2), shapes.values("z", x, 2)
+    return np.asarray(np.einsum("g,gk,gi,gj->kij", weight, twist, y, z, optimize=True))
 
 
 def shortening_error(part: LinkModel) -> Array:
