@@ -70,13 +70,12 @@ def _still(found: Convergence) -> str:
 def _answered(answer: Answer, found: Convergence) -> str:
     """Say what the search came to."""
     size = f"{answer.coordinates} coordinates (as given: {found.rows[0].coordinates})"
-    error = _percent(answer.estimate)
     if answer.within:
+        error = _percent(answer.estimate)
         return f"Take '{answer.basis}': off by {error} or less, with {size}."
     return (
-        f"No shapes within {_percent(found.wish)} were found in {answer.trials} trials, up to "
-        f"{MOST_COORDINATES} coordinates each: the best, '{answer.basis}', are off by "
-        f"{error} or less, with {size}."
+        f"No shapes within {_percent(found.wish)} were found (trials: {answer.trials}, up to "
+        f"{MOST_COORDINATES} coordinates each): '{answer.basis}', {size}, {_left(answer)}"
     )
 
 
