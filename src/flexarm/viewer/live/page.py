@@ -119,7 +119,7 @@ def live_page(prepared: Prepared) -> str:
         "rest": None if still is None else _rest(model, still.point.q),
         "limits": _limits(model),
         "simulation": _simulation(made, module, tuned, [each.what for each in live_watches(task)]),
-        "settings": _settings(made),
+        "settings": _settings(made, tuned),
         "joints": _joints(made, tuned, _holding(made, still)),
         "holds": [list(each) for each in made.holds],
         "curves": _curves(model),
@@ -170,14 +170,14 @@ def _packed(data: bytes) -> str:
     return b64encode(zlib.compress(data, 9)).decode()
 
 
-def _settings(arm: LiveArm) -> list[dict[str, Any]]:
+def _settings(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
     """List the settings with the ranges of their sliders."""
     gravity, payload = arm.settings[:2].tolist()
     flexible = any(part.flexible for part in arm.model.links)
     heaviest = max(3 * payload, float(f"{0.3 * arm.mass:.1g}"))
     sliders: tuple[dict[str, Any], ...] = (
         {"low": 0.0, "high": 2 * gravity or 9.81, "unit": "m/s²", "useful": True},
-        {"low": 0.0, "high": heaviest, "unit": "kg", "useful": heaviest > 0},
+        {"low": tuned.lightest, "high": heaviest, "unit": "kg", "useful": heaviest > 0},
         {"low": SOFTEST, "high": 5.0, "unit": "×", "useful": flexible, "log": True},
         {"low": 0.0, "high": MOST_DAMPED, "unit": "", "useful": flexible},
     )
