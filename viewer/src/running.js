@@ -20,7 +20,7 @@ const SCALES = [0, 0.5, 1, 2, 3, 5, 10, 20, 50];
 const PATIENCE = [11, 60]; // [ms] of a picture that the equations may take, at least and at most
 const KEPT = 8; // [s] of curves, as they are seen
 const PIECES = 8; // of the motion between two pictures that are traced: no vibration hides between them
-const AHEAD = { seconds: 3, states: 40, patience: 200 }; // [ms]: how far it is looked ahead
+const AHEAD = { seconds: 3, states: 40, opening: 20, patience: 200 }; // [ms]: how far it is looked, and opened for
 const TRACED = 1 / 120; // [s] of a motion that a script asks for
 const STEPS = 30000; // per second that any machine takes
 const ROUNDING = 1e-7; // of the reach: places are drawn in single precision
@@ -73,6 +73,7 @@ export async function startRunning(data) {
 function lookAhead(page, start) {
   const { data, simulation, show } = page;
   const states = [start, ...(data.rest ? [Float64Array.from(data.rest)] : [])];
+  const first = states.length + AHEAD.opening;
   const latest = performance.now() + AHEAD.patience;
   for (let k = 1, left = AHEAD.patience; k <= AHEAD.states && left > 0; k++, left = latest - performance.now()) {
     if (advance(simulation, (AHEAD.seconds * k) / AHEAD.states, left)) break;
@@ -81,7 +82,7 @@ function lookAhead(page, start) {
   restart(simulation);
   simulation.spent = 0;
   beginServos(page);
-  widenShow(show, data, [states]);
+  widenShow(show, data, [states.slice(0, first)]);
   page.seen = states;
 }
 
@@ -377,15 +378,17 @@ function listModes(page) {
   const place = byId("plucks");
   place.hidden = !modes.length;
   modes.forEach((mode, k) => {
-    const button = make(
-      "button",
-      { type: "button", title: `Pluck this mode, ${heard(mode.hz)}` },
-      make("b", {}, `${digits(mode.hz)} Hz`),
-      make("span", {}, named(mode.name)),
-    );
+    const button = make("button", { type: "button", title: `Pluck this mode, ${heard(mode.hz)}` }, ...wordsOf(mode));
     button.addEventListener("click", () => pluck(page, k));
     place.append(button);
   });
+  if (modes.length) sayMode(modes[0]); // hidden, but given room
+}
+
+const wordsOf = ({ hz, name }) => [make("b", {}, `${digits(hz)} Hz`), make("span", {}, named(name))];
+
+function sayMode(mode) {
+  byId("caption").replaceChildren(...wordsOf(mode), make("span", { class: "heard" }, ` · ${heard(mode.hz)}`));
 }
 
 /** Kicks the arm in a mode, and lets its frequency be heard. */
@@ -398,13 +401,8 @@ export function pluck(page, k) {
     v[i] += x;
   });
   playTone(mode.hz);
-  const caption = byId("caption");
-  caption.hidden = false;
-  caption.replaceChildren(
-    make("b", {}, `${digits(mode.hz)} Hz`),
-    make("span", {}, named(mode.name)),
-    make("span", { class: "heard" }, ` · ${heard(mode.hz)}`),
-  );
+  sayMode(mode);
+  byId("caption").hidden = false;
   byId("hint").hidden = true;
   if (!player.playing) play(player, true);
 }

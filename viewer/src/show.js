@@ -16,6 +16,7 @@ import { readTheme } from "./theme.js";
 
 const MARK = 4.5; // radius of the mark at a tip, in pixels
 const GROWN = 0.02; // of the radius: what changes the surroundings of a motion that grows
+const EDGE = 0.03; // of the picture's sides: what is nearer to them leaves it
 const LET_GO = 3; // reaches, as the radius of a picture: an arm that leaves it drifts off
 
 /** Makes the show of some arms; `samples` lists a few states of each, to see where it moves. */
@@ -79,14 +80,19 @@ function boxOf(data, samples, up, reach, scale) {
   return enclose(points, up, reach, thick, data.view?.towards);
 }
 
-/** Whether a joint of an arm, as it is posed, its tip or what it holds is outside of a view that nobody has turned. */
+/**
+ * Whether a joint of an arm, as it is posed, its tip or what it holds is outside of a view that nobody has turned, or
+ * below its ground.
+ */
 export function leavesView({ blind, stage, arms, reach }) {
   if (blind || stage.touched || stage.box.radius > LET_GO * reach) return false;
   fitStage(stage);
   stage.camera.updateMatrixWorld();
+  const { up, box: { floor } } = stage;
+  const inside = (x, width) => x > EDGE * width && x < (1 - EDGE) * width;
   const outside = (p) => {
     const [x, y] = project(stage, p);
-    return x < 0 || x > stage.width || y < 0 || y > stage.height;
+    return !inside(x, stage.width) || !inside(y, stage.height) || up.dot(floor) > up.x * p[0] + up.y * p[1] + up.z * p[2];
   };
   return arms.some(({ arm, pose }) =>
     [pose.tip.p, heldAt(arm, pose), ...pose.links.map(({ joint }) => joint.p)].some(outside),

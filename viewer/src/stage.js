@@ -5,10 +5,12 @@ import {
   WebGLRenderer,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { byId } from "./dom.js";
 
 const Z = new Vector3(0, 0, 1);
 const FILLED = 0.74; // of the picture, by what moves,
 const ACROSS = 0.88; // and of the width of one that is taller than wide
+const TALLEST = 0.3; // of the height of a picture: words that are given room
 const OTHER = 0.15; // of a stage's sides, by whose change its view is another
 
 // Where a dot of the screen is two of the page, nobody sees smooth edges.
@@ -133,7 +135,7 @@ export function resetView(stage) {
   const from = box.towards;
   const tall = Math.tan((camera.fov * Math.PI) / 360);
   const wide = tall * Math.max(camera.aspect, 0.2);
-  const { target, distance } = fit(box, from, up, wide, tall);
+  const { target, distance } = fit(box, from, up, wide, tall, wordsOver(stage));
   camera.position.copy(target).addScaledVector(from, distance);
   camera.near = distance / 100;
   camera.far = distance * 20;
@@ -144,29 +146,61 @@ export function resetView(stage) {
   controls.update();
 }
 
-// Finds where to look and from how far so that all points fill the picture but for its margins.
-function fit({ points, thick }, from, up, wide, tall) {
+// Which part of the picture's width and height words in its corner cover, or will once a mode is plucked.
+function wordsOver({ canvas }) {
+  const [said, hint, caption] = ["said", "hint", "caption"].map(byId);
+  const before = [hint.hidden, caption.hidden];
+  [hint.hidden, caption.hidden] = [true, !caption.hasChildNodes()];
+  const [picture, words] = [canvas, said].map((each) => each.getBoundingClientRect());
+  [hint.hidden, caption.hidden] = before;
+  if (!words.height || !picture.height) return { wide: 0, tall: 0 };
+  const tall = Math.min((words.bottom - picture.top) / picture.height, TALLEST);
+  return { wide: (words.right - picture.left) / picture.width, tall };
+}
+
+// Finds where to look and from how far so that all points fill the picture but for its margins, and none is behind words.
+function fit({ points, thick }, from, up, wide, tall, words) {
   const right = new Vector3().crossVectors(up, from).normalize();
   const top = new Vector3().crossVectors(from, right);
-  const centre = points.reduce((sum, p) => sum.add(p), new Vector3()).divideScalar(points.length);
-  let distance = 2 * Math.max(...points.map((p) => p.distanceTo(centre))) / Math.min(wide, tall);
-  const filled = [wide < tall ? ACROSS : FILLED, FILLED];
+  const target = points.reduce((sum, p) => sum.add(p), new Vector3()).divideScalar(points.length);
+  const distance = 2 * Math.max(...points.map((p) => p.distanceTo(target))) / Math.min(wide, tall);
+  const view = { points, thick, from, axes: [[right, wide], [top, tall]], target, distance };
+  approach(view, FILLED);
+  if (covers(view, words)) approach(view, Math.min(FILLED, 1 - 2 * words.tall));
+  return view;
+}
+
+// Lets all points fill the picture up to a height; from its middle to its sides it is 1.
+function approach(view, highest) {
+  const { points, thick, from, axes, target } = view;
+  const [[, wide], [, tall]] = axes;
+  const middle = [0, (highest - FILLED) / 2];
+  const filled = [wide < tall ? ACROSS : FILLED, (highest + FILLED) / 2];
   for (let k = 0; k < 12; k++) {
     const low = [Infinity, Infinity];
     const high = [-Infinity, -Infinity];
     for (const point of points) {
-      const p = point.clone().sub(centre);
-      const away = distance - p.dot(from);
-      [[right, wide], [top, tall]].forEach(([axis, half], i) => {
+      const p = point.clone().sub(target);
+      const away = view.distance - p.dot(from);
+      axes.forEach(([axis, half], i) => {
         low[i] = Math.min(low[i], (p.dot(axis) - thick) / (away * half));
         high[i] = Math.max(high[i], (p.dot(axis) + thick) / (away * half));
       });
     }
-    centre.addScaledVector(right, ((low[0] + high[0]) / 2) * distance * wide);
-    centre.addScaledVector(top, ((low[1] + high[1]) / 2) * distance * tall);
-    distance *= 1 + 0.8 * (Math.max(...filled.map((part, i) => (high[i] - low[i]) / (2 * part))) - 1);
+    axes.forEach(([axis, half], i) => {
+      target.addScaledVector(axis, ((low[i] + high[i]) / 2 - middle[i]) * view.distance * half);
+    });
+    view.distance *= 1 + 0.8 * (Math.max(...filled.map((part, i) => (high[i] - low[i]) / (2 * part))) - 1);
   }
-  return { target: centre, distance };
+}
+
+function covers({ points, thick, from, axes: [[right, wide], [top, tall]], target, distance }, words) {
+  return points.some((point) => {
+    const p = point.clone().sub(target);
+    const away = distance - p.dot(from);
+    const [x, y] = [(p.dot(right) - thick) / (away * wide), (p.dot(top) + thick) / (away * tall)];
+    return x < 2 * words.wide - 1 && y > 1 - 2 * words.tall;
+  });
 }
 
 /** Turns the camera about what it looks at, by angles [rad], and comes nearer by a factor. */

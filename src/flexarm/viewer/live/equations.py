@@ -24,6 +24,7 @@ from flexarm.integrate.actuators import Actuators
 from flexarm.links.base import DIRECTIONS, Array
 from flexarm.links.ends import body_inertia, end_pose, tip_inertia
 from flexarm.links.growing.fields import chebyshev_series
+from flexarm.mechanics.attached import attach
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import gear_gain, hub_row
 from flexarm.mechanics.kinematics import base_frame, end_frame, frames, section
@@ -208,6 +209,16 @@ class LiveArm:
         return lower(
             ca.Function("hold", [q, weights, *extra], outputs, ["q", "weights", *names], ["p", "J"])
         )
+
+    def contact_jacobians(self, q: Array) -> Array:
+        """Give the Jacobians of the points that may touch something, at q, (contacts, 3, n)."""
+        x, model, found = ca.SX.sym("q", self.model.size), self.model, []
+        if model.attitudes:
+            model = model.anchored(ca.SX(model.start_anchors))
+        for point in model.points.contacts:
+            place = attach(model, x, frames(model, x), point).position
+            found.append(np.array(ca.Function("J", [x], [ca.jacobian(place, x)])(q)))
+        return np.array(found).reshape(-1, 3, self.model.size)
 
     def turn(self) -> list[Stream]:
         """Trace how attitudes are measured anew from where they are; nothing without any.

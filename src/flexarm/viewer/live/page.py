@@ -39,7 +39,7 @@ from flexarm.viewer.scene import rigidity, scene, shows_strain, states
 
 FEW = 12  # modes that can be plucked
 PLUCKED = 0.06  # of the reach, by which the first mode moves the arm; the others as fast
-SEEN = 0.02  # of the reach: deflections beyond stretch the scale of colours
+SEEN = 0.02  # of the longest link that bends: deflections beyond stretch the scale of colours
 ENLARGED = 50.0  # times at most, at first: hands bend an arm more than a pluck does
 TURN = np.deg2rad(150.0)  # how far a servo turns a joint without limits
 ROOT = np.zeros(1)
@@ -119,7 +119,7 @@ def live_page(prepared: Prepared) -> str:
         "rest": None if still is None else _rest(model, still.point.q),
         "limits": _limits(model),
         "simulation": _simulation(made, module, tuned, [each.what for each in live_watches(task)]),
-        "settings": _settings(made),
+        "settings": _settings(made, tuned),
         "joints": _joints(made, tuned, _holding(made, still)),
         "holds": [list(each) for each in made.holds],
         "curves": _curves(model),
@@ -170,14 +170,14 @@ def _packed(data: bytes) -> str:
     return b64encode(zlib.compress(data, 9)).decode()
 
 
-def _settings(arm: LiveArm) -> list[dict[str, Any]]:
+def _settings(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
     """List the settings with the ranges of their sliders."""
     gravity, payload = arm.settings[:2].tolist()
     flexible = any(part.flexible for part in arm.model.links)
     heaviest = max(3 * payload, float(f"{0.3 * arm.mass:.1g}"))
     sliders: tuple[dict[str, Any], ...] = (
         {"low": 0.0, "high": 2 * gravity or 9.81, "unit": "m/s²", "useful": True},
-        {"low": 0.0, "high": heaviest, "unit": "kg", "useful": heaviest > 0},
+        {"low": tuned.lightest, "high": heaviest, "unit": "kg", "useful": heaviest > 0},
         {"low": SOFTEST, "high": 5.0, "unit": "×", "useful": flexible, "log": True},
         {"low": 0.0, "high": MOST_DAMPED, "unit": "", "useful": flexible},
     )
@@ -288,13 +288,14 @@ def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
 
 def _limits(model: Model) -> dict[str, float | None]:
     """Say what colours show at first; more is seen as it happens."""
-    seen = SEEN * _reach(model)
-    if not any(part.flexible for part in model.links):
+    bending = flexible_links(model)
+    if not bending:
         return {"deflection": 0.0, "curvature": 0.0, "moment": 0.0, "strain": None}
-    strain = 1e-4 if any(shows_strain(part) for part in model.links) else None
-    curved = 8 * SEEN**2 / seen
+    strain = 1e-4 if any(shows_strain(part) for part in bending) else None
+    longest = max(part.length for part in bending)
+    seen, curved = SEEN * longest, 8 * SEEN / longest
     stiff = [rigidity(deformed(model, part, np.ones((1, model.size))), ROOT).max()
-             for part in flexible_links(model) if part.reduced is None]  # fmt: skip
+             for part in bending if part.reduced is None]  # fmt: skip
     moment = curved * min(stiff, default=0.0)
     return {"deflection": seen, "curvature": curved, "moment": moment, "strain": strain}
 

@@ -1,11 +1,12 @@
 """Numbers of a live arm that nobody gives: servo gains, how firm a pull is, the step."""
 
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh, eigvalsh
 
+from flexarm.arm.forces import Contact
 from flexarm.engine.functions import compile_stream
 from flexarm.integrate.actuators import Actuators
 from flexarm.integrate.methods.rk4 import STABLE
@@ -28,6 +29,9 @@ SHARE = 0.7  # of the step at which Runge-Kutta is unstable: inertias change wit
 LONGEST = 1 / 240  # [s] of a step
 FOLLOWED = 0.5  # [rad] of the slowest vibration in a step, which damps it by 2e-4 of the critical
 SOFTEST, MOST_DAMPED = 0.2, 0.2  # settings of stiffness and damping, at their sliders' ends
+ALL = 1e-6  # of the mass that moves in some way: where less is not the payload's, it is all
+LIGHTEST = 0.01  # of a payload that is all that moves, which stays
+IMPACT = 3.0  # [m/s] with which contacts are closed
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class Tuning:
     grip: tuple[float, float]  # stiffness [N/m] and damping [N s/m] of a pull
     laden: Bounds  # with the file's payload or more
     unladen: Bounds  # with less
+    lightest: float = 0.0  # [kg]: the least payload that there may be
 
     @property
     def step(self) -> float:
@@ -98,27 +103,45 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     grip = firm, 2 * PULLED * float(np.sqrt(firm / light))
     lossy = D + own[1] + damped[np.ix_(open_, open_)]
     lossy += MOST_DAMPED * arm.critical[np.ix_(open_, open_)]
+    touching = arm.contact_jacobians(task.q)[:, :, open_]
 
     def bounds(mass: Array) -> Bounds:
         light = _lightest(mass, holds)
-        square = float(eigh(held, mass, eigvals_only=True)[-1]) + grip[0] * light
+        pushed = held + _contact_stiffness(arm.model.arm.contacts, mass, touching)
+        square = float(eigh(pushed, mass, eigvals_only=True)[-1]) + grip[0] * light
         most = lossy + grip[1] * light * mass
         decays = (_decay(mass, share * K, most) for share in (1.0, SOFTEST))
         seen = (SHARE * STABLE / FOLLOWED) ** 2 * _slowest(K, mass)
         return Bounds(max(seen, square), *decays)
 
-    laden = unladen = bounds(M)
+    laden = bounds(M)
     gravity, payload = arm.settings[:2].tolist()
-    if payload:
-        # A payload that is all that has mass cannot be taken away: its arm does not move at all.
-        with suppress(np.linalg.LinAlgError):
-            unladen = bounds(mass_matrix(arm.at(gravity, 0.0), task.q)[np.ix_(open_, open_)])
-    return Tuning(servo, integral, grip, laden, unladen)
+    if not payload:
+        return Tuning(servo, integral, grip, laden, laden)
+
+    def carrying(mass: float) -> Array:
+        return np.asarray(mass_matrix(arm.at(gravity, mass), task.q)[np.ix_(open_, open_)])
+
+    # A payload that is all that has mass cannot be taken away: nothing would say how the arm moves.
+    all_of_it = eigh(carrying(0.0), M, eigvals_only=True)[0] < ALL
+    lightest = LIGHTEST * payload if all_of_it else 0.0
+    return Tuning(servo, integral, grip, laden, bounds(carrying(lightest)), lightest)
 
 
 def _lightest(M: Array, holds: Array) -> float:
     """Find the most that a force accelerates a point that can be held [1/kg]."""
     return max(float(eigvalsh(J @ np.linalg.solve(M, J.T))[-1]) for J in holds)
+
+
+def _contact_stiffness(contacts: Sequence[Contact], M: Array, touching: Array) -> Array:
+    """Sum what contacts add to the stiffness where an impact presses them deepest."""
+    result = np.zeros_like(M)
+    for contact, J in zip(contacts, touching, strict=True):
+        light, power = _lightest(M, J[None]), float(contact.exponent)
+        energy = IMPACT**2 / (2 * light) if light else 0.0
+        deepest = ((power + 1) * energy / contact.stiffness) ** (1 / (power + 1))
+        result += contact.stiffness * power * deepest ** (power - 1) * J.T @ J
+    return result
 
 
 def _decay(M: Array, K: Array, D: Array) -> float:
