@@ -118,6 +118,8 @@ def tidy(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
+    passes.add_loop_rotate_pass()
+    passes.add_instruction_combine_pass()
     passes.run(module, builder)
 
 
