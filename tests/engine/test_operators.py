@@ -44,7 +44,19 @@ def test_results_and_refusals_are_casadis(name: str) -> None:
 
 
 BOTH = (operator.matmul, ca.vertcat, ca.horzcat, ca.dot, ca.fmax, ca.solve, ca.jacobian)
-ONE = (ca.SX, ca.DM, ca.cos, ca.densify, ca.sparsify, ca.evalf, ca.sum1, np.array, float, bool)
+ONE = (
+    ca.SX,
+    ca.MX,
+    ca.DM,
+    ca.cos,
+    ca.densify,
+    ca.sparsify,
+    ca.evalf,
+    ca.sum1,
+    np.array,
+    float,
+    bool,
+)
 
 
 @pytest.mark.parametrize("function", [*BOTH, *ONE], ids=lambda function: function.__name__)
@@ -72,3 +84,11 @@ def test_they_are_gone_after_the_last_user_even_if_it_fails() -> None:
     assert "__mul__" not in vars(ca.SX)
     assert not hasattr(ca.SX, "__DM__")
     assert not hasattr(ca.DM, "__DM__")
+    assert not hasattr(ca.SX, "__MX__")
+    assert not hasattr(ca.DM, "__MX__")
+    assert "size" not in vars(ca.SX)
+
+
+def test_symbols_say_their_size() -> None:
+    with direct_operators():
+        assert [X.size(), X.size(1), X[:, 0].size(2)] == [(2, 2), 2, 1]

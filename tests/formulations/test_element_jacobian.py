@@ -21,9 +21,9 @@ from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, build
 from tests.formulations.equation_values import Array, Values, exponent, states
 from tests.physics.cases import campaign_if
+from tests.physics.options import CASES, NODES_EACH
 from tests.physics.reference import Reference
 from tests.physics.states import compare
-from tests.physics.test_against_reference import CASES, NODES_EACH
 
 SAMPLES = [
     name

@@ -23,10 +23,10 @@ from flexarm.io.model_file import loads
 from flexarm.model import Model, build
 from flexarm.studies.operations import operation_counts
 from tests.formulations.equation_values import Array, Values, exponent
+from tests.physics.options import BODY, CASES, arm
 from tests.physics.placement import Pose, Sections, cross_matrix
 from tests.physics.reference import Reference
 from tests.physics.states import compare
-from tests.physics.test_against_reference import BODY, CASES, arm
 
 ROOT = Path(__file__).parents[2]
 SPATIAL = arm(

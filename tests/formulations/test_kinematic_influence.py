@@ -15,8 +15,8 @@ from flexarm.model import Model, build
 from tests.formulations.equation_values import Array, Values, exponent, states
 from tests.io.strips import strip, write
 from tests.physics.cases import campaign_if
+from tests.physics.options import CASES
 from tests.physics.states import Verdict, compare
-from tests.physics.test_against_reference import CASES
 
 
 def verdicts(model: Model) -> dict[str, Verdict]:

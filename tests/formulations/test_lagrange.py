@@ -9,7 +9,7 @@ from flexarm.formulations.lagrange import LARGEST, Lagrange
 from flexarm.io.model_file import loads
 from flexarm.model import build
 from tests.formulations.agreement import Traced, differences, exponent
-from tests.physics.test_against_reference import CASES
+from tests.physics.options import CASES
 
 
 def test_blocks_of_the_mass_matrix_are_by_joints_and_amplitudes() -> None:

@@ -15,8 +15,8 @@ from flexarm.formulations.recursive_lagrange import RecursiveLagrange
 from flexarm.io.model_file import loads
 from flexarm.model import build
 from tests.formulations.agreement import Traced, differences, exponent, verdicts
+from tests.physics.options import CASES
 from tests.physics.states import Array
-from tests.physics.test_against_reference import CASES
 
 
 @pytest.mark.few(1)

@@ -23,7 +23,16 @@ from tests.physics.cases import (
     skip_if_refused,
 )
 from tests.physics.identities import IDENTITIES, OF_JOINT_WRENCHES, agreement
-from tests.physics.random_arms import BLOCK, OPTIONS, RandomArm, block, late_arm, random_arm
+from tests.physics.random_arms import (
+    BLOCK,
+    CHOSEN,
+    OPTIONS,
+    RandomArm,
+    block,
+    chosen,
+    late_arm,
+    random_arm,
+)
 from tests.physics.survey import Equations, Survey, other_than, survey_arm, survey_block, trace
 from tests.physics.traced import Traced
 
@@ -49,7 +58,7 @@ def traced(arm: str) -> Equations:
     """A sample, or the random arm of a number, under every formulation."""
     if arm in flexarm.sample_names():
         return trace(RandomArm(0, flexarm.sample(arm), frozenset()))
-    return trace(random_arm(int(arm)) if int(arm) < BLOCK else late_arm(int(arm)))
+    return trace(random_arm(int(arm)))
 
 
 def checks(arms: Sequence[str]) -> list[object]:
@@ -97,7 +106,12 @@ def test_the_first_random_arms_take_every_option() -> None:
     assert taken == set(OPTIONS)
 
 
-@pytest.mark.campaign
+@pytest.mark.few(1)
+@pytest.mark.parametrize("index", range(len(CHOSEN)))
+def test_drafts_that_are_kept_are_those_that_take_most_options(index: int) -> None:
+    assert list(CHOSEN[index]) == chosen(index)
+
+
 @pytest.mark.parametrize("number", [*MORE, "591"])
 def test_late_arms_are_those_of_their_blocks(number: str) -> None:
     assert late_arm(int(number)) == random_arm(int(number))

@@ -24,6 +24,7 @@ EFFORT: dict[Level, int] = {"quick": 0, "fast": FULL}
 WINDOWS_CHUNK = 320
 WIDEST = 8  # doubles in a vector register
 CACHED = 4000  # operations whose code fits the instruction cache of x86-64
+ARM = ("aarch64", "arm64")
 DOUBLE = np.dtype(np.float64)
 ALIGNMENT = 64  # [bytes] of the buffers: the widest register and a cache line
 _mine = threading.local()  # LLVM's descriptions of machines
@@ -34,8 +35,11 @@ def host() -> "Target":
     """Return the machine that this process runs on."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
-    return Target(llvm.get_default_triple(), llvm.get_host_cpu_name(), features.flatten())
+    features, triple = llvm.get_host_cpu_features(), llvm.get_default_triple()
+    if triple.startswith(ARM):
+        # With little effort, what LLVM takes for it there is half as slow again as the other way.
+        llvm.set_option("", "-global-isel=0")
+    return Target(triple, llvm.get_host_cpu_name(), features.flatten())
 
 
 def native_width() -> int:
@@ -71,7 +75,7 @@ def fit(target: "Target", *, level: Level, width: int, operations: int) -> Fit:
     """
     if EFFORT.get(level) == EFFORT["quick"]:
         return Fit(ordered=False)
-    if target.triple.startswith(("aarch64", "arm64")):
+    if target.triple.startswith(ARM):
         return Fit(range(4096 // width))
     if target.triple.startswith("x86_64") and operations > CACHED:
         half = 128 if width == WIDEST else 16 // width

@@ -323,9 +323,18 @@ class _Values:
                 return b
             if y == 0.0:
                 return a
-        rest = self._cancelled(a, b)
-        if rest is not None:
-            return rest
+        # Of a sum that has the other with minus in it, the rest is left.
+        for whole, value, minus in ((a, p, ~b), (b, q, ~a)):
+            op, c, d = self.defined[value]
+            if op == "add" or op == "sub":
+                if op == "sub":
+                    d = ~d
+                if whole < 0:
+                    c, d = ~c, ~d
+                if minus == c:
+                    return d
+                if minus == d:
+                    return c
         if (a < 0) == (b < 0):
             total = self.define("add", p, q) if p <= q else self.define("add", q, p)
             return ~total if a < 0 else total
@@ -335,17 +344,6 @@ class _Values:
         if ("sub", minus, plus) in self._known:
             return ~self._known["sub", minus, plus]
         return self.define("sub", plus, minus)
-
-    def _cancelled(self, a: int, b: int) -> int | None:
-        """Return what is left of a + b where one is a sum that has the other with minus in it."""
-        for whole, part in ((a, b), (b, a)):
-            op, *two = self.defined[_unsigned(whole)]
-            if op in ("add", "sub"):
-                p, q = two[0], two[1] if op == "add" else ~two[1]
-                p, q = (p, q) if whole >= 0 else (~p, ~q)
-                if ~part in (p, q):
-                    return q if ~part == p else p
-        return None
 
     def multiply(self, a: int, b: int) -> int:
         """Return a * b: the product of two values, perhaps with a minus."""

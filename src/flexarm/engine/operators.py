@@ -2,7 +2,8 @@
 
 For each operation CasADi's Python layer tries its signatures in turn, those for numbers first,
 which takes ten times as long as the operation itself.  `SX.binary`, for sums, products, quotients
-and powers, has one signature; whatever else is called learns at once that a symbol is no number.
+and powers, has one signature; whatever else is called learns at once that a symbol is no number,
+no array of one and no sequence.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 import casadi
-from casadi import DM, SX
+from casadi import DM, SX, GenSX
 
 Operator = Callable[[Any, Any], Any]
 _CODES = {
@@ -64,8 +65,24 @@ def _reflected(code: int, inherited: Operator) -> Operator:
     return operator
 
 
-def _no_numbers(x: SX) -> None:
+def _none(x: SX | DM) -> None:
     """Answer CasADi, which else looks through an `SX` for all that could make it numbers."""
+
+
+class _Size(int):
+    """What `SX.size` is, and a number for CasADi, which asks of arrays whether theirs is 1."""
+
+    of: SX
+
+    def __call__(self, *axis: int) -> Any:
+        return GenSX.size(self.of, *axis)
+
+
+def _size(x: SX) -> _Size:
+    """Answer CasADi, which takes long to see that a method is no number."""
+    size = _Size()
+    size.of = x
+    return size
 
 
 def _itself(x: DM) -> DM:
@@ -73,8 +90,11 @@ def _itself(x: DM) -> DM:
     return x
 
 
-_DIRECT: dict[tuple[type, str], Callable[..., Any]] = {
+_DIRECT: dict[tuple[type, str], Any] = {
     (SX, f"__{side}{name}__"): make(code, getattr(SX, f"__{side}{name}__"))
     for name, code in _CODES.items()
     for side, make in (("", _direct), ("i", _direct), ("r", _reflected))
-} | {(SX, "__DM__"): _no_numbers, (DM, "__DM__"): _itself}
+} | {
+    (SX, "__DM__"): _none, (SX, "__MX__"): _none, (SX, "size"): property(_size),
+    (DM, "__DM__"): _itself, (DM, "__MX__"): _none,
+}  # fmt: skip

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.polynomial import legendre
 
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
+from flexarm.links.curves import polynomials
 from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, gauss_nodes
 from flexarm.links.span import Span
 from flexarm.spatial import settled
@@ -109,9 +109,9 @@ class Collocation:
 
     def reach(self, x: Array) -> Array:
         """Evaluate ``I_g^a``, (3, len(x), G)."""
-        panel = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.edges) - 2)
+        panel = self.edges[1:-1].searchsorted(x, side="right")
         low, high = self.edges[panel], self.edges[panel + 1]
-        powers = legendre.legvander((2 * x - low - high) / (high - low), self.series.shape[-2] - 1)
+        powers = polynomials((2 * x - low - high) / (high - low), self.series.shape[-2] - 1)
         return np.asarray(np.einsum("sk,...askg->...asg", powers, self.series[..., panel, :, :]))
 
 

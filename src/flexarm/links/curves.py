@@ -74,10 +74,20 @@ def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
     return series
 
 
-@lru_cache(maxsize=8)
-def _polynomials(places: bytes, degree: int) -> Array:
+def polynomials(places: Array, degree: int) -> Array:
     """Legendre polynomials at places that all curves of a link share; not to be written to."""
-    return np.asarray(legendre.legvander(np.frombuffer(places), degree))
+    kept = _kept(places.tobytes())
+    table = kept[-1] if kept else None
+    if table is None or table.shape[1] <= degree:
+        table = np.asarray(legendre.legvander(places, degree))
+        kept.append(table)
+    return table[:, : degree + 1]
+
+
+@lru_cache(maxsize=32)
+def _kept(places: bytes) -> list[Array]:
+    """Keep tables of polynomials at places, each of a higher degree than those before."""
+    return []
 
 
 @dataclass(frozen=True)
@@ -115,11 +125,11 @@ class Piecewise:
 
     def __call__(self, x: Array, nu: int = 0) -> Array:
         """Return the ``nu``-th derivative (0 to 3) at every x."""
-        panel = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.edges) - 2)
+        panel = self.edges[1:-1].searchsorted(x, side="right")
         left, right = self.edges[panel], self.edges[panel + 1]
         t = (2 * x - left - right) / (right - left)
         series = self.series[nu]
-        values = _polynomials(t.tobytes(), series.shape[1] - 1)
+        values = polynomials(t, series.shape[1] - 1)
         return np.asarray(np.einsum("gk,gk->g", values, series[panel]))
 
     @property

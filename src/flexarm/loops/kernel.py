@@ -104,8 +104,23 @@ def object_of(text: str) -> bytes:
     with llvm.parse_assembly(text) as module:
         module.verify()
         target = machine(host(), EFFORT["fast"])
-        optimise(module, target, quick=True)
+        if EFFORT["fast"] == EFFORT["quick"]:
+            tidy(module, target)
+        else:
+            optimise(module, target, quick=True)
         return bytes(target.emit_object(module))
+
+
+def tidy(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
+    """Run the few of LLVM's passes that gain most, in a tenth of the time of all."""
+    builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=0))
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_loop_rotate_pass()
+    passes.add_instruction_combine_pass()
+    passes.run(module, builder)
 
 
 def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine, *, quick: bool = False) -> None:

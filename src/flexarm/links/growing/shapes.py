@@ -18,7 +18,7 @@ from numpy.polynomial import chebyshev, legendre
 from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, Array, Curve, Direction, Shape, Shapes
 from flexarm.links.basis import own_stiffness
-from flexarm.links.curves import Piecewise
+from flexarm.links.curves import Piecewise, polynomials
 from flexarm.links.span import Span
 
 _DEGREE = 40
@@ -277,10 +277,10 @@ def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
 
 def _panel_values(terms: Array, edges: Array, xi: Array, nu: int) -> Array:
     """Evaluate Legendre coefficients (K, panels, degree + 1) at xi, (K, len(xi))."""
-    panel = np.clip(np.searchsorted(edges, xi, side="right") - 1, 0, len(edges) - 2)
+    panel = edges[1:-1].searchsorted(xi, side="right")
     half = np.diff(edges)[panel] / 2
     t = (xi - edges[panel]) / half - 1
     derived = legendre.legder(terms, nu, axis=2) if nu else terms
-    vander = legendre.legvander(t, derived.shape[2] - 1)
+    vander = polynomials(t, derived.shape[2] - 1)
     values = np.einsum("gk,rgk->rg", vander, derived[:, panel])
     return np.asarray(values / half[None, :] ** nu)
