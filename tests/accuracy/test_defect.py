@@ -76,3 +76,20 @@ def test_long_motions_take_memory_by_their_samples_alone(monkeypatch: pytest.Mon
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 6 * (2000 * made.model.size * 4 * 8)
+
+
+def test_twist_that_moves_nothing_is_judged() -> None:
+    """As one that moves next to nothing, of a section without ``Jx``: not refused."""
+    text = (
+        "flexarm: 1\nname: thin\ngravity: [0, -7, -7]\nlinks:\n"
+        "  - {name: beam, joint: {kind: fixed}, length: 1, damping: 0.02,"
+        " section: {mass_per_length: 1, EIy: 40, EIz: 20, GJ: 8, Jx: INERTIA},"
+        " shapes: {kind: polynomials, bending_y: 3, bending_z: 3, torsion: 0}}\n"
+    )
+    none, some = (
+        flexarm.simulate(loads(text.replace("INERTIA", inertia)), t_end=0.3, dt=2e-3).errors
+        for inertia in ("0", "1e-6")
+    )
+    assert none.parts["stiffness"] is not None
+    assert none.parts["stiffness"] > 1e-3
+    assert none.parts["stiffness"] == pytest.approx(some.parts["stiffness"], rel=0.05)

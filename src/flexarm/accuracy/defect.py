@@ -35,6 +35,8 @@ CUT = 5.0
 NEAR = 0.7  # of a limit: from there on with other shapes a servo may come to it
 # Times where damping of links, by ratios above this, couples modes (1.3 times too little else).
 COUPLED, STRONG = 1.6, 0.15
+# Of a step: shapes whose vibrations are shorter move nothing, and how long they are taken to be.
+IDLE, FOLLOWING = 1e-6, 0.03
 AT_ONCE = 2_000_000  # numbers: long motions are gone through in blocks of samples
 
 
@@ -280,9 +282,24 @@ class RicherArm:
         for begin, end in itertools.pairwise(cuts.tolist()):
             middle = (begin + end) // 2
             stiffness, damping = self.stiffness_and_damping(motion.q[middle])
-            mass = masses[middle][leg.free]
-            yield Stretch(begin, end, leg.free, mass, stiffness[free], damping[free], kick)
+            step = float(motion.t[-1] - motion.t[0]) / (len(motion.t) - 1)
+            mass, damping = self._followed(masses[middle], stiffness, damping, step)
+            yield Stretch(
+                begin, end, leg.free, mass[leg.free], stiffness[free], damping[free], kick
+            )
             kick = None
+
+    def _followed(
+        self, mass: Array, stiffness: Array, damping: Array, step: float
+    ) -> tuple[Array, Array]:
+        """Give added shapes that move nothing so little mass that they follow loads at once."""
+        added = [*self.rich.more, *self.rich.left_out]
+        size = np.sqrt(np.diag(stiffness)[added])
+        squares, vectors = np.linalg.eigh(mass[np.ix_(added, added)] / np.outer(size, size))
+        idle = np.zeros((len(mass), int(np.sum(squares < (IDLE * step) ** 2))))
+        idle[added] = size[:, None] * vectors[:, : idle.shape[1]]
+        reach = FOLLOWING * step
+        return mass + reach**2 * idle @ idle.T, damping + 2 * reach * idle @ idle.T
 
 
 def _used(model: Model, motion: Motion) -> float:
