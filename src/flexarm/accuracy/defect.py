@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
@@ -35,6 +35,8 @@ CUT = 5.0
 NEAR = 0.7  # of a limit: from there on with other shapes a servo may come to it
 # Times where damping of links, by ratios above this, couples modes (1.3 times too little else).
 COUPLED, STRONG = 1.6, 0.15
+# Of a step: shapes whose vibrations are shorter move nothing, and how long they are taken to be.
+IDLE, FOLLOWING = 1e-6, 0.03
 AT_ONCE = 2_000_000  # numbers: long motions are gone through in blocks of samples
 
 
@@ -92,9 +94,10 @@ class RicherArm:
         self.probes = set(self.rich.probes.values())
         # Of links that bend as exact beams: where their coordinates stand, and how bending twists.
         pairs = zip(self.given.links, self.model.links, strict=True)
-        self.twisted = [
+        found = [
             (rich.modes, twisting(rich)) for part, rich in pairs if part.exact and can_grow(part)
         ]
+        self.twisted = [(modes, factors) for modes, factors in found if np.any(factors)]
 
     def legs(self, motion: Motion) -> list[Leg]:
         """Split a motion where other coordinates are held."""
@@ -189,13 +192,18 @@ class RicherArm:
     def _respond(self, motion: Motion, loads: Array, stretches: list[Stretch]) -> Array:
         """Let the arm answer to loads, and to what its twist then makes of its bending."""
         x = respond(motion.t, loads, iter(stretches))
-        turned = np.zeros(loads.shape)
-        for modes, factors in self.twisted:
-            if np.any(factors):
-                bent = np.einsum("kij,tj->tki", factors + factors.transpose(0, 2, 1),
-                                 self._own(motion.q)[:, modes])  # fmt: skip
-                turned[:, modes, :2] = np.einsum("tki,tkl->til", bent, x[:, modes, :2])
-        return x + respond(motion.t, turned, iter(stretches)) if np.any(turned) else x
+        turned = np.zeros((*x.shape[:2], 2))
+        size = max(AT_ONCE // self.model.size**2, 1)
+        for start in range(0, len(x) if self.twisted else 0, size):
+            block = slice(start, start + size)
+            bent = self._own(motion.q[block])
+            for modes, factors in self.twisted:
+                turn = np.tensordot(factors, bent[:, modes], (2, 1)).transpose(2, 1, 0)
+                turned[block, modes] = turn @ x[block, modes, :2]
+        if np.any(turned):
+            calm = (replace(each, kick=None) for each in stretches)  # x has what kicks do
+            x[:, :, :2] += respond(motion.t, turned, calm)
+        return x
 
     def _own(self, given: Array) -> Array:
         """Put coordinates of the arm as given among those of the richer one, (T, n)."""
@@ -226,12 +234,14 @@ class RicherArm:
         for start in range(leg.first, leg.last + 1, size):
             block = np.arange(start, min(start + size, leg.last + 1))
             mass, bias = self.mass_and_bias(motion, block)
-            masses |= {k: mass[k - start] for k in kept if start <= k < start + len(block)}
+            # Copies: what points into a block keeps all of it.
+            masses |= {k: mass[k - start].copy() for k in kept if start <= k < start + len(block)}
             a, left = self.unbalanced(motion, leg, block, mass, bias)
             here, q = loads[start : start + len(block)], motion.q[block]
             for modes, factors in self.twisted:
                 bent = self._own(q)[:, modes]
-                left[:, modes] += np.einsum("kij,ti,tj->tk", factors, bent, bent)
+                turn = np.tensordot(factors, bent, (2, 1))
+                left[:, modes] += np.einsum("kit,ti->tk", turn, bent) / 2
             for k, group in enumerate((self.rich.more, self.rich.left_out)):
                 here[:, list(group), k] = left[:, list(group)]
             here[:, self.kept, 2] = q @ soft - a[:, self.kept] @ heavy
@@ -272,9 +282,24 @@ class RicherArm:
         for begin, end in itertools.pairwise(cuts.tolist()):
             middle = (begin + end) // 2
             stiffness, damping = self.stiffness_and_damping(motion.q[middle])
-            mass = masses[middle][leg.free]
-            yield Stretch(begin, end, leg.free, mass, stiffness[free], damping[free], kick)
+            step = float(motion.t[-1] - motion.t[0]) / (len(motion.t) - 1)
+            mass, damping = self._followed(masses[middle], stiffness, damping, step)
+            yield Stretch(
+                begin, end, leg.free, mass[leg.free], stiffness[free], damping[free], kick
+            )
             kick = None
+
+    def _followed(
+        self, mass: Array, stiffness: Array, damping: Array, step: float
+    ) -> tuple[Array, Array]:
+        """Give added shapes that move nothing so little mass that they follow loads at once."""
+        added = [*self.rich.more, *self.rich.left_out]
+        size = np.sqrt(np.diag(stiffness)[added])
+        squares, vectors = np.linalg.eigh(mass[np.ix_(added, added)] / np.outer(size, size))
+        idle = np.zeros((len(mass), int(np.sum(squares < (IDLE * step) ** 2))))
+        idle[added] = size[:, None] * vectors[:, : idle.shape[1]]
+        reach = FOLLOWING * step
+        return mass + reach**2 * idle @ idle.T, damping + 2 * reach * idle @ idle.T
 
 
 def _used(model: Model, motion: Motion) -> float:
@@ -298,7 +323,7 @@ def _ratio(part: LinkModel) -> float:
 
 
 def twisting(part: LinkModel) -> Array:
-    """Find what bending both ways does to twist: ``factors[k, i, j] q_i q_j`` pushes shape k.
+    """Find what bending both ways does to twist: ``factors[k, i, j] q_i q_j / 2`` pushes shape k.
 
     A beam whose stiffnesses differ is twisted by ``(EIy - EIz) y'' z''`` per length (the moment
     about the axis in Kirchhoff's equations); by the same energy twist turns its bending.
@@ -306,7 +331,7 @@ def twisting(part: LinkModel) -> Array:
     Returns
     -------
     Array
-        Of a link's shapes [N/m], (m, m, m).
+        Of a link's shapes [N/m], (m, m, m), the last two in either order.
     """
     assert part.elastic is not None
     span, shapes = part.elastic.span, part.elastic.shapes
@@ -316,7 +341,8 @@ def twisting(part: LinkModel) -> Array:
     x, weight = span.quadrature(12 + 2 * len(found), shapes.edges)
     weight = weight * (span.at("EIy", x) - span.at("EIz", x))
     twist, y, z = shapes.values("twist", x), shapes.values("y", x, 2), shapes.values("z", x, 2)
-    return np.asarray(np.einsum("g,gk,gi,gj->kij", weight, twist, y, z, optimize=True))
+    found = np.einsum("g,gk,gi,gj->kij", weight, twist, y, z, optimize=True)
+    return np.asarray(found + found.transpose(0, 2, 1))
 
 
 def shortening_error(part: LinkModel) -> Array:

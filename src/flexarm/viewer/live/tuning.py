@@ -107,10 +107,13 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
 
     def bounds(mass: Array) -> Bounds:
         light = _lightest(mass, holds)
-        pushed = held + _contact_stiffness(arm.model.arm.contacts, mass, touching)
-        square = float(eigh(pushed, mass, eigvals_only=True)[-1]) + grip[0] * light
+        firm, drag = _contact_matrices(arm.model.arm.contacts, mass, touching)
+        square = float(eigh(held + firm, mass, eigvals_only=True)[-1]) + grip[0] * light
         most = lossy + grip[1] * light * mass
-        decays = (_decay(mass, share * K, most) for share in (1.0, SOFTEST))
+        decays = (
+            max(_decay(mass, share * K, most), _decay(mass, share * K + firm, most + drag))
+            for share in (1.0, SOFTEST)
+        )
         seen = (SHARE * STABLE / FOLLOWED) ** 2 * _slowest(K, mass)
         return Bounds(max(seen, square), *decays)
 
@@ -133,14 +136,21 @@ def _lightest(M: Array, holds: Array) -> float:
     return max(float(eigvalsh(J @ np.linalg.solve(M, J.T))[-1]) for J in holds)
 
 
-def _contact_stiffness(contacts: Sequence[Contact], M: Array, touching: Array) -> Array:
-    """Sum what contacts add to the stiffness where an impact presses them deepest."""
-    result = np.zeros_like(M)
+def _contact_matrices(contacts: Sequence[Contact], M: Array, touching: Array) -> Array:
+    """Sum what contacts add to stiffness and damping where an impact presses them deepest.
+
+    There the contact has no more than all of its energy, and its damping no more than all of its
+    momentum.
+    """
+    result = np.zeros((2, *M.shape))
     for contact, J in zip(contacts, touching, strict=True):
         light, power = _lightest(M, J[None]), float(contact.exponent)
-        energy = IMPACT**2 / (2 * light) if light else 0.0
-        deepest = ((power + 1) * energy / contact.stiffness) ** (1 / (power + 1))
-        result += contact.stiffness * power * deepest ** (power - 1) * J.T @ J
+        if light:
+            slowed = IMPACT**2 / light / max(2.0, contact.damping * IMPACT)
+            deepest = ((power + 1) * slowed / contact.stiffness) ** (1 / (power + 1))
+            firm = contact.stiffness * power * deepest ** (power - 1)
+            lossy = contact.damping * contact.stiffness * deepest**power
+            result += np.multiply.outer([firm, lossy], J.T @ J)
     return result
 
 
