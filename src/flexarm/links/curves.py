@@ -77,16 +77,17 @@ def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
 def polynomials(places: Array, degree: int) -> Array:
     """Legendre polynomials at places that all curves of a link share; not to be written to."""
     kept = _kept(places.tobytes())
-    table = kept[-1] if kept else None
+    table = kept[0] if kept else None
     if table is None or table.shape[1] <= degree:
         table = np.asarray(legendre.legvander(places, degree))
-        kept.append(table)
+        table.flags.writeable = False  # many share it
+        kept[:] = [table]
     return table[:, : degree + 1]
 
 
 @lru_cache(maxsize=32)
 def _kept(places: bytes) -> list[Array]:
-    """Keep tables of polynomials at places, each of a higher degree than those before."""
+    """Keep the table of polynomials at some places, of the highest degree that was asked for."""
     return []
 
 
