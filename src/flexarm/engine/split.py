@@ -65,17 +65,26 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
 
 
 def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
-    """Make inputs that stay what they are, by their numbers, constants of the stream."""
-    constants, loads, first = list(stream.constants), list[Load](), len(stream.constants)
-    number = [*range(first)]
-    first += sum(load.port in known for load in stream.loads)
-    for load in stream.loads:
-        if load.port in known:
-            number.append(len(constants))
-            constants.append(float(known[load.port].flat[load.element]))
-        else:
+    """Make inputs that stay what they are, by their numbers, constants of the stream.
+
+    Numbers that are equal become one constant.
+    """
+    given = [
+        float(known[load.port].flat[load.element]) if load.port in known else None
+        for load in stream.loads
+    ]
+    places: dict[str, int] = {}  # by how numbers are written: 0 and -0 are two
+    for value in [*stream.constants, *(each for each in given if each is not None)]:
+        places.setdefault(value.hex(), len(places))
+    constants, first = [float.fromhex(each) for each in places], len(places)
+    number = [places[value.hex()] for value in stream.constants]
+    loads: list[Load] = []
+    for load, known_value in zip(stream.loads, given, strict=True):
+        if known_value is None:
             number.append(first + len(loads))
             loads.append(load)
+        else:
+            number.append(places[known_value.hex()])
     number += range(first + len(loads), first + len(loads) + len(stream.operations))
     number.append(-1)  # for an operand that is not there
     return replace(

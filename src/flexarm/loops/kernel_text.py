@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from flexarm.engine.emit.llvm_text import number
+from flexarm.engine.emit.thread import FILL
 from flexarm.engine.gpu.ptx import GROUP, threads
 from flexarm.loops.desks import Desk, Entries, Part, Path, paths_to
 
@@ -25,6 +26,7 @@ class KernelText:
     ) -> None:
         self.parts, self.desk, self.tables, self.bound = parts, desk, tables, bound
         self.registers, self.align = registers, align
+        self.fills = False  # whether equations have tables that are to be filled first
         self.size = sum(part.count for part in parts if part.stored)
         self.constants: list[str] = []
         self.rooms: list[str] = []
@@ -55,6 +57,10 @@ class KernelText:
             "store i64 %code, ptr addrspace(1) %state",
         ]
         pointers = ["%codes", "%image", *(f"%outer{k}" for k in outer)]
+        fill = f"void @{FILL}()"
+        if self.fills:
+            self.rooms.append(f"call {fill}")
+            self.constants.append(f"declare {fill}")
         kernel = threads(ENTRY, pointers, [*find, *self.before, *end], self.rooms, self.registers)
         movers = [_mover("flexarm_take", back=False), _mover("flexarm_bring", back=True)]
         return "\n".join([*self.constants, *movers, f"declare i64 @{function}(ptr)", kernel])

@@ -18,9 +18,11 @@ import numpy as np
 
 from flexarm.engine.cache import Cache, cache_folder
 from flexarm.engine.compile import Target, foreign_machine
-from flexarm.engine.emit.keep import NEAR, Room
+from flexarm.engine.emit.chains import chained
+from flexarm.engine.emit.keep import BLOCK, NEAR, Room, beside
 from flexarm.engine.emit.kit import Dialect, library
 from flexarm.engine.emit.llvm import emit_llvm
+from flexarm.engine.emit.order import by_liveness
 from flexarm.engine.gpu.ptx import CUDA, GROUP, MOST, read
 from flexarm.engine.split import settled
 from flexarm.engine.stream import Stream
@@ -39,7 +41,7 @@ IN_PLACE = 1500  # operations of equations that are put in place of their calls
 FEW, SHORT = 128, 5000
 # Threads of a block, which begin together and so come to their code at about the same time: of a
 # kernel with branches, of a steady one, and of one with few registers.
-BRANCHED, EVEN, MANY = 128, 256, 512
+BRANCHED, EVEN, MANY = 128, BLOCK, 512
 # Bytes at whose multiples arrays begin: of those in memory one instruction moves two doubles; of
 # those that unrolled loops put in registers it would need neighbours, of which there are too few.
 ONE, TWO = 8, 16
@@ -227,7 +229,10 @@ def gpu_program(
         room = _room(len(stream.operations), near, few=few, waits=waits)
         if room:
             stream = settled(stream, _common(parts, desks[0], each))
+        stream = chained(by_liveness(stream))
         codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))
+    table = sum(code.table for code in codes.values())
+    near = beside(near, table)
     works = {each.table: codes[key].work_size for key, each in equations.items()}
     parts = [roomy(part, tables, works) for part in parts]
     loops = translate(kernel, names, unrolled=written if steady else None)
@@ -237,6 +242,7 @@ def gpu_program(
         for key, code in codes.items()
     ]
     entry = KernelText(parts, desks[0], tables, bound, FEW if few else 0, ONE if steady else TWO)
+    entry.fills = table > 0
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
     block = MANY if few else EVEN if steady or near else BRANCHED
     return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)
@@ -252,7 +258,7 @@ def _room(operations: int, near: int, *, few: bool, waits: bool) -> Room | None:
     if waits:
         return Room(0, 46 if few else 104, 15)  # which leaves memory near by to a cache
     # Code of long equations is in no cache: the fewer instructions, the faster.
-    return Room(near, 118, 50, tabled=True) if operations > SHORT else Room(near)
+    return Room(near, 118, 25, tabled=True) if operations > SHORT else Room(near)
 
 
 def _common(parts: Sequence[Part], desk: Desk, equations: Equations) -> dict[int, Array]:

@@ -5,18 +5,27 @@ GPU, twice as often as they need to.  Near memory is as fast as registers nearly
 all of them.
 """
 
+import struct
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from typing import Literal, NamedTuple
 
 from flexarm.engine.stream import Stream
 
-Memory = Literal["near", "far", "input"]
+Memory = Literal["near", "far", "input", "table"]
 
 WARP = 32  # threads that go together; their values stand side by side
+# Threads of a block that use near memory, and doubles beside what all of them have of it.
+BLOCK, SPARE = 256, 1024
 MEMORIES = {"near": 3, "far": 5}  # as NVIDIA numbers them
 CONSTANT = 4  # likewise: what all threads read at once
+# Of constants: operations from where they are loaded to their use, and from where one is loaded,
+# with another, to where it would be loaded itself.
+SOON, PAIRED = 12, 40
+# How many times as long values could wait that are in memory already, and need not be stored, to be
+# worth their registers; found by counting moves.
+STORED_WAITS, CONSTANT_WAITS = 2, 4
 NEAR = "flexarm_near"  # which the program has to define: it says where a thread's near memory is
 
 
@@ -27,7 +36,8 @@ class Room:
     near: int  # places in the memory that a block of threads shares
     registers: int = 104  # values that are in registers at once; the driver needs some for itself
     ahead: int = 100  # operations from where a value is loaded to its use
-    # Whether constants come from a table: that takes an instruction each, in code two.
+    # Whether constants come from a table that the threads of a block share: an instruction loads
+    # two, and in code one takes two.
     tabled: bool = False
 
     @property
@@ -43,6 +53,11 @@ class Room:
             f"%own = alloca [{max(far, 1)} x double], align 8",
             "%far = addrspacecast ptr %own to ptr addrspace(5)",
         ]
+
+
+def is_short(constant: float) -> bool:
+    """Say whether a constant is part of an instruction: its last half is 0."""
+    return struct.pack("<d", constant).startswith(bytes(4))
 
 
 class Move(NamedTuple):
@@ -65,6 +80,7 @@ class Moves:
     loads: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
     stores: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
     far: int = 0  # places in the thread's own memory
+    table: list[float] = field(default_factory=list)  # constants in the order of their loads
 
 
 def moves(stream: Stream, room: Room) -> Moves:
@@ -73,48 +89,102 @@ def moves(stream: Stream, room: Room) -> Moves:
     What waits longest for its next use leaves the registers.  Near memory is for those that would
     stay if it were registers too.
     """
-    found = _Walk(stream, room.registers + room.near, room.ahead, 0, frozenset())
-    far = frozenset(move.value for listed in found.moves.stores.values() for move in listed)
-    return _Walk(stream, room.registers, room.ahead, room.near, far).moves
+    if room.tabled:  # the constants that are loaded depend on registers alone
+        room = replace(room, near=beside(room.near, len(_Walk(stream, room).moves.table)))
+    whole = replace(room, registers=room.registers + room.near, near=0, tabled=False)
+    stores = _Walk(stream, whole).moves.stores
+    far = frozenset(move.value for listed in stores.values() for move in listed)
+    return _Walk(stream, room, far).moves
+
+
+def beside(near: int, table: int) -> int:
+    """Say how many near places of a thread are left beside a table of so many constants.
+
+    They are counted so that each warp, a block of its own, would have some memory over.
+    """
+    return max(0, near - max(0, -(-(table - SPARE) // BLOCK)))
 
 
 class _Walk:
     """A walk through the operations."""
 
-    def __init__(
-        self, stream: Stream, registers: int, ahead: int, near: int, far: frozenset[int]
-    ) -> None:
-        self.stream, self.registers, self.far = stream, registers, far
+    def __init__(self, stream: Stream, room: Room, far: frozenset[int] = frozenset()) -> None:
+        self.stream, self.room, self.far = stream, room, far
         self.uses: defaultdict[int, list[int]] = defaultdict(list)
+        self.held: set[int] = set()
+        self.away: dict[int, Move] = {}
+        if room.tabled:
+            self.away = {
+                value: Move(value, "table", -1)
+                for value, constant in enumerate(stream.constants)
+                if not is_short(constant)
+            }
+        for value in range(stream.first_load, stream.first_operation):
+            self.away[value] = Move(value, "input", value)
         for k in range(len(stream.operations) - 1, -1, -1):
             for value in self._operands(k):
                 self.uses[value].append(k)  # the next one is the last of the list
-        self.held: set[int] = set()
-        self.away: dict[int, Move] = {}
-        self.free = list(range(near))
+        self.constants = [
+            [value for value in sorted(self._operands(k)) if value < stream.first_load]
+            for k in range(len(stream.operations))
+        ]
+        self.free = list(range(room.near))
         heapify(self.free)
         self.free_far: list[int] = []
         self.moves = Moves()
-        for value in range(stream.first_load, stream.first_operation):
-            self.away[value] = Move(value, "input", value)
-        for k in range(min(ahead, len(stream.operations))):
+        self._walk(room.ahead)
+
+    def _walk(self, ahead: int) -> None:
+        length = len(self.stream.operations)
+        for k in range(min(ahead, length)):
             self._bring(0, k)
-        for k in range(len(stream.operations)):
-            if k + ahead < len(stream.operations):
+        for k in range(min(SOON, length)):
+            self._bring_constants(0, k)
+        for k in range(length):
+            if k + ahead < length:
                 self._bring(k, k + ahead)
+            if k + SOON < length:
+                self._bring_constants(k, k + SOON)
             self._bring(k, k)
+            self._bring_constants(k, k)
             self._use(k)
 
     def _operands(self, k: int) -> set[int]:
+        """List what an operation uses of what waits in registers or memory."""
         first = self.stream.first_load
-        return {value for value in self.stream.operations[k].operands if value >= first}
+        return {
+            value
+            for value in self.stream.operations[k].operands
+            if value >= first or value in self.away
+        }
 
     def _bring(self, now: int, k: int) -> None:
         """Load what an operation uses."""
         for value in sorted(self._operands(k)):
-            if value in self.away and value not in self.held:
+            if value >= self.stream.first_load and value in self.away and value not in self.held:
                 self.moves.loads[now].append(self.away[value])
                 self.held.add(value)
+
+    def _bring_constants(self, now: int, k: int) -> None:
+        """Load constants that an operation uses, each with one that is needed soon."""
+        for value in self.constants[k]:
+            if value not in self.held:
+                self._bring_constant(now, value)
+                later = (
+                    other
+                    for each in self.constants[k : k + PAIRED]
+                    for other in each
+                    if other not in self.held
+                )
+                partner = next(later, None)
+                if partner is not None:
+                    self._bring_constant(now, partner)
+                self.moves.table += [0.0] * (len(self.moves.table) % 2)
+
+    def _bring_constant(self, now: int, value: int) -> None:
+        self.moves.loads[now].append(Move(value, "table", len(self.moves.table)))
+        self.moves.table.append(self.stream.constants[value])
+        self.held.add(value)
 
     def _use(self, k: int) -> None:
         """Take the operands of an operation, and hold its result."""
@@ -126,12 +196,19 @@ class _Walk:
         value = self.stream.first_operation + k
         if self.uses.get(value):
             self.held.add(value)
-        while len(self.held) > self.registers:
-            self._put_away(k, max(self.held, key=lambda each: self.uses[each][-1]))
+        while len(self.held) > self.room.registers:
+            self._put_away(k, max(self.held, key=lambda each: self._wait(k, each)))
+
+    def _wait(self, k: int, value: int) -> int:
+        """Say for how long a value will not be used: longer, the less it costs to bring it back."""
+        wait = self.uses[value][-1] - k
+        if value not in self.away:
+            return wait
+        return wait * (CONSTANT_WAITS if value < self.stream.first_load else STORED_WAITS)
 
     def _release(self, value: int) -> None:
         move = self.away.pop(value, None)
-        if move is not None and move.memory != "input":
+        if move is not None and move.memory in MEMORIES:
             heappush(self.free if move.memory == "near" else self.free_far, move.place)
 
     def _put_away(self, k: int, value: int) -> None:

@@ -7,6 +7,7 @@ from flexarm.engine.emit.keep import Room
 from flexarm.engine.emit.llvm_text import number, vector
 from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.emit.sincos import sincos
+from flexarm.engine.emit.thread import RECIPROCAL
 from flexarm.engine.stream import BINARY
 from flexarm.errors import FlexarmError
 
@@ -97,7 +98,7 @@ class Kit:
                     listed = ", ".join(["double"] * (2 if name in BINARY else 1))
                     lines.append(f"declare double @llvm.{name}.f64({listed})")
             lines += [own.own_function(name) for name in mine]
-        for name in sorted(needed - {"sincos", "fill", *mine}):
+        for name in sorted(needed - {"sincos", "fill", "reciprocal", *mine}):
             arguments = 2 if name in BINARY else 1
             if name in INTRINSICS:
                 listed = ", ".join([self.real] * arguments)
@@ -106,6 +107,8 @@ class Kit:
                 lines.append(f"declare double @{name}({', '.join(['double'] * arguments)})")
         if "sincos" in needed:
             lines.append(sincos(self.width, libm=self.dialect.libm, fused=self.dialect.fused))
+        if "reciprocal" in needed:
+            lines.append(RECIPROCAL)
         if "fill" in needed:
             lines.append(self._fill())
         return "\n".join(lines)

@@ -4,12 +4,12 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
-from flexarm.engine.emit.keep import CONSTANT, MEMORIES, Move, Moves, moves
 from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, Kit
 from flexarm.engine.emit.llvm_text import number, per_lane
 from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, Plan, plan, runs_of_leaves
 from flexarm.engine.emit.rows import Place, rows
 from flexarm.engine.emit.sincos import NAME as SINCOS
+from flexarm.engine.emit.thread import Thread, quotient
 from flexarm.engine.stream import FUNCTIONS, Operation, Store, Stream
 from flexarm.errors import FlexarmError
 
@@ -22,7 +22,6 @@ ADDRESSES, WORTHWHILE = 8, 4
 PAGE, WAYS = 4096, 7
 # Functions; of more, the few that stay in the cache are not worth the memory between them.
 MOST_PLACED = 64
-LISTED = 8000  # constants in a table of a GPU: its memory for them has 64 kB
 
 
 @dataclass(frozen=True)
@@ -88,12 +87,13 @@ def emit_llvm(
     arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
     text: list[str] = []
     numbers: list[int] | None = [] if apart else None
-    calls = [""] * len(planned.pieces)
+    calls, table = [""] * len(planned.pieces), 0
     for k, where in _layout(len(planned.alike), fit.slot):
         members = planned.alike[k]
         body = _Body(stream, planned, kit, f"{entry}.{k}", members, numbers)
         body.write_operations()
         text += body.function(where)
+        table += body.table
         for row, piece in enumerate(members):
             calls[piece] = body.call(row)
     runs = list(runs_of_leaves(stream))
@@ -112,10 +112,11 @@ def emit_llvm(
         text.append(f"{pointer} = load ptr, ptr %t{k}")
     text.append(f"call void @{entry}({arguments})\nret void\n}}\n")
     if numbers:
-        table = f"[{len(numbers)} x {kit.real}] zeroinitializer, align 64"
-        text.append(f"@{entry}{NUMBERS} = dso_local global {table}\n")
+        size = f"[{len(numbers)} x {kit.real}] zeroinitializer, align 64"
+        text.append(f"@{entry}{NUMBERS} = dso_local global {size}\n")
     everything = "\n".join([kit.support(), dialect.room.declared if dialect.room else "", *text])
-    return Code(everything, entry, f"{entry}_table", width, planned.work_size, tuple(numbers or ()))
+    apart_numbers = tuple(numbers or ())
+    return Code(everything, entry, f"{entry}_table", width, planned.work_size, apart_numbers, table)
 
 
 def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
@@ -154,7 +155,8 @@ def _table(name: str, kind: str, content: list[list[str]]) -> list[str]:
 class Code:
     """LLVM text, the names of its two entries, its lanes and the work array that it needs.
 
-    `numbers` says which constants are to be put into the table `entry` + NUMBERS, in all lanes.
+    `numbers` says which constants are to be put into the table `entry` + NUMBERS, in all lanes;
+    `table` how many a block of a GPU's threads has in its memory.
     """
 
     text: str
@@ -163,6 +165,7 @@ class Code:
     width: int
     work_size: int
     numbers: tuple[int, ...] = ()
+    table: int = 0
 
 
 # A stretch of an array: the array, the column of the offset that moves it, and its number.
@@ -197,7 +200,8 @@ class _Body:
         self._arrays: set[str] = set()
         self._frequent = self._frequent_windows() if kit.reach else set()
         self._temporaries = 0
-        self._fixed: list[str] = []  # constants in a table of a GPU
+        # Of a GPU: constants that a block has in its memory, their number, and what fills it.
+        self.table, self._tables = 0, list[str]()
         self._brought: dict[int, str] = {}  # where values are that were put away and loaded again
 
     def _frequent_windows(self) -> "set[_Window]":
@@ -214,14 +218,13 @@ class _Body:
         first, operations = self._stream.first_operation, self._stream.operations
         places, stores = self._planned.places, self._planned.stores
         room = self._kit.dialect.room if len(self.values) == len(operations) else None
-        kept = moves(self._stream, room) if room else Moves()
-        self._lines += room.prologue(kept.far) if room else []
+        thread = Thread(self._stream, room, self._name, self._write) if room else None
+        self._lines += thread.prologue() if thread else []
         for value in self.values:
             name, operation = f"%v{value}", operations[value - first]
-            for move in kept.loads[value - first]:
-                self._brought[move.value] = self._bring(move)
+            self._brought.update(thread.brought(value - first) if thread else ())
             arithmetic = self._kit.arithmetic.get(operation.op)
-            if arithmetic is None:
+            if arithmetic is None or (thread and operation.op == "div"):
                 self.operate(name, operation)
             else:  # most are
                 a, b = self.reference(operation.a), self.reference(operation.b)
@@ -229,25 +232,17 @@ class _Body:
             if value in places:
                 self.store("w", places[value], name)
             for store in stores.get(value, ()):
-                self.store(f"y{store.port}", store.element, name)
-            for move in kept.stores[value - first]:
-                held, place = self.reference(move.value), self._waiting(move)
-                self._lines.append(f"store volatile double {held}, {place}")
-
-    def _bring(self, move: Move) -> str:
-        """Load a value that waits in memory."""
-        if move.memory == "input":
-            load = self._stream.loads[move.value - self._stream.first_load]
-            place = f"ptr {self._address(f'x{load.port}', load.element)}"
-        else:
-            place = self._waiting(move)
-        return self._write(f"load volatile double, {place}, align 8")
-
-    def _waiting(self, move: Move) -> str:
-        """Point to where a value waits."""
-        kind = f"ptr addrspace({MEMORIES[move.memory]})"
-        place = self._write(f"getelementptr double, {kind} %{move.memory}, i32 {move.offset}")
-        return f"{kind} {place}"
+                array = f"y{store.port}"
+                if thread:
+                    place = thread.own(array, store.element)
+                    self._lines.append(f"store double {name}, {place}, align 8")
+                else:
+                    self.store(array, store.element, name)
+            for left, place in thread.left(value - first) if thread else ():
+                self._lines.append(f"store volatile double {self.reference(left)}, {place}")
+        if thread:
+            self._arrays |= thread.arrays.keys()
+            self._tables, self.table = thread.tables(), thread.constants
 
     def write_leaves(self, runs: list[list[Store]]) -> None:
         """Write the stores of constants and of inputs as they came."""
@@ -269,12 +264,8 @@ class _Body:
             numbers = [[self._number(value) for value in row] for row in self._own.numbers]
         pointers = [f"ptr noalias %{array}" for array in sorted(self._arrays)]
         parameters = ", ".join([*pointers, "i64 %row"])
-        # LLVM, which may not know them, leaves them in the table.
-        kind = f"addrspace({CONSTANT}) externally_initialized constant"
-        listed = f"[{len(self._fixed)} x double] [{', '.join(self._fixed)}]"
-        fixed = f"@{self._fixed_name} = {kind} {listed}, align 8"
         return [
-            *([fixed] if self._fixed else []),
+            *self._tables,
             *_table(f"{self._name}.offsets", "i64", offsets),
             *_table(f"{self._name}.numbers", self._kit.real, numbers),
             f"define internal void @{self._name}({parameters}) noinline nounwind {where} {{",
@@ -303,7 +294,7 @@ class _Body:
             column = self._own.constants.get(value)
             if column is None:
                 if self._apart is None:
-                    return self._fix(value)
+                    return self._number(value)
                 (row,) = self._own.numbers  # of what is stored as it is
                 column = self._own.constants[value] = len(row)
                 row.append(value)
@@ -314,21 +305,6 @@ class _Body:
         else:
             place = self._address("w", self._planned.places[value])
         return self._write(f"load {real}, ptr {place}, align 8")
-
-    def _fix(self, constant: int) -> str:
-        """Write a constant, or take it from the table if its last half is not 0 and it has room."""
-        room, written = self._kit.dialect.room, self._number(constant)
-        tabled = room is not None and room.tabled and len(self._fixed) < LISTED
-        if not tabled or written.endswith("0" * 8):
-            return written
-        self._fixed.append(f"double {written}")
-        kind, number = f"ptr addrspace({CONSTANT})", len(self._fixed) - 1
-        place = f"getelementptr (double, {kind} @{self._fixed_name}, i32 {number})"
-        return self._write(f"load double, {kind} {place}, align 8")
-
-    @property
-    def _fixed_name(self) -> str:
-        return f"{self._name}_fixed".replace(".", "_")  # NVIDIA's names have no dots
 
     def _number(self, constant: int) -> str:
         return number(self._stream.constants[constant], self._kit.width)
@@ -392,7 +368,10 @@ class _Body:
         """Write an operation that is none of arithmetic."""
         op, kit = operation.op, self._kit
         names = [self.reference(value) for value in operation.operands]
-        if op == "neg":
+        if op == "div":
+            kit.need("reciprocal")
+            line = quotient(names[0], names[1], kit.one, self._write)
+        elif op == "neg":
             line = f"fneg {kit.real} {names[0]}"
         elif op in INTRINSICS:
             listed = ", ".join(f"{kit.real} {name}" for name in names)
