@@ -229,7 +229,7 @@ def gpu_program(
         room = _room(len(stream.operations), near, few=few, waits=waits)
         if room:
             stream = settled(stream, _common(parts, desks[0], each))
-        stream = chained(by_liveness(stream))
+        stream = chained(by_liveness(chained(stream)))
         codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))
     table = sum(code.table for code in codes.values())
     near = beside(near, table)

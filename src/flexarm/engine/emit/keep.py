@@ -20,12 +20,12 @@ WARP = 32  # threads that go together; their values stand side by side
 BLOCK, SPARE = 256, 1024
 MEMORIES = {"near": 3, "far": 5}  # as NVIDIA numbers them
 CONSTANT = 4  # likewise: what all threads read at once
-# Of constants: operations from where they are loaded to their use, and from where one is loaded,
-# with another, to where it would be loaded itself.
+# Operations from where a value is loaded from near memory to its use, and of a constant from where
+# it is loaded with another to where it would be loaded itself.
 SOON, PAIRED = 12, 40
-# How many times as long values could wait that are in memory already, and need not be stored, to be
-# worth their registers; found by counting moves.
-STORED_WAITS, CONSTANT_WAITS = 2, 4
+# How many times as long a value could wait that is in memory already, and need not be stored, to be
+# worth its register; found by counting instructions.
+STORED = 2
 NEAR = "flexarm_near"  # which the program has to define: it says where a thread's near memory is
 
 
@@ -35,7 +35,7 @@ class Room:
 
     near: int  # places in the memory that a block of threads shares
     registers: int = 104  # values that are in registers at once; the driver needs some for itself
-    ahead: int = 100  # operations from where a value is loaded to its use
+    ahead: int = 100  # operations from where a value is loaded from far memory to its use
     # Whether constants come from a table that the threads of a block share: an instruction loads
     # two, and in code one takes two.
     tabled: bool = False
@@ -136,17 +136,17 @@ class _Walk:
 
     def _walk(self, ahead: int) -> None:
         length = len(self.stream.operations)
+        soon = min(SOON, ahead)
         for k in range(min(ahead, length)):
+            self._bring(0, k, slow=True)
+        for k in range(min(soon, length)):
             self._bring(0, k)
-        for k in range(min(SOON, length)):
-            self._bring_constants(0, k)
         for k in range(length):
             if k + ahead < length:
-                self._bring(k, k + ahead)
-            if k + SOON < length:
-                self._bring_constants(k, k + SOON)
+                self._bring(k, k + ahead, slow=True)
+            if k + soon < length:
+                self._bring(k, k + soon)
             self._bring(k, k)
-            self._bring_constants(k, k)
             self._use(k)
 
     def _operands(self, k: int) -> set[int]:
@@ -158,12 +158,16 @@ class _Walk:
             if value >= first or value in self.away
         }
 
-    def _bring(self, now: int, k: int) -> None:
-        """Load what an operation uses."""
+    def _bring(self, now: int, k: int, *, slow: bool = False) -> None:
+        """Load what an operation uses, or only what comes from slow memory."""
         for value in sorted(self._operands(k)):
-            if value >= self.stream.first_load and value in self.away and value not in self.held:
+            if value in self.held or value not in self.away or value < self.stream.first_load:
+                continue
+            if not slow or self.away[value].memory != "near":
                 self.moves.loads[now].append(self.away[value])
                 self.held.add(value)
+        if not slow:
+            self._bring_constants(now, k)
 
     def _bring_constants(self, now: int, k: int) -> None:
         """Load constants that an operation uses, each with one that is needed soon."""
@@ -200,11 +204,8 @@ class _Walk:
             self._put_away(k, max(self.held, key=lambda each: self._wait(k, each)))
 
     def _wait(self, k: int, value: int) -> int:
-        """Say for how long a value will not be used: longer, the less it costs to bring it back."""
-        wait = self.uses[value][-1] - k
-        if value not in self.away:
-            return wait
-        return wait * (CONSTANT_WAITS if value < self.stream.first_load else STORED_WAITS)
+        """Say for how long a value will not be used, longer if it costs less to bring it back."""
+        return (self.uses[value][-1] - k) * (STORED if value in self.away else 1)
 
     def _release(self, value: int) -> None:
         move = self.away.pop(value, None)
