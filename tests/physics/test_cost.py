@@ -65,11 +65,12 @@ def test_forward_dynamics_stays_below_its_bound(sample: str, most: int) -> None:
 
 SLIDING = ("telescope", "tg-rp-2planes", "tg-rrp-elements")
 TWISTING = ("tg-rr-2planes", "crossed-joints", "canadarm-free-base", "driven-link-payload")
+STRETCHING = ("chen-two-link", "spin-up-beam")
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("stiffening", [False, True])
-@pytest.mark.parametrize("sample", [*COUNTED, *SLIDING, *TWISTING])
+@pytest.mark.parametrize("sample", [*COUNTED, *SLIDING, *TWISTING, *STRETCHING])
 def test_counts_do_not_depend_on_last_bits(
     sample: str, stiffening: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,7 +111,7 @@ class _Sweep:
         self.model, self.q, self.v, self.applied = model, q, v, applied
         self.given = dict(zip(model.prescribed, ca.vertsplit(given), strict=True))
         self.base: BaseState = base_state(model, q, v)
-        self.states = link_states(model, q, v)
+        self.states = link_states(model, q, v, combined=True)
         self.kept: list[_Eliminated] = []
         self.known: dict[str, tuple[Expr, Expr, Expr]] = {}
         self.acceleration, self.effort = ca.SX(model.size, 1), ca.SX(model.size, 1)
@@ -142,7 +142,8 @@ class _Sweep:
             momentum, rest = momentum @ constant(few.rows), constant(few.rows.T) @ rest
         own = list(part.own)
         momentum = ca.vertcat(t.angular, t.linear) + momentum
-        rest = t.effort + rest - (self.applied[own] if own else ca.SX(0, 1))
+        applied = self.applied[own] if own else ca.SX(0, 1)
+        rest = t.effort + rest - (applied if state.basis is None else state.basis.T @ applied)
         along = symmetric(frame.T @ push)
         if few is None:
             modal = t.modal + along
@@ -307,8 +308,11 @@ class _Sweep:
         solved = -(kept.own.gain @ current + kept.own.start)
         if kept.own.factors is not None:
             solved = kept.own.factors.back(solved)
+        moved = solved if state.basis is None else state.basis @ solved
         for i, k in enumerate(k for k in own if k not in self.given):
-            self.acceleration[k] = solved[i]
+            self.acceleration[k] = moved[i]
+        if state.basis is not None:
+            return solved
         moved = ca.vertcat(*[self.acceleration[k] for k in own])
         if state.part.name in self.known:
             momentum, modal, rest = self.known[state.part.name]
