@@ -146,13 +146,13 @@ class _Sweep:
         rest = t.effort + rest - (applied if state.basis is None else state.basis.T @ applied)
         along = symmetric(frame.T @ push)
         if few is None:
-            modal = t.modal + along
+            modal = ca.sparsify(t.modal + along)
             modal, momentum, force, rest = self._split(state, modal, momentum, force, rest)
         right, factors = ca.horzcat(momentum.T, rest), None
         if few is not None:
             solved = few.solve(along, right)
         else:
-            factors = Factors.of(modal)
+            factors = Factors.of(modal, shortest=True)
             right = factors.forward(right)
             solved = factors.scaled(right)
         gain, start = solved[:, :6], solved[:, 6]

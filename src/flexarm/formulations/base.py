@@ -211,11 +211,19 @@ class Factors:
 
     lower: list[dict[int, Expr]]  # entries of L left of its diagonal of ones, by row and column
     inverse: list[Expr]  # 1 / D
+    order: list[int]  # rows of the matrix, as they come here
 
     @classmethod
-    def of(cls, matrix: Expr, *, least: float | None = None) -> Self:
-        """Factor a matrix; pivots of not more than ``least`` of their diagonal entry become 0."""
+    def of(cls, matrix: Expr, *, least: float | None = None, shortest: bool = False) -> Self:
+        """Factor a matrix; pivots of not more than ``least`` of their diagonal entry become 0.
+
+        Rows with the fewest entries come first if ``shortest``.
+        """
         n = matrix.shape[0]
+        order = list(range(n))
+        if shortest:
+            order.sort(key=lambda i: matrix[i, :].nnz())
+            matrix = matrix[order, order]
         inverse: list[Expr] = []
         lower: list[dict[int, Expr]] = [{} for _ in range(n)]
         scaled: list[dict[int, Expr]] = [{} for _ in range(n)]
@@ -233,11 +241,11 @@ class Factors:
                 if entry.nnz():
                     scaled[i][j] = entry
                     lower[i][j] = entry * inverse[j]
-        return cls(lower, inverse)
+        return cls(lower, inverse, order)
 
     def forward(self, right: Expr) -> Expr:
         """Give ``L^-1 right``, (n, k)."""
-        rows = [right[i, :] for i in range(len(self.lower))]
+        rows = [right[i, :] for i in self.order]
         for i, factors in enumerate(self.lower):
             for k, factor in factors.items():
                 rows[i] = rows[i] - factor * rows[k]
@@ -254,4 +262,5 @@ class Factors:
         for i in range(len(rows) - 1, -1, -1):
             for k, factor in self.lower[i].items():
                 rows[k] = rows[k] - factor * rows[i]
-        return ca.vertcat(right[:0, :], *rows)
+        back = [rows[self.order.index(i)] for i in range(len(rows))]
+        return ca.vertcat(right[:0, :], *back)
