@@ -40,7 +40,9 @@ def test_the_operations_are_the_same_and_each_comes_after_what_it_uses(
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("sample", ["count-6-6-3", "canadarm-free-base", "graves-rms"])
+@pytest.mark.parametrize(
+    "sample", ["count-6-6-3", "canadarm-free-base", "graves-rms", "chen-two-link"]
+)
 def test_few_values_wait_in_the_dynamics_of_an_arm(sample: str) -> None:
     arm = flexarm.change_arm(flexarm.sample(sample), {"contacts": [], "events": []})
     equation = flexarm.formulation("articulated", flexarm.build(arm))

@@ -11,7 +11,7 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
-from flexarm.formulations.base import Formulation, ldl_solve, mass_of
+from flexarm.formulations.base import Factors, Formulation, ldl_solve, mass_of
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.low_rank import LowRank, low_rank
 from flexarm.formulations.recursion import (
@@ -47,26 +47,29 @@ class _Outboard:
 
 @dataclass(frozen=True)
 class _Own:
-    """Own accelerations of a link, ``-(gain A + start)`` with A that of L, and their low rank."""
+    """Own accelerations of a link, ``-(gain A + start)`` with A that of L, or what leads to them.
+
+    Without low rank they are ``-L^-T (gain A + start)`` by the factors of their mass.
+    """
 
     gain: Expr
     start: Expr
     few: LowRank | None
+    factors: Factors | None
 
 
 @dataclass(frozen=True)
 class _Eliminated:
     """What the outward pass needs of a link.
 
-    The joint's free accelerations are ``joint_start - joint_gain A_in`` with A_in that of L before
-    the joint moves it.  Prescribed ones take the effort ``reach^T A_in + size a - pushed``, with
-    all of the joint's accelerations in a: that is ``reaction``.
+    The joint's free accelerations are ``L^-T (start - gain A_in)`` by the factors of their inertia,
+    with A_in that of L before the joint moves it: ``joint``.  Prescribed ones take the effort
+    ``reach^T A_in + size a - pushed``, with all of the joint's accelerations in a: ``reaction``.
     """
 
     turn: Expr
     own: _Own
-    joint_gain: Expr | None
-    joint_start: Expr | None
+    joint: tuple[Factors, Expr, Expr] | None
     reaction: tuple[Expr, Expr, Expr] | None
 
 
@@ -108,7 +111,7 @@ class _Sweep:
         self.model, self.q, self.v, self.applied = model, q, v, applied
         self.given = dict(zip(model.prescribed, ca.vertsplit(given), strict=True))
         self.base: BaseState = base_state(model, q, v)
-        self.states = link_states(model, q, v)
+        self.states = link_states(model, q, v, combined=True)
         self.kept: list[_Eliminated] = []
         self.known: dict[str, tuple[Expr, Expr, Expr]] = {}
         self.acceleration, self.effort = ca.SX(model.size, 1), ca.SX(model.size, 1)
@@ -139,19 +142,23 @@ class _Sweep:
             momentum, rest = momentum @ constant(few.rows), constant(few.rows.T) @ rest
         own = list(part.own)
         momentum = ca.vertcat(t.angular, t.linear) + momentum
-        rest = t.effort + rest - (self.applied[own] if own else ca.SX(0, 1))
-        gain, start = ca.SX(0, 6), ca.SX(0, 1)
+        applied = self.applied[own] if own else ca.SX(0, 1)
+        rest = t.effort + rest - (applied if state.basis is None else state.basis.T @ applied)
         along = symmetric(frame.T @ push)
         if few is None:
-            modal = t.modal + along
+            modal = ca.sparsify(t.modal + along)
             modal, momentum, force, rest = self._split(state, modal, momentum, force, rest)
-        if momentum.shape[1]:
-            right = ca.horzcat(momentum.T, rest)
-            solved = ldl_solve(modal, right) if few is None else few.solve(along, right)
-            gain, start = solved[:, :6], solved[:, 6]
-            inertia = symmetric(inertia - momentum @ gain)
-            force = force - momentum @ start
-        return self._pass_joint(state, turned, inertia, force, _Own(gain, start, few))
+        right, factors = ca.horzcat(momentum.T, rest), None
+        if few is not None:
+            solved = few.solve(along, right)
+        else:
+            factors = Factors.of(modal, shortest=True)
+            right = factors.forward(right)
+            solved = factors.scaled(right)
+        gain, start = solved[:, :6], solved[:, 6]
+        inertia = symmetric(inertia - right[:, :6].T @ gain)
+        force = force - right[:, :6].T @ start
+        return self._pass_joint(state, turned, inertia, force, _Own(gain, start, few, factors))
 
     def _split(
         self, state: LinkState, modal: Expr, momentum: Expr, force: Expr, rest: Expr
@@ -191,7 +198,7 @@ class _Sweep:
         """Eliminate the joint and hand what is left to the tip that carries it."""
         part, rotor = state.part, state.part.rotor
         force = force + inertia @ state.bias
-        joint_gain = joint_start = reaction = None
+        joint = reaction = None
         joints = part.carried_by
         spun = rotor if rotor is not None and rotor.coordinate in joints else None
         if joints:
@@ -210,10 +217,12 @@ class _Sweep:
                 pushed = pushed - size[:, known] @ moved
                 force = force + reach[:, known] @ moved
             if free:
-                solved = ldl_solve(size[free, free], ca.horzcat(reach[:, free].T, pushed[free]))
-                joint_gain, joint_start = solved[:, :6], solved[:, 6]
-                inertia = symmetric(inertia - reach[:, free] @ joint_gain)
-                force = force + reach[:, free] @ joint_start
+                factors = Factors.of(size[free, free])
+                right = factors.forward(ca.horzcat(reach[:, free].T, pushed[free]))
+                solved = factors.scaled(right)
+                joint = factors, solved[:, :6], solved[:, 6]
+                inertia = symmetric(inertia - right[:, :6].T @ solved[:, :6])
+                force = force + right[:, :6].T @ solved[:, 6]
                 if spun is None and not known:
                     _clear_axes(axes, inertia, force, applied)
         if rotor is not None:
@@ -225,7 +234,7 @@ class _Sweep:
                 shift_force(force, state.offset),
             )
         self.outboard = _Outboard(inertia, force, state.rotation)
-        return _Eliminated(turned, own, joint_gain, joint_start, reaction)
+        return _Eliminated(turned, own, joint, reaction)
 
     def _rotor_axis(self, state: LinkState, rotor: Rotor) -> Expr:
         """Turn the spin axis into L, as an angular spatial vector, (6,)."""
@@ -281,8 +290,9 @@ class _Sweep:
 
     def _move_joint(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
         joints = state.part.carried_by
-        if kept.joint_start is not None and kept.joint_gain is not None:
-            solved = kept.joint_start - kept.joint_gain @ current
+        if kept.joint is not None:
+            factors, gain, start = kept.joint
+            solved = factors.back(start - gain @ current)
             for i, joint in enumerate(k for k in joints if k not in self.given):
                 self.acceleration[joint] = solved[i]
         moved = picked(self.acceleration, joints)
@@ -295,10 +305,14 @@ class _Sweep:
 
     def _move_own(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
         own = state.part.own
-        free = [k for k in own if k not in self.given]
         solved = -(kept.own.gain @ current + kept.own.start)
-        for i, k in enumerate(free):
-            self.acceleration[k] = solved[i]
+        if kept.own.factors is not None:
+            solved = kept.own.factors.back(solved)
+        moved = solved if state.basis is None else state.basis @ solved
+        for i, k in enumerate(k for k in own if k not in self.given):
+            self.acceleration[k] = moved[i]
+        if state.basis is not None:
+            return solved
         moved = ca.vertcat(*[self.acceleration[k] for k in own])
         if state.part.name in self.known:
             momentum, modal, rest = self.known[state.part.name]

@@ -195,33 +195,72 @@ def solve_motion(
 def ldl_solve(matrix: Expr, right: Expr, *, least: float | None = None) -> Expr:
     """Solve a symmetric positive definite system for all columns of the right side, (n, k).
 
-    An LDL^T that never touches structural zeros.  With ``least`` the result is infinite or NaN
-    where a pivot is not more than that part of its diagonal entry.
+    With ``least`` the result is infinite or NaN where a pivot is not more than that part of its
+    diagonal entry.
     """
-    n = matrix.shape[0]
-    inverse: list[Expr] = []
-    lower: list[dict[int, Expr]] = [{} for _ in range(n)]
-    scaled: list[dict[int, Expr]] = [{} for _ in range(n)]
-    for j in range(n):
-        pivot = matrix[j, j]
-        for k, factor in lower[j].items():
-            pivot = pivot - factor * scaled[j][k]
-        if least is not None:
-            pivot = ca.if_else(pivot > least * matrix[j, j], pivot, 0)
-        inverse.append(1 / pivot)
-        for i in range(j + 1, n):
-            entry = matrix[i, j]
-            for k in sorted(lower[i].keys() & lower[j].keys()):
-                entry = entry - scaled[i][k] * lower[j][k]
-            if entry.nnz():
-                scaled[i][j] = entry
-                lower[i][j] = entry * inverse[j]
-    rows = [right[i, :] for i in range(n)]
-    for i in range(n):
-        for k, factor in lower[i].items():
-            rows[i] = rows[i] - factor * rows[k]
-    rows = [row * inverse[i] for i, row in enumerate(rows)]
-    for i in range(n - 1, -1, -1):
-        for k, factor in lower[i].items():
-            rows[k] = rows[k] - factor * rows[i]
-    return ca.vertcat(*rows)
+    factors = Factors.of(matrix, least=least)
+    return factors.back(factors.scaled(factors.forward(right)))
+
+
+@dataclass(frozen=True)
+class Factors:
+    """A symmetric positive definite matrix as ``L D L^T``; structural zeros are never touched.
+
+    Products ``B^T matrix^-1 B`` need `forward` and `scaled` alone: ``(L^-1 B)^T D^-1 (L^-1 B)``.
+    """
+
+    lower: list[dict[int, Expr]]  # entries of L left of its diagonal of ones, by row and column
+    inverse: list[Expr]  # 1 / D
+    order: list[int]  # rows of the matrix, as they come here
+
+    @classmethod
+    def of(cls, matrix: Expr, *, least: float | None = None, shortest: bool = False) -> Self:
+        """Factor a matrix; pivots of not more than ``least`` of their diagonal entry become 0.
+
+        Rows with the fewest entries come first if ``shortest``.
+        """
+        n = matrix.shape[0]
+        order = list(range(n))
+        if shortest:
+            order.sort(key=lambda i: matrix[i, :].nnz())
+            matrix = matrix[order, order]
+        inverse: list[Expr] = []
+        lower: list[dict[int, Expr]] = [{} for _ in range(n)]
+        scaled: list[dict[int, Expr]] = [{} for _ in range(n)]
+        for j in range(n):
+            pivot = matrix[j, j]
+            for k, factor in lower[j].items():
+                pivot = pivot - factor * scaled[j][k]
+            if least is not None:
+                pivot = ca.if_else(pivot > least * matrix[j, j], pivot, 0)
+            inverse.append(1 / pivot)
+            for i in range(j + 1, n):
+                entry = matrix[i, j]
+                for k in sorted(lower[i].keys() & lower[j].keys()):
+                    entry = entry - scaled[i][k] * lower[j][k]
+                if entry.nnz():
+                    scaled[i][j] = entry
+                    lower[i][j] = entry * inverse[j]
+        return cls(lower, inverse, order)
+
+    def forward(self, right: Expr) -> Expr:
+        """Give ``L^-1 right``, (n, k)."""
+        rows = [right[i, :] for i in self.order]
+        for i, factors in enumerate(self.lower):
+            for k, factor in factors.items():
+                rows[i] = rows[i] - factor * rows[k]
+        return ca.vertcat(right[:0, :], *rows)
+
+    def scaled(self, right: Expr) -> Expr:
+        """Give ``D^-1 right``, (n, k)."""
+        rows = [right[i, :] * each for i, each in enumerate(self.inverse)]
+        return ca.vertcat(right[:0, :], *rows)
+
+    def back(self, right: Expr) -> Expr:
+        """Give ``L^-T right``, (n, k)."""
+        rows = [right[i, :] for i in range(len(self.lower))]
+        for i in range(len(rows) - 1, -1, -1):
+            for k, factor in self.lower[i].items():
+                rows[k] = rows[k] - factor * rows[i]
+        back = [rows[self.order.index(i)] for i in range(len(rows))]
+        return ca.vertcat(right[:0, :], *back)

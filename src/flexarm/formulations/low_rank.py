@@ -20,7 +20,7 @@ from flexarm.mechanics.sections import section_rotation
 from flexarm.model import Flexible, LinkModel, Model
 from flexarm.spatial import Expr, cayley, constant
 
-MORE = 3  # amplitudes than rows, from which on this takes fewer operations than LDL^T
+MORE = 5  # amplitudes than rows, from which on this takes fewer operations than LDL^T
 ORTHOGONAL = 1e-13  # what rounding leaves of products of modes, for each amplitude
 WORST = 1e10  # condition of the rows' compliance
 

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.once import once
-from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies import Body, body_of
 from flexarm.mechanics.bodies.terms import Motion, Terms, attach
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.orbit.hill import feel_gradient, frame_acceleration, rigid_gradient
@@ -60,6 +60,7 @@ class LinkState:
     tip_force: Expr
     ridden: bool = False  # whether the next link rides on it
     away: Expr | None = None  # in orbit, the direction away from the planet, in L, (3,)
+    basis: Expr | None = None  # own coordinates per column, (k, k), where columns are sums of them
 
 
 def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
@@ -103,17 +104,22 @@ def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
     )  # fmt: skip
 
 
-def link_states(model: Model, q: Expr, v: Expr) -> list[LinkState]:
-    """Carry velocities outward and weigh every link on the way."""
-    return once(model, "links", (q, v), lambda: _link_states(model, q, v))
+def link_states(model: Model, q: Expr, v: Expr, *, combined: bool = False) -> list[LinkState]:
+    """Carry velocities outward and weigh every link on the way.
+
+    If ``combined``, columns of a link may be sums of its amplitudes.
+    """
+    return once(model, ("links", combined), (q, v), lambda: _link_states(model, q, v, combined))
 
 
-def _link_states(model: Model, q: Expr, v: Expr) -> list[LinkState]:
+def _link_states(model: Model, q: Expr, v: Expr, combined: bool) -> list[LinkState]:
     omega = base_state(model, q, v).turning
     states = []
     ridden = None
     for index, part in enumerate(model.links):
-        state = _link_state(model, part, q, v, omega, ridden)
+        plain = model.carries(index) or model.orbit  # which take amplitudes one by one
+        body = body_of(model, part, combined=combined and not plain)
+        state = _link_state(model, body, q, v, omega, ridden)
         ridden = station(model, index + 1, q, v) if model.carries(index) else None
         if ridden is not None:
             # what rides sits on the station, the body at the tip is the rail's own
@@ -132,8 +138,9 @@ def _link_states(model: Model, q: Expr, v: Expr) -> list[LinkState]:
 
 
 def _link_state(
-    model: Model, part: LinkModel, q: Expr, v: Expr, omega_tip: Expr, ridden: Station | None
+    model: Model, body: Body, q: Expr, v: Expr, omega_tip: Expr, ridden: Station | None
 ) -> LinkState:
+    part = body.part
     motion, own = part.motion, picked(q, part.carried_by)
     rates = picked(v, part.carried_by)
     R_JK, p_JK = motion.place(own)
@@ -154,7 +161,6 @@ def _link_state(
     place = _offset(part, rotation, back @ (R_JK.T @ p_JK) + lever)
     if place is not None:
         speed_bias = speed_bias + ca.cross(carrier, ca.cross(carrier, place))
-    body = body_of(model, part)
     tip = body.tip_motion(q, v)
     spin = tip.local.rotation.T @ (omega + tip.spin)
     return LinkState(
@@ -168,6 +174,7 @@ def _link_state(
         terms=body.terms(q, v, omega),
         tip=tip,
         tip_force=body_bias(part.tip_body, spin),
+        basis=body.basis,
     )
 
 

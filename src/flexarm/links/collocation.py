@@ -8,7 +8,7 @@ products: ``r(x) = sum_g I_g(x) P_g``, and integrals over the mass are constant 
 tangents.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from flexarm.spatial import settled
 from flexarm.varied import agreed
 
 SAME = 1e-12  # between functions, and of their products from 0 or 1
+FAR = 16.0  # up to which nodes follow others, at which shapes are told apart
 # and what stands for those left out
 STIFFNESSES = (("EIz", "EIy"), ("EIy", "EIz"), ("GJ",), ("GAy", "GAz"), ("GAz", "GAy"))
 
@@ -94,18 +95,83 @@ class Collocation:
         return int(both.sum(axis=1).max())
 
     @cached_property
-    def cross(self) -> Array:
-        """``int mu psi^a psi^b`` between functions that are orthonormal per axis, (3, 3, G, G)."""
-        inverse = np.linalg.pinv(self.factor)
-        back = inverse.swapaxes(-1, -2)[..., :, None, :, :]
-        found = back @ self.gram @ inverse[..., None, :, :, :]
-        return settled(found, 1.0, found.ndim - 4)  # axes of one space have the same functions
+    def basis(self) -> Array | None:
+        """Sums of amplitudes that turn or stretch single nodes, (m, m), if those are shorter."""
+        parts = [*np.moveaxis(self.bend, -3, 0), self.stretch]
+        parts += [] if self.polar is None else [self.polar.twist]
+        m = self.stretch.shape[-1]
+        moved = [np.flatnonzero(np.any(part, axis=tuple(range(part.ndim - 1)))) for part in parts]
+        if np.bincount(np.concatenate(moved), minlength=1).max(initial=0) > 1:
+            return None  # some move nodes in several ways
+        singles = [_single(part[..., own]) for part, own in zip(parts, moved, strict=True)]
+        if all(each is None for each in singles):
+            return None
+        basis = np.zeros((*self.stretch.shape[:-2], m, m)) + np.eye(m)
+        for own, single in zip(moved, singles, strict=True):
+            if single is not None:
+                basis[..., own[:, None], own] = single
+        return basis
+
+    @cached_property
+    def combined(self) -> "Collocation":
+        """How the sums of amplitudes of `basis` move the nodes."""
+        basis, polar = self.basis, self.polar
+        if basis is None:
+            return self
+
+        def of(rows: Array) -> Array:
+            wide = basis if rows.ndim == basis.ndim else basis[..., None, :, :]
+            return settled(rows @ wide, designs=basis.ndim - 2)
+
+        if polar is not None:
+            polar = replace(polar, bend=of(polar.bend), twist=of(polar.twist))
+        return replace(
+            self, bend=of(self.bend), stretch=of(self.stretch), polar=polar,
+            tip_bend=of(self.tip_bend), tip_twist=of(self.tip_twist[..., None, :])[..., 0, :],
+        )  # fmt: skip
+
+    @cached_property
+    def spaces(self) -> tuple[int, ...]:
+        """For each axis the first one that has its space."""
+        gram = np.moveaxis(self.gram, (-4, -3), (0, 1))
+        found: list[int] = []
+        for a in range(3):
+            same = [s for s in found if all(np.array_equal(gram[s, s], gram[x, a]) for x in (s, a))]
+            found.append(same[0] if same else a)
+        return tuple(found)
 
     @cached_property
     def lever(self) -> Array:
-        """``int mu psi^a`` of the first of the functions that are orthonormal per axis, (3,)."""
+        """``mean[a] = lever[a] factor[a][0]``, (3,)."""
         found = np.sum(self.mean * np.linalg.pinv(self.factor)[..., 0], axis=-1)
         return settled(found, designs=found.ndim - 1)
+
+    @cached_property
+    def few(self) -> bool:
+        """Whether there are so few shapes that roots of their mass are the shorter way to it.
+
+        Counted are the operations of ``N^T N`` with the roots ``N = factor (tangents shapes)`` of
+        each axis, whose first rows are momenta, and those of momenta and of ``shapes^T K shapes``
+        with the products K of the tangents at two nodes.
+        """
+        G, axes = self.count, [0, *(k for k, bends in enumerate(self.bends, 1) if bends)]
+        every = [*np.moveaxis(self.bend, -3, 0), self.stretch]
+        ways = [one.reshape(-1, *one.shape[-2:])[0] for one in every if np.any(one)]
+        moved = [int(np.count_nonzero(way.any(axis=0))) for way in ways]
+        entries = [int(np.count_nonzero(way)) for way in ways]
+        entry = 2 * len(axes) - 1 + len({self.spaces[a] for a in axes})
+        roots, nodes, k = 0.0, 0.0, sum(moved)
+        for i, way in enumerate(ways):
+            sums = 2 * entries[i] - moved[i]
+            short = sums - int(np.count_nonzero(way == 1.0))
+            after = sum(moved[i + 1 :])
+            nodes += len(axes) * sums + G * (i + 1) * short + ((moved[i] + 1) / 2 + after) * short
+            nodes += entry * (G * (G + 1) / 2 + G * G * i)
+        for a in axes:
+            factor = (self.factor.reshape(-1, 3, G, G)[0, a] != 0.0).astype(int)
+            met = factor @ (np.hstack(ways) != 0.0)
+            roots += k + np.sum(np.maximum(2 * met - 1, 0)) + factor.any(axis=1).sum() * k * (k + 1)
+        return bool(roots - k * (k + 1) / 2 < nodes)
 
     def reach(self, x: Array) -> Array:
         """Evaluate ``I_g^a``, (3, len(x), G)."""
@@ -251,6 +317,26 @@ def _polar(span: Span, shapes: Shapes, bend: Array, x: Array, weights: Array) ->
     inertia, twist = weights * span.at("Jx", x), shapes.values("twist", x)
     twist = settled(twist, designs=twist.ndim - 2)
     return Polar(inertia, bend, twist) if np.any(inertia) and np.any(twist) else None
+
+
+def _single(rows: Array) -> Array | None:
+    """Solve for sums of k amplitudes that each move another one of k nodes, (k, k).
+
+    None if that does not make numbers at all nodes, (G, k), fewer.  Where the nodes are does not
+    depend on numbers, so that arms which differ in these alone have the same operations.
+    """
+    count, k = rows.shape[-2:]
+    there = np.count_nonzero(rows.any(axis=tuple(range(rows.ndim - 2))))
+    if not 1 < k <= count or k + (count - k) * k >= there:
+        return None
+    places = [(2 * j + 1) * count // (2 * k) for j in range(k)]
+    if count - k < 2:  # the first one turns least
+        places = list(range(count - k, count))
+    chosen = rows[..., places, :]
+    if np.any(np.linalg.matrix_rank(chosen) < k):
+        return None
+    single = np.asarray(np.linalg.inv(chosen), dtype=np.float64)
+    return single if np.abs(rows @ single).max() < FAR else None
 
 
 def _factor(gram: Array, mean: Array) -> Array:

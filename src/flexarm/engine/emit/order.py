@@ -25,9 +25,11 @@ def by_liveness(stream: Stream) -> Stream:
     Notes
     -----
     Values that do not fit the registers are stored and loaded again, and the bytes of those
-    instructions are what large arms wait for. Two greedy passes: one from the results to the
-    inputs, which next takes what needs the fewest values that nothing later needs, then one from
-    the inputs to the results, which next takes what uses the most values for the last time.
+    instructions are what large arms wait for. Of two operands the one that takes more operations
+    is computed first, so that little waits for it: an outer link before what carries it. Then two
+    greedy passes: one from the results to the inputs, which next takes what needs the fewest values
+    that nothing later needs, then one from the inputs to the results, which next takes what uses
+    the most values for the last time.
     """
     first = stream.first_operation
     partner = _partners(stream)
@@ -42,11 +44,15 @@ def by_liveness(stream: Stream) -> Stream:
         own = node_of[k]
         both = {node_of[value - first] for value in used if value >= first}
         operands.append([node for node in both if node != own])
-    late = _from_the_results(operands)
-    place = {node: k for k, node in enumerate(late)}
-    early = _from_the_inputs([[place[k] for k in operands[node]] for node in late])
+    for reorder in (_largest_first, _from_the_results, _from_the_inputs):
+        chosen = reorder(operands)
+        place = [0] * len(chosen)
+        for k, node in enumerate(chosen):
+            place[node] = k
+        operands = [[place[k] for k in operands[node]] for node in chosen]
+        nodes = [nodes[node] for node in chosen]
     order: list[int] = []
-    for k in (nodes[late[node]] for node in early):
+    for k in nodes:
         order += [partner[k], k] if k in partner else [k]
     new = list(range(first)) + [0] * len(order)
     for k, old in enumerate(order):
@@ -101,6 +107,33 @@ def _users(operands: list[list[int]]) -> list[list[int]]:
         for operand in used:
             users[operand].append(k)
     return users
+
+
+def _largest_first(operands: list[list[int]]) -> list[int]:
+    """Take each directly before its first use; of several operands, the one that takes most."""
+    left = [len(each) for each in _users(operands)]
+    results = [k for k, count in enumerate(left) if not count]
+    # What an operation takes, a bit each, while something may still need it.
+    taken, size = [0] * len(operands), [0] * len(operands)
+    for k, used in enumerate(operands):
+        all_taken = 1 << k
+        for operand in used:
+            all_taken |= taken[operand]
+            left[operand] -= 1
+            if not left[operand]:
+                taken[operand] = 0
+        taken[k], size[k] = all_taken, all_taken.bit_count()
+    order, seen = list[int](), [False] * len(operands)
+    stack = sorted(results, key=size.__getitem__)
+    while stack:
+        k = stack.pop()
+        if k < 0:
+            order.append(~k)
+        elif not seen[k]:
+            seen[k] = True
+            stack.append(~k)
+            stack += sorted((each for each in operands[k] if not seen[each]), key=size.__getitem__)
+    return order
 
 
 def _from_the_results(operands: list[list[int]]) -> list[int]:

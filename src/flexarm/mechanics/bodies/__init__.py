@@ -9,15 +9,17 @@ from flexarm.mechanics.bodies.rigid import Rigid
 from flexarm.model import LinkModel, Model
 
 
-def body_of(model: Model, part: LinkModel) -> Body:
-    """Give the body of a link."""
+def body_of(model: Model, part: LinkModel, *, combined: bool = False) -> Body:
+    """Give the body of a link; if ``combined``, columns may be sums of amplitudes: `Body.basis`."""
     if part.sliding is not None:
         return Growing(model, part)
     if part.reduced is not None:
         return Reduced(model, part)
     if part.elastic is None:
         return Rigid(model, part)
-    return Modal(model, part) if part.elastic.nodes is None else Exact(model, part)
+    if part.elastic.nodes is None:
+        return Modal(model, part)
+    return Exact(model, part, combined)
 
 
 __all__ = ["Body", "body_of"]

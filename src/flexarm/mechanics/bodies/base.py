@@ -26,6 +26,11 @@ class Body(ABC):
     model: Model
     part: LinkModel
 
+    @property
+    def basis(self) -> Expr | None:
+        """Own coordinates per column, (k, k), where its columns are not those coordinates."""
+        return None
+
     @abstractmethod
     def tip(self, q: Expr) -> Local:
         """See the flexible tip from the root."""

@@ -1,5 +1,7 @@
 """Links of constant length whose span deforms by shape functions times amplitudes."""
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 
@@ -56,6 +58,9 @@ class Shaped(Body):
         """Add an outboard hub that turns with the root."""
         hub, motion = self.part.hub_body, self.hub_motion(q, v)
         if motion is not None and hub.mass + np.abs(hub.second).max() > 0:
+            if self.basis is not None:
+                local = replace(motion.local, angular=motion.local.angular @ self.basis)
+                motion = replace(motion, local=local)
             return attach(terms, hub, motion, omega)
         return terms
 

@@ -218,11 +218,25 @@ class Growth:
             )
         made = replace(found, **update)
         bends = tuple(bool(np.any(found.bend[..., k, :, :])) for k in range(2))
-        made.__dict__.update(
-            cross=_times(found.cross, 4, np.ones_like(length)),
-            lever=_times(found.lever, 1, np.sqrt(mass * length)), bends=bends,
-            leaning=found.leaning, stretches=found.stretches, twists=found.twists,
-        )  # fmt: skip
+        facts = {
+            "bends": bends, "leaning": found.leaning, "stretches": found.stretches,
+            "twists": found.twists, "spaces": found.spaces,
+            "lever": _times(found.lever, 1, np.sqrt(mass * length)),
+        }  # fmt: skip
+        made.__dict__.update(facts, few=found.few, basis=None, combined=made)
+        if found.basis is not None:
+            # sums of amplitudes move nodes alike, however large these are
+            alike, other, same = found.combined, made.polar, np.ones_like(length)
+            if alike.polar is not None and other is not None:
+                turned = _times(alike.polar.bend, 3, same), _times(alike.polar.twist, 2, same)
+                other = Polar(other.inertia, *turned)
+            names = {"bend": 3, "stretch": 2, "tip_bend": 2, "tip_twist": 1}
+            moved = {name: _times(getattr(alike, name), n, same) for name, n in names.items()}
+            combined = replace(made, polar=other, **cast(dict[str, Any], moved))
+            combined.__dict__.update(facts, few=alike.few)
+            twists = np.any(found.twist, axis=tuple(range(found.twist.ndim - 1)))
+            basis = _times(found.basis, 2, 1 / np.where(twists, g, slope)[..., None])
+            made.__dict__.update(basis=basis, combined=combined)
         return made
 
 

@@ -1,5 +1,6 @@
 """A link of constant length whose sections turn by the sum of its slope shapes."""
 
+from dataclasses import dataclass
 from typing import final
 
 import casadi as ca
@@ -21,14 +22,31 @@ from flexarm.spatial import Expr, constant
 
 
 @final
+@dataclass(frozen=True)
 class Exact(Shaped):
-    """A geometrically exact beam: ``r' = (1 + eps) t(angles)``, angles linear in the amplitudes."""
+    """A geometrically exact beam: ``r' = (1 + eps) t(angles)``, angles linear in the amplitudes.
+
+    If it is ``combined``, columns and efforts are those of the sums of amplitudes of `basis`.
+    """
+
+    combined: bool = False
 
     @property
     def nodes(self) -> Collocation:
         """Where the tangents are taken."""
         assert self.span.nodes is not None
         return self.span.nodes
+
+    @property
+    def _moved(self) -> Collocation:
+        """How the nodes move per rate of its columns."""
+        return self.nodes.combined if self.combined else self.nodes
+
+    @property
+    def basis(self) -> Expr | None:
+        """See `Body`."""
+        basis = self.nodes.basis if self.combined else None
+        return None if basis is None else constant(basis)
 
     def tip(self, q: Expr) -> Local:
         """See the flexible tip."""
@@ -41,25 +59,29 @@ class Exact(Shaped):
         shapes, where = self.span.shapes, np.array([x])
         bend = np.stack([shapes.values("y", where, 1), shapes.values("z", where, 1)])
         reach = self.nodes.reach(where)[:, 0]
-        d = self.amplitudes(q)
-        return self._motion(d, 0 * d, reach, bend, shapes.values("twist", where)).local
+        d, rows = self.amplitudes(q), (bend, shapes.values("twist", where))
+        return self._motion(d, 0 * d, reach, rows, rows).local
 
     def tip_motion(self, q: Expr, v: Expr) -> Motion:
         """Follow the flexible tip."""
-        nodes = self.nodes
+        nodes, moved = self.nodes, self._moved
         d, rates = self.amplitudes(q), own_values(self.part, v)
         bend, twist = nodes.tip_bend[:, None], nodes.tip_twist[None]
-        return self._motion(d, rates, nodes.tip, bend, twist)
+        per = moved.tip_bend[:, None], moved.tip_twist[None]
+        return self._motion(d, rates, nodes.tip, (bend, twist), per)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Weigh the span, the root's body and a hub that turns with the root."""
         nodes, d, rates = self.nodes, self.amplitudes(q), own_values(self.part, v)
-        flat = nodes.common and not all(nodes.bends) and not nodes.stretches
-        weigh = plane_terms if flat else space_terms
-        terms = weigh(nodes, self.span.integrals.mass, d, rates, omega)
-        if nodes.polar is not None:
-            terms = add(terms, polar_terms(nodes.polar, d, rates, omega))
-        terms = add(terms, _constant_rotary(self.span.rotary, rates, omega))
+        mass, moved = self.span.integrals.mass, self._moved
+        if nodes.common and not all(nodes.bends) and not nodes.stretches:
+            at, turning = Angles.of(nodes, d), Angles.of(nodes, rates)
+            terms = plane_terms(moved, mass, at, turning, omega)
+        else:
+            terms = space_terms(moved, mass, node_tangents(nodes, d, rates), omega)
+        if nodes.polar is not None and moved.polar is not None:
+            terms = add(terms, polar_terms(nodes.polar, moved.polar, d, rates, omega))
+        terms = add(terms, _constant_rotary(self.span.rotary, rates, omega, self.basis))
         terms = add(terms, rigid_terms(self.part.root_body, omega, len(self.part.own)))
         return self.with_hub(terms, q, v, omega)
 
@@ -78,28 +100,37 @@ class Exact(Shaped):
             effort = effort + strain_effort(self.nodes, self.amplitudes(q))
         return effort
 
-    def _motion(self, d: Expr, rates: Expr, reach: Array, bend: Array, twist: Array) -> Motion:
-        """Follow a section with its shapes (2, 1, m), (1, m), at ``sum reach_g P_g``."""
-        none = 0 * twist
+    def _motion(
+        self,
+        d: Expr,
+        rates: Expr,
+        reach: Array,
+        shapes: tuple[Array, Array],
+        per: tuple[Array, Array],
+    ) -> Motion:
+        """Follow a section at ``sum reach_g P_g``.
+
+        Its shapes, and how it turns ``per`` column, are (2, 1, m) and (1, m).
+        """
+        rows = *shapes, 0 * shapes[1]
         t = node_tangents(self.nodes, d, rates)
-        at = turned(Angles.at(bend, twist, none, d), Angles.at(bend, twist, none, rates))
+        at = turned(Angles.at(*rows, d), Angles.at(*rows, rates))
         weights = constant(reach)
-        linear = ca.vertcat(
-            *[
-                columns(self.nodes, (t.by_a[a, :], t.by_b[a, :], t.unit[a, :]), reach[a][None])
-                for a in range(3)
-            ]
-        )
-        angular = angular_columns(at, bend, twist)
+        linear = ca.vertcat(*[columns(self._moved, t.by(a), reach[a][None]) for a in range(3)])
+        angular = angular_columns(at, *per)
         place = ca.sum2(weights * t.place)
         local = Local(place, at.rotation, linear, angular)
-        return Motion(local, at.spin, linear @ rates, at.bias, ca.sum2(weights * t.bias))
+        few = self.basis is None and len(self.part.own) < self.nodes.count
+        speed = linear @ rates if few else ca.sum2(weights * t.rate)
+        return Motion(local, at.spin, speed, at.bias, ca.sum2(weights * t.bias))
 
 
-def _constant_rotary(rotary: Rotary, rates: Expr, omega: Expr) -> Terms:
+def _constant_rotary(rotary: Rotary, rates: Expr, omega: Expr, basis: Expr | None) -> Terms:
     """Weigh sections that turn by ``omega + shape rates`` about axes of the link."""
     k, new = rates.shape[0], type(rates)
     inertia, shape = constant(rotary.inertia), constant(rotary.shape)
     torque = ca.cross(omega, inertia @ omega + shape @ rates)
-    modal = new(constant(rotary.modal))
-    return turning_terms(new(inertia), new(shape), modal, torque, new(k, 1))
+    modal = constant(rotary.modal)
+    if basis is not None:
+        shape, modal = shape @ basis, ca.triu2symm(ca.triu(basis.T @ modal @ basis))
+    return turning_terms(new(inertia), new(shape), new(modal), torque, new(k, 1))

@@ -8,6 +8,7 @@ bending direction n and along the axis e = x x n that bending turns about.
 import casadi as ca
 
 from flexarm.links.collocation import Collocation
+from flexarm.mechanics.bodies.exact.tangents import Angles
 from flexarm.mechanics.bodies.terms import Terms
 from flexarm.spatial import Expr, constant
 
@@ -16,14 +17,14 @@ from flexarm.spatial import Expr, constant
 FEW = 12
 
 
-def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Expr) -> Terms:
+def plane_terms(nodes: Collocation, mass: float, at: Angles, rates: Angles, omega: Expr) -> Terms:
     """Weigh the points of a span, without its sections' rotary inertia."""
     along = 2 if nodes.bends[1] else 1
-    shapes = nodes.bend[along - 1]
-    angle, speed = constant(shapes) @ d, constant(shapes) @ rates
+    angle, speed = (at.b, rates.b) if nodes.bends[1] else (at.a, rates.a)
     c, s = ca.cos(angle), ca.sin(angle)
-    A, a, p = constant(nodes.gram[0, 0]), constant(nodes.mean[0]), constant(shapes.T)
-    to_link = _axes(along, type(d))
+    A, a, p = constant(nodes.gram[0, 0]), constant(nodes.mean[0]), constant(nodes.bend[along - 1].T)
+    new, k = type(omega), nodes.bend.shape[2]
+    to_link = _axes(along, new)
     w = to_link.T @ omega
     few = nodes.count <= FEW
     # products of tangents: by the cosines of the angles between them, and by the sines
@@ -42,7 +43,6 @@ def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Ex
     back, aside = fast * c - w[1] * tilt, fast * s + w[0] * tilt
     across = (w[2] + 2 * speed) * lean
     out, thrown, drift = A @ across, a * fast, ca.dot(a, tilt)
-    k = d.shape[0]
     if few:
         bend = S @ fast - S.T @ fast - lean * (A @ tilt)
         weighed = p * ca.repmat(a.T, k, 1)
@@ -56,8 +56,8 @@ def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Ex
         mass,
         to_link @ ca.vertcat(ca.dot(a, c), ca.dot(a, s), 0),
         to_link @ second @ to_link.T,
-        to_link @ ca.vertcat(type(d)(2, k), ca.sum1(turned) if few else (p @ ca.sum2(K)).T),
-        to_link @ ca.vertcat(-moved[0].T, moved[1].T, type(d)(1, k)),
+        to_link @ ca.vertcat(new(2, k), ca.sum1(turned) if few else (p @ ca.sum2(K)).T),
+        to_link @ ca.vertcat(-moved[0].T, moved[1].T, new(1, k)),
         ca.triu2symm(ca.triu(p @ turned if few else p @ K @ p.T)),
         to_link @ ca.vertcat(ca.dot(s, out), -ca.dot(c, out), ca.sum1(bend)),
         to_link @ ca.vertcat(*pushed, ca.dot(a, across)),

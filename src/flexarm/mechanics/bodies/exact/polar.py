@@ -13,8 +13,8 @@ from flexarm.mechanics.bodies.terms import Terms, turning_terms
 from flexarm.spatial import Expr, constant
 
 
-def polar_terms(sections: Polar, d: Expr, rates: Expr, omega: Expr) -> Terms:
-    """Weigh the sections' turning about their own axes."""
+def polar_terms(sections: Polar, moved: Polar, d: Expr, rates: Expr, omega: Expr) -> Terms:
+    """Weigh the sections' turning about their own axes, which ``moved`` has per column."""
     rows = sections.bend, sections.twist, 0 * sections.twist
     at, speed = Angles.at(*rows, d), Angles.at(*rows, rates)
     t = tangents(at, speed)
@@ -36,7 +36,7 @@ def polar_terms(sections: Polar, d: Expr, rates: Expr, omega: Expr) -> Terms:
     heavy, pushed = J * turns, J * bias
     efforts = (c_a * pushed + heavy * g_a, c_b * pushed + heavy * g_b, pushed)
     per = (c_a, c_b, new.ones(*J.shape))  # Om per rate of the angles and of the twist
-    shapes = (*sections.bend, sections.twist)
+    shapes = (*moved.bend, moved.twist)
     k, momentum = d.shape[0], t.place @ heavy
     effort, angular, modal = new(k, 1), new(3, k), new(k, k)
     for i, rows in enumerate(shapes):

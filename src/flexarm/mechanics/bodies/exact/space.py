@@ -1,7 +1,7 @@
 """What a link weighs that bends in two planes or stretches: tangents per axis in a space of theirs.
 
-Coordinates of points along x, y, z are ``R_a = C_a P_a`` in functions that are orthonormal over the
-mass, with the tangents P; functions of two axes are not orthogonal: ``Q_ab`` are their products.
+Points along x, y, z are sums of the tangents P at the nodes times functions of that axis, whose
+products over the mass are the constant matrices ``gram[a, b]``.  Axes may have one space of them.
 """
 
 import casadi as ca
@@ -9,9 +9,12 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
-from flexarm.mechanics.bodies.exact.tangents import node_tangents
-from flexarm.mechanics.bodies.terms import Terms, axial
+from flexarm.mechanics.bodies.exact.tangents import Tangents
+from flexarm.mechanics.bodies.terms import Terms
 from flexarm.spatial import Expr, constant
+
+XYZ = range(3)
+AROUND = ((1, 2), (2, 0), (0, 1))
 
 
 def columns(nodes: Collocation, by: tuple[Expr, Expr, Expr], weights: Array) -> Expr:
@@ -28,46 +31,88 @@ def columns(nodes: Collocation, by: tuple[Expr, Expr, Expr], weights: Array) -> 
     return total
 
 
-def space_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Expr) -> Terms:
+def space_terms(nodes: Collocation, mass: float, t: Tangents, omega: Expr) -> Terms:
     """Weigh the points of a span, without its sections' rotary inertia."""
-    t = node_tangents(nodes, d, rates)
-    C, Q, axes = nodes.factor, nodes.cross, range(3)
-    R = [constant(C[a]) @ t.place[a, :].T for a in axes]
-    N = [columns(nodes, (t.by_a[a, :], t.by_b[a, :], t.unit[a, :]), C[a]) for a in axes]
-    B = [constant(C[a]) @ t.bias[a, :].T for a in axes]
-    V = [N[a] @ rates for a in axes]
-    pairs = [(a, b) for a in axes for b in axes if a != b]
-    # what moves along a, in the functions of b
-    r = {(a, b): constant(Q[a, b].T) @ R[a] for a, b in pairs}
-    v = {(a, b): constant(Q[a, b].T) @ V[a] for a, b in pairs}
-    new, k = type(d), d.shape[0]
-    second, flow, bent = new(3, 3), new(3, 3), new(3, 3)
-    for a in axes:
-        second[a, a], flow[a, a] = ca.dot(R[a], R[a]), ca.dot(R[a], V[a])
-    for a, b in pairs:
-        flow[a, b], bent[a, b] = ca.dot(r[a, b], V[b]), ca.dot(r[a, b], B[b])
-        if a < b:
-            second[a, b] = second[b, a] = ca.dot(r[a, b], R[b])
+    new, own = type(omega), nodes.spaces
+    spaces = sorted(set(own))
+    gram = {(s, z): constant(nodes.gram[s, z]) for s in spaces for z in spaces}
+    mean = {s: constant(nodes.mean[s]) for s in spaces}
+    P = [t.place[a, :].T for a in XYZ]
+    # points along an axis, weighed over the functions of a space
+    W = {(a, s): gram[s, own[a]] @ P[a] for a in XYZ for s in spaces}
+    # accelerations along an axis that are sums of the functions of a space
+    X = {(a, s): _acceleration(nodes, t, omega, a, s) for a in XYZ for s in spaces}
+    felt = [sum((gram[own[a], s] @ X[a, s] for s in spaces), new(nodes.count, 1)) for a in XYZ]
+    second, torque, force = new(3, 3), new(3, 1), new(3, 1)
+    for a in XYZ:
+        for b in range(a, 3):
+            second[a, b] = second[b, a] = ca.dot(W[a, own[b]], P[b])
+        force[a] = sum((ca.dot(mean[s], X[a, s]) for s in spaces), new(1, 1))
+    for a, (b, c) in enumerate(AROUND):
+        if own[b] == own[c]:
+            torque[a] = ca.dot(P[b], felt[c]) - ca.dot(P[c], felt[b])
+        else:
+            parts = [ca.dot(W[b, s], X[c, s]) - ca.dot(W[c, s], X[b, s]) for s in spaces]
+            torque[a] = sum(parts[1:], parts[0])
+    k = nodes.stretch.shape[1]
+    angular, effort = new(3, k), new(k, 1)
+    for rows, by in _ways(nodes, t):
+        shapes, along = constant(rows), [by[a, :].T for a in XYZ]
+        turned = [W[b, own[c]] * along[c] - W[c, own[b]] * along[b] for b, c in AROUND]
+        angular += ca.horzcat(*turned).T @ shapes
+        effort += shapes.T @ (along[0] * felt[0] + along[1] * felt[1] + along[2] * felt[2])
+    linear, modal = _momenta(nodes, t)
+    return Terms(
+        mass,
+        ca.vertcat(*[ca.dot(mean[own[a]], P[a]) for a in XYZ]),
+        ca.trace(second) * new.eye(3) - second,
+        angular,
+        linear,
+        modal,
+        torque,
+        force,
+        effort,
+    )
+
+
+def _ways(nodes: Collocation, t: Tangents) -> list[tuple[Array, Expr]]:
+    """List what moves tangents, shapes (G, m) and tangents per unit of them (3, G)."""
+    every = zip((*nodes.bend, nodes.stretch), (t.by_a, t.by_b, t.unit), strict=True)
+    return [(rows, by) for rows, by in every if by.nnz() and np.any(rows)]
+
+
+def _acceleration(nodes: Collocation, t: Tangents, omega: Expr, a: int, space: int) -> Expr:
+    """Accelerate tangents along an axis at zero accelerations, by those of a space, (G,)."""
     spin = ca.skew(omega)
     square = ca.triu2symm(ca.triu(spin @ spin))
-    effort, modal = new(k, 1), new(k, k)
-    for a in axes:
-        b, c = (a + 1) % 3, (a + 2) % 3
-        gained = B[a] + square[a, a] * R[a] + square[a, b] * r[b, a] + square[a, c] * r[c, a]
-        if np.array_equal(Q[b, a], Q[c, a]):  # two axes of one space
-            gained += constant(Q[b, a].T) @ (2 * spin[a, b] * V[b] + 2 * spin[a, c] * V[c])
-        else:
-            gained += 2 * spin[a, b] * v[b, a] + 2 * spin[a, c] * v[c, a]
-        effort += N[a].T @ gained
-        modal += ca.triu(N[a].T @ N[a])
-    around = ((1, 2), (2, 0), (0, 1))
-    angular = ca.vertcat(*[r[a, b].T @ N[b] - r[b, a].T @ N[a] for a, b in around])
-    inertia = ca.trace(second) * new.eye(3) - second
-    torque = ca.cross(omega, inertia @ omega) + axial(bent)
-    torque += 2 * (ca.trace(flow) * omega - flow.T @ omega)
-    size = nodes.lever
-    first = ca.vertcat(*[size[a] * R[a][0] for a in axes])
-    linear = ca.vertcat(*[size[a] * N[a][0, :] for a in axes])
-    force = square @ first + 2 * ca.cross(omega, linear @ rates)
-    force += ca.vertcat(*[size[a] * B[a][0] for a in axes])
-    return Terms(mass, first, inertia, angular, linear, ca.triu2symm(modal), torque, force, effort)
+    total = type(omega)(nodes.count, 1)
+    for b in XYZ:
+        if nodes.spaces[b] == space:
+            swept = t.bias[a, :].T if a == b else 2 * spin[a, b] * t.rate[b, :].T
+            total += square[a, b] * t.place[b, :].T + swept
+    return total
+
+
+def _momenta(nodes: Collocation, t: Tangents) -> tuple[Expr, Expr]:
+    """Give momenta per rate of amplitude, (3, m), and the mass of the amplitudes, (m, m)."""
+    new, k = type(t.unit), nodes.stretch.shape[1]
+    modal, ways = new(k, k), _ways(nodes, t)
+    if nodes.few:
+        roots = [columns(nodes, t.by(a), nodes.factor[a]) for a in XYZ]
+        for root in roots:
+            modal += ca.triu(root.T @ root)
+        linear = ca.vertcat(*[nodes.lever[a] * roots[a][0, :] for a in XYZ])
+        return linear, ca.triu2symm(modal)
+    linear = ca.vertcat(*[columns(nodes, t.by(a), nodes.mean[a][None]) for a in XYZ])
+    for i, (rows, along) in enumerate(ways):
+        for others, across in ways[i:]:
+            products = new(nodes.count, nodes.count)
+            for s in sorted(set(nodes.spaces)):
+                axes = [a for a in XYZ if nodes.spaces[a] == s]
+                both = along[axes, :].T @ across[axes, :]
+                products += constant(nodes.gram[s, s]) * both
+            if along is across:
+                products = ca.triu2symm(ca.triu(products))
+            between = constant(rows.T) @ (products @ constant(others))
+            modal += between if along is across else between + between.T
+    return linear, ca.triu2symm(ca.triu(modal))

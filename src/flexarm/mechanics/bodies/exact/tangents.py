@@ -58,6 +58,10 @@ class Tangents:
     rate: Expr
     bias: Expr
 
+    def by(self, axis: int) -> tuple[Expr, Expr, Expr]:
+        """Give one coordinate of P per unit of the two angles and of stretch, (1, n) each."""
+        return self.by_a[axis, :], self.by_b[axis, :], self.unit[axis, :]
+
 
 def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangents:
     """See tangents and how they move; ``straight`` are their lengths but for stretch, if any."""
