@@ -256,9 +256,15 @@ def measure(m: March, e: Array) -> float:
     their own: of a rotor that a servo holds each is a part.  What rounding makes of a mode is
     allowed beside the tolerance: no shorter step cures it.
     """
+    find_modal_error(m, e)
+    return measure_modal(m, m.modal_places, m.modal_rates, e[2 * m.system.n :])
+
+
+@kernel
+def measure_modal(m: March, places: Array, rates: Array, more: Array) -> float:
+    """Measure an error of modes and of their rates, and one of works and further states."""
     n = m.system.n
     worst = 0.0
-    find_modal_error(m, e)
     for r in range(m.functionals):
         g = m.group_of[r]
         place = m.tolerance * m.scale[g]
@@ -269,8 +275,8 @@ def measure(m: March, e: Array) -> float:
         apart = 0.0
         for i in range(n):
             row = m.rate_rows[r * n + i]
-            here = row * m.modal_places[i]
-            part = row * m.modal_rates[i]
+            here = row * places[i]
+            part = row * rates[i]
             if m.rounds == 1:
                 rounding = abs(row) * m.rounded[i]
                 here *= counting(place, rounding)
@@ -285,12 +291,12 @@ def measure(m: March, e: Array) -> float:
         if not part <= worst:
             worst = part
     for i in range(m.system.works):
-        part = abs(e[2 * n + i]) / m.energy[i % m.lanes]
+        part = abs(more[i]) / m.energy[i % m.lanes]
         if not part <= worst:
             worst = part
     for i in range(m.system.states):
         k = m.system.works + i
-        part = abs(e[2 * n + k]) / max(m.state_floor[i], m.most[k] - m.least[k])
+        part = abs(more[k]) / max(m.state_floor[i], m.most[k] - m.least[k])
         if not part <= worst:
             worst = part
     return worst

@@ -22,8 +22,8 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
     table, kept = table_of(compiled, beginning.buffers | arrays)
     beginning.buffers["matrices work"] = kept[-1]
     sizes = {
-        "modes": n * n, "inverse": n * n, "squares": n, "losses": n, "half": RESPONSES * n,
-        "whole": RESPONSES * n, "part": RESPONSES * n, "x": 2 * n, "g": 5 * n,
+        "modes": n * n, "inverse": n * n, "measured": n * n, "squares": n, "losses": n,
+        "half": RESPONSES * n, "whole": RESPONSES * n, "part": RESPONSES * n, "x": 2 * n, "g": 5 * n,
         "p": 5 * (size - 2 * n), "masses": 3 * known * n, "pulls": 4 * n, "swings": 4 * n,
         "modal": 2 * n, "before": n, "ended": 2 * n, "trial": size, "k": size, "e": size, "room": n,
         "stages": 2 * n,

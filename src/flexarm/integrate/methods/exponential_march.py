@@ -29,6 +29,7 @@ class ExponentialMarch(March):
     inverse: Array
     squares: Array
     losses: Array
+    measured: Array  # the modes by rows, in those that errors are measured in, (n, n)
     # table_h, half, whole, part: step for which the oscillators' responses are tabulated, at half
     # and whole step, (n, 5) each; room for one more.
     table_h: float
