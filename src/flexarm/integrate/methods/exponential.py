@@ -201,16 +201,20 @@ def accelerate(m: ExponentialMarch, x: Array, g: Array, out: Array) -> None:
 
 
 @kernel
-def free_motion(m: ExponentialMarch, table: Array, g0: Array, out: Array) -> None:
-    """Move the modal state on under its oscillators and a constant g."""
+def drive(m: ExponentialMarch, table: Array, r: int, slope: float, bend: float) -> None:
+    """Move a mode on from the step's begin, where x is 0, into the modal state m.modal.
+
+    It is driven by ``g + slope t + bend t^2/2`` with g at the begin.
+    """
     n = m.system.n
-    for r in range(n):
-        s = table[r * RESPONSES]
-        ds = table[r * RESPONSES + 1]
-        x = m.x[r]
-        v = m.x[n + r]
-        out[r] = (ds + m.losses[r] * s) * x + s * v + table[r * RESPONSES + 2] * g0[r]
-        out[n + r] = -m.squares[r] * s * x + ds * v + s * g0[r]
+    row = r * RESPONSES
+    v = m.x[n + r]
+    g = m.g[r]
+    s = table[row]
+    whole = table[row + 2]
+    more = table[row + 3]
+    m.modal[r] = s * v + whole * g + slope * more + bend * table[row + 4]
+    m.modal[n + r] = table[row + 1] * v + s * g + slope * whole + bend * more
 
 
 @kernel
@@ -229,15 +233,6 @@ def evaluate(m: ExponentialMarch, part: float, which: int) -> None:
         accelerate(m, m.modal, m.g[which * n :], m.swings[which * n :])
     for i in range(extra):
         m.p[which * extra + i] = m.k[2 * n + i]
-
-
-@kernel
-def answer(m: ExponentialMarch, table: Array, b1: float, b2: float, r: int, value: float) -> None:
-    """Add the response to ``value (b1 t + b2 t^2/2)`` to the modal state m.modal."""
-    row = r * RESPONSES
-    n = m.system.n
-    m.modal[r] += value * (b1 * table[row + 3] + b2 * table[row + 4])
-    m.modal[n + r] += value * (b1 * table[row + 2] + b2 * table[row + 3])
 
 
 @kernel
@@ -285,13 +280,12 @@ def solution(
 ) -> None:
     """Solve the oscillators up to a time within a step, with g and powers as parabolas."""
     n = m.system.n
-    free_motion(m, table, m.g, m.modal)
+    once = 1.0 / h
     for r in range(n):
         middle = m.g[n + r] + m.g[2 * n + r]
         slope = -3.0 * m.g[r] + 2.0 * middle - m.g[3 * n + r]
         bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
-        answer(m, table, 1.0 / h, 0.0, r, slope)
-        answer(m, table, 0.0, 1.0 / (h * h), r, bend)
+        drive(m, table, r, once * slope, once * once * bend)
     weigh_both(n, m.modes, m.modal, out)
     for i in range(n):
         out[i] += begin[i]
@@ -337,14 +331,14 @@ def exponential_step(m: ExponentialMarch) -> int:
         accelerate(m, m.x, m.g, m.swings)
     for i in range(m.size - 2 * n):
         m.p[i] = m.f[2 * n + i]
-    free_motion(m, m.half, m.g, m.modal)
+    for r in range(n):
+        drive(m, m.half, r, 0.0, 0.0)
     evaluate(m, 0.5, 1)
     for r in range(n):
-        answer(m, m.half, 4.0 / h, 0.0, r, m.g[n + r] - m.g[r])
+        drive(m, m.half, r, 4.0 / h * (m.g[n + r] - m.g[r]), 0.0)
     evaluate(m, 0.5, 2)
-    free_motion(m, m.whole, m.g, m.modal)
     for r in range(n):
-        answer(m, m.whole, 2.0 / h, 0.0, r, m.g[2 * n + r] - m.g[r])
+        drive(m, m.whole, r, 2.0 / h * (m.g[2 * n + r] - m.g[r]), 0.0)
     evaluate(m, 1.0, 3)
     solution(m, m.whole, m.y, h, h, m.y_new)
     finish(m)
@@ -393,7 +387,7 @@ def interpolation_error(m: ExponentialMarch) -> None:
         m.e[2 * n + i] = SIMPSON * left * h
     if m.passed == 1:
         rest = UNRESOLVED / SIMPSON * abs(m.e[2 * n + PRESCRIBED])
-        m.e[2 * n + PRESCRIBED] = rest + pulled_error(m)
+        m.e[2 * n + PRESCRIBED] = rest + pulled_error(m, m.modal)
 
 
 @kernel
@@ -422,14 +416,15 @@ def finish(m: ExponentialMarch) -> None:
     for i in range(extra):
         m.e[2 * n + i] = h * (m.f_new[2 * n + i] - m.p[3 * extra + i]) / 6.0
     m.e[2 * n + PRESCRIBED] -= h * pulled / 6.0
+    once = 1.0 / h
     for r in range(n):
-        m.modal[r] = 0.0
-        m.modal[n + r] = 0.0
-        answer(m, m.whole, -1.0 / h, 4.0 / (h * h), r, m.g[4 * n + r] - m.g[3 * n + r])
+        row = r * RESPONSES
+        slope = once * (m.g[3 * n + r] - m.g[4 * n + r])
+        bend = -4.0 * once * slope
+        m.stages[r] = slope * m.whole[row + 3] + bend * m.whole[row + 4]
+        m.stages[n + r] = slope * m.whole[row + 2] + bend * m.whole[row + 3]
     if m.passed == 1:
-        m.e[2 * n + PRESCRIBED] = abs(m.e[2 * n + PRESCRIBED]) + pulled_error(m)
-    for i in range(2 * n):
-        m.stages[i] = m.modal[i]
+        m.e[2 * n + PRESCRIBED] = abs(m.e[2 * n + PRESCRIBED]) + pulled_error(m, m.stages)
     for i in range(extra):
         m.k[2 * n + i] = m.e[2 * n + i]
     interpolation_error(m)

@@ -153,12 +153,12 @@ def pulled_before(m: ExponentialMarch) -> float:
 
 
 @kernel
-def pulled_error(m: ExponentialMarch) -> float:
-    """Give what errors m.modal of modes make of the work of prescribed coordinates."""
+def pulled_error(m: ExponentialMarch, errors: Array) -> float:
+    """Give what errors of modes make of the work of prescribed coordinates."""
     n = m.system.n
     total = 0.0
     for r in range(n):
-        total += abs(m.pulls[AT_END * n + r] * m.modal[n + r])
+        total += abs(m.pulls[AT_END * n + r] * errors[n + r])
     return total
 
 
