@@ -226,12 +226,11 @@ def unfold(s: Steps, i: int, modal: Array, y: Array, p: Array, out: Array) -> No
     """Go from a modal state at stage i to coordinates, rates and further states."""
     n = s.system.n
     if s.in_modes == 1:
-        weigh_both(n, s.basis, modal, out)
+        weigh_both(n, s.basis, modal, y, out)
     else:
-        for r in range(2 * n):
-            out[r] = modal[r]
-    for r in range(n):
-        out[r] += y[r]
+        for r in range(n):
+            out[r] = y[r] + modal[r]
+            out[n + r] = modal[n + r]
     weigh(i, s.size - 2 * n, p, s.a[i * s.stages :], out[2 * n :])
     for r in range(2 * n, s.size):
         out[r] = y[r] + s.table_h * out[r]

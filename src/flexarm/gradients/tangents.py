@@ -99,9 +99,10 @@ def go_along(s: Tangents, i: int, column: int, out: Array) -> None:
     p = s.p_along[own * (s.size - 2 * n) :]
     unfold(s, i, s.modal_along, s.tangents[column * s.size :], p, out)
     if s.in_modes == 1:
-        weigh_both(n, basis, s.modal, s.more)
-        for r in range(2 * n):
-            out[r] += s.more[r]
+        weigh_both(n, basis, s.modal, out, s.more)
+        for r in range(n):
+            out[r] = s.more[r]
+            out[n + r] += s.more[n + r]
     hold_known(s, out)
 
 

@@ -23,10 +23,10 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
     beginning.buffers["matrices work"] = kept[-1]
     sizes = {
         "modes": n * n, "inverse": n * n, "measured": n * n, "squares": n, "losses": n,
-        "half": RESPONSES * n, "whole": RESPONSES * n, "part": RESPONSES * n, "x": 2 * n, "g": 5 * n,
-        "p": 5 * (size - 2 * n), "masses": 3 * known * n, "pulls": 4 * n, "swings": 4 * n,
-        "modal": 2 * n, "before": n, "ended": 2 * n, "trial": size, "k": size, "e": size, "room": n,
-        "stages": 2 * n,
+        "half": RESPONSES * n, "whole": RESPONSES * n, "part": RESPONSES * n, "x": 2 * n,
+        "g": 5 * n, "p": 5 * (size - 2 * n), "masses": 3 * known * n, "pulls": 4 * n,
+        "swings": 4 * n, "modal": 2 * n, "before": n, "ended": 2 * n, "trial": size, "k": size,
+        "e": size, "room": n, "stages": 2 * n,
     }  # fmt: skip
     fields = {names[key]: array for key, array in arrays.items()} | zeros(sizes)
     return ExponentialMarch(

@@ -221,9 +221,7 @@ def drive(m: ExponentialMarch, table: Array, r: int, slope: float, bend: float) 
 def evaluate(m: ExponentialMarch, part: float, which: int) -> None:
     """Evaluate the equations at the modal state m.modal, into row `which` of g and p."""
     n = m.system.n
-    weigh_both(n, m.modes, m.modal, m.trial)
-    for i in range(n):
-        m.trial[i] += m.y[i]
+    weigh_both(n, m.modes, m.modal, m.y, m.trial)
     extra = m.size - 2 * n
     for i in range(extra):
         m.trial[2 * n + i] = m.y[2 * n + i] + part * m.h * m.p[(which - 1) * extra + i]
@@ -253,7 +251,7 @@ def look_back(m: ExponentialMarch) -> None:
     for i in range(n):
         m.trial[i] = m.y_old[i] - m.y[i]
         m.trial[n + i] = m.y_old[n + i]
-    weigh_both(n, m.inverse, m.trial, m.modal)
+    weigh_both(n, m.inverse, m.trial, m.x, m.modal)  # x begins with zeros
     remainder(m, m.modal, m.f_old, m.before)
 
 
@@ -286,9 +284,7 @@ def solution(
         slope = -3.0 * m.g[r] + 2.0 * middle - m.g[3 * n + r]
         bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
         drive(m, table, r, once * slope, once * once * bend)
-    weigh_both(n, m.modes, m.modal, out)
-    for i in range(n):
-        out[i] += begin[i]
+    weigh_both(n, m.modes, m.modal, begin, out)
     z = tau / h
     extra = m.size - 2 * n
     for i in range(extra):
