@@ -173,7 +173,7 @@ def test_checkpoints_grow_as_the_root_of_the_steps(runs: Differentiable) -> None
     run = runs.at().parts[0]
     count, starts = len(run.steps), run.plan.starts
     states = len(starts) + np.diff(starts).max()
-    # By etd4 they stand where modes are taken anew, every twenty tries.
+    # By etd4 they stand where modes are taken anew, every 24 tries.
     assert states <= 2 * np.sqrt(count) + (20 if runs.method.name == "etd4" else 2)
 
 

@@ -11,7 +11,7 @@ from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import table_of
 
 # Tries of steps, also those that fail, for which a basis is kept: on a GPU all arms renew at once.
-RENEWAL = 20
+RENEWAL = 24
 
 
 def _begin(beginning: Beginning) -> ExponentialMarch:
