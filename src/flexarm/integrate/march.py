@@ -257,7 +257,8 @@ def measure(m: March, e: Array) -> float:
     allowed beside the tolerance: no shorter step cures it.
     """
     find_modal_error(m, e)
-    return measure_modal(m, m.modal_places, m.modal_rates, e[2 * m.system.n :])
+    worst: float = measure_modal(m, m.modal_places, m.modal_rates, e[2 * m.system.n :])
+    return worst
 
 
 @kernel
