@@ -20,12 +20,22 @@ NEAR = 8  # doubles of a thread in the memory of its block
 REGISTERS = {"ctaid": 0, "ntid": 0, "tid": 1}  # one block: the thread's number is its arm's
 
 
-# The GPU's instruction gives the first 20 bits.
-ROUGH = """define internal double @rough(double %x) {
-%all = fdiv double 1.0, %x
+# The GPU's instruction gives the first 20 bits, and takes and gives 0 for what has fewer digits.
+ROUGH = """define internal double @flushed(double %x) {
+%bits = bitcast double %x to i64
+%exponent = and i64 %bits, 9218868437227405312
+%tiny = icmp eq i64 %exponent, 0
+%zero = fmul double %x, 0.0
+%y = select i1 %tiny, double %zero, double %x
+ret double %y
+}
+define internal double @rough(double %x) {
+%some = call double @flushed(double %x)
+%all = fdiv double 1.0, %some
 %bits = bitcast double %all to i64
-%some = and i64 %bits, -4294967296
-%y = bitcast i64 %some to double
+%first = and i64 %bits, -4294967296
+%cut = bitcast i64 %first to double
+%y = call double @flushed(double %cut)
 ret double %y
 }"""
 

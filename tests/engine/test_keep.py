@@ -1,24 +1,36 @@
 """Values that registers do not hold come back from where they were put."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from flexarm.engine.emit import keep
 from flexarm.engine.emit.keep import BLOCK, SPARE, Room, beside, is_short, moves
-from flexarm.engine.stream import Stream
+from flexarm.engine.stream import Port, Store, Stream
 from tests.engine.test_chains import sums
 
 
-def constants(stream: Stream) -> Stream:
-    """Let the last loads be constants, none of them short."""
-    return Stream(
-        stream.name, stream.inputs, stream.outputs, (0.1, 0.2, 0.3, 0.4), stream.loads[2:],
-        stream.operations, stream.stores,
+def constants(seed: int) -> Stream:
+    """Let inputs be constants of many digits; of three operations, one uses one, one any value."""
+    stream, random = sums(seed, 400), np.random.default_rng(seed)
+    operations = list(stream.operations)
+    for k in range(0, 399, 3):
+        operations[k] = operations[k]._replace(a=int(random.integers(0, 4)))
+        operations[k + 1] = operations[k + 1]._replace(a=int(random.integers(4, 7 + k)))
+    used = {value for each in operations for value in each.operands}
+    left = [k for k in range(6, 406) if k not in used]
+    return replace(
+        stream, constants=(0.1, 0.2, 0.3, 0.4), loads=stream.loads[2:],
+        operations=tuple(operations), outputs=(Port("y", len(left), 1),),
+        stores=tuple(Store(0, k, value) for k, value in enumerate(left)),
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("tabled", [False, True])
 @pytest.mark.parametrize("seed", range(10))
 def test_what_is_loaded_is_what_was_stored(seed: int, *, tabled: bool) -> None:
-    stream = constants(sums(seed, 400))
+    stream = constants(seed)
     registers = 6
     kept = moves(stream, Room(3, registers, 2, tabled=tabled))
     places = {("input", value): value for value in range(4, 6)}
@@ -41,13 +53,38 @@ def test_what_is_loaded_is_what_was_stored(seed: int, *, tabled: bool) -> None:
 
 
 def test_constants_are_loaded_two_at_a_time() -> None:
-    kept = moves(constants(sums(1, 400)), Room(3, 6, 2, tabled=True))
+    kept = moves(constants(1), Room(3, 6, 2, tabled=True))
     loads = [move for listed in kept.loads.values() for move in listed if move.memory == "table"]
     assert len(kept.table) % 2 == 0
     assert len(loads) > 0.75 * len(kept.table)  # few are alone
     for listed in kept.loads.values():
         places = [move.place for move in listed if move.memory == "table"]
         assert all(place % 2 == 0 or place - 1 in places for place in places)
+
+
+@pytest.mark.parametrize("most", [0, 6, 20])
+def test_constants_that_a_table_has_no_room_for_are_left_to_the_code(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(keep, "TABLE", most)
+    stream = constants(1)
+    kept = moves(stream, Room(3, 6, 2, tabled=True))
+    assert len(kept.table) == most
+    loads = [move for listed in kept.loads.values() for move in listed if move.memory == "table"]
+    assert all(kept.table[move.place] == stream.constants[move.value] for move in loads)
+
+
+@pytest.mark.parametrize("near", [1, 80, 100])
+@pytest.mark.parametrize("seed", range(10))
+def test_values_wait_in_what_a_table_leaves(
+    monkeypatch: pytest.MonkeyPatch, seed: int, near: int
+) -> None:
+    monkeypatch.setattr(keep, "SPARE", 8)
+    monkeypatch.setattr(keep, "BLOCK", 2)
+    kept = moves(constants(seed), Room(near, 10, 25, tabled=True))
+    stores = [move for listed in kept.stores.values() for move in listed if move.memory == "near"]
+    assert kept.near == max((move.place + 1 for move in stores), default=0)
+    assert kept.near <= beside(near, len(kept.table))
 
 
 def test_a_table_takes_the_place_of_values() -> None:

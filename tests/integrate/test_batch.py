@@ -1,5 +1,6 @@
 """Arms that are stepped together move as they do alone, on the processor and on a GPU."""
 
+import re
 from functools import partial
 from typing import Any
 
@@ -7,12 +8,13 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.engine.emit import llvm, thread
+from flexarm.engine.emit import keep, llvm, thread
 from flexarm.engine.emit.keep import Moves, Room, moves
 from flexarm.engine.gpu import dlpack
 from flexarm.engine.gpu.cuda import columns_in_place
 from flexarm.engine.stream import Stream
 from flexarm.errors import SimulationError
+from flexarm.integrate.batch import engines
 from flexarm.integrate.batch.batch import Batch
 from flexarm.io.model_file import loads
 from flexarm.loops import ptx
@@ -89,8 +91,11 @@ def test_values_that_registers_do_not_hold_wait_in_memory(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-def test_long_equations_take_their_constants_from_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two at a time, and again where registers did not hold them."""
+@pytest.mark.parametrize("most", [None, 2])
+def test_long_equations_take_their_constants_from_a_table(
+    monkeypatch: pytest.MonkeyPatch, most: int | None
+) -> None:
+    """Two at a time, and again where registers did not hold them; as many as it has room for."""
     codes: list[llvm.Code] = []
 
     def noted(stream: Stream, **options: Any) -> llvm.Code:
@@ -100,13 +105,37 @@ def test_long_equations_take_their_constants_from_a_table(monkeypatch: pytest.Mo
     monkeypatch.setattr(ptx, "IN_PLACE", 20)
     monkeypatch.setattr(ptx, "SHORT", 20)
     monkeypatch.setattr(ptx, "emit_llvm", noted)
+    monkeypatch.setattr(keep, "TABLE", most or keep.TABLE)
     there, here = (flexarm.batch(loads(ARM), 1, dt=0.05, device=on) for on in ("gpu", "cpu"))
     for arms in (there, here):
         arms.step([1.0])
     assert np.abs(there.q - here.q).max() < 1e-12
     (code,) = codes
-    assert code.table >= 4
+    assert code.table >= 4 if most is None else code.table == most
     assert 2 * code.text.count("load volatile <2 x double>") == code.table
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_all_threads_of_a_block_fill_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that have no arm: else the others would wait for them, or miss some constants."""
+    programs: list[ptx.GpuProgram] = []
+
+    def noted(*given: Any, **options: Any) -> ptx.GpuProgram:
+        programs.append(ptx.gpu_program(*given, **options))
+        return programs[-1]
+
+    monkeypatch.setattr(ptx, "IN_PLACE", 20)
+    monkeypatch.setattr(ptx, "SHORT", 20)
+    monkeypatch.setattr(engines, "gpu_program", noted)
+    flexarm.batch(loads(ARM), 1, dt=0.05, device="gpu")
+    *_, equations, kernel = programs[0].texts
+    before, _, after = kernel.partition("br i1 %mine")
+    assert after
+    assert before.count("call void @flexarm_fill()") == 1
+    filled, waited = equations.split("call void @llvm.nvvm.barrier0()")
+    assert filled.endswith("done:\n")
+    assert waited.startswith("\nret void")
+    assert re.search(r"addrspace\(3\) global \[\d+ x double\] undef, align 16", equations)
 
 
 @pytest.mark.usefixtures("emulated_gpu")

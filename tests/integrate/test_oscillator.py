@@ -8,13 +8,22 @@ import pytest
 
 import flexarm
 from flexarm.integrate.loop import march
+from flexarm.integrate.march import measure
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.eigen import cholesky, diagonalise, reduce_pencil, tridiagonalise
-from flexarm.integrate.methods.exponential import begin_step, find_modes, goes_on
+from flexarm.integrate.methods.exponential import (
+    begin_step,
+    exponential_step,
+    find_modes,
+    goes_on,
+)
 from flexarm.integrate.methods.oscillator import responses
 from flexarm.integrate.solve import begin_march
 from flexarm.integrate.task import prepare
 from flexarm.model import build
+
+# With 4, 5, 6 and 11 coordinates; those of the last are moved.
+SIZED = ("korayem-two-link", "driven-link", "deluca-siciliano", "theodore-rrp-motion")
 
 
 @pytest.mark.parametrize(
@@ -140,3 +149,21 @@ def test_a_step_begins_with_what_it_would_find_anew() -> None:
                 assert np.abs(one - other).max() < 1e-9 * np.abs(other).max()
             seen += 1
     assert seen > 10
+
+
+@pytest.mark.parametrize("sample", SIZED)
+def test_errors_are_those_of_coordinates(sample: str) -> None:
+    """They are measured in the modes of the start, to which the step's own are taken directly."""
+    task = prepare(build(flexarm.sample(sample)), np.array([0.0, 0.5]))
+    m: Any = begin_march(task.beginning(METHODS["etd4"], 1e-3))
+    n, m.budget = m.system.n, 1
+    for _ in range(60):
+        march(m)
+        exponential_step(m)
+        found = []
+        for modal, error in ((m.stages, m.k), (m.modal, m.e)):
+            moved = modal.reshape(2, n) @ m.modes.reshape(n, n)
+            found.append(measure(m, np.concatenate([moved.ravel(), error[2 * n :]])))
+        assert m.error == pytest.approx(max(found) / m.tolerance, rel=1e-6)
+        assert not m.x[:n].any()  # a step counts from its begin
+    assert m.renewals > 2

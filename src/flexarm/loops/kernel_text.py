@@ -60,7 +60,7 @@ class KernelText:
         fill = f"void @{FILL}()"
         if self.fills:
             self.rooms.append(f"call {fill}")
-            self.constants.append(f"declare {fill}")
+            self.constants.append(f"declare {fill} convergent")
         kernel = threads(ENTRY, pointers, [*find, *self.before, *end], self.rooms, self.registers)
         movers = [_mover("flexarm_take", back=False), _mover("flexarm_bring", back=True)]
         return "\n".join([*self.constants, *movers, f"declare i64 @{function}(ptr)", kernel])

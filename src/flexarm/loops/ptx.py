@@ -19,7 +19,7 @@ import numpy as np
 from flexarm.engine.cache import Cache, cache_folder
 from flexarm.engine.compile import Target, foreign_machine
 from flexarm.engine.emit.chains import chained
-from flexarm.engine.emit.keep import BLOCK, NEAR, Room, beside
+from flexarm.engine.emit.keep import BLOCK, NEAR, Room
 from flexarm.engine.emit.kit import Dialect, library
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.emit.order import by_liveness
@@ -231,8 +231,7 @@ def gpu_program(
             stream = settled(stream, _common(parts, desks[0], each))
         stream = chained(by_liveness(chained(stream)))
         codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))
-    table = sum(code.table for code in codes.values())
-    near = beside(near, table)
+    near = max((code.near for code in codes.values()), default=0)
     works = {each.table: codes[key].work_size for key, each in equations.items()}
     parts = [roomy(part, tables, works) for part in parts]
     loops = translate(kernel, names, unrolled=written if steady else None)
@@ -242,7 +241,7 @@ def gpu_program(
         for key, code in codes.items()
     ]
     entry = KernelText(parts, desks[0], tables, bound, FEW if few else 0, ONE if steady else TWO)
-    entry.fills = table > 0
+    entry.fills = any(code.table for code in codes.values())
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
     block = MANY if few else EVEN if steady or near else BRANCHED
     return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)

@@ -18,6 +18,7 @@ Memory = Literal["near", "far", "input", "table"]
 WARP = 32  # threads that go together; their values stand side by side
 # Threads of a block that use near memory, and doubles beside what all of them have of it.
 BLOCK, SPARE = 256, 1024
+TABLE = 6144  # constants at most: of a block's memory a program's code has 48 kB
 MEMORIES = {"near": 3, "far": 5}  # as NVIDIA numbers them
 CONSTANT = 4  # likewise: what all threads read at once
 # Operations from where a value is loaded from near memory to its use, and of a constant from where
@@ -79,7 +80,9 @@ class Moves:
 
     loads: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
     stores: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
-    far: int = 0  # places in the thread's own memory
+    # near, far: places that are used in a block's memory, and in the thread's own.
+    near: int = 0
+    far: int = 0
     table: list[float] = field(default_factory=list)  # constants in the order of their loads
 
 
@@ -89,8 +92,18 @@ def moves(stream: Stream, room: Room) -> Moves:
     What waits longest for its next use leaves the registers.  Near memory is for those that would
     stay if it were registers too.
     """
-    if room.tabled:  # the constants that are loaded depend on registers alone
-        room = replace(room, near=beside(room.near, len(_Walk(stream, room).moves.table)))
+    near = room.near
+    if room.tabled:
+        near = beside(room.near, len(_Walk(stream, room).moves.table))
+    while True:
+        found = _moves(stream, replace(room, near=near))
+        # With fewer near places a few constants more may leave the registers, and take another.
+        near = beside(room.near, len(found.table))
+        if found.near <= near:
+            return found
+
+
+def _moves(stream: Stream, room: Room) -> Moves:
     whole = replace(room, registers=room.registers + room.near, near=0, tabled=False)
     stores = _Walk(stream, whole).moves.stores
     far = frozenset(move.value for listed in stores.values() for move in listed)
@@ -170,9 +183,12 @@ class _Walk:
             self._bring_constants(now, k)
 
     def _bring_constants(self, now: int, k: int) -> None:
-        """Load constants that an operation uses, each with one that is needed soon."""
+        """Load constants that an operation uses, each with one that is needed soon.
+
+        Those that the table has no room for are left to the code.
+        """
         for value in self.constants[k]:
-            if value not in self.held:
+            if value not in self.held and len(self.moves.table) < TABLE:
                 self._bring_constant(now, value)
                 later = (
                     other
@@ -218,6 +234,7 @@ class _Walk:
             return
         if value not in self.far and self.free:
             move = Move(value, "near", heappop(self.free))
+            self.moves.near = max(self.moves.near, move.place + 1)
         elif self.free_far:
             move = Move(value, "far", heappop(self.free_far))
         else:

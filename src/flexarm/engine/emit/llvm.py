@@ -87,13 +87,13 @@ def emit_llvm(
     arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
     text: list[str] = []
     numbers: list[int] | None = [] if apart else None
-    calls, table = [""] * len(planned.pieces), 0
+    calls, table, near = [""] * len(planned.pieces), 0, 0
     for k, where in _layout(len(planned.alike), fit.slot):
         members = planned.alike[k]
         body = _Body(stream, planned, kit, f"{entry}.{k}", members, numbers)
         body.write_operations()
         text += body.function(where)
-        table += body.table
+        table, near = table + body.table, max(near, body.near)
         for row, piece in enumerate(members):
             calls[piece] = body.call(row)
     runs = list(runs_of_leaves(stream))
@@ -115,8 +115,10 @@ def emit_llvm(
         size = f"[{len(numbers)} x {kit.real}] zeroinitializer, align 64"
         text.append(f"@{entry}{NUMBERS} = dso_local global {size}\n")
     everything = "\n".join([kit.support(), dialect.room.declared if dialect.room else "", *text])
-    apart_numbers = tuple(numbers or ())
-    return Code(everything, entry, f"{entry}_table", width, planned.work_size, apart_numbers, table)
+    return Code(
+        everything, entry, f"{entry}_table", width, planned.work_size, tuple(numbers or ()),
+        table, near,
+    )  # fmt: skip
 
 
 def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
@@ -156,7 +158,8 @@ class Code:
     """LLVM text, the names of its two entries, its lanes and the work array that it needs.
 
     `numbers` says which constants are to be put into the table `entry` + NUMBERS, in all lanes;
-    `table` how many a block of a GPU's threads has in its memory.
+    `table` how many a block of a GPU's threads has in its memory, and `near` how many places there
+    a thread needs.
     """
 
     text: str
@@ -166,6 +169,7 @@ class Code:
     work_size: int
     numbers: tuple[int, ...] = ()
     table: int = 0
+    near: int = 0
 
 
 # A stretch of an array: the array, the column of the offset that moves it, and its number.
@@ -200,8 +204,9 @@ class _Body:
         self._arrays: set[str] = set()
         self._frequent = self._frequent_windows() if kit.reach else set()
         self._temporaries = 0
-        # Of a GPU: constants that a block has in its memory, their number, and what fills it.
-        self.table, self._tables = 0, list[str]()
+        # Of a GPU: numbers of constants that a block has in its memory and of a thread's places
+        # there, and what fills it.
+        self.table, self.near, self._tables = 0, 0, list[str]()
         self._brought: dict[int, str] = {}  # where values are that were put away and loaded again
 
     def _frequent_windows(self) -> "set[_Window]":
@@ -242,7 +247,7 @@ class _Body:
                 self._lines.append(f"store volatile double {self.reference(left)}, {place}")
         if thread:
             self._arrays |= thread.arrays.keys()
-            self._tables, self.table = thread.tables(), thread.constants
+            self._tables, self.table, self.near = thread.tables(), thread.constants, thread.near
 
     def write_leaves(self, runs: list[list[Store]]) -> None:
         """Write the stores of constants and of inputs as they came."""

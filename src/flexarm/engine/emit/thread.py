@@ -1,6 +1,7 @@
 """What only the thread of a GPU writes: its memories, a table of constants, quotients."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from flexarm.engine.emit.keep import CONSTANT, MEMORIES, Move, Room, moves
 from flexarm.engine.emit.llvm_text import number
@@ -9,8 +10,8 @@ from flexarm.engine.stream import Stream
 FILL = "flexarm_fill"  # fills tables of constants, which a program has to do first
 NEAR, OWN = (f"ptr addrspace({MEMORIES[name]})" for name in ("near", "far"))
 PAIR = "<2 x double>"
-# Within 2 units of the last place, without branches; of 0, of what is no number and of what is
-# beyond 1e+-307, no number.
+# Within 2 units of the last place, without branches.  Of 0, what is no number and what is beyond
+# 1e+-307 it is the rough one, as a division has it: infinite, no number or 0.
 RECIPROCAL = """declare double @llvm.nvvm.rcp.approx.ftz.d(double)
 declare double @llvm.fmuladd.f64(double, double, double)
 define internal double @flexarm.reciprocal(double %x) alwaysinline nounwind {
@@ -20,7 +21,9 @@ define internal double @flexarm.reciprocal(double %x) alwaysinline nounwind {
 %both = call double @llvm.fmuladd.f64(double %off, double %off, double %off)
 %good = call double @llvm.fmuladd.f64(double %rough, double %both, double %rough)
 %rest = call double @llvm.fmuladd.f64(double %y, double %good, double 1.0)
-%z = call double @llvm.fmuladd.f64(double %good, double %rest, double %good)
+%fine = call double @llvm.fmuladd.f64(double %good, double %rest, double %good)
+%none = fcmp uno double %fine, 0.0
+%z = select i1 %none, double %rough, double %fine
 ret double %z
 }"""
 
@@ -39,15 +42,21 @@ class Thread:
     """
 
     def __init__(self, stream: Stream, room: Room, name: str, write: Callable[[str], str]) -> None:
-        self._stream, self._room, self._write = stream, room, write
+        self._stream, self._write = stream, write
         self._table = f"{name}_numbers".replace(".", "_")  # NVIDIA's names have no dots
         self._kept = moves(stream, room)
+        self._room = replace(room, near=self._kept.near)
         self.arrays: dict[str, str] = {}  # those of the caller's that are used
 
     @property
     def constants(self) -> int:
         """Return how many constants the table has."""
         return len(self._kept.table)
+
+    @property
+    def near(self) -> int:
+        """Return how many places it has in the memory of its block."""
+        return self._kept.near
 
     def prologue(self) -> list[str]:
         """Write where memories are."""
@@ -100,7 +109,7 @@ class Thread:
             f"""declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare void @llvm.nvvm.barrier0()
-define void @{FILL}() alwaysinline nounwind {{
+define void @{FILL}() alwaysinline convergent nounwind {{
 start:
 %first = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 %step = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
@@ -124,7 +133,7 @@ ret void
 
 
 def quotient(a: str, b: str, one: str, write: Callable[[str], str]) -> str:
-    """Write a quotient, within 2 units of the last place."""
+    """Write a quotient, within 2 units of the last place, where that of a division is finite."""
     inverse = f"call double @flexarm.reciprocal(double {b})"
     if a == one:
         return inverse
@@ -132,4 +141,6 @@ def quotient(a: str, b: str, one: str, write: Callable[[str], str]) -> str:
     first = write(f"fmul double {a}, {inverse}")
     back = write(f"fneg double {first}")
     rest = write(f"call double @llvm.fmuladd.f64(double {b}, double {back}, double {a})")
-    return f"call double @llvm.fmuladd.f64(double {rest}, double {inverse}, double {first})"
+    fine = write(f"call double @llvm.fmuladd.f64(double {rest}, double {inverse}, double {first})")
+    none = write(f"fcmp uno double {fine}, 0.0")
+    return f"select i1 {none}, double {first}, double {fine}"

@@ -58,7 +58,8 @@ class ExponentialMarch(March):
     before: Array
     ended: Array
     # modal, stages, trial, k, e, room: a modal state or error, the stages' error in modes, a state,
-    # its rates or the stages' error, an error, and room for the eigenproblem.
+    # its rates or the stages' error, an error, these two in the modes that errors are measured in,
+    # and room for the eigenproblem.
     modal: Array
     stages: Array
     trial: Array
