@@ -5,11 +5,13 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.base import Body
 from flexarm.model import Model, build
+from flexarm.model.designs.build import designs_together
 from flexarm.spatial import Expr
 
 SEED = 4
@@ -116,3 +118,67 @@ def test_the_shorter_way_to_the_mass_is_taken() -> None:
     many = build(flexarm.sample("tg-rr-2planes-elements"), stiffening=True)
     one = build(flexarm.sample("chain-30"), stiffening=True)
     assert (nodes_of(many).few, nodes_of(one).few) == (False, True)
+
+
+UNEVEN = """
+flexarm: 1
+name: elements of different lengths in two planes
+links:
+  - joint: {kind: revolute}
+    length: 0.8
+    section: {mass_per_length: 1.1, EIz: 14, EIy: 9}
+    shapes: {kind: elements, bending_y: 4, bending_z: 3}
+"""
+
+
+def test_large_functions_between_nodes_cost_no_digits() -> None:
+    """Nodes hardly tell them apart: their products over the mass are 2e10 times its sums.
+
+    Sums of such products leave no digit of the forces.
+    """
+    lumped = "kind: lumped, bending_y: 6, bending_z: 5"
+    model = build(loads(UNEVEN.replace("kind: elements, bending_y: 4, bending_z: 3", lumped)))
+    assert not nodes_of(model).even
+    assert missed_identities(model) < 1e-5
+
+
+def missed_identities(model: Model) -> float:
+    """Say by how much a link's forces miss what derivatives of its mass ask for, at some state."""
+    own = list(model.links[0].own)
+    q, v, omega = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size), ca.SX.sym("w", 3)
+    terms = body_of(model, model.links[0]).terms(q, v, omega)
+    still = ca.substitute(terms.effort, omega, ca.SX.zeros(3))
+    momentum = terms.modal @ v[own]
+    needed = ca.jtimes(momentum, q, v) - ca.gradient(ca.dot(v[own], momentum), q)[own] / 2
+    turning = ca.cross(omega, terms.second @ omega)
+    torque = ca.substitute(terms.torque, v, ca.SX.zeros(model.size))
+    pairs = ca.Function("pairs", [q, v, omega], [still, needed, torque, turning])
+    rng = np.random.default_rng(SEED)
+    values = [0.02 * rng.normal(size=model.size) for _ in range(2)]
+    found = [np.array(each) for each in pairs(*values, rng.normal(size=3))]
+    misses = [
+        np.abs(here - there).max() / np.abs(there).max() for here, there in (found[:2], found[2:])
+    ]
+    return float(max(misses))
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    ["bending_y: 4, bending_z: 3, torsion: 0", "bending_y: 0, bending_z: 0, torsion: 3"],
+)
+def test_designs_are_built_together_whatever_their_links_weigh_by(shapes: str) -> None:
+    """Large functions between nodes, and nothing that moves nodes."""
+    text = UNEVEN.replace("EIy: 9", "EIy: 9, GJ: 6, Jx: 0.01")
+    arm = loads(text.replace("bending_y: 4, bending_z: 3", shapes))
+    sets = [{"links.1.length": 0.8 + 0.1 * k} for k in range(9)]
+    ((which, stack),) = designs_together(arm, sets)
+    assert which == [*range(9)]
+    for k in (0, 5):
+        drawn, alone = stack.at(k), build(flexarm.change_arm(arm, sets[k]))
+        (here, tip, _), (there, expected, _) = (
+            seen(body_of(m, m.links[0])) for m in (drawn, alone)
+        )
+        assert np.abs(tip - expected).max() < 1e-10 * np.abs(expected).max()
+        for name, value in there.items():
+            size = max(np.abs(value).max(initial=0.0), 1e-12)
+            assert np.abs(here[name] - value).max(initial=0.0) < 1e-9 * size, name
