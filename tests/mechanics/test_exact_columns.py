@@ -97,6 +97,15 @@ def test_shapes_that_nodes_do_not_tell_apart_are_not_combined() -> None:
     assert nodes.combined is nodes
 
 
+def test_a_link_that_only_stretches_is_not_combined() -> None:
+    """Its mass is constant, and sums of amplitudes would only cost operations."""
+    shapes = "bending_y: 0, bending_z: 0, stretch: 3"
+    text = UNEVEN.replace("EIy: 9", "EIy: 9, EA: 400").replace("bending_y: 4, bending_z: 3", shapes)
+    nodes = nodes_of(build(loads(text.replace("elements", "clamped-free"))))
+    assert nodes.stretches
+    assert nodes.basis is None
+
+
 @pytest.mark.parametrize("sample", ["chen-two-link", "tg-rr-2planes", "count-6-6-3"])
 def test_both_ways_to_the_mass_of_amplitudes_agree(sample: str) -> None:
     """By roots and node by node, whichever is shorter."""

@@ -101,6 +101,8 @@ class Collocation:
         parts = [*np.moveaxis(self.bend, -3, 0), self.stretch]
         parts += [] if self.polar is None else [self.polar.twist]
         m = self.stretch.shape[-1]
+        if not any(self.bends):
+            return None  # what moves nodes is constant
         moved = [np.flatnonzero(np.any(part, axis=tuple(range(part.ndim - 1)))) for part in parts]
         if np.bincount(np.concatenate(moved), minlength=1).max(initial=0) > 1:
             return None  # some move nodes in several ways
