@@ -70,6 +70,11 @@ def test_combined_columns_are_sums_of_those_of_amplitudes(sample: str) -> None:
     }
     for name, there in expected.items():
         assert close(sums[name], there), name
+    q = ca.DM(0.1 * np.random.default_rng(SEED).normal(size=model.size))
+    sections = [body.at_fraction(q, 0.4) for body in (combined, plain)]
+    for name in ("linear", "angular"):
+        found, amplitudes = (np.array(ca.DM(getattr(local, name))) for local in sections)
+        assert close(found, amplitudes @ basis), name
 
 
 @pytest.mark.parametrize("sample", COMBINED)
