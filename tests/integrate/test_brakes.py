@@ -126,7 +126,7 @@ links:
       brake: {closed: false}
     length: 1
     section: {mass_per_length: 1, EIz: 30}
-    shapes: {kind: loaded, bending_y: 2}
+    shapes: {kind: loaded, bending_y: 3}
 events:
   - {name: hold, at: 0.5 s, brake: [joint]}
 """
@@ -139,8 +139,7 @@ def test_where_a_brake_holds_what_is_stiff_vibrations_are_followed_by_another_me
         for method, rtol in (("auto", 1e-3), ("rodas4", 1e-3), ("dop853", 1e-6))
     )
     assert run.method == "rodas4"
-    others = [f"; {name} where brakes hold what is stiff" for name in ("dop853", "etd4")]
-    assert run.why.endswith(tuple(others))  # which take about as many operations here
+    assert run.why.endswith("; etd4 where brakes hold what is stiff")
     assert implicit.why == "asked for"
     assert run.statistics.steps < 0.6 * implicit.statistics.steps
     assert np.all(np.abs(run.q - close.q) < 1e-3 * np.ptp(close.q, axis=0))

@@ -5,11 +5,13 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.base import Body
 from flexarm.model import Model, build
+from flexarm.model.designs.build import designs_together
 from flexarm.spatial import Expr
 
 SEED = 4
@@ -68,6 +70,11 @@ def test_combined_columns_are_sums_of_those_of_amplitudes(sample: str) -> None:
     }
     for name, there in expected.items():
         assert close(sums[name], there), name
+    q = ca.DM(0.1 * np.random.default_rng(SEED).normal(size=model.size))
+    sections = [body.at_fraction(q, 0.4) for body in (combined, plain)]
+    for name in ("linear", "angular"):
+        found, amplitudes = (np.array(ca.DM(getattr(local, name))) for local in sections)
+        assert close(found, amplitudes @ basis), name
 
 
 @pytest.mark.parametrize("sample", COMBINED)
@@ -95,6 +102,15 @@ def test_shapes_that_nodes_do_not_tell_apart_are_not_combined() -> None:
     assert nodes.combined is nodes
 
 
+def test_a_link_that_only_stretches_is_not_combined() -> None:
+    """Its mass is constant, and sums of amplitudes would only cost operations."""
+    shapes = "bending_y: 0, bending_z: 0, stretch: 3"
+    text = UNEVEN.replace("EIy: 9", "EIy: 9, EA: 400").replace("bending_y: 4, bending_z: 3", shapes)
+    nodes = nodes_of(build(loads(text.replace("elements", "clamped-free"))))
+    assert nodes.stretches
+    assert nodes.basis is None
+
+
 @pytest.mark.parametrize("sample", ["chen-two-link", "tg-rr-2planes", "count-6-6-3"])
 def test_both_ways_to_the_mass_of_amplitudes_agree(sample: str) -> None:
     """By roots and node by node, whichever is shorter."""
@@ -116,3 +132,67 @@ def test_the_shorter_way_to_the_mass_is_taken() -> None:
     many = build(flexarm.sample("tg-rr-2planes-elements"), stiffening=True)
     one = build(flexarm.sample("chain-30"), stiffening=True)
     assert (nodes_of(many).few, nodes_of(one).few) == (False, True)
+
+
+UNEVEN = """
+flexarm: 1
+name: elements of different lengths in two planes
+links:
+  - joint: {kind: revolute}
+    length: 0.8
+    section: {mass_per_length: 1.1, EIz: 14, EIy: 9}
+    shapes: {kind: elements, bending_y: 4, bending_z: 3}
+"""
+
+
+def test_large_functions_between_nodes_cost_no_digits() -> None:
+    """Nodes hardly tell them apart: their products over the mass are 2e10 times its sums.
+
+    Sums of such products leave no digit of the forces.
+    """
+    lumped = "kind: lumped, bending_y: 6, bending_z: 5"
+    model = build(loads(UNEVEN.replace("kind: elements, bending_y: 4, bending_z: 3", lumped)))
+    assert not nodes_of(model).even
+    assert missed_identities(model) < 1e-5
+
+
+def missed_identities(model: Model) -> float:
+    """Say by how much a link's forces miss what derivatives of its mass ask for, at some state."""
+    own = list(model.links[0].own)
+    q, v, omega = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size), ca.SX.sym("w", 3)
+    terms = body_of(model, model.links[0]).terms(q, v, omega)
+    still = ca.substitute(terms.effort, omega, ca.SX.zeros(3))
+    momentum = terms.modal @ v[own]
+    needed = ca.jtimes(momentum, q, v) - ca.gradient(ca.dot(v[own], momentum), q)[own] / 2
+    turning = ca.cross(omega, terms.second @ omega)
+    torque = ca.substitute(terms.torque, v, ca.SX.zeros(model.size))
+    pairs = ca.Function("pairs", [q, v, omega], [still, needed, torque, turning])
+    rng = np.random.default_rng(SEED)
+    values = [0.02 * rng.normal(size=model.size) for _ in range(2)]
+    found = [np.array(each) for each in pairs(*values, rng.normal(size=3))]
+    misses = [
+        np.abs(here - there).max() / np.abs(there).max() for here, there in (found[:2], found[2:])
+    ]
+    return float(max(misses))
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    ["bending_y: 4, bending_z: 3, torsion: 0", "bending_y: 0, bending_z: 0, torsion: 3"],
+)
+def test_designs_are_built_together_whatever_their_links_weigh_by(shapes: str) -> None:
+    """Large functions between nodes, and nothing that moves nodes."""
+    text = UNEVEN.replace("EIy: 9", "EIy: 9, GJ: 6, Jx: 0.01")
+    arm = loads(text.replace("bending_y: 4, bending_z: 3", shapes))
+    sets = [{"links.1.length": 0.8 + 0.1 * k} for k in range(9)]
+    ((which, stack),) = designs_together(arm, sets)
+    assert which == [*range(9)]
+    for k in (0, 5):
+        drawn, alone = stack.at(k), build(flexarm.change_arm(arm, sets[k]))
+        (here, tip, _), (there, expected, _) = (
+            seen(body_of(m, m.links[0])) for m in (drawn, alone)
+        )
+        assert np.abs(tip - expected).max() < 1e-10 * np.abs(expected).max()
+        for name, value in there.items():
+            size = max(np.abs(value).max(initial=0.0), 1e-12)
+            assert np.abs(here[name] - value).max(initial=0.0) < 1e-9 * size, name

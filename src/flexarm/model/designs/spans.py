@@ -221,8 +221,10 @@ class Growth:
         facts = {
             "bends": bends, "leaning": found.leaning, "stretches": found.stretches,
             "twists": found.twists, "spaces": found.spaces,
-            "lever": _times(found.lever, 1, np.sqrt(mass * length)),
+            "lever": _times(found.lever, 1, np.sqrt(mass * length)), "even": found.even,
         }  # fmt: skip
+        if not found.even:
+            facts["cross"] = _times(found.cross, 4, np.ones_like(length))
         made.__dict__.update(facts, few=found.few, basis=None, combined=made)
         if found.basis is not None:
             # sums of amplitudes move nodes alike, however large these are

@@ -60,7 +60,9 @@ class Exact(Shaped):
         bend = np.stack([shapes.values("y", where, 1), shapes.values("z", where, 1)])
         reach = self.nodes.reach(where)[:, 0]
         d, rows = self.amplitudes(q), (bend, shapes.values("twist", where))
-        return self._motion(d, 0 * d, reach, rows, rows).local
+        basis = self.nodes.basis if self.combined else None
+        per = rows if basis is None else (rows[0] @ basis, rows[1] @ basis)
+        return self._motion(d, 0 * d, reach, rows, per).local
 
     def tip_motion(self, q: Expr, v: Expr) -> Motion:
         """Follow the flexible tip."""

@@ -2,6 +2,8 @@
 
 Points along x, y, z are sums of the tangents P at the nodes times functions of that axis, whose
 products over the mass are the constant matrices ``gram[a, b]``.  Axes may have one space of them.
+Where much of such sums would cancel out, functions are taken that are orthonormal over the mass,
+and ``roots[a] P`` in place of P.
 """
 
 import casadi as ca
@@ -35,13 +37,14 @@ def space_terms(nodes: Collocation, mass: float, t: Tangents, omega: Expr) -> Te
     """Weigh the points of a span, without its sections' rotary inertia."""
     new, own = type(omega), nodes.spaces
     spaces = sorted(set(own))
-    gram = {(s, z): constant(nodes.gram[s, z]) for s in spaces for z in spaces}
-    mean = {s: constant(nodes.mean[s]) for s in spaces}
-    P = [t.place[a, :].T for a in XYZ]
+    every = nodes.gram if nodes.even else nodes.cross
+    gram = {(s, z): constant(every[s, z]) for s in spaces for z in spaces}
+    roots, mean = _functions(nodes, spaces)
+    P = [roots[own[a]] @ t.place[a, :].T for a in XYZ]
     # points along an axis, weighed over the functions of a space
     W = {(a, s): gram[s, own[a]] @ P[a] for a in XYZ for s in spaces}
     # accelerations along an axis that are sums of the functions of a space
-    X = {(a, s): _acceleration(nodes, t, omega, a, s) for a in XYZ for s in spaces}
+    X = {(a, s): roots[s] @ _acceleration(nodes, t, omega, a, s) for a in XYZ for s in spaces}
     felt = [sum((gram[own[a], s] @ X[a, s] for s in spaces), new(nodes.count, 1)) for a in XYZ]
     second, torque, force = new(3, 3), new(3, 1), new(3, 1)
     for a in XYZ:
@@ -54,13 +57,16 @@ def space_terms(nodes: Collocation, mass: float, t: Tangents, omega: Expr) -> Te
         else:
             parts = [ca.dot(W[b, s], X[c, s]) - ca.dot(W[c, s], X[b, s]) for s in spaces]
             torque[a] = sum(parts[1:], parts[0])
+    # what it comes to per tangent at a node
+    at = {(a, b): roots[own[b]].T @ W[a, own[b]] for a in XYZ for b in XYZ if a != b}
+    pull = [roots[own[a]].T @ felt[a] for a in XYZ]
     k = nodes.stretch.shape[1]
     angular, effort = new(3, k), new(k, 1)
     for rows, by in _ways(nodes, t):
         shapes, along = constant(rows), [by[a, :].T for a in XYZ]
-        turned = [W[b, own[c]] * along[c] - W[c, own[b]] * along[b] for b, c in AROUND]
+        turned = [at[b, c] * along[c] - at[c, b] * along[b] for b, c in AROUND]
         angular += ca.horzcat(*turned).T @ shapes
-        effort += shapes.T @ (along[0] * felt[0] + along[1] * felt[1] + along[2] * felt[2])
+        effort += shapes.T @ (along[0] * pull[0] + along[1] * pull[1] + along[2] * pull[2])
     linear, modal = _momenta(nodes, t)
     return Terms(
         mass,
@@ -72,6 +78,18 @@ def space_terms(nodes: Collocation, mass: float, t: Tangents, omega: Expr) -> Te
         torque,
         force,
         effort,
+    )
+
+
+def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], dict[int, Expr]]:
+    """Give what makes coordinates in functions of tangents, (G, G), and those' means, (G,)."""
+    one = np.eye(nodes.count)
+    if nodes.even:
+        return {s: constant(one) for s in spaces}, {s: constant(nodes.mean[s]) for s in spaces}
+    first = constant(one[0])
+    return (
+        {s: constant(nodes.factor[s]) for s in spaces},
+        {s: nodes.lever[s] * first for s in spaces},
     )
 
 
