@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from flexarm.engine.emit import keep
-from flexarm.engine.emit.keep import BLOCK, SPARE, Room, beside, is_short, moves
+from flexarm.engine.emit.keep import BLOCK, SPARE, TABLE, Room, beside, is_short, moves
+from flexarm.engine.gpu.cuda import near_places
 from flexarm.engine.stream import Port, Store, Stream
 from tests.engine.test_chains import sums
 
@@ -95,3 +96,14 @@ def test_a_table_takes_the_place_of_values() -> None:
 
 def test_constants_of_few_digits_are_parts_of_instructions() -> None:
     assert [is_short(x) for x in (0.0, -1.5, 2.0**-30, 0.1, 1 / 3)] == [True] * 3 + [False] * 2
+
+
+@pytest.mark.parametrize(
+    ("processor", "block"),  # memory for blocks, and for one block [bytes], by compute capability
+    [(98304, 98304), (65536, 65536), (167936, 166912), (102400, 101376), (233472, 232448)],
+    ids=["7.0", "7.5", "8.0", "8.6", "9.0"],
+)
+def test_near_places_and_a_table_fit_in_the_memory_of_a_block(processor: int, block: int) -> None:
+    near = near_places(processor)
+    for table in range(0, TABLE + 1, 2):
+        assert 8 * (BLOCK * beside(near, table) + table) <= block

@@ -16,8 +16,8 @@ from flexarm.engine.stream import Stream
 Memory = Literal["near", "far", "input", "table"]
 
 WARP = 32  # threads that go together; their values stand side by side
-# Threads of a block that use near memory, and doubles beside what all of them have of it.
-BLOCK, SPARE = 256, 1024
+# Threads of a block that use near memory, and doubles beside what all of them have of it, at least.
+BLOCK, SPARE = 256, 896
 TABLE = 6144  # constants at most: of a block's memory a program's code has 48 kB
 MEMORIES = {"near": 3, "far": 5}  # as NVIDIA numbers them
 CONSTANT = 4  # likewise: what all threads read at once

@@ -55,8 +55,7 @@ class Gpu:
         device = ctypes.c_int()
         self.call("cuDeviceGet", ctypes.byref(device), 0)
         major, shared = (self._attribute(number, device) for number in (MAJOR, SHARED))
-        # Doubles of a thread in the memory of its block, of which there is enough for all warps.
-        self.near = (shared // WARPS - RESERVED) // (8 * WARP)
+        self.near = near_places(shared)
         name = ctypes.create_string_buffer(256)
         self.call("cuDeviceGetName", name, 256, device)
         self.name = name.value.decode()
@@ -99,6 +98,11 @@ class Gpu:
     def finish(self) -> None:
         """Wait until all is done that was launched."""
         self.call("cuCtxSynchronize")
+
+
+def near_places(shared: int) -> int:
+    """Say how many doubles of a thread fit in so many bytes of blocks' memory, for all warps."""
+    return (shared // WARPS - RESERVED) // (8 * WARP)
 
 
 def _driver() -> Any:
