@@ -18,11 +18,11 @@ from flexarm.formulations.equation import Equation
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
-from flexarm.papers.theodore.counts import PRINTED_2
-from flexarm.papers.theodore.robot import inertia_count
-from flexarm.papers.theodore.ways import TURNS, Way
-from flexarm.papers.theodore.written import written_out
 from flexarm.studies.operations import operation_counts
+from flexarm_papers.theodore.counts import PRINTED_2
+from flexarm_papers.theodore.robot import inertia_count
+from flexarm_papers.theodore.ways import TURNS, Way
+from flexarm_papers.theodore.written import written_out
 from report import table, write
 from sliding_terms import DROPPED, count_without
 
@@ -205,7 +205,7 @@ division counts as a multiplication; sines and cosines are left out.
 
 _READINGS = """The paper says that numbers are put in before entries are formed, and that
 matrices of elements are summed; not how terms were joined, factored or cut off. So the integrals
-of its Algorithm 1 are formed once more (`flexarm.papers.theodore.robot`, no code shared with
+of its Algorithm 1 are formed once more (`flexarm_papers.theodore.robot`, no code shared with
 the columns above), under readings that go one step further from column to column:
 
 - *multiplied out*: as *written out* above, without the hubs of revolute joints, which add

@@ -15,7 +15,8 @@ import casadi as ca
 
 from flexarm.formulations.gibbs_appell.chain import Link
 from flexarm.formulations.gibbs_appell.terms import tilde
-from flexarm.papers.korayem.counts import (
+from flexarm.spatial import Expr
+from flexarm_papers.korayem.counts import (
     DEFLECTIONS,
     JOINTS,
     MIXED,
@@ -24,7 +25,6 @@ from flexarm.papers.korayem.counts import (
     added,
     printed_lines,
 )
-from flexarm.spatial import Expr
 from gibbs_appell_steps import generic_chain, generic_tables, operations, symbols
 
 Cost = Pair  # products, sums

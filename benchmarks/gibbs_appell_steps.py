@@ -13,8 +13,8 @@ from flexarm.engine.stream import counts
 from flexarm.formulations.gibbs_appell import steps
 from flexarm.formulations.gibbs_appell.chain import Hinge, Link
 from flexarm.formulations.gibbs_appell.terms import Body, nothing, tilde
-from flexarm.papers.korayem.counts import Pair
 from flexarm.spatial import Expr
+from flexarm_papers.korayem.counts import Pair
 
 
 def counted_steps(n: int, flexible: int, m: int) -> dict[int, Pair]:

@@ -16,9 +16,9 @@ from flexarm.engine.stream import Counts
 from flexarm.formulations import formulation
 from flexarm.io.sample import sample
 from flexarm.model import build
-from flexarm.papers.korayem.counts import book, korayem_shafei
-from flexarm.papers.theodore.counts import PRINTED_2
 from flexarm.studies.operations import operation_counts
+from flexarm_papers.korayem.counts import book, korayem_shafei
+from flexarm_papers.theodore.counts import PRINTED_2
 from report import table, write
 
 # Links, flexible links and modes of the arms; what forward dynamics is to take at most.

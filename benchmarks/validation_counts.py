@@ -2,9 +2,9 @@
 
 import validation_data as data
 from flexarm import build, formulation, sample
-from flexarm.papers.korayem.counts import book, korayem_shafei
-from flexarm.papers.theodore.counts import PRINTED_2
 from flexarm.studies.operations import operation_counts
+from flexarm_papers.korayem.counts import book, korayem_shafei
+from flexarm_papers.theodore.counts import PRINTED_2
 from report import table
 
 SAMPLES = {(2, 2, 2): "count-2-2-2", (3, 2, 2): "count-3-2-2", (6, 6, 3): "count-6-6-3"}

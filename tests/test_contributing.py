@@ -47,7 +47,8 @@ def test_the_files_to_touch_are_there(what: str, count: str, which: str) -> None
     assert len(files) == int(count)
     for file in files:
         known = file.replace("NAME", "*").replace("PAPER", "*")
-        assert any(PACKAGE.glob(known)), file
+        package = PACKAGE.parent if known.startswith("flexarm_papers/") else PACKAGE
+        assert any(package.glob(known)), file
         if what in ADDITIONS and "NAME" not in file:
             assert file in {edit[0] for edit in ADDITIONS[what].edits}
 

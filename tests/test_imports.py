@@ -48,7 +48,6 @@ ROOMS = (
     "exports",
     "planning",
     "fitting",
-    "papers",
     "viewer",
     FRONT,
     "cli",
@@ -206,9 +205,18 @@ def test_checker_lets_imports_up_the_list_and_within_a_room_pass(tmp_path: Path)
         "arm/link.py": "import numpy\nfrom flexarm.errors import ModelError\nfrom . import joint",
         "links/modes.py": "from .base import Shape\nfrom ..arm import Link\nimport flexarm.spatial",
         "cli/check.py": "from flexarm import load\nimport flexarm.viewer",
-        "__init__.py": "'flexarm.papers'\n'flexarm is a word in a sentence. flexarm.cli is not.'",
+        "__init__.py": "'flexarm.errors'\n'flexarm is a word in a sentence. flexarm.cli is not.'",
     }
     assert violations(write_tree(tmp_path, files)) == []
+
+
+def test_only_the_command_line_imports_the_papers() -> None:
+    users = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if re.search("^ *(from|import) flexarm_papers", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert users == ["cli/reproduce.py"]
 
 
 def circles(package: Path) -> list[list[str]]:

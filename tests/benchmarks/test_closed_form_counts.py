@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flexarm.papers.theodore.written import nested, written_out
+from flexarm_papers.theodore.written import nested, written_out
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 

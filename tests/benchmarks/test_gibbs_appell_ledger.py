@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flexarm.papers.korayem.counts import TABLE_1, printed_lines
+from flexarm_papers.korayem.counts import TABLE_1, printed_lines
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from flexarm.closed_forms.text import as_latex, as_latex_document
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.model import Model, build
-from flexarm.papers.runs import changed
+from flexarm_papers.runs import changed
 
 Array = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate
 from flexarm.model import build
-from flexarm.papers.runs import changed
+from flexarm_papers.runs import changed
 from tests.formulations.equation_values import Array
 
 PRINTED: dict[str, Any] = {

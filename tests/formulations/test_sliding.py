@@ -4,8 +4,8 @@ import pytest
 
 import flexarm
 from flexarm.model import build
-from flexarm.papers.theodore.counts import PRINTED_2
 from flexarm.studies.operations import operation_counts
+from flexarm_papers.theodore.counts import PRINTED_2
 
 
 def mass_matrix_count(name: str) -> tuple[int, int]:

@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from flexarm.papers import choose_items
-from flexarm.papers.base import Found
-from flexarm.papers.readings import Scope
-from flexarm.papers.statements import Check, Statement
+from flexarm_papers import choose_items
+from flexarm_papers.base import Found
+from flexarm_papers.readings import Scope
+from flexarm_papers.statements import Check, Statement
 
 
 @cache

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
-from flexarm.papers.statements import (
+from flexarm_papers.readings import Choice, Grid, Reading, Scope, over, ways
+from flexarm_papers.statements import (
     EVERY,
     HANGS,
     MAY,

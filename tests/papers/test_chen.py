@@ -7,14 +7,14 @@ import pytest
 from flexarm.linear.equilibrium import equilibrium
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.model import build
-from flexarm.papers import choose_items
-from flexarm.papers.base import Found
-from flexarm.papers.chen.fall import RANGE, RANGES, SHARES, Pair, _ratio
-from flexarm.papers.chen.items import MOTION, SPIN_UPS, STRETCH, UNDEFORMED, mean_strain
-from flexarm.papers.chen.offset import TORSION, _without_eq_11
-from flexarm.papers.readings import Reading, Scope
-from flexarm.papers.runs import changed
-from flexarm.papers.statements import NOTHING
+from flexarm_papers import choose_items
+from flexarm_papers.base import Found
+from flexarm_papers.chen.fall import RANGE, RANGES, SHARES, Pair, _ratio
+from flexarm_papers.chen.items import MOTION, SPIN_UPS, STRETCH, UNDEFORMED, mean_strain
+from flexarm_papers.chen.offset import TORSION, _without_eq_11
+from flexarm_papers.readings import Reading, Scope
+from flexarm_papers.runs import changed
+from flexarm_papers.statements import NOTHING
 from tests.papers import computed
 from tests.papers.computed import check, statement
 

@@ -6,12 +6,12 @@ import pytest
 
 from flexarm.formulations import formulation
 from flexarm.model import build
-from flexarm.papers.base import Found
-from flexarm.papers.chu.cost import EXACT, assembled, chain
-from flexarm.papers.chu.items import ALL_BENT, BENT, GRIDS, SLIDE, history
-from flexarm.papers.chu.matrix import _cantilever
-from flexarm.papers.readings import Reading, Scope
-from flexarm.papers.runs import changed, column, simulate
+from flexarm_papers.base import Found
+from flexarm_papers.chu.cost import EXACT, assembled, chain
+from flexarm_papers.chu.items import ALL_BENT, BENT, GRIDS, SLIDE, history
+from flexarm_papers.chu.matrix import _cantilever
+from flexarm_papers.readings import Reading, Scope
+from flexarm_papers.runs import changed, column, simulate
 from tests.papers import computed
 from tests.papers.computed import check
 

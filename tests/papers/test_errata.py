@@ -13,8 +13,8 @@ from flexarm.formulations.gibbs_appell.steps import compound_rotations, motions,
 from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.io.sample import sample
 from flexarm.model import build
-from flexarm.papers import PAPERS
-from flexarm.papers.errata import errata, markdown, measured
+from flexarm_papers import PAPERS
+from flexarm_papers.errata import errata, markdown, measured
 
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 RUN = [each for each in errata() if each.runs]

@@ -5,8 +5,8 @@ import pytest
 
 from flexarm.formulations import formulation
 from flexarm.model import build
-from flexarm.papers.base import Found
-from flexarm.papers.graves.items import (
+from flexarm_papers.base import Found
+from flexarm_papers.graves.items import (
     EI,
     LENGTH,
     bent,
@@ -14,10 +14,10 @@ from flexarm.papers.graves.items import (
     rotation_limit,
     shuttle,
 )
-from flexarm.papers.graves.loads import compensation, influence, lumped, transposes
-from flexarm.papers.readings import Scope
-from flexarm.papers.runs import changed
-from flexarm.papers.statements import EVERY, HANGS
+from flexarm_papers.graves.loads import compensation, influence, lumped, transposes
+from flexarm_papers.readings import Scope
+from flexarm_papers.runs import changed
+from flexarm_papers.statements import EVERY, HANGS
 
 
 def all_hold(found: Found) -> bool:

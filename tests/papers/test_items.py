@@ -5,10 +5,10 @@ from multiprocessing import active_children
 import pytest
 
 from flexarm.errors import FlexarmError
-from flexarm.papers import PAPERS, choose_items, paper_items, reproduce
-from flexarm.papers.base import Result, totals
-from flexarm.papers.readings import Scope
-from flexarm.papers.statements import VERDICTS
+from flexarm_papers import PAPERS, choose_items, paper_items, reproduce
+from flexarm_papers.base import Result, totals
+from flexarm_papers.readings import Scope
+from flexarm_papers.statements import VERDICTS
 from tests.papers.computed import check, compute, statement
 
 # Verdicts of an item's statements: e every reading, m may be and is for some, i holds if, h hangs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flexarm.links.base import Array
-from flexarm.papers.korayem.fall import (
+from flexarm_papers.korayem.fall import (
     BEGINNING,
     CONVERGED,
     DT,

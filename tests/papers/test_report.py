@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from flexarm.errors import FlexarmError
-from flexarm.papers import PAPERS, choose_items, paper_items
-from flexarm.papers.base import Figure, Found, Item, Result, Table, curve
-from flexarm.papers.places import PLACES
-from flexarm.papers.readings import Grid, Scope, ways
-from flexarm.papers.report import document, in_words, markdown, page, summary, write_report
-from flexarm.papers.statements import Check, Limit, compare, search
+from flexarm_papers import PAPERS, choose_items, paper_items
+from flexarm_papers.base import Figure, Found, Item, Result, Table, curve
+from flexarm_papers.places import PLACES
+from flexarm_papers.readings import Grid, Scope, ways
+from flexarm_papers.report import document, in_words, markdown, page, summary, write_report
+from flexarm_papers.statements import Check, Limit, compare, search
 
 GRID = Grid((ways("gain", "1", "2"),))
 

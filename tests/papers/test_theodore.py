@@ -6,16 +6,16 @@ import pytest
 from flexarm.closed_forms.polynomials import Polynomial
 from flexarm.control.stability import FrozenLoop
 from flexarm.errors import FlexarmError
-from flexarm.papers import choose_items, reproduce
-from flexarm.papers.readings import Reading, Scope
-from flexarm.papers.statements import EVERY
-from flexarm.papers.theodore.admissible import ease
-from flexarm.papers.theodore.counts import PRINTED_2, count, equation_numbers
-from flexarm.papers.theodore.loop import ACROSS, DIRECTION, LINK_1, TIP_ERROR, settled
-from flexarm.papers.theodore.rates import TIMES, frequencies
-from flexarm.papers.theodore.response import lag, upright
-from flexarm.papers.theodore.roots import frequency_equation
-from flexarm.papers.theodore.theory import (
+from flexarm_papers import choose_items, reproduce
+from flexarm_papers.readings import Reading, Scope
+from flexarm_papers.statements import EVERY
+from flexarm_papers.theodore.admissible import ease
+from flexarm_papers.theodore.counts import PRINTED_2, count, equation_numbers
+from flexarm_papers.theodore.loop import ACROSS, DIRECTION, LINK_1, TIP_ERROR, settled
+from flexarm_papers.theodore.rates import TIMES, frequencies
+from flexarm_papers.theodore.response import lag, upright
+from flexarm_papers.theodore.roots import frequency_equation
+from flexarm_papers.theodore.theory import (
     SLIDES,
     STABLE,
     _eliminated,
@@ -25,7 +25,7 @@ from flexarm.papers.theodore.theory import (
     equation_of,
     overestimates,
 )
-from flexarm.papers.theodore.written import nested, written_out
+from flexarm_papers.theodore.written import nested, written_out
 from tests.papers.computed import compute, statement
 
 
