@@ -1,7 +1,8 @@
 """What a run holds, by name and with units: the variables of its dataset, file and table."""
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from flexarm.runs.forces import joint_wrenches
 
 FILE = "model_file_"  # variables with the bytes of files that the model file names
 FORMAT = 1
+CHECKSUMS = "checksums"  # attribute
 DRIVE_UNITS = {"current": "A", "integral": "of the input", "held": "of the input"}
 DRIVE_STATES = (
     "bristles [rad, m], currents [A], integrals of servos and what they hold [of the input]"
@@ -75,6 +77,31 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "drives": json.dumps([list(run.losses), list(run.drives.states if run.drives else ())]),
         "model_file": dumps(run.model.arm),
     }
+
+
+def checksums(variables: Sequence[Variable], attrs: Mapping[str, str | int | float]) -> str:
+    """Return the checksums of variables and attributes by name, as JSON."""
+    found = {
+        "variables": {x.name: variable_checksum(x.values, x.unit, x.meaning) for x in variables},
+        "attributes": {name: attribute_checksum(value) for name, value in attrs.items()},
+    }
+    return json.dumps(found)
+
+
+def variable_checksum(values: NDArray[Any], unit: str, meaning: str) -> str:
+    """Compute a checksum of numbers, bytes or words, which does not depend on how they are kept."""
+    digest = hashlib.sha256(repr((unit, meaning, values.shape)).encode())
+    if values.dtype == object:
+        digest.update(repr(values.tolist()).encode())
+    else:
+        digest.update(values.astype("<f8" if values.dtype.kind == "f" else "u1").tobytes())
+    return digest.hexdigest()
+
+
+def attribute_checksum(value: str | float) -> str:
+    """Compute a checksum of a text or number."""
+    plain = value if isinstance(value, str) else float(value)
+    return hashlib.sha256(repr(plain).encode()).hexdigest()
 
 
 def main_variables(run: RunData) -> list[Variable]:
