@@ -114,12 +114,30 @@ def test_dataset_names_everything_and_gives_its_unit(run: Run) -> None:
     assert wanted <= set(data.attrs)
 
 
-def test_rigid_arm_has_a_dataset_without_deflections(tmp_path: Path) -> None:
-    rigid = flexarm.simulate(one_joint(), t_end=0.1, dt=0.05)
-    rigid.save(tmp_path / "run.nc")
-    assert_same(load_run(tmp_path / "run.nc"), rigid)
-    assert "deflection" not in rigid.dataset
+def test_datasets_of_a_rigid_arm_have_the_form_of_a_flexible_one(run: Run, tmp_path: Path) -> None:
+    """Variables, axes, units and coordinates are the same; there are 0 flexible links, 0 inputs."""
+    arm = flexarm.change_arm(one_joint(), {"links.1.joint.actuation": "free"})
+    rigid = flexarm.simulate(arm, t_end=0.1, dt=0.05)
+    rigid.save(tmp_path / "rigid.nc")
+    run.save(tmp_path / "run.nc")
+    assert_same(load_run(tmp_path / "rigid.nc"), rigid)
     assert rigid.validity.links == ()
+    files = [xarray.open_dataset(tmp_path / name, engine="h5netcdf").load()
+             for name in ("rigid.nc", "run.nc")]  # fmt: skip
+    pairs = [(rigid.dataset, run.dataset), (files[0], files[1])] + [
+        (getattr(rigid, name)(), getattr(run, name)())
+        for name in ("along", "section_forces", "joint_wrenches", "link_frames", "tip_motion")
+    ]
+    for stiff, soft in pairs:
+        assert list(stiff.variables) == list(soft.variables)
+        assert list(stiff.coords) == list(soft.coords)
+        for name, variable in stiff.variables.items():
+            assert (variable.dims, variable.attrs) == (soft[name].dims, soft[name].attrs)
+    assert rigid.dataset.sizes["link"] == rigid.section_forces().sizes["link"] == 0
+    assert (rigid.dataset.sizes["input"], run.dataset.sizes["input"]) == (0, 1)
+    assert rigid.section_forces(5).force.shape == (3, 0, 5, 3)
+    with pytest.raises(FlexarmError, match="stations: must be at least 2"):
+        rigid.section_forces(1)
 
 
 def test_table_has_names_units_and_the_same_numbers(run: Run, tmp_path: Path) -> None:
