@@ -1,12 +1,13 @@
 """`flexarm cache`: where it is, what is in it, and clearing it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from flexarm.cli import main
-from flexarm.engine.cache import VARIABLE, Cache
+from flexarm.engine.cache import VARIABLE, Cache, cache_folder
 
 
 @pytest.fixture
@@ -54,3 +55,18 @@ def test_a_cache_that_is_not_there_is_empty(
     assert main(["cache", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["entries"] == 0
     assert not (tmp_path / "none").exists()
+
+
+def test_the_null_device_turns_the_cache_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(VARIABLE, os.devnull)
+    cache = Cache(cache_folder())
+    cache.put("key", b"data")
+    assert cache.get("key") is None
+    said = f"folder   {os.devnull}: the cache is off\nentries  0\nsize     0.0 MB\n"
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out == said
+    assert main(["cache", "--clear"]) == 0
+    assert capsys.readouterr().out == f"{said}deleted  0\n"
+    assert main(["simulate", "driven-link", "--t-end", "0.01"]) == 0

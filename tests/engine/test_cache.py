@@ -180,6 +180,16 @@ def test_clearing_tells_of_what_cannot_be_deleted_and_deletes_the_rest(
     assert [path.name for path in cache.folder.iterdir()] == ["two.entry"]
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o666])
+def test_in_a_file_in_place_of_the_folder_nothing_is_kept(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "file").chmod(mode)
+    cache = Cache(tmp_path / "file")
+    cache.put("key", b"data")
+    assert cache.get("key") is None
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 @pytest.mark.parametrize("below", ["", "a/b"])
 def test_a_file_in_place_of_the_folder_is_told(
     tmp_path: Path,

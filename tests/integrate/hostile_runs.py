@@ -1,5 +1,6 @@
 """Run files as an attacker or a bad disk would make them, the same for the same seed."""
 
+import json
 import random
 import shutil
 import struct
@@ -58,6 +59,8 @@ def _inside(change: Damage, target: str) -> Callable[[Path, random.Random, Path]
     def make(path: Path, rng: random.Random, pipe: Path) -> None:
         with h5py.File(path, "a") as file:
             change(file, target, rng, pipe)
+            if rng.random() < 0.8:  # checksums keep nobody from changing them too
+                file.attrs.pop("checksums", None)
 
     return make
 
@@ -354,12 +357,41 @@ def _of_attributes() -> Iterator[Kind]:
                 {"other version"} if name in ("rtol", "cpu_seconds") else set()
             )
             yield Kind(f"{name}: {what}", _inside(change, name), what not in sound)
+    for what, value in CHECKSUM_DAMAGES.items():
+        yield Kind(f"checksums: {what}", _kept(_attribute(value)), True)
     yield Kind("status: unknown", _inside(_attribute("lost"), "status"), True)
     for what, model_text in MODEL_FILES.items():
         change = _attribute(model_text)
         yield Kind(f"model_file: {what}", _inside(change, "model_file"), True)
 
 
+def _kept(change: Damage) -> Callable[[Path, random.Random, Path], None]:
+    """Change the checksums alone."""
+
+    def make(path: Path, rng: random.Random, pipe: Path) -> None:
+        with h5py.File(path, "a") as file:
+            change(file, "checksums", rng, pipe)
+
+    return make
+
+
+def _states(of: str, names: list[str]) -> str:
+    return json.dumps({"variables": {}, "attributes": {}} | {of: dict.fromkeys(names, "0" * 64)})
+
+
+CHECKSUM_DAMAGES: dict[str, Any] = {
+    "none": "",
+    "number": 3,
+    "list": "[]",
+    "of nothing": "{}",
+    "deep": "[" * 500_000,
+    "words": '{"variables": "q", "attributes": "rtol"}',
+    "others": _states("variables", ["q"]),
+    "of what is missing": _states("variables", ["nothing"]),
+    "of no names": _states("variables", ["", "/", ".", "..", "/q"]),
+    "of missing attributes": _states("attributes", ["nothing"]),
+    "of every attribute": _states("attributes", ["_NCProperties", "coordinates", "checksums"]),
+}
 LINK = "{joint: {kind: revolute}, length: 1, section: {mass_per_length: 1, EIz: 9}%s}"
 MODEL = f"flexarm: 1\nname: x\nlinks: [{LINK}]\n"
 MODEL_FILES = {
@@ -381,7 +413,7 @@ def _of_kept_files() -> Iterator[Kind]:
     name = "model_file_1"
 
     def renamed(file: h5py.File, name: str, rng: random.Random, pipe: Path) -> None:
-        file[name].attrs["long_name"] = rng.choice([str(pipe), "../x", "/etc/passwd", "x\0y", ""])
+        file[name].attrs["long_name"] = rng.choice([str(pipe), "../x", "/etc/passwd", "x\ny", ""])
 
     def unnamed(file: h5py.File, name: str, rng: random.Random, pipe: Path) -> None:
         del file[name].attrs["long_name"]

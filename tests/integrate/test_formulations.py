@@ -136,7 +136,7 @@ def test_files_of_before_are_by_the_default(tmp_path: Path) -> None:
     path = tmp_path / "run.nc"
     flexarm.simulate(flexarm.sample(ARM), t_end=0.05, dt=0.01).save(path)
     with h5py.File(path, "a") as file:
-        for name in ("formulation", "paper", "tip_rotation"):
+        for name in ("formulation", "paper", "tip_rotation", "checksums"):
             del file.attrs[name]
     back = flexarm.load_run(path)
     assert (back.formulation, back.paper, back.model.tip_rotation) == (DEFAULT, False, "cayley")

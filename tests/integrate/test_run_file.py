@@ -1,8 +1,11 @@
 """Files of a run: the same numbers back, whole files or none, and one clear line if not."""
 
 import csv
+import json
 import multiprocessing
 import os
+import re
+import shutil
 import signal
 import sys
 import time
@@ -18,7 +21,7 @@ from pydantic import ValidationError
 
 import flexarm
 from flexarm.cli import main
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import dumps, load
 from flexarm.runs.contents import quaternions
 from flexarm.runs.read import load_run
@@ -93,6 +96,7 @@ def test_run_holds_the_files_that_its_model_file_names(free_run: Run, tmp_path: 
 def test_file_is_the_dataset_of_the_run(run: Run, tmp_path: Path) -> None:
     run.save(tmp_path / "run.nc")
     with xarray.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as file:
+        assert file.attrs.pop("checksums")
         xarray.testing.assert_identical(file.load(), run.dataset)
 
 
@@ -110,12 +114,30 @@ def test_dataset_names_everything_and_gives_its_unit(run: Run) -> None:
     assert wanted <= set(data.attrs)
 
 
-def test_rigid_arm_has_a_dataset_without_deflections(tmp_path: Path) -> None:
-    rigid = flexarm.simulate(one_joint(), t_end=0.1, dt=0.05)
-    rigid.save(tmp_path / "run.nc")
-    assert_same(load_run(tmp_path / "run.nc"), rigid)
-    assert "deflection" not in rigid.dataset
+def test_datasets_of_a_rigid_arm_have_the_form_of_a_flexible_one(run: Run, tmp_path: Path) -> None:
+    """Variables, axes, units and coordinates are the same; there are 0 flexible links, 0 inputs."""
+    arm = flexarm.change_arm(one_joint(), {"links.1.joint.actuation": "free"})
+    rigid = flexarm.simulate(arm, t_end=0.1, dt=0.05)
+    rigid.save(tmp_path / "rigid.nc")
+    run.save(tmp_path / "run.nc")
+    assert_same(load_run(tmp_path / "rigid.nc"), rigid)
     assert rigid.validity.links == ()
+    files = [xarray.open_dataset(tmp_path / name, engine="h5netcdf").load()
+             for name in ("rigid.nc", "run.nc")]  # fmt: skip
+    pairs = [(rigid.dataset, run.dataset), (files[0], files[1])] + [
+        (getattr(rigid, name)(), getattr(run, name)())
+        for name in ("along", "section_forces", "joint_wrenches", "link_frames", "tip_motion")
+    ]
+    for stiff, soft in pairs:
+        assert list(stiff.variables) == list(soft.variables)
+        assert list(stiff.coords) == list(soft.coords)
+        for name, variable in stiff.variables.items():
+            assert (variable.dims, variable.attrs) == (soft[name].dims, soft[name].attrs)
+    assert rigid.dataset.sizes["link"] == rigid.section_forces().sizes["link"] == 0
+    assert (rigid.dataset.sizes["input"], run.dataset.sizes["input"]) == (0, 1)
+    assert rigid.section_forces(5).force.shape == (3, 0, 5, 3)
+    with pytest.raises(FlexarmError, match="stations: must be at least 2"):
+        rigid.section_forces(1)
 
 
 def test_table_has_names_units_and_the_same_numbers(run: Run, tmp_path: Path) -> None:
@@ -289,6 +311,77 @@ def test_a_run_with_a_part_missing_is_refused(run: Run, tmp_path: Path) -> None:
         load_run(tmp_path / "run.nc")
 
 
+def changed(path: Path, name: str, **how: Any) -> None:
+    """Change a variable of a file, or an attribute if there is no such variable."""
+    import h5py
+
+    with h5py.File(path, "a") as file:
+        if name not in file:
+            old = file.attrs[name]
+            file.attrs[name] = f"{old}." if isinstance(old, str) else 2 * old + 1
+            return
+        variable, values = file[name], file[name][...]
+        if how:
+            said = dict(variable.attrs)
+            del file[name]
+            file.create_dataset(name, data=values, **how).attrs["long_name"] = said["long_name"]
+            file[name].attrs.update({k: v for k, v in said.items() if k == "units"})
+        elif values.dtype == object:
+            variable[0] = b"?"
+        else:
+            values.flat[-1] = values.flat[-1] * (1 + 1e-15) + 1e-15
+            variable[...] = values
+
+
+def test_a_run_that_was_changed_is_noticed_whatever_was(run: Run, tmp_path: Path) -> None:
+    import h5py
+
+    good, path = tmp_path / "good.nc", tmp_path / "run.nc"
+    run.save(good)
+    with h5py.File(good) as file:
+        names = [*json.loads(file.attrs["checksums"])["variables"], *file.attrs]
+    names = [n for n in names if n not in ("checksums", "coordinates", "_NCProperties")]
+    assert {"time", "q", "deflection", "unit", "station", "rtol", "reason", "legs"} <= {*names}
+    for name in names:
+        shutil.copyfile(good, path)
+        changed(path, name)
+        with pytest.raises((FlexarmError, ModelError)) as told:
+            load_run(path)
+        if name not in ("coordinate", "model_file", "flexarm_run", "tip_rotation", "status"):
+            assert re.search(rf"{name}: (was changed since|must be)", str(told.value))
+
+
+def test_a_run_may_be_compressed_or_get_more_and_older_files_state_no_checksums(
+    run: Run, tmp_path: Path
+) -> None:
+    import h5py
+
+    path = tmp_path / "run.nc"
+    run.save(path)
+    changed(path, "q", compression="gzip", shuffle=True)
+    with h5py.File(path, "a") as file:
+        file.attrs["note"] = "mine"
+        file["mine"] = np.zeros(3)
+    assert_same(load_run(path), run)
+    changed(path, "kinetic")
+    with pytest.raises(FlexarmError, match=r"run\.nc: kinetic: was changed since the file was"):
+        load_run(path)
+    with h5py.File(path, "a") as file:
+        del file.attrs["checksums"]
+    assert load_run(path).q.tolist() == run.q.tolist()
+
+
+def test_a_kept_file_that_was_changed_is_noticed(free_run: Run, tmp_path: Path) -> None:
+    import h5py
+
+    free_run.save(tmp_path / "run.nc")
+    with h5py.File(tmp_path / "run.nc", "a") as file:
+        data = bytes(file["model_file_1"][...])
+        file["model_file_1"][...] = np.frombuffer(data.replace(b"2,3", b"2,4"), np.uint8)
+    with pytest.raises(FlexarmError, match=r"model_file_1: was changed since the file was written"):
+        load_run(tmp_path / "run.nc")
+
+
 def test_a_run_keeps_how_many_nodes_were_asked_for(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -310,7 +403,7 @@ def test_a_run_of_before_exact_links_is_read_as_made_by_the_series(
     run.save(path)
     assert load_run(path).model.link_theory == run.model.link_theory == "exact"
     with h5py.File(path, "a") as file:
-        del file.attrs["link_theory"]
+        del file.attrs["link_theory"], file.attrs["checksums"]
     old = load_run(path).model
     assert old.link_theory == "series"
     assert all(part.exact is None for part in old.links)

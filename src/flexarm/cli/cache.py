@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         report = {"folder": str(cache.folder), "entries": entries, "bytes": size}
         print(json.dumps(report | {"deleted": deleted}))
         return 0
-    print(f"folder   {cache.folder}")
+    print(f"folder   {cache.folder}" + (": the cache is off" if cache.off else ""))
     print(f"entries  {entries}")
     print(f"size     {size / 1e6:.1f} MB")
     if args.clear:

@@ -25,7 +25,10 @@ ABANDONED_AFTER = 3600.0  # [s] since an unfinished file was last written to
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder of the cache: what FLEXARM_CACHE says, or the system's usual place."""
+    """Return the folder of the cache: what FLEXARM_CACHE says, or the system's usual place.
+
+    The null device, `os.devnull`, turns the cache off.
+    """
     if environment.get(VARIABLE):
         return Path(environment[VARIABLE])
     if sys.platform == "win32":
@@ -61,6 +64,11 @@ class Cache:
 
     folder: Path
     largest_total: int = LARGEST_TOTAL
+
+    @property
+    def off(self) -> bool:
+        """Whether its user wants no cache."""
+        return str(self.folder) == os.devnull
 
     def get(self, key: str) -> bytes | None:
         """Return the contents of an entry, None if there is no good one."""
@@ -132,6 +140,8 @@ class Cache:
 
     def check_folder(self) -> None:
         """Refuse a folder that is none, or that cannot be made: nothing can be kept there."""
+        if self.off:
+            return
         there = next(
             (p for p in (self.folder, *self.folder.absolute().parents) if p.exists()), None
         )

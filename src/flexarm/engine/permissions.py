@@ -23,10 +23,20 @@ READING = (
 
 
 def check_folder_is_private(folder: Path, remedy: str) -> None:
-    """Refuse a folder that is not the user's own or that others can write to."""
+    """Refuse a folder that is not the user's own or that others can write to.
+
+    Raises
+    ------
+    FlexarmError
+        If it is one of these.
+    OSError
+        If there is no such folder.
+    """
     if sys.platform == "win32":
         return
     status, me = folder.stat(), os.geteuid()
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(f"'{folder}' is a file")
     if status.st_uid != me:
         raise FlexarmError(
             f"cache folder '{folder}': must belong to the user who runs flexarm (number {me}), "

@@ -1,7 +1,8 @@
 """What a run holds, by name and with units: the variables of its dataset, file and table."""
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from flexarm.runs.forces import joint_wrenches
 
 FILE = "model_file_"  # variables with the bytes of files that the model file names
 FORMAT = 1
+CHECKSUMS = "checksums"  # attribute
 DRIVE_UNITS = {"current": "A", "integral": "of the input", "held": "of the input"}
 DRIVE_STATES = (
     "bristles [rad, m], currents [A], integrals of servos and what they hold [of the input]"
@@ -77,6 +79,31 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
     }
 
 
+def checksums(variables: Sequence[Variable], attrs: Mapping[str, str | int | float]) -> str:
+    """Return the checksums of variables and attributes by name, as JSON."""
+    found = {
+        "variables": {x.name: variable_checksum(x.values, x.unit, x.meaning) for x in variables},
+        "attributes": {name: attribute_checksum(value) for name, value in attrs.items()},
+    }
+    return json.dumps(found)
+
+
+def variable_checksum(values: NDArray[Any], unit: str, meaning: str) -> str:
+    """Compute a checksum of numbers, bytes or words, which does not depend on how they are kept."""
+    digest = hashlib.sha256(repr((unit, meaning, values.shape)).encode())
+    if values.dtype == object:
+        digest.update(repr(values.tolist()).encode())
+    else:
+        digest.update(values.astype("<f8" if values.dtype.kind == "f" else "u1").tobytes())
+    return digest.hexdigest()
+
+
+def attribute_checksum(value: str | float) -> str:
+    """Compute a checksum of a text or number."""
+    plain = value if isinstance(value, str) else float(value)
+    return hashlib.sha256(repr(plain).encode()).hexdigest()
+
+
 def main_variables(run: RunData) -> list[Variable]:
     """List states, inputs, tip, energies and works."""
     names, units = run.model.names, run.model.units
@@ -88,15 +115,11 @@ def main_variables(run: RunData) -> list[Variable]:
         Variable("q", ("time", "coordinate"), run.q, base, "coordinates"),
         Variable("v", ("time", "coordinate"), run.v, f"{base}, per s", "rates of coordinates"),
     ]
-    if run.u.shape[1]:
-        driven = input_units(run.model)
-        found += [
-            Variable("input", ("input",), _words(list(driven)), "", "driven joints"),
-            Variable("input_unit", ("input",), _words(list(driven.values())), "", "input units"),
-            Variable("u", ("time", "input"), run.u, "see 'input_unit'", "inputs of driven joints"),
-        ]
-    turned = quaternions(run.tip_rotation)
+    driven, turned = input_units(run.model), quaternions(run.tip_rotation)
     found += [
+        Variable("input", ("input",), _words(list(driven)), "", "driven joints"),
+        Variable("input_unit", ("input",), _words(list(driven.values())), "", "input units"),
+        Variable("u", ("time", "input"), run.u, "see 'input_unit'", "inputs of driven joints"),
         Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
         Variable("component", ("component",), _words("wxyz"), "", "parts of a quaternion"),
         Variable("tip_position", ("time", "axis"), run.tip, "m", "arm's tip in the world"),
@@ -151,24 +174,23 @@ def anchor_names(model: Model) -> list[tuple[str, str]]:
 
 
 def along_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
-    """List deflection, slope and twist along the flexible links; nothing if none bends."""
+    """List deflection, slope and twist along the flexible links."""
     places = read_stations(stations)
     rows = [along(run.model, part, run.q, places) for part in flexible_links(run.model)]
-    if not rows:
-        return []
-    axes = ("time", "link", "station")
+    axes, vectors = ("time", "link", "station"), ("time", "link", "station", "axis")
+    deflections, slopes = [row.deflection for row in rows], [row.slope for row in rows]
     return [
         *_labels(run.model, places),
         Variable(
-            "deflection", (*axes, "axis"), np.stack([row.deflection for row in rows], axis=1),
+            "deflection", vectors, _by_link(run, places, deflections, 3),
             "m", "displacement from the undeformed link, in the axes of its root",
         ),
         Variable(
-            "slope", (*axes, "axis"), np.stack([row.slope for row in rows], axis=1),
+            "slope", vectors, _by_link(run, places, slopes, 3),
             "1", "derivative of the deflection along the link",
         ),
         Variable(
-            "twist", axes, np.stack([row.twist for row in rows], axis=1),
+            "twist", axes, _by_link(run, places, [row.twist for row in rows]),
             "rad", "rotation about the link's axis",
         ),
     ]  # fmt: skip
@@ -178,29 +200,32 @@ def force_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
     """List section forces, moments and strains along the flexible links."""
     places = read_stations(stations)
     rows = [section_forces(run.model, part, run.q, places) for part in flexible_links(run.model)]
-    if not rows:
-        return [Variable("time", ("time",), run.t, "s", "time")]
-    axes = ("time", "link", "station")
+    axes, vectors = ("time", "link", "station"), ("time", "link", "station", "axis")
     return [
         Variable("time", ("time",), run.t, "s", "time"),
         Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
         *_labels(run.model, places),
         Variable(
-            "force", (*axes, "axis"), np.stack([row.force for row in rows], axis=1), "N",
+            "force", vectors, _by_link(run, places, [row.force for row in rows], 3), "N",
             "tension (x) and shear that the outboard part exerts, in the axes of the section; "
             "not a number where the link is rigid",
         ),
         Variable(
-            "moment", (*axes, "axis"), np.stack([row.moment for row in rows], axis=1), "N m",
+            "moment", vectors, _by_link(run, places, [row.moment for row in rows], 3), "N m",
             "torsion (x) and bending moment that the outboard part exerts, in the axes of the "
             "section; not a number where the link is rigid",
         ),
         Variable(
-            "strain", axes, np.stack([row.strain for row in rows], axis=1), "1",
+            "strain", axes, _by_link(run, places, [row.strain for row in rows]), "1",
             "largest strain along the fibres of the section; unless the model file gives the "
             "section by material and shape, of its axis, or not a number without shapes of stretch",
         ),
     ]  # fmt: skip
+
+
+def _by_link(run: RunData, places: Array, rows: list[Array], *vector: int) -> Array:
+    """Stack arrays of flexible links, (T, links, stations, ...); a rigid arm has 0 of them."""
+    return np.stack(rows, axis=1) if rows else np.zeros((len(run.t), 0, len(places), *vector))
 
 
 def wrench_variables(run: RunData) -> list[Variable]:

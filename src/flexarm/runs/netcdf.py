@@ -4,6 +4,7 @@ They are HDF5 files.  Only what is asked for by name is looked at, and only if i
 itself: no link is followed, and no other file opened.
 """
 
+import json
 import mmap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +15,17 @@ from typing import Any
 
 import h5py  # type: ignore[import-untyped]
 import numpy as np
+from numpy.typing import NDArray
 
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
+from flexarm.runs.contents import CHECKSUMS, attribute_checksum, variable_checksum
 
 LARGEST = 1e100  # of any number in a run: its square is one, too
 MAX_TEXT = 1_000_000  # characters of an attribute
 MAX_UNPACKED = 64_000_000  # bytes that compressed data may take, whatever the size of the file
 ROTATION = 1e-6  # how far off the identity a rotation times its transpose may be
+MAX_WORDS = 100_000  # labels of an axis: more coordinates than any arm has
 MAX_SAMPLES = 20_000_000
 MAX_RATIO = 50  # of compressed data to the file: more is no motion of an arm
 REMEDY = "the file is damaged, or was not written by flexarm: simulate the arm again"
@@ -206,6 +210,49 @@ class Stored:
         if not 0 <= value < np.inf:
             raise self.wrong(name, f"must be >= 0 and finite, got {value}")
         return value
+
+    def require_unchanged(self) -> None:
+        """Refuse contents that differ from those that were written.
+
+        Data may be compressed, and others added.  Older files state no checksums.
+        """
+        if not self.says(CHECKSUMS):
+            return
+        stated = json.loads(self.text(CHECKSUMS))
+        left = max(MAX_UNPACKED, MAX_RATIO * self.size)
+        for name, checksum in dict(stated["variables"]).items():
+            found = self._variable(name)
+            left -= found.id.get_type().get_size() * prod(found.shape or (0,))
+            if left < 0:
+                raise self.wrong(name, "is more than the file can hold")
+            unit = self.text("units", name) if "units" in found.attrs else ""
+            said = unit, self.text("long_name", name)
+            if variable_checksum(self._values(name, found), *said) != checksum:
+                raise self.wrong(name, "was changed since the file was written")
+        for name, checksum in dict(stated["attributes"]).items():
+            if attribute_checksum(self._text_or_number(name)) != checksum:
+                raise self.wrong(name, "was changed since the file was written")
+
+    def _values(self, name: str, found: Any) -> NDArray[Any]:
+        """Read numbers, bytes or, one at a time, words."""
+        of_words = h5py.check_string_dtype(found.dtype) is not None
+        self._check_storage(name, found, of_words=of_words)
+        if not of_words:
+            if found.dtype.kind != "f" and found.dtype != np.uint8:
+                raise self.wrong(name, f"must be numbers, bytes or words, got {found.dtype}")
+            return np.asarray(found[...])
+        if len(found.shape) != 1 or found.shape[0] > MAX_WORDS:
+            raise self.wrong(name, f"must be a list of at most {MAX_WORDS:,} words")
+        return np.array([found[k].decode() for k in range(found.shape[0])], dtype=object)
+
+    def _text_or_number(self, name: str) -> str | float:
+        """Read an attribute of the file."""
+        found = self._attribute(name, "")
+        if h5py.check_string_dtype(found.dtype) is not None:
+            return self.text(name)
+        if found.shape not in ((), (1,)) or found.dtype.kind not in "iuf":
+            raise self.wrong(name, f"must be a text or a number, got {found.dtype} {found.shape}")
+        return float(np.ravel(self.file.attrs[name])[0])
 
     def wrong(self, name: str, why: str) -> FlexarmError:
         """Make the error that something in the file is not as it must be."""

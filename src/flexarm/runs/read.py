@@ -41,7 +41,7 @@ def load_run(path: str | Path) -> Run:
     Raises
     ------
     FlexarmError
-        If the file cannot be read, or holds no run.
+        If the file cannot be read, holds no run, or was changed since it was written.
     ModelError
         If the model file in it is not valid in this version of flexarm.
     """
@@ -57,7 +57,9 @@ def load_run(path: str | Path) -> Run:
             by = _formulation(stored)
         model = _read_model(path, text, files, by)
         with explained(path):
-            return _assemble(model, stored, by)
+            run = _assemble(model, stored, by)
+            stored.require_unchanged()
+            return run
 
 
 class _By(NamedTuple):

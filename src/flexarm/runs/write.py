@@ -18,10 +18,12 @@ from flexarm.io.whole_file import write_whole
 from flexarm.links.measured.file import load_modal_file
 from flexarm.links.reduced.plain import arrays_beside
 from flexarm.runs.contents import (
+    CHECKSUMS,
     FILE,
     Variable,
     along_variables,
     attributes,
+    checksums,
     main_variables,
     table_columns,
 )
@@ -73,20 +75,20 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
     import h5netcdf  # type: ignore[import-untyped]
 
     require_run_file(path)
+    kept_files = files_kept_with(run.model.arm)
+    variables = [*main_variables(run), *along_variables(run, None)]
+    for k, (name, content) in enumerate(kept_files.items(), 1):
+        data = np.frombuffer(content, dtype=np.uint8)
+        variables.append(Variable(f"{FILE}{k}", (f"byte_{k}",), data, "1", name))
+    said = attributes(run)
     # Made in memory: what HDF5 does when a disk is full is nothing to rely on.
     memory = io.BytesIO()
-    variables = [*main_variables(run), *along_variables(run, None)]
     with h5netcdf.File(memory, "w") as file:
         for variable in variables:
             _write_variable(file, variable)
         # By convention of NetCDF files these are no data but belong to an axis.
         file.attrs["coordinates"] = " ".join(each.name for each in variables if _is_label(each))
-        kept_files = files_kept_with(run.model.arm)
-        for k, (name, content) in enumerate(kept_files.items(), 1):
-            data = np.frombuffer(content, dtype=np.uint8)
-            kept = Variable(f"{FILE}{k}", (f"byte_{k}",), data, "1", name)
-            _write_variable(file, kept)
-        for key, value in attributes(run).items():
+        for key, value in {**said, CHECKSUMS: checksums(variables, said)}.items():
             file.attrs[key] = value
     _require_readable(memory, run, SideFiles(kept=kept_files))
     write_whole(path, memory.getvalue(), force=force)

@@ -55,6 +55,15 @@ ON_PROCESSOR = (
 FINISHED, FAILED = "finished", "failed"
 
 
+def row_keys(digest: str, values: Columns) -> list[str]:
+    """Compute the key of each row from the study's digest and the values of its parameters."""
+    lists = [column.tolist() for column in values.values()]
+    return [
+        hashlib.sha256(f"{digest}{row!r}".encode()).hexdigest()[:20]
+        for row in zip(*lists, strict=True)
+    ]
+
+
 class Rows:
     """The rows of some designs while they are computed.
 
@@ -92,12 +101,7 @@ class Rows:
         """Give all columns, each row with the key of what produced it; failed ones no numbers."""
         for values in self.found.values():
             values[self.status != FINISHED] = np.nan
-        lists = [values.tolist() for values in self.values.values()]
-        keys = [
-            hashlib.sha256(f"{digest}{row!r}".encode()).hexdigest()[:20]
-            for row in zip(*lists, strict=True)
-        ]
-        index = np.arange(self.first, self.first + self.count)
+        index, keys = np.arange(self.first, self.first + self.count), row_keys(digest, self.values)
         said = {"status": self.status, "reason": self.reason.astype(str)}
         return {"index": index, "key": np.array(keys), **self.values, **self.found, **said}
 

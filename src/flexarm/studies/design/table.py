@@ -1,56 +1,78 @@
 """A study's results on disk: a folder with a file per chunk, each written whole."""
 
+import hashlib
 import io
 import json
 import os
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.io.whole_file import replace_file
-from flexarm.studies.design.evaluate import Columns
+from flexarm.studies.design.evaluate import Columns, row_keys
 from flexarm.studies.design.read import Study
 
 ABOUT = "study.json"
 UNFINISHED = re.compile(
     rf"\.{re.escape(ABOUT)}\.[0-9a-f]{{8}}\.part"
 )  # of a process that was killed
-FORMAT = 1
+FORMAT = 2  # 1 had no checksums
 COLUMN = "column:"  # before the names of columns in an npz, so that any name will do
+CHECKSUM = "checksum"
+AGAIN = "delete this chunk, and the same study computes it again"
 
 
 def to_bytes(columns: Columns, kind: str) -> bytes:
-    """Write columns as the contents of a file, ``parquet`` or ``npz``."""
+    """Return the contents of a file, ``parquet`` or ``npz``, with columns and their checksum."""
     memory = io.BytesIO()
     if kind == "npz":
         named = {COLUMN + name: values for name, values in columns.items()}
-        np.savez_compressed(memory, allow_pickle=False, **named)
+        checksum = {CHECKSUM: np.array(checksum_of(columns))}
+        np.savez_compressed(memory, allow_pickle=False, **named, **checksum)
     else:
         import pyarrow
         import pyarrow.parquet
 
-        pyarrow.parquet.write_table(pyarrow.table(columns), memory)
+        table = pyarrow.table(columns).replace_schema_metadata({CHECKSUM: checksum_of(columns)})
+        pyarrow.parquet.write_table(table, memory)
     return memory.getvalue()
 
 
-def of_file(path: Path) -> Columns:
-    """Read columns from a file."""
+def of_file(path: Path) -> tuple[Columns, str]:
+    """Read the columns of a file, and the checksum that it states; empty if it states none."""
     if path.suffix == ".npz":
-        with np.load(path) as found:
-            return {name.removeprefix(COLUMN): found[name] for name in found.files}
+        with np.load(path) as file:
+            stated = str(file[CHECKSUM]) if CHECKSUM in file.files else ""
+            names = [name for name in file.files if name != CHECKSUM]
+            return {name.removeprefix(COLUMN): file[name] for name in names}, stated
     import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(path)
     columns = {name: table[name].to_numpy() for name in table.column_names}
-    return {k: v.astype(str) if v.dtype == object else v for k, v in columns.items()}
+    stated = (table.schema.metadata or {}).get(CHECKSUM.encode(), b"").decode()
+    return {k: v.astype(str) if v.dtype == object else v for k, v in columns.items()}, stated
+
+
+def checksum_of(columns: Columns) -> str:
+    """Compute a checksum of names and values, which does not depend on the kind of file."""
+    digest = hashlib.sha256()
+    for name, values in columns.items():
+        texts = values.dtype.kind not in "biuf"
+        digest.update(repr((name, "" if texts else values.dtype.str)).encode())
+        digest.update(repr(values.tolist()).encode() if texts else values.tobytes())
+    return digest.hexdigest()
+
+
+def _checksum_of_about(about: dict[str, Any]) -> str:
+    """Compute a checksum of a study's description."""
+    stated = {key: value for key, value in about.items() if key != CHECKSUM}
+    return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -96,6 +118,7 @@ class Table:
             "parameters": list(plan.parameters),
             "quantities": list(plan.quantities),
         }
+        about[CHECKSUM] = _checksum_of_about(about)
         return cls(folder, about)
 
     def begin(self) -> None:
@@ -129,22 +152,32 @@ class Table:
         Raises
         ------
         FlexarmError
-            If there is none.
+            If there is none, or its description was changed.
         """
         try:
             about = json.loads((folder / ABOUT).read_bytes())
-            if about["format"] != FORMAT or about["kind"] not in ("npz", "parquet"):
+            if about["format"] not in (1, FORMAT) or about["kind"] not in ("npz", "parquet"):
+                raise ValueError
+            kinds = {"count": int, "chunk": int, "digest": str, "name": str, "parts": dict,
+                     "sampling": dict, "parameters": list, "quantities": list}  # fmt: skip
+            if any(type(about[key]) is not kind for key, kind in kinds.items()):
+                raise ValueError
+            if min(about["count"], about["chunk"]) < 1:
                 raise ValueError
             if about["kind"] == "parquet" and find_spec("pyarrow") is None:
                 raise FlexarmError(
                     f"{folder}: its files are Parquet, which needs pyarrow: pip install "
                     "'flexarm[parquet]'"
                 )
-            int(about["count"]), int(about["chunk"]), about["digest"], dict(about["parts"])
         except FileNotFoundError:
             raise FlexarmError(f"{folder}: holds no study: there is no {ABOUT}") from None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             raise FlexarmError(f"{folder / ABOUT}: cannot be read as that of a study") from None
+        if about["format"] == FORMAT and about.get(CHECKSUM) != _checksum_of_about(about):
+            raise FlexarmError(
+                f"{folder / ABOUT}: was changed since flexarm wrote it: put it back as it was, or "
+                "compute the study in another folder"
+            )
         return cls(folder, about)
 
     def _holds(self) -> bool:
@@ -169,11 +202,22 @@ class Table:
 
     @property
     def done(self) -> list[int]:
-        """Numbers of the chunks that are there."""
-        pattern = rf"chunk-(\d{{6,}})\.{self.about['kind']}"
+        """Numbers of the chunks that are there.
+
+        Raises
+        ------
+        FlexarmError
+            If there is one beyond the last.
+        """
         there = self.folder.iterdir() if self.folder.is_dir() else ()
-        found = (re.fullmatch(pattern, each.name) for each in there)
-        return sorted(int(match[1]) for match in found if match)
+        found = ((path, re.fullmatch(r"chunk-(\d{6,})", path.stem)) for path in there)
+        numbers = sorted(int(m[1]) for path, m in found if m and path == self._path(int(m[1])))
+        if numbers and numbers[-1] >= self.chunks:
+            raise FlexarmError(
+                f"{self._path(numbers[-1])}: is no chunk of this study, which has {self.chunks}: "
+                "delete it"
+            )
+        return numbers
 
     def _path(self, number: int) -> Path:
         return self.folder / f"chunk-{number:06d}.{self.about['kind']}"
@@ -189,12 +233,40 @@ class Table:
             raise FlexarmError(f"{self._path(number)}: cannot be written: {reason}") from None
 
     def chunks_read(self) -> Iterator[Columns]:
-        """Read chunk after chunk of those that are there."""
+        """Read chunk after chunk of those that are there.
+
+        Raises
+        ------
+        FlexarmError
+            If one cannot be read, is not the one of its number, or was changed.
+        """
         for number in self.done:
             try:
-                yield of_file(self._path(number))
-            except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
-                raise FlexarmError(
-                    f"{self._path(number)}: cannot be read: {error}: delete this chunk, and the "
-                    "same study computes it again"
-                ) from None
+                columns, stated = of_file(self._path(number))
+            except Exception as error:  # NumPy, zipfile and pyarrow raise any kind
+                why = " ".join(str(error).split()) or type(error).__name__
+                raise self._damaged(number, f"cannot be read: {why}") from None
+            if fault := self._fault(number, columns, stated):
+                raise self._damaged(number, fault)
+            yield columns
+
+    def _damaged(self, number: int, fault: str) -> FlexarmError:
+        return FlexarmError(f"{self._path(number)}: {fault}: {AGAIN}")
+
+    def _fault(self, number: int, columns: Columns, stated: str) -> str:
+        """Return what tells a chunk from the one that was written under its number, if anything."""
+        about, size = self.about, self.size(number)
+        first = number * int(about["chunk"])
+        names = ["index", "key", *about["parameters"], *about["quantities"], "status", "reason"]
+        if list(columns) != names:
+            return "has other columns than the study"
+        if any(values.shape != (size,) for values in columns.values()):
+            return f"has {len(np.atleast_1d(columns['index']))} rows instead of {size}"
+        if columns["index"].tolist() != list(range(first, first + size)):
+            return f"has other rows than {first} to {first + size - 1}"
+        values = {name: columns[name] for name in about["parameters"]}
+        if columns["key"].tolist() != row_keys(about["digest"], values):
+            return "has rows of another study, or changed ones"
+        if checksum_of(columns) != stated and (stated or about["format"] > 1):
+            return "was changed since it was written"
+        return ""
