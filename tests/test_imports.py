@@ -22,6 +22,7 @@ FRONT = "flexarm"
 ROOMS = (
     "moved",
     "errors",
+    "interrupts",
     "varied",
     "figures",
     "engine",

@@ -1,8 +1,7 @@
 """Arms of the papers with some values changed, histories of their runs, and operations."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -10,13 +9,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from flexarm.arm import Arm
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.simulate import simulate as simulate_as_far_as
+from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.overrides import Change, change_arm, load_changed
 from flexarm.links.base import Array
 from flexarm.runs.run import Run
 from flexarm.samples import sample_path
 
-P = ParamSpec("P")
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -43,20 +41,7 @@ def plain_link(
     return change_arm(changed("chen-rotating-link"), values | more)
 
 
-def _whole(simulated: Callable[P, Run]) -> Callable[P, Run]:
-    """Simulate whole or not at all: what someone stopped decides no statement."""
-
-    @wraps(simulated)
-    def whole(*args: P.args, **options: P.kwargs) -> Run:
-        run = simulated(*args, **options)
-        if run.status == "interrupted":
-            raise KeyboardInterrupt(run.reason)
-        return run
-
-    return whole
-
-
-simulate = _whole(simulate_as_far_as)
+simulate = simulate_whole  # what someone stopped decides no statement
 
 
 def completed(

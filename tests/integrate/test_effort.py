@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.arm import Arm
 from flexarm.errors import LongRun
 from flexarm.integrate.choice import effort
 from flexarm.integrate.choice.effort import consider, preparation, shape_numbers, solution
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.task import prepare
+from flexarm.integrate.mission.course import Course
+from flexarm.integrate.task import equation_of, prepare
+from flexarm.io.model_file import loads
 from flexarm.model import build
 from tests.physics.cases import LONG, distinct_samples
 
@@ -128,3 +131,43 @@ def test_an_ordinary_run_says_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         flexarm.simulate(flexarm.sample("driven-link"), t_end=2.0)
+
+
+def braked(joints: int, *events: str) -> Arm:
+    """Make rigid links that turn about z, each with a brake that can slip."""
+    link = (
+        "  - joint: {kind: revolute, start: {speed: SPEED}, brake: {effort: 50, closed: false}}\n"
+        "    length: 1\n    body: {mass: 1, com: [0.5, 0, 0], inertia: [0, 0, 0.1]}\n"
+    )
+    links = "".join(link.replace("SPEED", str(0.5 + k)) for k in range(joints))
+    return loads(
+        f"flexarm: 1\nname: braked\nlinks:\n{links}"
+        + "".join(["events:\n"] * bool(events) + [*events])
+    )
+
+
+def test_legs_that_brakes_make_are_counted_before_the_run() -> None:
+    """One for every joint that stops; what is after the end, or known, is none."""
+    arm = braked(
+        2,
+        "  - {at: 0.01, brake: [joint1, joint2]}\n",
+        "  - {at: 0.6, release: [joint1, joint2]}\n",
+        "  - {at: 2, brake: [joint1]}\n",
+    )
+    run = flexarm.simulate(arm, t_end=1.0)
+    assert run.status == "finished"
+    course = Course(flexarm.build(arm), {}, 1.0, equation_of)
+    assert course.foreseen_legs() == len({leg.held for leg in run.legs}) - 1 == 2
+    assert Course(flexarm.build(braked(1)), {}, 1.0, equation_of).foreseen_legs() == 0
+
+
+def test_compiling_legs_counts_as_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm = braked(3, "  - {at: 0.001, brake: [joint1, joint2, joint3]}\n")
+    alone = flexarm.change_arm(arm, {"events": []})
+    once = effort.preparation(arm, 0).seconds
+    monkeypatch.setattr(effort, "LONG", 2.5 * once)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flexarm.simulate(alone, t_end=0.002)
+    with pytest.warns(LongRun, match="3 legs between events have equations of their own"):
+        flexarm.simulate(arm, t_end=0.002)

@@ -424,3 +424,20 @@ def test_gains_of_servos_and_constants_of_motors_are_inputs_of_one_trace(
         assert np.abs(alone.q - runs[2].q).max() > 1e-4, key
     with pytest.raises(SimulationError, match="method rodas4 takes no servo with integral_time"):
         simulate_many(arm, parameters=sets, method="rodas4", **options)  # type: ignore[arg-type]
+
+
+def test_starts_replace_an_equilibrium_where_they_name_all_coordinates() -> None:
+    changes = {"start": "equilibrium", "links.1.joint.spring": {"stiffness": 20}}
+    arm = flexarm.change_arm(loads(ONE.format("")), changes)
+    names = flexarm.build(arm).names
+    whole = [dict.fromkeys(names, 0.0) | {"joint1": angle} for angle in (0.3, -0.2)]
+    runs = flexarm.simulate_many(arm, t_end=0.02, starts=whole)
+    assert [float(run.q[0, 0]) for run in runs] == [0.3, -0.2]
+    with pytest.raises(SimulationError, match=r"starts: must name all .* none for joint1"):
+        flexarm.simulate_many(arm, t_end=0.02, starts=[{"joint1.rate": 0.3}])
+
+
+def test_a_parameter_that_states_the_start_replaces_an_equilibrium() -> None:
+    arm = flexarm.change_arm(loads(ONE.format("")), {"start": "equilibrium"})
+    (run,) = flexarm.simulate_many(arm, t_end=0.02, parameters=[{"start": "stated"}])
+    assert run.status == "finished"

@@ -10,10 +10,12 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.check.check import check
 from flexarm.cli import main
+from flexarm.control import start_at
 from flexarm.io.model_file import dumps, loads
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.model import start_state
 from flexarm.runs.run import Run
+from flexarm.spatial import base_rotation_matrix
 
 LINK = (
     "    length: 1\n    section: {{mass_per_length: 1, EIz: 20}}\n"
@@ -289,3 +291,29 @@ def test_currents_and_bristles_go_on_with_a_run() -> None:
     for name, values in second.drives.states.items():
         assert abs(values[0]) > 1e-5
         np.testing.assert_allclose(values, whole.drives.states[name][1:], rtol=1e-4)
+
+
+def test_start_at_replaces_the_equilibrium_of_the_file() -> None:
+    """Explicit coordinates count, whatever ``start`` says."""
+    here = arm(", brake: {closed: true}")
+    model = flexarm.build(here)
+    q = np.array([0.7, 0.02, -0.001])
+    run = flexarm.simulate(start_at(here, model, q), t_end=0.01)
+    np.testing.assert_array_equal(run.q[0], q)
+    assert not run.v[0].any()
+
+
+def test_start_at_turns_a_spherical_joint() -> None:
+    """The link points as its angles say, and its spin is 0."""
+    ball = loads(
+        "flexarm: 1\nname: ball\nlinks:\n  - name: a\n"
+        "    joint: {kind: spherical, start: {rotation: [0.5, 0.2, 0.1], spin: [0, 1, 2]}}\n"
+        + LINK.format()
+    )
+    model, q = flexarm.build(ball), np.array([0.4, -0.9, 1.2, 0.01, 0.0])
+    there = flexarm.build(start_at(ball, model, q))
+    first, v = start_state(there)
+    assert not v.any()
+    wanted = model.start_anchors @ base_rotation_matrix(q[:3])
+    np.testing.assert_allclose(there.start_anchors, wanted, atol=1e-15)
+    np.testing.assert_array_equal(first, [0, 0, 0, 0.01, 0.0])

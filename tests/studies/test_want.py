@@ -144,7 +144,7 @@ def test_richer_shapes_that_cannot_be_had_end_the_search(
             raise ShapeError("there are not so many")
         return build(arm, **options)
 
-    monkeypatch.setattr(shape_search, "simulate", first)
+    monkeypatch.setattr(shape_search, "simulate_whole", first)
     monkeypatch.setattr(shape_search, "build", known)
     arm = one_link(joint=SWUNG, shapes="{kind: clamped-free, bending_y: 1}")
     answer = flexarm.converge(arm, t_end=0.1, want=1e-6).answer

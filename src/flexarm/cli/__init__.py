@@ -2,11 +2,8 @@
 
 import argparse
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,6 +26,7 @@ from flexarm.cli.motions import plan, shape
 from flexarm.cli.pages import live, view
 from flexarm.cli.studies import compare, converge, optimise, study
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
+from flexarm.interrupts import signals_interrupt
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -39,7 +37,7 @@ EXIT_INVALID_MODEL = 3
 EXIT_SIMULATION = 4
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
-EXIT_TERMINATED = 143
+EXIT_SIGNAL = 128  # and the number of the signal: 143 of SIGTERM, 129 of SIGHUP
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,8 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 when all went well, 2 on wrong usage, 3 on an invalid model, 4 when a simulation failed,
-        130 when interrupted, 143 when terminated, 141 when the reader of the output went away,
-        1 on any other error.
+        130 when interrupted, 143 and 129 when ended by SIGTERM and SIGHUP, 141 when the reader of
+        the output went away, 1 on any other error.
     """
     # Read when NumPy is first imported, later: over matrices of arms threads wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -66,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
               file=sys.stderr)  # fmt: skip
         return EXIT_OTHER
     try:
-        with _terminable() as terminated:
+        with signals_interrupt() as signals:
             status = _attempt(argv)
             sys.stdout.flush()
     except OSError as error:
@@ -77,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = "standard output" if error.filename is None else error.filename
         print(f"flexarm: error: {where}: {error.strerror or error}", file=sys.stderr)
         return EXIT_OTHER
-    return EXIT_TERMINATED if terminated and status == EXIT_INTERRUPTED else status
+    return EXIT_SIGNAL + signals[0] if signals and status == EXIT_INTERRUPTED else status
 
 
 def _attempt(argv: Sequence[str] | None) -> int:
@@ -89,25 +87,6 @@ def _attempt(argv: Sequence[str] | None) -> int:
         return _status(error)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-
-
-@contextmanager
-def _terminable() -> Iterator[list[int]]:
-    """Let a request to terminate do what Ctrl-C does: a run is kept; it is noted in the list."""
-    noted: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield noted
-        return
-
-    def stop(number: int, _: object) -> None:
-        noted.append(number)
-        raise KeyboardInterrupt("SIGTERM")
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _status(error: FlexarmError) -> int:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from flexarm.cli.arguments import (
 from flexarm.cli.console import finite, open_console, print_line, print_table, warnings_in_a_line
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.options import refuse_options
+from flexarm.interrupts import finish
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,7 +128,9 @@ def run(args: argparse.Namespace) -> int:
             live=live,
         )
     prepared = time.process_time() - begun - result.statistics.cpu_seconds
-    failures = _write(result, live, outputs, force=args.force)
+    failures, interrupt = _write(result, live, outputs, force=args.force)
+    if interrupt is not None:
+        raise interrupt
     written = {name: path for name, path in outputs.items() if name not in failures}
     if args.json:
         print(json.dumps(_document(result, prepared), allow_nan=False))
@@ -139,8 +143,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(
     result: "Run", live: "LiveFile | None", outputs: dict[str, Path], *, force: bool
-) -> dict[str, FlexarmError]:
-    """Write the files; give the errors of those that could not be written."""
+) -> tuple[dict[str, FlexarmError], KeyboardInterrupt | None]:
+    """Write the files; return errors of those that could not be written, and an interrupt.
+
+    One interrupt keeps none of them from being written.
+    """
     ways: dict[str, Callable[..., object]] = {
         "run": result.save,
         "table": result.to_csv,
@@ -148,16 +155,15 @@ def _write(
         "figure": result.plot,
         "page": result.to_html,
     }
-    failures = {}
+    if live is not None:
+        ways["run"] = lambda path, force: live.finish(result)
+    failures, interrupts = {}, []
     for name, path in outputs.items():
         try:
-            if name == "run" and live is not None:
-                live.finish(result)
-            else:
-                ways[name](path, force=force)
+            interrupts.append(finish(partial(ways[name], path, force=force))[1])
         except FlexarmError as error:
             failures[name] = error
-    return failures
+    return failures, next(filter(None, interrupts), None)
 
 
 def _methods() -> "dict[str, Method]":

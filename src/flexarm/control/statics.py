@@ -30,7 +30,7 @@ from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_frame
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, start_state, undeformed
-from flexarm.spatial import Expr
+from flexarm.spatial import Expr, angles_from_rotation, base_rotation_matrix
 
 CONVERGED = 1e-11  # of the reach: Newton steps below end it
 ITERATIONS = 50
@@ -251,7 +251,7 @@ def require_point(name: str, value: object, axes: str) -> Array:
 
 
 def start_at(arm: Arm, model: Model, q: Array) -> Arm:
-    """Let an arm start at rest at given coordinates.
+    """Return an arm whose joints and links start at rest at given coordinates.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
     Returns
     -------
     Arm
-        The arm with that start.
+        The arm with ``start: stated`` and that start; a free base keeps its velocity and spin.
     """
     arm = validated(arm)
     require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
@@ -280,8 +280,11 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
     links = []
     for part, link in zip(model.links, arm.links, strict=True):
         data = link.model_dump(exclude_unset=True)
+        if part.motion.anchored:
+            turned = part.motion.attitude @ base_rotation_matrix(q[list(part.coordinates)])
+            data["joint"]["start"] = {"rotation": angles_from_rotation(turned)}
         for axis in part.axes:
-            if axis.prescribed:
+            if axis.prescribed or part.motion.anchored:
                 continue
             start = {"position": float(q[axis.index])}
             if axis.motor is not None:
@@ -303,4 +306,4 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
             raise FlexarmError(
                 f"q: {part.name}: {show_path(first.path)}: {first.message}"
             ) from None
-    return arm.model_copy(update={"links": tuple(links)})
+    return arm.model_copy(update={"links": tuple(links), "start": "stated"})

@@ -1,9 +1,9 @@
 """Simulate an arm: from its model file to a run."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, Literal
+from dataclasses import asdict, replace
+from functools import partial, wraps
+from typing import Any, Literal, ParamSpec
 
 import casadi as ca
 import numpy as np
@@ -30,6 +30,7 @@ from flexarm.integrate.choice.effort import (
     leg_method,
     preparation,
     solution,
+    with_legs,
 )
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.kept import run_of
@@ -50,15 +51,18 @@ from flexarm.integrate.problem import (
     refuse_short_tables,
 )
 from flexarm.integrate.sampling import sample_times, thin
-from flexarm.integrate.solve import Solution, solve
+from flexarm.integrate.solve import Solution, interruption, solve
 from flexarm.integrate.system import instant
 from flexarm.integrate.task import Task, equation_of, prepare
+from flexarm.interrupts import finish, signals_interrupt
 from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
 from flexarm.model import Model, TipRotation, build, start_state
 from flexarm.runs.curves import curves_of, split
 from flexarm.runs.run import Run
+
+P = ParamSpec("P")
 
 AUDIT = 1e-8  # of the energy exchanged: an audit's balance
 CHEAP = 0.1  # seconds, by its operations: what a run may take to be run once more, closely
@@ -143,7 +147,8 @@ def simulate(
     Returns
     -------
     Run
-        What happened, also if it had to stop: see its ``status``.
+        The motion as far as it was computed; ``status`` says whether it ``finished``, ``stopped``
+        or was ``interrupted`` by Ctrl-C, SIGTERM or SIGHUP, also while a later leg was compiled.
 
     Raises
     ------
@@ -209,10 +214,8 @@ def simulate(
     refuse_states(chosen, task)
     finer = task.parts(chosen, wanted, step) if dt is None else 1
     curves = curves_of(model, task.q)
-    consider(
-        [solution(task, chosen, wanted, duration=t_end, step=step, period=period)],
-        allow_long=allow_long,
-    )
+    effort = solution(task, chosen, wanted, duration=t_end, step=step, period=period)
+    consider([with_legs(effort, arm, course.foreseen_legs())], allow_long=allow_long)
 
     def kept(task: Task, before: Run | None, solution: Solution) -> Run:
         found = of_model(run_of(task, chosen, thin(solution, finer, curves), rtol, why), model)
@@ -232,7 +235,7 @@ def simulate(
             by = leg_method(chosen, first, task, wanted) if method == "auto" else chosen
             others.update({by.name} - {chosen.name})
             found = solve(task.beginning(by, wanted, step), progress, law, seen)
-            run = whole(found)
+            run, found = keep(whole, found)
             once = course.single and law is None and step is None and run.status == "finished"
             tried = run.statistics.steps + run.statistics.rejections
             once = once and by_count(task, chosen, tried) <= CHEAP
@@ -245,37 +248,67 @@ def simulate(
                 f"step: {chosen.name} needs one under a sampled law, which cannot be asked twice "
                 "and so not be run again in smaller steps: give a step, or take another method"
             )
-        found = solve_in_equal_steps(task, chosen, wanted, progress, seen)
-        return whole(found), found
+        return keep(whole, solve_in_equal_steps(task, chosen, wanted, progress, seen))
 
-    run, found = go(task, None)
-    motions = [task.motion]  # whose machine code later legs take again
-    while found.ending.status in ("finished", "seen"):
-        state = replace(state, **after(task, found, state))
-        if t_end - state.t <= instant(t_end):
-            break
-        try:
-            if found.ending.status == "seen":
-                state = course.seen(found.seen, found.value, state)
-            state = course.enter(state)
-            over, task = course.situation.over, ready(state)
-            if over:  # what it is after an impact, and what the tip holds, is the end
-                y = task.beginning(chosen, wanted, step).y
-                run = kept(task, run, Solution(task.times[:1], y[None], state.anchor[None]))
+    with signals_interrupt():
+        run, found = go(task, None)
+        motions = [task.motion]  # whose machine code later legs take again
+        while found.ending.status in ("finished", "seen"):
+            try:
+                state = replace(state, **after(task, found, state))
+                if t_end - state.t <= instant(t_end):
+                    break
+                if found.ending.status == "seen":
+                    state = course.seen(found.seen, found.value, state)
+                state = course.enter(state)
+                over, task = course.situation.over, ready(state)
+                if over:  # what it is after an impact, and what the tip holds, is the end
+                    y = task.beginning(chosen, wanted, step).y
+                    run = kept(task, run, Solution(task.times[:1], y[None], state.anchor[None]))
+                    break
+                motions.append(task.motion)
+                run, found = go(task, run)
+            except SimulationError as error:
+                reason = f"at t = {state.t:.6g} s: {error}"
+                run = replace(run, status="stopped", reason=reason)
                 break
-            motions.append(task.motion)
-            run, found = go(task, run)
-        except SimulationError as error:
-            reason = f"at t = {state.t:.6g} s: {error}"
-            run = replace(run, status="stopped", reason=reason)
-            break
-    if others:
-        why = f"{why}; {' and '.join(sorted(others))} where brakes hold what is stiff"
-    run = replace(run, happenings=tuple(course.log), why=why)
-    if run.status == "seen":
-        run = replace(run, status="finished")
-    run = told(run, acting)
-    return audited(run) if energy_audit else run
+            except KeyboardInterrupt as stop:
+                run = replace(run, **asdict(interruption(stop, float(run.t[-1]))))
+                break
+        if others:
+            why = f"{why}; {' and '.join(sorted(others))} where brakes hold what is stiff"
+        status = "finished" if run.status == "seen" else run.status
+        run = replace(run, happenings=tuple(course.log), why=why, status=status)
+        whole, late = finish(
+            lambda: audited(told(run, acting)) if energy_audit else told(run, acting)
+        )
+        ending = {} if late is None else asdict(interruption(late, float(run.t[-1])))
+        return replace(whole, **ending)
+
+
+def _whole(simulated: Callable[P, Run]) -> Callable[P, Run]:
+    """Return a function that raises the interrupt of a run again, for callers that need all."""
+
+    @wraps(simulated)
+    def whole(*args: P.args, **options: P.kwargs) -> Run:
+        run = simulated(*args, **options)
+        if run.status == "interrupted":
+            raise KeyboardInterrupt(run.reason)
+        return run
+
+    return whole
+
+
+simulate_whole = _whole(simulate)
+
+
+def keep(whole: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Solution]:
+    """Return the run of a solution, and the solution; an interrupt meanwhile ends both."""
+    run, late = finish(lambda: whole(solution))
+    if late is None:
+        return run, solution
+    ending = interruption(late, float(solution.times[-1]))
+    return replace(run, **asdict(ending)), replace(solution, ending=ending)
 
 
 def leg_task(

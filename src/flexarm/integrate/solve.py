@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from flexarm.integrate.mission.digital import Digital, Memory
 from flexarm.integrate.mission.passing import speeds_beyond
 from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
 from flexarm.integrate.system import PRESCRIBED, instant, prescribe, rates
+from flexarm.interrupts import finish, interrupt_name
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
 from flexarm.spatial import base_rotation_matrix, base_spin
@@ -119,9 +120,14 @@ def solve(
     try:
         ending = _drive(m, beginning, anchors, progress or (lambda t: None), log, between)
     except KeyboardInterrupt as stop:
-        what = stop.args[0] if stop.args else "Ctrl-C"
-        ending = Ending("interrupted", f"by {what} at t = {m.t:.6g} s")
-    return collected(ending)
+        ending = interruption(stop, m.t)
+    solution, late = finish(lambda: collected(ending))
+    return solution if late is None else replace(solution, ending=interruption(late, m.t))
+
+
+def interruption(stop: KeyboardInterrupt, t: float) -> Ending:
+    """Return how a run ends that is interrupted at a time [s]."""
+    return Ending("interrupted", f"by {interrupt_name(stop)} at t = {t:.6g} s")
 
 
 def _running(t: float) -> Ending:

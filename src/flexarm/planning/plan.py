@@ -24,7 +24,7 @@ from flexarm.control.statics import rigid_motions
 from flexarm.control.timing import Timing
 from flexarm.control.trajectory import joint_move
 from flexarm.errors import FlexarmError
-from flexarm.integrate.simulate import simulate
+from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import GONE, change_arm
 from flexarm.linear.tangent import Point
@@ -432,7 +432,7 @@ def _unshaped(problem: Problem, duration: float, t_end: float) -> Run:
             changes[f"links.{k + 1}.start"] = GONE
     told = change_arm(problem.arm, changes)
     bent = np.any(np.delete(problem.start, [axis.index for axis in problem.model.axes]))
-    return simulate(
+    return simulate_whole(
         told,
         t_end=t_end,
         dt=duration / 200,

@@ -14,7 +14,7 @@ from flexarm.control.statics import Statics, start_at
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.simulate import simulate
+from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.overrides import GONE, change_arm
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
@@ -179,7 +179,7 @@ class Problem:
 
         Samples are at the begins, middles and ends of the inputs' parts, or so many times finer.
         """
-        return simulate(
+        return simulate_whole(
             self.unlimited, t_end=duration + after, dt=duration / (2 * finer * inputs.steps),
             rtol=self.tolerance(rtol, duration), method=METHOD, start="stated",
             inputs=self.profiles(inputs, values, duration),

@@ -12,7 +12,7 @@ from flexarm.arguments import require_count, require_flag, require_kind
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
-from flexarm.integrate.simulate import simulate
+from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import Tangent
@@ -113,7 +113,7 @@ class ShapedInputs(Summarised):
         t_end = self.end + 2 * float(slowest)
         dt = float(slowest) / 100
         first, second = (
-            simulate(arm, t_end=t_end, rtol=CLOSE, dt=dt)
+            simulate_whole(arm, t_end=t_end, rtol=CLOSE, dt=dt)
             for arm in (_held(self.unshaped), self.arm)
         )
         return first, second

@@ -23,7 +23,7 @@ from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian, refuse_points
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.problem import table_of
-from flexarm.integrate.simulate import simulate
+from flexarm.integrate.simulate import simulate_whole
 from flexarm.links.base import Array
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Ints, run_equations
@@ -347,7 +347,7 @@ def _random_states(model: Model, seed: int, deflection: float) -> list[tuple[Arr
 
 def _ran(arm: Arm) -> list[tuple[Array, Array]]:
     """Give states of a short run."""
-    run = simulate(arm, t_end=RUN, dt=RUN / 2)
+    run = simulate_whole(arm, t_end=RUN, dt=RUN / 2)
     return list(zip(run.q[1:], run.v[1:], strict=True))
 
 

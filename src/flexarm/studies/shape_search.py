@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.options import TIGHTEST
-from flexarm.integrate.simulate import simulate
+from flexarm.integrate.simulate import simulate_whole
 from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes
 from flexarm.model import LinkModel, build
 from flexarm.runs.plot import tip_deflection
@@ -73,7 +73,7 @@ class ShapeRuns:
         for known, tolerance, run in self._made:
             if tolerance == rtol and known == arm:
                 return run
-        run = simulate(arm, t_end=self.t_end, dt=self.t_end / SAMPLES, rtol=rtol)
+        run = simulate_whole(arm, t_end=self.t_end, dt=self.t_end / SAMPLES, rtol=rtol)
         self._made.append((arm, rtol, run))
         return run
 

@@ -106,14 +106,14 @@ def _is_arm(path: Path) -> bool:
 
 def _run_or_arm(path: Path) -> "Run":
     """Load a run, or simulate a moment of an arm: a model file, or a sample."""
-    from flexarm.integrate.simulate import simulate
+    from flexarm.integrate.simulate import simulate_whole
     from flexarm.io.model_file import load
     from flexarm.io.sample import arm_path
     from flexarm.runs.read import load_run
 
     if not _is_arm(path):
         return load_run(path)
-    return simulate(load(arm_path(str(path))), t_end=MOMENT, dt=MOMENT)
+    return simulate_whole(load(arm_path(str(path))), t_end=MOMENT, dt=MOMENT)
 
 
 def _port(text: str) -> int:

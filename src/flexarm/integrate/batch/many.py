@@ -48,7 +48,7 @@ from flexarm.integrate.solve import Solution, begin_march, solve
 from flexarm.integrate.task import Task, equation_of, prepare, refuse_outside
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
-from flexarm.model import Model, TipRotation, build
+from flexarm.model import Model, TipRotation
 from flexarm.model.designs.build import build_designs, built
 from flexarm.runs.run import Run
 
@@ -90,6 +90,7 @@ def simulate_many(
         By run: values by their key in the model file, such as ``{"payload.mass": 2.0}``.
     starts
         By run: initial coordinates by name, and rates as ``NAME.rate``, in place of the file's.
+        Of an arm with ``start: equilibrium``, all coordinates of joints and links.
     inputs
         By run: inputs by joint, as for `flexarm.simulate`.
     control
@@ -138,7 +139,6 @@ def simulate_many(
             )
         refuse_control(laws[k], None if inputs is None else inputs[k], t_end)
     arm, acting = acting_on(validated(arm), wrenches)
-    refuse_alone(build(arm, nodes=nodes))
     t_end, dt = float(t_end), None if dt is None else float(dt)
     structures = Structures()
     times = sample_times(t_end, dt)
@@ -146,7 +146,6 @@ def simulate_many(
     consider([once, *[replace(once, seconds=0.0)] * (count - 1)], allow_long=allow_long)
 
     def equation(model: Model) -> Equation:
-        refuse_alone(model)
         refuse_laws(acting, model)
         return equation_of(model, name=formulation, paper=paper).among(structures)
 
@@ -215,17 +214,41 @@ def solve_on_cores(
             raise
 
 
-def refuse_alone(model: Model) -> None:
-    """Refuse what needs runs one by one."""
+def refuse_alone(model: Model, start: Mapping[str, WithUnit] | None = None) -> None:
+    """Raise an error if an arm can only be run on its own, by `flexarm.simulate`.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    start
+        Initial coordinates by name, which replace the equilibrium of ``start: equilibrium``.
+
+    Raises
+    ------
+    SimulationError
+        If it has events, brakes or dry friction, or if some of its coordinates start in an
+        equilibrium.
+    """
     if model.arm.events or holders(model):
         raise SimulationError(
             "arm: its events, brakes and dry friction need runs one by one: use flexarm.simulate, "
             "or leave them out (events=(), brake=None and friction of another kind)"
         )
-    start = model.arm.start
-    if start != "stated":
+    if model.arm.start == "stated":
+        return
+    if start is None:
         raise SimulationError(
-            f"arm: 'start: {start}' needs runs one by one: use flexarm.simulate, or starts=..."
+            f"arm: 'start: {model.arm.start}' needs runs one by one: use flexarm.simulate, or take "
+            "'start: stated'"
+        )
+    known = {*model.prescribed, *range(6 if model.floats else 0)}
+    names = [name for k, name in enumerate(model.names) if k not in known]
+    missing = [name for name in names if name not in start]
+    if missing:
+        raise SimulationError(
+            f"starts: must name all coordinates of an arm with 'start: {model.arm.start}', got "
+            f"none for {', '.join(missing)}: add them, or take 'start: stated'"
         )
 
 
@@ -248,6 +271,7 @@ def _tasks(
         try:
             if made is None or len(models) > 1:
                 made, base = equation(built(models[k])), None
+            refuse_alone(made.model, None if starts is None else starts[k])
             if (
                 base is None
                 or inputs is not None

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -111,6 +111,16 @@ def preparation(arm: Arm, samples: int) -> Effort:
         "of it: take fewer elements or shapes, or 'reduce' its elements to modes"
     )
     return Effort(seconds, memory, cause)
+
+
+def with_legs(effort: Effort, arm: Arm, legs: int) -> Effort:
+    """Add the CPU time of compiling so many later legs of a run."""
+    compiling = legs * preparation(arm, 0).seconds
+    cause = effort.cause if effort.seconds > compiling else (
+        f"{legs} legs between events have equations of their own, {compiling / legs:.2g} s each to "
+        "compile: let fewer joints brake, or brakes never slip (no 'effort')"
+    )  # fmt: skip
+    return replace(effort, seconds=effort.seconds + compiling, cause=cause)
 
 
 def solution(

@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.problem import Measures
-from flexarm.integrate.solve import Ending, Solution, solve
+from flexarm.integrate.solve import Ending, Solution, interruption, solve
 from flexarm.integrate.task import Task, bumps, has_dry_friction, has_tables
 from flexarm.links.base import Array
 from flexarm.spatial import base_rotation_matrix
@@ -28,14 +28,18 @@ def solve_in_equal_steps(
     live: Callable[[Callable[[], Solution]], None] | None = None,
 ) -> Solution:
     """Solve a motion in equal steps that are small enough for a tolerance."""
-    steps = refinement(task, method, wanted)
+    steps, found = refinement(task, method, wanted), None
     step = next(steps)
     while True:
-        found = solve(task.beginning(method, wanted, step), progress, None, live)
         try:
+            found = solve(task.beginning(method, wanted, step), progress, None, live)
             step = steps.send(found)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
+        except KeyboardInterrupt as stop:  # between two solutions
+            if found is None:
+                raise
+            return replace(found, ending=interruption(stop, float(found.times[-1])))
 
 
 def refinement(task: Task, method: Method, wanted: float) -> Refinement:

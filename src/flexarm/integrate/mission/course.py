@@ -83,6 +83,26 @@ class Course:
         """Whether the arm is all the time as its model has it."""
         return self.single and not self.situation.holding(self.model)
 
+    def foreseen_legs(self) -> int:
+        """Count the legs after the first whose equations are new, as far as events tell.
+
+        Brakes that can slip stop their joints one after another; dry friction holds or slips once.
+        """
+        held, locked = self.start.braked, {leg.locked for leg in self._legs}
+        known, between = {held}, 0
+        times = [event.after if event.at is None else event.at for event in self.events]
+        for i in sorted(range(len(times)), key=times.__getitem__):
+            event = self.events[i]
+            if times[i] >= self.t_end:
+                break
+            slips = [h for h in self._holders.values() if h.able and h.axis.name in event.brake]
+            between += max(len([h for h in slips if h.axis.name not in held]) - 1, 0)
+            between += (event.attach is not None) + (event.detach is not None)
+            held = held - set(event.release) | set(event.brake)
+            known.add(held)
+        dry = sum(bool(holder.frictions) for holder in self._holders.values())
+        return len(known) + len(locked) - 2 + between + dry
+
     def leg(self, model: Model) -> RunLeg:
         """Say of the present leg what a run keeps of it."""
         loaded = self.situation.held != self.start.held

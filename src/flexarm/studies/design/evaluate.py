@@ -25,7 +25,7 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.sampling import sample_times
-from flexarm.integrate.simulate import simulate
+from flexarm.integrate.simulate import simulate_whole
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.overrides import change_arm
@@ -331,7 +331,7 @@ class Evaluator:
                     rows.found[name][k] = of_arm(self._task(numbers, {}), each)
                 if not self._of_runs:
                     continue
-                run = simulate(arm, t_end=given.t_end, dt=given.dt, method=given.method,
+                run = simulate_whole(arm, t_end=given.t_end, dt=given.dt, method=given.method,
                                rtol=given.rtol, formulation=given.formulation,
                                allow_long=given.allow_long)  # fmt: skip
             except FlexarmError as error:

@@ -1,0 +1,72 @@
+"""Interrupts: Ctrl-C, and signals that ask a process to end."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TypeVar
+
+T = TypeVar("T")
+
+SIGNALS = ("SIGTERM", "SIGHUP")  # those that there are: Windows has no SIGHUP
+
+
+@contextmanager
+def signals_interrupt() -> Iterator[list[int]]:
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, which would end the process at once.
+
+    Only in the main thread, and only where the process has not chosen another handling: what
+    ``nohup`` ignores stays ignored.  If the interrupt leaves the block, so that there was nothing
+    to keep, the signal is sent once more and ends the process as it would have.
+
+    Yields
+    ------
+    list of int
+        Numbers of the signals that have come.
+    """
+    noted: list[int] = []
+
+    def stop(number: int, _: FrameType | None) -> None:
+        noted.append(number)
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    caught = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+    for number in caught:
+        signal.signal(number, stop)
+    try:
+        yield noted
+    except KeyboardInterrupt:
+        _restore(caught)
+        for number in noted[:1]:
+            signal.raise_signal(number)
+        raise
+    finally:
+        _restore(caught)
+
+
+def _restore(numbers: list[int]) -> None:
+    for number in numbers:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def finish(work: Callable[[], T]) -> tuple[T, KeyboardInterrupt | None]:
+    """Return the result of a short computation, done again if an interrupt comes meanwhile.
+
+    Returns
+    -------
+    tuple
+        The result, and the interrupt or None.
+    """
+    try:
+        return work(), None
+    except KeyboardInterrupt as stop:
+        return work(), stop
+
+
+def interrupt_name(stop: KeyboardInterrupt) -> str:
+    """Return the name of an interrupt: that of its signal, or Ctrl-C."""
+    return str(stop.args[0]) if stop.args else "Ctrl-C"
