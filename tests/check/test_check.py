@@ -468,3 +468,34 @@ def test_a_twist_that_turns_only_what_is_outboard_is_a_mode_of_the_arm_not_of_th
     (twist,) = [mode for mode in report.modes_free if mode.coordinate == "link1.twist1"]
     assert twist.frequency.rad_s == pytest.approx(math.sqrt(700 / 2 / 0.07))
     assert report.modes_free == report.modes_held
+
+
+STAY = """
+flexarm: 1
+name: boom on a stay
+gravity: [0, 0, -9.81]
+links:
+  - {joint: {kind: revolute, axis: [0, -1, 0], actuation: free}, length: 3, SECTION}
+payload: {mass: 30}
+springs:
+  - {between: [{world: [0, 0, 4]}, tip], stiffness: 2.0e4, length: LENGTH}
+"""
+
+
+@pytest.mark.parametrize("length", [2, 4, 5, 6])
+def test_modes_leave_the_preload_of_springs_out_as_they_do_the_weight_it_balances(
+    length: float,
+) -> None:
+    """A stay with a lever of 2.4 m holds 30 kg at 3 m, however it is preloaded."""
+    text = STAY.replace("SECTION", "body: {mass: 0}").replace("LENGTH", str(length))
+    report = check(loads(text))
+    assert report.modes_free is not None
+    stiffness, inertia = 2e4 * 2.4**2, 30 * 3.0**2
+    assert report.modes_free[0].frequency.rad_s == pytest.approx((stiffness / inertia) ** 0.5)
+
+
+def test_shares_of_coupled_coordinates_are_at_most_all() -> None:
+    section = "section: {mass_per_length: 3, EIy: 3.0e4, EIz: 3.0e4}"
+    report = check(loads(STAY.replace("SECTION", section).replace("LENGTH", "4.5")))
+    assert report.modes_free is not None
+    assert all(0 < mode.share <= 1 for mode in report.modes_free)

@@ -371,6 +371,24 @@ def test_torsion_gets_one_shape_where_something_turns(
     assert counts(made, 0, Loaded()).twist == torsion
 
 
+@pytest.mark.parametrize(
+    ("section", "found"),
+    [
+        ({"GJ": 1, "Jx": 0.1}, Counts(y=0, z=0, twist=3, x=0)),
+        ({"EA": 1}, Counts(y=0, z=0, twist=0, x=3)),
+        ({"GJ": 1, "Jx": 0.1, "EA": 1}, Counts(y=0, z=0, twist=3, x=3)),
+        # Slowest bending at 3.57 sqrt(EI), a second mode of torsion at pi sqrt(GJ/Jx) rad/s.
+        ({"GJ": 1, "Jx": 0.8, "EIz": 1}, Counts(y=3, z=0, twist=3, x=0)),
+        ({"GJ": 1, "Jx": 0.75, "EIz": 1}, Counts(y=3, z=0, twist=1, x=0)),
+    ],
+)
+def test_a_link_that_does_not_bend_sooner_gets_as_many_shapes_of_torsion_or_stretch(
+    section: dict[str, float], found: Counts
+) -> None:
+    made = arm(link(1.0, FREE) | {"section": {"mass_per_length": 1} | section})
+    assert counts(made, 0, Loaded()) == found
+
+
 def test_given_numbers_stand() -> None:
     made = arm(link(1.0, FREE))
     choice = Counted.model_validate({"bending_y": 7, "torsion": 0, "stretch": 2})

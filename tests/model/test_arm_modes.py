@@ -137,6 +137,38 @@ def test_default_torsion_has_the_twist_by_a_torque_at_the_tip(name: str) -> None
     assert twisted > 0
 
 
+@pytest.mark.parametrize(
+    ("section", "what"),
+    [
+        ("{mass_per_length: 1, GJ: 10, Jx: 0.01}", "torsion"),
+        ("{mass_per_length: 1, GJ: 10, Jx: 0.01, EIy: 1e4, EIz: 1e4}", "torsion"),
+        ("{mass_per_length: 1, EA: 1000}", "stretch"),
+    ],
+)
+def test_default_shapes_of_a_rod_have_its_first_two_frequencies(section: str, what: str) -> None:
+    """Of a uniform clamped rod they are 1 and 3 times pi/2 sqrt(1000), by hand."""
+    arm = loads(
+        "flexarm: 1\nname: rod\ngravity: [0, 0, 0]\nlinks:\n"
+        f"  - {{joint: {{kind: fixed}}, length: 1, section: {section}}}\n"
+    )
+    found = [each.frequency_rad_s for each in flexarm.modes(arm).modes if what in each.name]
+    assert found[:2] == pytest.approx([np.pi / 2 * 1000**0.5 * k for k in (1, 3)], rel=1e-5)
+
+
+def test_two_shapes_of_torsion_have_the_first_mode_and_the_static_twist() -> None:
+    """The arm's other modes are faster: they must not take the place of the first."""
+    arm = loads(
+        "flexarm: 1\nname: rod\ngravity: [0, 0, 0]\nlinks:\n"
+        "  - {joint: {kind: fixed}, length: 1, section: {mass_per_length: 1, GJ: 10, Jx: 0.01},"
+        " shapes: {kind: arm-modes, torsion: 2}, wrenches: [{torque: [0.1, 0, 0]}]}\n"
+    )
+    found = flexarm.modes(arm)
+    assert found.modes[0].frequency_rad_s == pytest.approx(np.pi / 2 * 1000**0.5, rel=1e-8)
+    elastic, q = found.model.links[0].elastic, found.equilibrium.point.q
+    assert elastic is not None
+    assert elastic.tip_angle[0] @ q == pytest.approx(0.1 / 10, rel=1e-6)
+
+
 def test_default_shapes_of_a_rail_are_of_the_start_and_of_all_stations() -> None:
     """Two frequencies with the carriage where it starts, 0.3 m, and where else it goes."""
     known, arm = families(), sample("carriage-on-rail")

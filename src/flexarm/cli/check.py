@@ -209,8 +209,8 @@ def _print_step(console: "Console", report: "Report") -> None:
         return
     console.print()
     lines = [
-        "Modes leave gravity and the stiffness of loads out: elasticity alone. Motions that strain "
-        f"nothing, joints free: {report.rigid_motions}."
+        "Modes are of elasticity alone, without gravity, loads and the preload of springs. Motions "
+        f"that strain nothing, joints free: {report.rigid_motions}."
     ]
     if free:
         top = free[-1].frequency

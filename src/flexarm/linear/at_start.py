@@ -1,10 +1,12 @@
 """The arm's equation near its start pose: mass, stiffness, damping, and the modes they have."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
+import numpy.typing as npt
 
 from flexarm.engine.operators import direct_operators
 from flexarm.formulations import formulation
@@ -12,10 +14,11 @@ from flexarm.formulations.base import inertial_force, mass_of
 from flexarm.formulations.quantities import symbol
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
-from flexarm.mechanics.loads import dissipative_force, elastic_force
+from flexarm.mechanics.loads import dissipative_force, elastic_force, elastic_stiffness
 from flexarm.model import Model, undeformed
 
 SINGULAR = 1e-12
+TINY = 1e-300  # instead of a sum that is 0
 RK4_REACH = 2.5  # of 2.83 on the imaginary and 2.79 on the real axis
 
 
@@ -44,7 +47,7 @@ class ElasticModes:
 
     # Angular frequencies of the modes that strain something, slowest first [rad/s], (k,).
     frequencies: Array
-    shares: Array  # each coordinate's share in a mode's strain energy, (n, k)
+    shares: Array  # each coordinate's share in a mode's strain energy, 0 to 1, (n, k)
     # rigid, unstable: number of motions that strain nothing, and of those that elasticity drives
     # away.
     rigid: int
@@ -56,16 +59,16 @@ def trace(model: Model) -> ca.Function:
     """Trace an arm once, as a function of q and v.
 
     Its outputs: mass matrix (n, n), inertial force with gravity at zero acceleration (n,), elastic
-    force (n,) with its derivative by q (n, n), and the damping force's derivative by v (n, n).
+    force (n,), elastic stiffness without preload (n, n), and the damping force's derivative by v
+    (n, n).
     """
     q, v = symbol(model, "q"), symbol(model, "v")
     equation = formulation("composite", model).formulation
-    elastic = elastic_force(model, q)
     outputs = [
         mass_of(equation, q),
         inertial_force(equation, q, v),
-        elastic,
-        ca.jacobian(elastic, q),
+        elastic_force(model, q),
+        elastic_stiffness(model, q),
         ca.jacobian(dissipative_force(model, q, v), v),
     ]
     return ca.Function("arm", [q, v], [ca.densify(ca.SX(output)) for output in outputs])
@@ -76,7 +79,8 @@ def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> Linear:
 
     Notes
     -----
-    Gravity's stiffness and the geometric one of loads are left out: they need an equilibrium.
+    Gravity's stiffness and the geometric one of loads and preloaded springs are left out: they need
+    an equilibrium.
     """
     values = [np.array(m) for m in traced(undeformed(model, pose), np.zeros(model.size))]
     mass, stiffness, damping = ((m + m.T) / 2 for m in (values[0], values[3], values[4]))
@@ -126,9 +130,24 @@ def elastic_modes(linear: Linear) -> ElasticModes:
     squares, vectors = undamped(mass, stiffness)
     rigid, unstable = _signs(stiffness)
     squares, vectors = np.maximum(squares, 0.0)[rigid + unstable :], vectors[:, rigid + unstable :]
-    strain = vectors * (stiffness @ vectors)
-    shares = strain / np.maximum(strain.sum(axis=0), 1e-300)
+    strain = np.einsum("im,ij,jm->m", vectors, stiffness, vectors)
+    shares = energy_shares([stiffness], strain[None], vectors)
     return ElasticModes(np.sqrt(squares), shares, rigid, unstable)
+
+
+def energy_shares(matrices: Sequence[Array], energies: Array, shapes: npt.NDArray[Any]) -> Array:
+    """Share out energies (places, k) among coordinates, none negative, together 1, (n, k).
+
+    Notes
+    -----
+    The energy of each place goes to its coordinates in proportion to what each would have alone
+    with its matrix, so that coupled ones, as the nodes of elements, take nothing from each other.
+    """
+    shares = np.zeros(shapes.shape)
+    for matrix, energy in zip(matrices, energies, strict=True):
+        alone = np.maximum(np.diag(matrix), 0.0)[:, None] * np.abs(shapes) ** 2
+        shares += alone * np.maximum(energy, 0.0) / np.maximum(alone.sum(axis=0), TINY)
+    return np.asarray(shares / np.maximum(shares.sum(axis=0), TINY))
 
 
 def undamped(mass: Array, stiffness: Array) -> tuple[Array, Array]:

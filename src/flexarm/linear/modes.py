@@ -21,7 +21,7 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
-from flexarm.linear.at_start import moves
+from flexarm.linear.at_start import energy_shares, moves
 from flexarm.linear.eigen import Complex, eigen
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.following import shapes_following
@@ -29,7 +29,6 @@ from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.names import (
     OSCILLATES,
     Group,
-    energy_shares,
     is_strained,
     kinetic_shares,
     mode_names,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexarm.linear.at_start import energy_shares
 from flexarm.linear.eigen import Complex
 from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.mechanics.bodies import body_of
@@ -19,7 +20,6 @@ LINKS = (*WORDS.values(), BODY)
 MOST = 0.5  # of the energy: below it in springs, and above it in joints, a joint swings
 SHARED = 0.4  # of a link's energy: what the next one has, if they share a mode
 OSCILLATES = 1e-9  # imaginary part of an eigenvalue over its size, from which on it does
-TINY = 1e-300  # instead of a sum that is 0
 ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
 
@@ -141,21 +141,6 @@ def is_strained(
     strained = stored / (abs(value) ** 2 * total)
     joints = sum(float(kinetic[i]) for i in _movers(model)) / total
     return bool(groups) and (strained >= MOST or joints <= MOST)
-
-
-def energy_shares(matrices: Sequence[Array], energies: Array, shapes: Complex) -> Array:
-    """Share out energies (places, k) among coordinates, none negative, together 1, (n, k).
-
-    Notes
-    -----
-    The energy of each place goes to its coordinates in proportion to what each would have alone
-    with its matrix, so that coupled ones, as the nodes of elements, take nothing from each other.
-    """
-    shares = np.zeros(shapes.shape)
-    for matrix, energy in zip(matrices, energies, strict=True):
-        alone = np.maximum(np.diag(matrix), 0.0)[:, None] * np.abs(shapes) ** 2
-        shares += alone * np.maximum(energy, 0.0) / np.maximum(alone.sum(axis=0), TINY)
-    return np.asarray(shares / shares.sum(axis=0))
 
 
 def kinetic_shares(mass: Array, shapes: Complex) -> Array:

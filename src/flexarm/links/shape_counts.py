@@ -1,4 +1,4 @@
-"""How many shapes each direction of a link gets, and why: the second half of the shapes' rule."""
+"""Number of shapes of each direction of a link, by rule or by the model file, and the reason."""
 
 import math
 from dataclasses import dataclass
@@ -10,10 +10,15 @@ from flexarm.links.basis import MOTIONS
 from flexarm.links.ends import loaded_ends, outboard_inertia, rides
 from flexarm.links.holds import hold
 from flexarm.links.span import Span
+from flexarm.varied import least
 
 MANY_FLEXIBLE = 3
 STRAIN = 1e-3
 TURN = 2 * math.pi
+KEYS = tuple(MOTIONS[direction].key for direction in DIRECTIONS)
+BENDING = {"bending_y": "EIz", "bending_z": "EIy"}  # a direction's key, and its stiffness
+# Shapes of torsion and stretch where no bending is slower: bending of a held root has as many.
+UNBENT = 3
 
 
 @dataclass(frozen=True)
@@ -39,13 +44,11 @@ def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCoun
     automatic = {
         "bending_y": bending if span.has("EIz") else none,
         "bending_z": bending if span.has("EIy") else none,
-        "torsion": _torsion(arm, index, choice, span) if span.has("GJ") else none,
     }
-    asked = {key: getattr(choice, key) for key in automatic}
+    asked = {key: getattr(choice, key) for key in KEYS}
     kept = {k: rule.number if asked[k] == "auto" else asked[k] for k, rule in automatic.items()}
-    asked["stretch"] = choice.stretch
-    wanted = span.has("EA") and choice.stretch == "auto"
-    automatic["stretch"] = _stretch(arm, index, span, kept) if wanted else none
+    automatic["torsion"] = _torsion(arm, index, choice, span, kept) if span.has("GJ") else none
+    automatic["stretch"] = _stretch(arm, index, span, kept) if span.has("EA") else none
     return {
         key: rule if asked[key] == "auto" else ChosenCount(int(asked[key]), "the file says so")
         for key, rule in automatic.items()
@@ -70,16 +73,19 @@ def _bending(arm: Arm, index: int) -> ChosenCount:
 
 
 def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> ChosenCount:
-    """Take a shape of stretch where it is as slow as bending, or where weight stretches the link.
+    """Choose the number of shapes of stretch.
 
-    Stretch of a bar with a mass at its tip, and the fastest bending mode that is kept.
+    One where it is as slow as the fastest bending mode that is kept, or where weight stretches the
+    link; as many as of bending where the link does not bend.
     """
-    mean = {name: values.mean() for name, values in span.table.items()}
+    if not any(bending.values()):
+        return ChosenCount(UNBENT, f"by rule, {UNBENT} where the link does not bend")
+    mean = _mean(span)
     mass, length = mean["mass_per_length"] * span.length, span.length
     carried = outboard_inertia(arm, index, {}).mass
     slow = (mean["EA"] / (length * (carried + mass / 3)) / TURN**2) ** 0.5 if mass else math.inf
     fast = 0.0
-    for key, name in (("bending_y", "EIz"), ("bending_z", "EIy")):
+    for key, name in BENDING.items():
         if bending[key] and mass:
             wave = (bending[key] - 0.5) * math.pi / length
             fast = max(fast, wave**2 * (mean[name] * length / mass) ** 0.5 / TURN)
@@ -94,15 +100,42 @@ def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> Chose
     return ChosenCount(0, f"by rule, none where it stretches much faster ({slow:.3g} Hz)")
 
 
-def _torsion(arm: Arm, index: int, choice: Counted, span: Span) -> ChosenCount:
+def _torsion(
+    arm: Arm, index: int, choice: Counted, span: Span, bending: dict[str, int]
+) -> ChosenCount:
+    """Choose the number of shapes of torsion.
+
+    As many as of bending where a second mode, of a rod that is held at both ends, is slower than
+    bending.
+    """
     seen = isinstance(choice, ArmModes | Loaded | ClampedMass)
     tip = loaded_ends(arm, index).tip_inertia[0] if seen else 0.0
     x, weight = span.quadrature(2)
     own = weight @ span.at("Jx", x)
     if own == 0 and tip == 0:
         return ChosenCount(0, "by rule, since neither Jx nor anything at the tip turns")
+    if not any(bending.values()):
+        return ChosenCount(UNBENT, f"by rule, {UNBENT} where the link does not bend")
+    second = (_mean(span)["GJ"] / (span.length * own)) ** 0.5 / 2 if own else math.inf
+    if second < _slowest_bending(arm, index, span, bending):
+        return ChosenCount(
+            UNBENT, f"by rule, {UNBENT} where two modes twist ({second:.3g} Hz) before it bends"
+        )
     if (
         isinstance(choice, ArmModes) and own > tip
     ):  # a mode alone lacks 1 to 19 % of the static twist
         return ChosenCount(2, "by rule, two where the link has more to turn than its tip carries")
     return ChosenCount(1, "by rule, one where GJ is given and something turns")
+
+
+def _slowest_bending(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> float:
+    """Estimate the slowest bending frequency [Hz]: the link clamped, bent by a force at its tip."""
+    mean = _mean(span)
+    mass = outboard_inertia(arm, index, {}).mass + 33 / 140 * mean["mass_per_length"] * span.length
+    stiffness: float = least([mean[name] for key, name in BENDING.items() if bending[key]])
+    slowest: float = (3 * stiffness / (span.length**3 * mass)) ** 0.5 / TURN
+    return slowest
+
+
+def _mean(span: Span) -> dict[str, float]:
+    return {name: values.mean() for name, values in span.table.items()}

@@ -50,14 +50,33 @@ def elastic_force(
     ``known`` are the efforts of some links' own coordinates, by their names; without ``ends``
     contacts of the arm's tip are left out.
     """
+    result = _own_elastic_force(model, q, known or {})
+    for each in point_forces(model, q, ends=ends):
+        result -= each.attached.effort(each.stored, each.torque)
+    return result
+
+
+def elastic_stiffness(model: Model, q: Expr) -> Expr:
+    """Differentiate the elastic force by q, without the preload of contacts and springs, (n, n).
+
+    The force of a preloaded contact or spring turns with the arm, which is a geometric stiffness as
+    that of any load.
+    """
+    result = ca.jacobian(_own_elastic_force(model, q, {}), q)
+    for each in point_forces(model, q):
+        along = each.attached.effort(each.direction, each.torque)
+        result -= along @ ca.jacobian(each.elastic, q)
+    return result
+
+
+def _own_elastic_force(model: Model, q: Expr, known: Mapping[str, Expr]) -> Expr:
+    """Gradient of the elastic energy of links and joints, (n,)."""
     result = ca.gradient(_joint_energy(model, q), q)
     for part in model.links:
-        effort = (known or {}).get(part.name)
+        effort = known.get(part.name)
         effort = body_of(model, part).effort(q) if effort is None else effort
         for i, column in enumerate(part.own):
             result[column] += effort[i]
-    for each in point_forces(model, q, ends=ends):
-        result -= each.attached.effort(each.stored, each.torque)
     return result
 
 

@@ -14,14 +14,19 @@ from flexarm.spatial import Expr
 
 @dataclass(frozen=True)
 class PointForce:
-    """What a contact or a spring does at one point of an arm, in the world."""
+    """Force of a contact or a spring at one point of an arm, in the world."""
 
     link: int  # index of the link that carries the point; -1 is the base
     attached: Attached  # the point
-    # stored, lost: force of stored energy, and of damping and friction [N], (3,).
-    stored: Expr
-    lost: Expr
+    elastic: Expr  # force of stored energy along its direction [N]
+    direction: Expr  # of that force, a unit vector, (3,)
+    lost: Expr  # force of damping and friction [N], (3,)
     torque: Expr  # of friction about the point [N m], (3,)
+
+    @property
+    def stored(self) -> Expr:
+        """Force of stored energy [N], (3,)."""
+        return self.elastic * self.direction
 
 
 def point_forces(
@@ -54,12 +59,14 @@ def _contact_forces(model: Model, q: Expr, v: Expr | None, friction: bool) -> li
     for touch, point in zip(
         touches(model, q, frames(model, q)), model.points.contacts, strict=True
     ):
-        stored, lost, torque = touch.elastic * touch.normal, none, none
+        lost, torque = none, none
         if v is not None:
             normal, rubbed = touch.forces(v, friction=friction)
             lost = (normal - touch.elastic) * touch.normal + rubbed
             torque = ca.cross(touch.lever, rubbed) if touch.contact.radius else none
-        found.append(PointForce(point.link, touch.attached, stored, lost, torque))
+        found.append(
+            PointForce(point.link, touch.attached, touch.elastic, touch.normal, lost, torque)
+        )
     return found
 
 
@@ -97,9 +104,11 @@ def lines(model: Model, q: Expr) -> list[Line]:
 def _spring_forces(model: Model, q: Expr, v: Expr | None) -> list[PointForce]:
     found, none = [], type(q)(3, 1)
     for line, points in zip(lines(model, q), model.points.springs, strict=True):
-        stored = line.tension * line.direction
         lost = none if v is None else line.drag(v) * line.direction
         for sign, point, end in zip((1, -1), points, line.ends, strict=True):
             if point.link > -2:
-                found.append(PointForce(point.link, end, sign * stored, sign * lost, none))
+                direction = sign * line.direction
+                found.append(
+                    PointForce(point.link, end, line.tension, direction, sign * lost, none)
+                )
     return found

@@ -9,8 +9,9 @@ shapes of the direction are the n that keep most of all these curves, the modes 
 with w2 the arm's second elastic frequency: the first two modes count nearly alike, faster ones less
 and less.  Modes are those of the joints as they are: driven and free ones move, prescribed ones do
 not.  From three shapes on there is room for the modes with driven joints held beside them, as
-under a position controller: those are weighed in too.  Shapes of torsion span the static twist by a
-torque at the tip, which hardly any mode of a link with a light tip has.
+under a position controller: those are weighed in too.  One shape of torsion is the static twist by
+a torque at the tip, which hardly any mode of a link with a light tip has; the others keep most of
+the modes.
 
 Modes of an arm with a rail change with the station of what rides on it.  Shapes of the rail are of
 the start and, weighed as much all together, of stations along the rail; there modes are weighed by
@@ -226,14 +227,20 @@ class SmallMotions:
         fill = FILL * np.diag(1 / np.arange(1.0, len(rows) + 1) ** 2)
         strained = np.concatenate([strained, fill * np.sqrt(np.where(total == 0, 1.0, total))], -1)
         if static:
-            strained[..., 0, :] = 0.0
-            first = np.eye(len(rows))[:, :1] * np.sqrt(3 * np.where(total == 0, 1.0, total))
-            strained = np.concatenate([strained, first], axis=-1)
-        if strained.shape[-1] > len(rows):  # of the same left vectors, and fewer
-            right = np.asarray(np.linalg.qr(strained.swapaxes(-1, -2), mode="r"))
-            strained = right.swapaxes(-1, -2)
-        kept, _, _ = np.linalg.svd(strained, full_matrices=False)
-        return np.linalg.solve(lower.swapaxes(-1, -2), kept[..., :count])
+            kept = _main(strained)[..., : count - 1]
+            first = np.broadcast_to(np.eye(len(rows))[:, :1], (*kept.shape[:-1], 1))
+            strained /= np.sqrt(np.sum(strained**2, axis=(-2, -1), keepdims=True))
+            strained = np.concatenate([kept, first, FILL * strained], axis=-1)
+        return np.linalg.solve(lower.swapaxes(-1, -2), _main(strained)[..., :count])
+
+
+def _main(columns: NDArray[Any]) -> NDArray[Any]:
+    """Return the left singular vectors of columns, the largest first."""
+    if columns.shape[-1] > columns.shape[-2]:  # of the same left vectors, and fewer
+        right = np.asarray(np.linalg.qr(columns.swapaxes(-1, -2), mode="r"))
+        columns = right.swapaxes(-1, -2)
+    vectors, _, _ = np.linalg.svd(columns, full_matrices=False)
+    return vectors
 
 
 def _weighed_modes(
