@@ -105,7 +105,7 @@ def test_a_terminal_is_told_how_far_a_search_is(
     out, err = capsys.readouterr()
     assert json.loads(out)["converged"]
     # A terminal is written to some times a second, and at the end: not of every run.
-    assert re.search(r"whole runs, search \d: run \d+, errors ", err)
+    assert re.search(r"whole runs, search \d: run \d+, residual ", err)
 
 
 def test_a_measured_input_comes_on_top_of_a_servo_which_is_told(

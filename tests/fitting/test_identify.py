@@ -1,6 +1,7 @@
 """Fits to synthetic measurements: the truth, intervals that hold it, and what cannot be told."""
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError, LongRun
+from flexarm.fitting.data import Estimate
 from flexarm.fitting.fit import Fit
 from flexarm.fitting.identify import _tell_of_many_shapes, _telling
 from flexarm.fitting.pieces import pieces
@@ -82,7 +84,9 @@ def test_a_search_says_how_far_from_the_minimum_it_ended(
 
     far = again(flexarm.load(file), 0.0)
     assert lines[0] == "making the equations ready"
-    assert lines[1].startswith("whole runs, search 1: run 1, errors ")
+    assert re.fullmatch(
+        r"whole runs, search 1: run 1, residual [\d.e+]+ % of the noise", lines[1]
+    )  # which was given
     assert not far.converged
     assert "stopped after 1 runs" in far.message
     assert "standard errors from there" in str(far)
@@ -120,7 +124,7 @@ def test_a_search_turns_back_where_the_model_cannot_be_run(
     astray = [replace(run, start=np.full(1, math.nan)) for run in fit.problem.runs]
     monkeypatch.setattr(Problem, "finer", lambda self, times: replace(self, runs=astray, _last={}))
     with pytest.raises(FlexarmError, match=r"step: .* halves of them the fitted arm cannot be run"):
-        fit.problem.roughness(np.array([TRUTH[mass]]), np.ones(1))
+        fit.problem.step_errors(np.array([TRUTH[mass]]), np.ones(1))
 
 
 def test_derivatives_without_end_are_refused(fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,6 +185,66 @@ def test_errors_do_not_depend_on_the_units_of_numbers(white: bool) -> None:
     plain = covariance(jacobian, residuals, [500], white=white)
     other = covariance(jacobian / sizes, residuals, [500], white=white)
     assert np.diag(other) / sizes**2 == pytest.approx(np.diag(plain), rel=1e-9)
+
+
+def test_progress_names_what_residuals_are_relative_to(file: Path, exact: dict[str, Any]) -> None:
+    lines: list[str] = []
+    flexarm.identify(
+        flexarm.load(file), noisy(exact, 0), fit=["links.1.body.mass"], step=0.004,
+        inputs={"shoulder": "torque"}, outputs={"angle": "shoulder"}, progress=lines.append,
+    )  # fmt: skip
+    assert lines[1].endswith(" % of the readings' standard deviation")
+    assert lines[-1].endswith(" % of the noise")  # which the search before has estimated
+
+
+@pytest.mark.parametrize("more", [(), ("links.1.body.mass",)])
+def test_a_number_without_an_effect_is_unknown(
+    file: Path, exact: dict[str, Any], more: tuple[str, ...]
+) -> None:
+    fit = flexarm.identify(
+        flexarm.load(file), noisy(exact, 0), fit=["links.1.length", *more], step=0.004,
+        inputs={"shoulder": "torque"}, outputs={"angle": Sensor("shoulder", offset=OFFSET)},
+    )  # fmt: skip
+    length, *others = fit.estimates
+    assert (length.value, length.error, length.interval) == (0.5, math.inf, "unknown")
+    assert all(math.isfinite(each.error) for each in others)
+    assert "Without an effect on the readings: links.1.length." in str(fit)
+    assert any("links.1.length: known not at all" in each for each in fit.unclear)
+    assert fit.excitation()
+
+
+@pytest.mark.parametrize("readings", [np.full(201, 1e300), 1e300 * (-1.0) ** np.arange(201)])
+@pytest.mark.filterwarnings("error")
+def test_readings_whose_squares_overflow_are_refused(
+    file: Path, exact: dict[str, Any], readings: Any
+) -> None:
+    with pytest.raises(FlexarmError, match=r"data\[0\]: readings of up to 1e\+300.*overflow"):
+        flexarm.identify(
+            flexarm.load(file), exact | {"angle_deg": np.degrees(readings)}, step=0.004,
+            fit=["links.1.body.mass"], inputs={"shoulder": "torque"},
+            outputs={"angle": "shoulder"},
+        )  # fmt: skip
+
+
+def test_a_fitted_value_is_printed_within_its_interval() -> None:
+    near = Estimate("mass", 1.0, 1.2999949, 1e-7, 1.2999947, 1.2999951)
+    low, high = near.interval.split(" to ")
+    assert float(low) <= float(near.fitted) <= float(high)
+    assert near.fitted != near.interval.split(" to ")[0]
+    assert Estimate("gap", 0.0, 0.0, 1.0, -2.0, 2.0).fitted == "0"
+
+
+def test_an_offset_is_added_to_a_profile_of_the_model_file(file: Path) -> None:
+    """Driven by a sine of the file and a constant torque that the model does not know of."""
+    wave = {"kind": "sine", "amplitude": 2.0, "frequency": 3.0}
+    arm = flexarm.change_arm(flexarm.load(file), {"links.1.joint.input": wave})
+    true = flexarm.change_arm(arm, {"links.1.joint.input": {**wave, "offset": 0.4}})
+    run = flexarm.simulate(true, t_end=1.0, dt=0.05, rtol=1e-9)
+    fit = flexarm.identify(
+        arm, {"time": run.t, "angle": run.q[:, 0]}, fit=[], input_offsets=["shoulder"],
+        outputs={"angle": Sensor("shoulder", noise=1e-7)},
+    )  # fmt: skip
+    assert fit.values["shoulder: input offset"] == pytest.approx(0.4, rel=1e-6)
 
 
 def test_what_the_data_do_not_show_is_unknown_and_not_exact() -> None:
@@ -349,6 +413,28 @@ def test_pieces_begin_where_the_arm_was(exact: dict[str, Any], fit: Fit) -> None
         assert each.rates[0] == pytest.approx(np.gradient(angle, 0.02)[at], abs=0.1)
 
 
+def test_pieces_are_driven_as_at_their_time(file: Path) -> None:
+    """Inputs and targets of the model file are functions of the time of the whole recording."""
+    wave = {"kind": "sine", "amplitude": 2.0, "frequency": 0.7}
+    servo = {"stiffness": 5.0, "damping": 0.5, "target": {"kind": "sine", "amplitude": 0.5,
+                                                          "frequency": 0.4}}  # fmt: skip
+    arm = flexarm.change_arm(
+        flexarm.load(file), {"links.1.joint.input": wave, "links.1.joint.servo": servo}
+    )
+    run = flexarm.simulate(arm, t_end=2.0, dt=0.02, rtol=1e-9)
+    fit = flexarm.identify(
+        arm, {"time": run.t, "angle": run.q[:, 0], "rate": run.v[:, 0]},
+        fit=["links.1.body.mass"], most_evaluations=1,
+        outputs={"angle": Sensor("shoulder", noise=1e-3),
+                 "rate": Sensor("shoulder.rate", noise=1e-2)},
+    )  # fmt: skip
+    cut = pieces(fit.problem.runs[0], fit.problem.sensors, 0.5)
+    assert len(cut) == 4
+    short = replace(fit.problem, runs=cut, _last={})
+    for each in short.at(np.array([1.0])):
+        assert each.readings[:, 0] == pytest.approx(each.run.outputs[:, 0], abs=2e-4)
+
+
 @pytest.mark.parametrize("horizon", [0.0, 0.01])
 def test_horizons_that_are_none_are_refused(fitted: Callable[..., Fit], horizon: object) -> None:
     with pytest.raises(FlexarmError, match=r"horizon"):
@@ -361,8 +447,9 @@ def test_a_model_that_is_far_off_is_told_without_a_warning(
 ) -> None:
     monkeypatch.setattr(Problem, "residuals", lambda *_: np.array([1e200, 1.0]))
     lines: list[str] = []
-    _telling(Problem([], (), {}, ()), lines.append, "whole runs")(np.zeros(1), np.ones(1))
-    assert lines == ["whole runs: run 1, errors inf times the noise"]
+    told = _telling(Problem([], (), {}, ()), lines.append, "whole runs", "the noise")
+    told(np.zeros(1), np.ones(1))
+    assert lines == ["whole runs: run 1, residual inf % of the noise"]
 
 
 @pytest.mark.campaign

@@ -299,13 +299,76 @@ def test_what_jumps_is_refused(arm: flexarm.Arm) -> None:
         flexarm.differentiable(arm, t_end=0.1, parameters=[target]).at()
 
 
+@pytest.fixture(scope="module")
+def driven_runs() -> Differentiable:
+    """Runs that a sine drives, sampled a few times a period, from a start that is a parameter."""
+    wave = {"kind": "sine", "amplitude": 2.0, "frequency": 8.0}
+    link = {
+        "joint": {
+            "kind": "revolute",
+            "start": {"position": 0.3},
+            "friction": {"viscous": 0.1},
+            "input": wave,
+        },
+        "length": 0.5,
+        "body": {"mass": 1.0, "com": [0.25, 0, 0], "inertia": [0, 0, 0.02]},
+    }
+    arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "driven", "links": [link]})
+    keys = ["links.1.joint.start.position", "links.1.body.mass"]
+    return flexarm.differentiable(arm, t_end=0.2, dt=0.02, parameters=keys, step=1e-3)
+
+
+def test_inputs_by_name_and_offsets_leave_other_inputs_as_they_are(
+    driven_runs: Differentiable,
+) -> None:
+    run = driven_runs.at()
+    assert np.array_equal(driven_runs.at(inputs={}).q, run.q)
+    lines = driven_runs.at(inputs={"joint1": driven_runs.input_samples[:, 0]}).q
+    assert np.array_equal(lines, driven_runs.at(inputs=driven_runs.input_samples).q)
+    assert np.abs(lines - run.q).max() > 1e-3 * np.ptp(run.q)  # lines are another function of time
+    moved = (driven_runs.at(offsets={"joint1": 1e-3}).q - run.q) / 1e-3
+    pushed = run.parts[0].state_sensitivities(1)[:, :1, -1]
+    np.testing.assert_allclose(moved, pushed, rtol=1e-5, atol=1e-12)
+    for name in ("inputs", "offsets"):
+        with pytest.raises(SimulationError, match=f"{name}: no driven joint 'joint2'.*joint1"):
+            driven_runs.at(**{name: {"joint2": 0.0 if name == "offsets" else np.zeros(11)}})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("library", ["jax", "torch"])
+def test_functions_of_other_libraries_run_the_arm_as_it_is(
+    driven_runs: Differentiable, library: str
+) -> None:
+    """Without a start and inputs: those of the arm, a start that moves with its number."""
+    other = pytest.importorskip(library)
+    run = driven_runs.at()
+    if library == "jax":
+        other.config.update("jax_enable_x64", True)
+        function = driven_runs.jax()
+        q = function(driven_runs.values)[0]
+        by = other.grad(lambda values: (function(values)[0] ** 2).sum())(driven_runs.values)
+        inputs = other.grad(
+            lambda u: (function(driven_runs.values, inputs=u)[0] ** 2).sum()
+        )(driven_runs.input_samples)  # fmt: skip
+    else:
+        values = other.tensor(driven_runs.values, requires_grad=True)
+        u = other.tensor(driven_runs.input_samples, requires_grad=True)
+        q = driven_runs.torch()(values)[0].detach()
+        (driven_runs.torch()(values)[0] ** 2).sum().backward()
+        (driven_runs.torch()(values.detach(), inputs=u)[0] ** 2).sum().backward()
+        by, inputs = values.grad, u.grad
+    np.testing.assert_allclose(q, run.q, rtol=1e-12)
+    np.testing.assert_allclose(by, run.gradient(2 * run.q).parameters, rtol=1e-9)
+    lines = driven_runs.at(inputs=driven_runs.input_samples)
+    np.testing.assert_allclose(inputs, lines.gradient(2 * lines.q).inputs, rtol=1e-9)
+
+
 def test_jax_takes_the_adjoint_for_its_gradient(arm: flexarm.Arm) -> None:
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
     runs = flexarm.differentiable(arm, t_end=0.3, dt=0.03, parameters=KEYS, step=5e-4)
     function = runs.jax()
     found = jax.grad(lambda values: (function(values)[0] ** 2).sum())(runs.values)
-    run = runs.at(q=runs.start[0], v=runs.start[1], inputs=runs.input_samples)
+    run = runs.at()
     np.testing.assert_allclose(found, run.gradient(2 * run.q).parameters, rtol=1e-9)
 
 
@@ -314,7 +377,7 @@ def test_torch_takes_the_adjoint_for_its_gradient(arm: flexarm.Arm) -> None:
     runs = flexarm.differentiable(arm, t_end=0.3, dt=0.03, parameters=KEYS, step=5e-4)
     values = torch.tensor(runs.values, requires_grad=True)
     (runs.torch()(values)[0] ** 2).sum().backward()
-    run = runs.at(q=runs.start[0], v=runs.start[1], inputs=runs.input_samples)
+    run = runs.at()
     np.testing.assert_allclose(values.grad, run.gradient(2 * run.q).parameters, rtol=1e-9)
 
 

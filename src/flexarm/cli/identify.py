@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--noise", "COLUMN=STD", _pair,
          "standard deviation of a sensor's errors in SI units (default: from what is left)"),
         ("--valid", "COLUMN=FROM:TO", _pair, "times [s] in which a sensor is to be believed"),
-        ("--input-offset", "JOINT", str, "fit an offset of a joint's measured input"),
+        ("--input-offset", "JOINT", str, "fit an offset of a joint's input"),
         ("--predict", "DATA", file_path, "other measured runs, to judge the fitted model by"),
     ):  # fmt: skip
         add(option, nargs="+", action="extend", default=[], type=of, metavar=metavar, help=about)

@@ -19,17 +19,31 @@ class Estimate:
     name: str
     before: float
     value: float
-    error: float
+    error: float  # standard error; infinite of a number without an effect on the readings
     low: float
     high: float
     at_bound: bool = False
+    by_steps: float = 0.0  # how far errors of the runs' steps may move it; its interval counts that
+
+    @property
+    def digits(self) -> int:
+        """Significant digits in which the ends of the interval differ."""
+        reach = max(self.high - self.low, 1e-13 * abs(self.value))
+        if not (self.value and 0 < reach < math.inf):
+            return 5
+        return min(max(5, 3 - math.floor(math.log10(reach / abs(self.value)))), 15)
+
+    @property
+    def fitted(self) -> str:
+        """The value in words, to the digits of its interval."""
+        return f"{self.value:.{self.digits}g}"
 
     @property
     def interval(self) -> str:
-        """The interval in words, to digits in which its ends differ."""
-        share = self.error / abs(self.value) if self.value else 1.0
-        digits = min(max(5, 2 - math.floor(math.log10(max(share, 1e-13)))), 15)
-        return f"{self.low:.{digits}g} to {self.high:.{digits}g}"
+        """The interval in words."""
+        if math.isinf(self.error):
+            return "unknown"
+        return f"{self.low:.{self.digits}g} to {self.high:.{self.digits}g}"
 
 
 @dataclass(frozen=True)
@@ -81,6 +95,7 @@ class FitData:
                     "error": each.error,
                     "interval": [each.low, each.high],
                     "at_bound": each.at_bound,
+                    "by_steps": each.by_steps,
                 }
                 for each in self.estimates
             },

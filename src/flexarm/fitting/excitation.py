@@ -44,7 +44,8 @@ def suggest(fit: FitData) -> tuple[Excitation, ...]:
     noise = np.array(list(fit.noise.values()))
     known = fit.problem.jacobian(values, noise)
     noise = fit.problem.noise_of(run, noise)
-    sizes = np.maximum(np.abs(values), np.sqrt(np.diag(fit.covariance)))
+    errors = np.sqrt(np.diag(fit.covariance))
+    sizes = np.maximum(np.abs(values), np.where(np.isfinite(errors), errors, 1.0))
     information = known.T @ known
     t = run.recording.t[:LONGEST]
     tones = np.geomspace(2 / float(t[-1]), 0.1 / float(np.median(np.diff(t))), TONES)
@@ -73,6 +74,7 @@ def _told(
         recording=replace(run.recording, t=t),
         runs=replace(run.runs, times=t),
         inputs=inputs,
+        columns=dict.fromkeys(input_units(run.runs.equation.model), ""),
         outputs=run.outputs[:count],
         counts=np.ones((count, len(noise))),
     )

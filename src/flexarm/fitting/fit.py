@@ -80,7 +80,7 @@ def fitted_arm(
     lines = [f"{MARK} {version('flexarm')} to measured runs:"]
     lines += [f"  {name} (sha256 {digest[:16] or 'none'})" for name, digest in runs.items()]
     lines.append("with 95 % intervals (what is not in this file is of inputs and sensors):")
-    lines += [f"  {e.name}: {e.value:.6g}, {e.interval}; before {e.before:.6g}" for e in estimates]
+    lines += [f"  {e.name}: {e.fitted}, {e.interval}; before {e.before:.6g}" for e in estimates]
     notes = "\n".join(filter(None, [arm.notes.rstrip(), *lines]))
     changed = {each.name: each.value for each in estimates if each.name in keys}
     return change_arm(arm, {**changed, "notes": notes[-NOTES:] + "\n"})

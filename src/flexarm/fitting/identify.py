@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Literal
 
@@ -33,7 +33,7 @@ from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import Problem, measured, read_recordings, tests_of
 from flexarm.fitting.recording import FEWEST
 from flexarm.fitting.sensor import Sensor
-from flexarm.fitting.statistics import LEVEL, combinations, covariance, left_to_go
+from flexarm.fitting.statistics import LEVEL, combinations, covariance, left_to_go, moved_by
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.differentiable import differentiable
 from flexarm.integrate.options import is_positive
@@ -45,8 +45,8 @@ Loss = Literal["linear", "soft_l1", "huber", "cauchy"]
 LOSSES: tuple[Loss, ...] = ("linear", "soft_l1", "huber", "cauchy")
 OUTLIER = 1.5  # standard deviations from which on a robust loss counts less
 FREE = 1e3  # times or over its value: how far a number goes that has no bounds
-PASSES, SETTLED = 4, 0.05  # of the noise, where it is not known, and its change at the last
-ROUGH, FINEST = 0.1, 16  # of the noise: what steps may err by; parts that they are cut into
+PASSES, SETTLED = 4, 0.05  # searches, and relative change of the noise at which they end
+ROUGH, FINEST = 0.1, 16  # standard errors that steps may move numbers by; parts they are cut into
 CLOSE = 0.1  # of its standard error: a number that is no further from the minimum has arrived
 
 Fitted = Sequence[str] | Mapping[str, tuple[float, float] | None]
@@ -89,9 +89,9 @@ def identify(
         By column: what it measures, see `flexarm.fitting.sensor.Sensor`.
     inputs
         By joint: the column with its measured input, lines between samples.  Other joints have
-        those of the model file.
+        the functions of time of the model file.
     input_offsets
-        Joints whose measured input has an offset that is fitted too.
+        Joints to whose input an offset is added that is fitted too.
     start
         ``measured`` lets joints begin where they are measured first; the others, and all of them
         with ``model``, begin as the model file says.
@@ -121,9 +121,10 @@ def identify(
 
     Notes
     -----
-    Where a sensor's noise is not given it is estimated from what is left, and the fit repeated with
-    it, in shorter steps if theirs err by more than a tenth of it.  Derivatives are those of the run
-    itself (`flexarm.differentiable`).
+    Where a sensor's noise is not given it is estimated from the residuals, and the fit repeated
+    with it.  Steps are shortened where their errors move fitted numbers by more than a tenth of a
+    standard error; intervals count the rest.  Derivatives are those of the run itself
+    (`flexarm.differentiable`).
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path) or flexarm.sample(name)")
     if not is_word(loss, LOSSES):
@@ -175,10 +176,10 @@ def identify(
             )
         ]
         begin = _searched(replace(problem, runs=short, _last={}), begin, limits, loss,
-                          most_evaluations, say, whole=False)[1]  # fmt: skip
+                          most_evaluations, say, whole=False).values  # fmt: skip
         if not np.isfinite(problem.residuals(begin, np.ones(len(problem.noises)))).all():
             begin = problem.first
-    return _fit(arm, limits, *_searched(problem, begin, limits, loss, most_evaluations, say))
+    return _fit(arm, limits, _searched(problem, begin, limits, loss, most_evaluations, say))
 
 
 def _bounds(fit: object) -> dict[str, tuple[float, float] | None]:
@@ -240,6 +241,19 @@ def _require_samples(horizon: float, problem: Problem) -> None:
         raise refused("horizon", horizon, f"at least {FEWEST} samples, {FEWEST * shortest:g} s")
 
 
+@dataclass(frozen=True)
+class Search:
+    """How a search ended."""
+
+    problem: Problem  # with the steps of its last runs
+    values: Array  # (k,)
+    noise: Array  # of the sensors
+    given: Array  # the noise that was given, NaN where none was
+    result: Any  # of scipy's `least_squares`
+    evaluations: int
+    by_steps: Array  # how far errors of the steps may move the values, (k,)
+
+
 def _searched(
     problem: Problem,
     begin: Array,
@@ -249,11 +263,11 @@ def _searched(
     say: Callable[[str], None],
     *,
     whole: bool = True,
-) -> tuple[Problem, Array, Array, Array, Any, int]:
-    """Search: values, noise of the sensors and which of it was given, how it ended.
+) -> Search:
+    """Search for the values with the least errors.
 
-    Steps of whole runs get shorter where they err by more than a part of the noise: the least of
-    errors is not seen through those of steps.
+    Steps of whole runs get shorter where their errors move the values by a part of a standard
+    error.
     """
     from scipy.optimize import least_squares
 
@@ -262,48 +276,77 @@ def _searched(
     given = np.array([known.get(name) or math.nan for name in problem.noises])
     noise = np.where(np.isnan(given), _spread(problem), given)
     values, evaluations = begin.copy(), 0
-    found: Any = None
     for k in range(PASSES):
         problem.at(values)  # or says why it cannot be run
+        _refuse_overflow(problem, values, noise)
         what = f"{'whole runs' if whole else 'pieces'}, search {k + 1}"
-        found = least_squares(
-            _telling(problem, say, what), np.clip(values, low, high), problem.jacobian, (low, high),
-            args=(noise,), x_scale="jac", loss=loss, f_scale=1.0 if loss == "linear" else OUTLIER,
+        result = least_squares(
+            _telling(problem, say, what, _scale(given, k)), np.clip(values, low, high),
+            problem.jacobian, (low, high), args=(noise,), x_scale="jac", loss=loss,
+            f_scale=1.0 if loss == "linear" else OUTLIER,
             max_nfev=most, xtol=1e-9, ftol=1e-9, gtol=1e-12,
         )  # fmt: skip
-        values, evaluations = found.x, evaluations + int(found.nfev)
+        values, evaluations = result.x, evaluations + int(result.nfev)
         before, noise = noise, _noise(problem, values, given, loss)
-        rough = problem.roughness(values, noise) if whole else 0.0
-        parts = math.ceil(min((2 * rough / ROUGH) ** 0.25, FINEST))
-        if rough > ROUGH and parts * problem.runs[0].runs.finer <= FINEST:
+        by_steps, rough = np.zeros(len(values)), 0.0
+        if whole:
+            off = problem.step_errors(values, noise)
+            by_steps, rough = moved_by(problem.jacobian(values, noise), off)
+        finer = problem.runs[0].runs.finer
+        parts = math.ceil(min((2 * rough / ROUGH) ** 0.25, FINEST // finer))
+        if rough > ROUGH and parts > 1 and k + 1 < PASSES:
             problem = problem.finer(parts)
         elif np.all(np.abs(noise / before - 1) < SETTLED):
             break
-    return problem, values, noise, given, found, evaluations
+    return Search(problem, values, noise, given, result, evaluations, by_steps)
+
+
+def _refuse_overflow(problem: Problem, values: Array, noise: Array) -> None:
+    """Refuse readings whose squared errors are no numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(np.sum(problem.residuals(values, noise) ** 2))
+    if math.isfinite(total) and np.isfinite(noise).all():
+        return
+    sizes = [(float(np.abs(run.outputs).max()), run) for run in problem.runs]
+    size, run = max(sizes, key=lambda each: each[0])
+    raise FlexarmError(
+        f"{run.recording.name}: readings of up to {size:.3g}, so that squares of errors overflow. "
+        "Check the columns and their units, or leave such samples out."
+    )
+
+
+def _scale(given: Array, k: int) -> str:
+    """Say what residuals are relative to in search k: the noise, or what stands for it at first."""
+    if k > 0 or not np.isnan(given).any():
+        return "the noise"
+    return "the readings' standard deviation" if np.isnan(given).all() else (
+        "the noise, or of the readings' standard deviation where no noise is given"
+    )  # fmt: skip
 
 
 def _telling(
-    problem: Problem, say: Callable[[str], None], what: str
+    problem: Problem, say: Callable[[str], None], what: str, scale: str
 ) -> Callable[[Array, Array], Array]:
-    """Give the residuals as a function that tells of every run of the model."""
+    """Return the residuals as a function that reports every run of the model."""
     runs = count(1)
 
     def residuals(values: Array, noise: Array) -> Array:
         found = problem.residuals(values, noise)
         with np.errstate(over="ignore"):  # of a model that is far off: the search turns back
             size = math.sqrt(float(np.mean(found**2)))
-        say(f"{what}: run {next(runs)}, errors {size:.4g} times the noise")
+        say(f"{what}: run {next(runs)}, residual {100 * size:.3g} % of {scale}")
         return found
 
     return residuals
 
 
 def _spread(problem: Problem) -> Array:
-    """Give what noise is at most: standard deviations of readings; 1 of weighted responses."""
+    """Return the standard deviations of the readings; 1 of weighted responses."""
     runs = [run.outputs for run in problem.runs if not run.recording.is_response]
     found = np.ones(len(problem.noises))
     if runs:
-        found[: len(problem.sensors)] = np.maximum(np.std(np.concatenate(runs), axis=0), 1e-12)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused before the search
+            found[: len(problem.sensors)] = np.maximum(np.std(np.concatenate(runs), axis=0), 1e-12)
     return found
 
 
@@ -318,38 +361,32 @@ def _noise(problem: Problem, values: Array, given: Array, loss: Loss) -> Array:
     return np.where(np.isnan(given), np.maximum(found, 1e-300), given)
 
 
-def _fit(
-    arm: Arm,
-    limits: Array,
-    problem: Problem,
-    values: Array,
-    noise: Array,
-    given: Array,
-    found: Any,
-    evaluations: int,
-) -> Fit:
+def _fit(arm: Arm, limits: Array, search: Search) -> Fit:
     from scipy.stats import t as student
 
+    problem, values, noise = search.problem, search.values, search.noise
     residuals, jacobian = problem.residuals(values, noise), problem.jacobian(values, noise)
     tests = tests_of(problem, values)
     correlated = not all(each.white for each in tests)
     lengths = [len(run.outputs) for run in problem.runs for _ in problem.sensors]
     spread = covariance(jacobian, residuals, lengths, white=not correlated)
     errors = np.sqrt(np.diag(spread))
-    freedom = max(1, residuals.size - len(values)) if np.isnan(given).any() else math.inf
-    reach = float(student.ppf(0.5 + LEVEL / 2, freedom)) * errors
+    believed = sum(np.count_nonzero(run.counts) for run in problem.runs)
+    freedom = max(1, believed - len(values)) if np.isnan(search.given).any() else math.inf
+    reach = float(student.ppf(0.5 + LEVEL / 2, freedom)) * errors + search.by_steps
     span = np.abs(values)
     at_bound = np.isfinite(limits) & (np.abs(values - limits) <= 1e-6 * span)
     estimates = tuple(
         Estimate(name, float(problem.first[k]), float(values[k]), float(errors[k]),
                  float(values[k] - reach[k]), float(values[k] + reach[k]),
-                 bool(at_bound[:, k].any()))
+                 bool(at_bound[:, k].any()), float(search.by_steps[k]))
         for k, name in enumerate(problem.names)
     )  # fmt: skip
     sizes = np.where(np.arange(len(values)) < len(problem.keys), span, 0.0)
     sizes = np.where(sizes > 0, sizes, np.maximum(span, errors / 0.1))
     runs = {run.recording.name: run.recording.digest for run in problem.runs}
-    left = left_to_go(found.jac, found.grad, errors, found.active_mask == 0)
+    result = search.result
+    left = left_to_go(result.jac, result.grad, errors, result.active_mask == 0)
     return Fit(
         arm=fitted_arm(arm, estimates, problem.keys, runs),
         estimates=estimates,
@@ -361,8 +398,10 @@ def _fit(
         residuals=tests,
         noise=dict(zip(problem.noises, noise.tolist(), strict=True)),
         converged=bool(left.max() <= CLOSE),
-        message=_ending(problem.names, left, stopped=found.status == 0, evaluations=evaluations),
-        evaluations=evaluations,
+        message=_ending(
+            problem.names, left, stopped=result.status == 0, evaluations=search.evaluations
+        ),
+        evaluations=search.evaluations,
         problem=problem,
     )
 

@@ -39,7 +39,7 @@ def pieces(run: MeasuredRun, sensors: Mapping[str, Sensor], horizon: float) -> l
 
 def _piece(run: MeasuredRun, begin: int, end: int, q: Array | None, v: Array | None) -> MeasuredRun:
     whole, part = run.recording, slice(begin, end)
-    t = whole.t[part] - whole.t[begin]
+    t = whole.t[part]  # from when it began: inputs and targets are functions of that time
     return replace(
         run, recording=Recording(whole.name, t, {}, whole.digest),
         runs=replace(run.runs, times=t), inputs=run.inputs[part], outputs=run.outputs[part],

@@ -20,6 +20,7 @@ from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, start_state
 from flexarm.runs.contents import input_units
 
+HALVED = 16 / 15  # error of a run by rk4 over its difference from one in halves of the steps
 FARTHEST = 1e100  # of a derivative, over the noise: one that is larger is of a run that diverges
 
 
@@ -29,8 +30,8 @@ class MeasuredRun:
 
     recording: Recording  # what was measured
     runs: Differentiable  # runs of the arm at its samples
-    # inputs, outputs: measured inputs (T, inputs) and readings (T, sensors), in SI units; of a
-    # frequency response `stacked` values, and no inputs.
+    # inputs, outputs: inputs (T, inputs), measured ones and those of the model file, and readings
+    # (T, sensors), in SI units; of a frequency response `stacked` values, and no inputs.
     inputs: Array
     outputs: Array
     # 1 where a reading is believed, else 0, (T, sensors); of a response the weights of errors.
@@ -39,6 +40,12 @@ class MeasuredRun:
     start: Array | None = None
     rates: Array | None = None
     columns: Mapping[str, str] = field(default_factory=dict)  # of the measured inputs, by joint
+
+    @property
+    def measured_inputs(self) -> dict[str, Array]:
+        """Measured inputs by joint, (T,) each; other joints have those of the model file."""
+        names = input_names(self.runs.equation.model)
+        return {name: self.inputs[:, names.index(name)] for name in self.columns}
 
 
 @dataclass
@@ -98,9 +105,11 @@ class Problem:
         ]
         return replace(self, runs=runs, _last={})
 
-    def roughness(self, values: Array, noise: Array) -> float:
-        """Give what readings err by the length of steps, over the noise of the worst sensor."""
-        worst, found = 0.0, self.at(values)
+    def step_errors(self, values: Array, noise: Array) -> Array:
+        """Estimate the errors of the readings by the length of steps, in the order of residuals.
+
+        They are over the sensors' noise, from runs in halves of the steps.
+        """
         try:
             closer = self.finer(2).at(values)
         except FlexarmError as error:
@@ -108,10 +117,9 @@ class Problem:
                 "step: the fit depends on the length of its steps; in halves of them the fitted arm"
                 f" cannot be run ({error}): give a smaller 'step'"
             ) from None
-        for one, other in zip(found, closer, strict=True):
-            off = (one.readings - other.readings) / self.noise_of(one.run, noise)
-            worst = max(worst, float(np.sqrt(np.mean(off**2, axis=0)).max()))
-        return worst
+        here = self.at(values)
+        off = [one.readings - other.readings for one, other in zip(here, closer, strict=True)]
+        return HALVED * self._over_noise(off, noise)
 
     def left(self, values: Array) -> list[Array]:
         """Give what is left of all that is believed, in the order of `noises`."""
@@ -133,11 +141,15 @@ class Problem:
             found = self.at(values)
         except FlexarmError:  # a search takes shorter steps then
             return np.full(sum(run.outputs.size for run in self.runs), np.inf)
-        off = [
-            (each.readings - each.run.outputs) * each.run.counts / self.noise_of(each.run, noise)
-            for each in found
+        return self._over_noise([each.readings - each.run.outputs for each in found], noise)
+
+    def _over_noise(self, off: Sequence[Array], noise: Array) -> Array:
+        """Divide errors of believed readings by the noise; list them run by run, by sensor."""
+        rows = [
+            each * run.counts / self.noise_of(run, noise)
+            for run, each in zip(self.runs, off, strict=True)
         ]
-        return np.concatenate([each.T.ravel() for each in off])
+        return np.concatenate([each.T.ravel() for each in rows])
 
     def jacobian(self, values: Array, noise: Array) -> Array:
         """Differentiate the residuals, (N, k).
@@ -183,7 +195,8 @@ class Driven:
         offsets[self._places] = values[count : count + len(self._places)]
         self._inputs = run.inputs + offsets
         self._trajectory: AnyRun = run.runs.at(
-            values[:count], q=run.start, v=run.rates, inputs=self._inputs,
+            values[:count], q=run.start, v=run.rates, inputs=run.measured_inputs,
+            offsets=dict(zip(driven, offsets.tolist(), strict=True)),
             like=None if like is None else like._trajectory,
         )  # fmt: skip
         self._first = self._trajectory.parts[0]

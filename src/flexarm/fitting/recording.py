@@ -33,7 +33,7 @@ class Recording:
     name
         Its file, or a word.
     t
-        Times [s], from 0 on, (T,); of a response its frequencies [Hz].
+        Times [s], (T,), from 0 on if it is whole; of a response its frequencies [Hz].
     columns
         By the names of the columns, as they were written, (T,) each.
     digest

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import math
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def estimate_rows(fit: FitData) -> list[tuple[str, ...]]:
     """List the fitted numbers."""
     return [
-        (e.name, f"{e.before:.5g}", f"{e.value:.5g}", e.interval,
+        (e.name, f"{e.before:.5g}", e.fitted, e.interval,
          "at its bound" if e.at_bound else "")
         for e in fit.estimates
     ]  # fmt: skip
@@ -38,6 +39,7 @@ def residual_rows(fit: FitData) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
+NOTED = 0.2  # standard errors: a shift by the runs' steps that is told
 ESTIMATES = ("number", "before", "fitted", "95 % interval", "")
 RESIDUALS = ("run", "sensor", "rms over std", "rms [SI]", "what is left", "from inputs (chance 1)")
 
@@ -50,6 +52,9 @@ def judgement(fit: FitData) -> list[str]:
             "Let it go on (most_evaluations, --most) from these numbers, begin with short pieces "
             "(horizon, --horizon), or fit fewer numbers: first those that the data tell best."
         )
+    without = [each.name for each in fit.estimates if math.isinf(each.error)]
+    if without:
+        said.append(f"Without an effect on the readings: {', '.join(without)}. Leave it out.")
     if fit.unclear:
         said.append("The data do not tell: " + "; ".join(fit.unclear) + ".")
     else:
@@ -59,6 +64,12 @@ def judgement(fit: FitData) -> list[str]:
         said.append(
             "What is left is correlated in time: the model does not explain all of it. Intervals "
             "count that correlation, but not that the model may be wrong."
+        )
+    moved = [(each.by_steps / each.error, each.name) for each in fit.estimates if each.error > 0]
+    if moved and max(moved)[0] > NOTED:
+        said.append(
+            f"The steps of the runs may move {max(moved)[1]} by {max(moved)[0]:.2g} standard "
+            "errors. Intervals count that. Give a smaller step (step, --step)."
         )
     bound = [each.name for each in fit.estimates if each.at_bound]
     if bound:

@@ -72,16 +72,18 @@ def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, whi
         window over each series (Newey & West 1987).
     """
     sizes = np.linalg.norm(jacobian, axis=0)
-    sizes[sizes == 0] = 1.0
-    jacobian = jacobian / sizes  # numbers may be of any size: 1e11 Pa beside 1e-3 kg
-    scale = np.outer(sizes, sizes)
-    bread = _inverse_square(jacobian)
-    if white:
-        return np.asarray(bread / scale)
-    filling = _scatter(jacobian, residuals, lengths)
-    found = bread @ filling @ bread
-    # Correlated errors never tell more than as many independent ones.
-    return np.asarray(np.where(np.eye(len(found)) == 1, np.maximum(found, bread), found) / scale)
+    acts = sizes > 0
+    found = np.diag(np.where(acts, 0.0, math.inf))  # a number without an effect is not known at all
+    if not acts.any():
+        return found
+    scaled = jacobian[:, acts] / sizes[acts]  # numbers may be of any size: 1e11 Pa beside 1e-3 kg
+    spread = bread = _inverse_square(scaled)
+    if not white:
+        spread = bread @ _scatter(scaled, residuals, lengths) @ bread
+        # Correlated errors never tell more than as many independent ones.
+        np.fill_diagonal(spread, np.maximum(np.diag(spread), np.diag(bread)))
+    found[np.ix_(acts, acts)] = spread / np.outer(sizes[acts], sizes[acts])
+    return found
 
 
 def _scatter(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
@@ -174,6 +176,24 @@ def combinations(
         for row, error in zip(shares, errors, strict=True)
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda each: -each.error))
+
+
+def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
+    """Return how far errors of the readings move the fitted numbers, (k,).
+
+    The second value is the same of the combination of numbers that moves most, in standard errors.
+
+    Parameters
+    ----------
+    jacobian, off
+        Derivatives of the residuals and errors, over the noise, (N, k) and (N,).
+    """
+    sizes = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-150)
+    rows, values, shares = np.linalg.svd(jacobian / sizes, full_matrices=False)
+    seen = values > 1e-12 * values.max(initial=1e-150)
+    along = rows.T[seen] @ off
+    moved = np.abs((along / values[seen]) @ shares[seen] / sizes)
+    return moved, float(np.linalg.norm(along))
 
 
 def left_to_go(jacobian: Array, gradient: Array, errors: Array, free: Array) -> Array:

@@ -1,7 +1,7 @@
 """Runs as functions of JAX and PyTorch, with the adjoint as their gradient."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -28,10 +28,6 @@ class Runs(Protocol):
     def start(self) -> tuple[Array, Array]:
         """Coordinates and rates, (n,) each."""
 
-    @property
-    def input_samples(self) -> Array:
-        """At the samples, (T, inputs)."""
-
     def at(
         self,
         values: Array | None = None,
@@ -50,19 +46,24 @@ def jax_function(runs: Runs) -> Callable[..., Any]:
     kind = jax.numpy.zeros(0).dtype  # of 64 bits, if JAX was told so
     twice = (jax.ShapeDtypeStruct(shape, kind),) * 2
 
-    def gradients(given: tuple[Any, ...], seeds: tuple[Any, ...]) -> Any:
-        like = tuple(jax.ShapeDtypeStruct(each.shape, kind) for each in given)
-        back = partial(_cast, kind, partial(_back, runs, len(given)))
-        return jax.pure_callback(back, like, *given, *seeds)
+    @cache
+    def function(names: tuple[str, ...]) -> Any:
+        def gradients(given: tuple[Any, ...], seeds: tuple[Any, ...]) -> Any:
+            like = tuple(jax.ShapeDtypeStruct(each.shape, kind) for each in given)
+            back = partial(_cast, kind, partial(_back, runs, names))
+            return jax.pure_callback(back, like, *given, *seeds)
 
-    @jax.custom_vjp  # type: ignore[untyped-decorator]
-    def run(*given: Any) -> Any:
-        return jax.pure_callback(partial(_cast, kind, partial(_run, runs)), twice, *given)
+        @jax.custom_vjp  # type: ignore[untyped-decorator]
+        def run(*given: Any) -> Any:
+            forward = partial(_cast, kind, partial(_run, runs, names))
+            return jax.pure_callback(forward, twice, *given)
 
-    run.defvjp(lambda *given: (run(*given), given), gradients)
+        run.defvjp(lambda *given: (run(*given), given), gradients)
+        return run
 
     def of(values: Any, q: Any = None, v: Any = None, inputs: Any = None) -> Any:
-        return run(*(jax.numpy.asarray(each) for each in _defaults(runs, values, q, v, inputs)))
+        given = _given(runs, values, q, v, inputs)
+        return function(tuple(given))(*(jax.numpy.asarray(each) for each in given.values()))
 
     return of
 
@@ -76,46 +77,50 @@ def torch_function(runs: Runs) -> Callable[..., Any]:
 
     class Run(torch.autograd.Function):  # type: ignore[misc,name-defined]
         @staticmethod
-        def forward(context: Any, *given: Any) -> Any:
+        def forward(context: Any, names: tuple[str, ...], *given: Any) -> Any:
+            context.names = names
             context.save_for_backward(*given)
-            return tensors(_run(runs, *(_plain(each) for each in given)), given[0])
+            return tensors(_run(runs, names, *(_plain(each) for each in given)), given[0])
 
         @staticmethod
         def backward(context: Any, *seeds: Any) -> Any:
             given = context.saved_tensors
             plain = (_plain(each) for each in (*given, *seeds))
-            return tensors(_back(runs, len(given), *plain), given[0])
+            return None, *tensors(_back(runs, context.names, *plain), given[0])
 
     def of(values: Any, q: Any = None, v: Any = None, inputs: Any = None) -> Any:
         values = torch.as_tensor(values)
-        more = _defaults(runs, values, q, v, inputs)[1:]
-        given = [torch.as_tensor(each, dtype=values.dtype, device=values.device) for each in more]
-        return Run.apply(values, *given)
+        given = _given(runs, values, q, v, inputs)
+        like = {"dtype": values.dtype, "device": values.device}
+        return Run.apply(tuple(given), *(torch.as_tensor(x, **like) for x in given.values()))
 
     return of
 
 
-def _defaults(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> tuple[Any, ...]:
-    """Take the start and the inputs of the arm where none are given."""
-    return (
-        values,
-        runs.start[0] if q is None else q,
-        runs.start[1] if v is None else v,
-        runs.input_samples if inputs is None else inputs,
-    )
+def _given(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, Any]:
+    """Return the arguments that are given, by name; the start's other half is the arm's."""
+    if q is not None or v is not None:
+        q, v = (own if x is None else x for own, x in zip(runs.start, (q, v), strict=True))
+    every = {"values": values, "q": q, "v": v, "inputs": inputs}
+    return {name: each for name, each in every.items() if each is not None}
 
 
-def _run(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> tuple[Array, ...]:
-    values, q, v, inputs = (np.asarray(each, dtype=float) for each in (values, q, v, inputs))
-    found = runs.at(values, q=q, v=v, inputs=inputs)
+def _at(runs: Runs, names: tuple[str, ...], arrays: tuple[Any, ...]) -> Samples:
+    """Run the arm with arguments by name; without a start or inputs, with its own."""
+    numbers = (np.asarray(each, dtype=float) for each in arrays)
+    return runs.at(**dict(zip(names, numbers, strict=True)))
+
+
+def _run(runs: Runs, names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
+    found = _at(runs, names, arrays)
     return found.q, found.v
 
 
-def _back(runs: Runs, count: int, *arrays: Any) -> tuple[Array, ...]:
-    values, q, v, inputs = (np.asarray(each, dtype=float) for each in arrays[:count])
-    seeds = (np.asarray(each, dtype=float) for each in arrays[count:])
-    found = runs.at(values, q=q, v=v, inputs=inputs).gradient(*seeds)
-    return found.parameters, found.q, found.v, found.inputs
+def _back(runs: Runs, names: tuple[str, ...], *arrays: Any) -> tuple[Array, ...]:
+    seeds = (np.asarray(each, dtype=float) for each in arrays[len(names) :])
+    found = _at(runs, names, arrays[: len(names)]).gradient(*seeds)
+    by = {"values": found.parameters, "q": found.q, "v": found.v, "inputs": found.inputs}
+    return tuple(by[name] for name in names)
 
 
 def _cast(kind: Any, function: Callable[..., tuple[Array, ...]], *arrays: Any) -> tuple[Any, ...]:

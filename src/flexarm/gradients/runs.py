@@ -45,7 +45,6 @@ from flexarm.integrate.system import instant
 from flexarm.integrate.task import Task, prepare
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
-from flexarm.model.profiles import evaluate
 
 Arms = Callable[..., Mapping[str, Nearby]]  # that differ a little in one number, by its key
 Known = dict[tuple[int, ...], dict[Any, Array]]  # slopes by the numbers, after events
@@ -125,7 +124,8 @@ class Differentiable:
         *,
         q: Array | None = None,
         v: Array | None = None,
-        inputs: Array | None = None,
+        inputs: Array | Mapping[str, Array] | None = None,
+        offsets: Mapping[str, float] | None = None,
         steps: Array | AnyRun | None = None,
         like: AnyRun | None = None,
     ) -> AnyRun:
@@ -139,7 +139,10 @@ class Differentiable:
             Where it starts, (n,) each; where the model file says if both are None, and 0 if one is.
             Servos without a target hold the model file's start.
         inputs
-            At the samples, (T, inputs), with straight lines between them; those of the arm if None.
+            At the samples, with straight lines between them: of all driven joints, (T, inputs), or
+            by name, (T,) each.  Other joints have the inputs of the arm, as functions of time.
+        offsets
+            By name of a driven joint: added to its input at all times.
         steps
             Another run whose steps are taken, or their ends [s]; its own if None.  An event that
             a quantity brings about may happen at another time than there, between the same samples.
@@ -171,7 +174,8 @@ class Differentiable:
                 refuse_at_start(model, phase)
             if like is None:
                 self._refuse_functions_of_time(phase)
-            task, held_at = self._task(model, q, v, inputs, phase)
+            task, held_at = self._task(model, q, v, phase)
+            task = self._driven(task, inputs, offsets or {})
             fast = [] if parts else [model.names[k] for k in held_at if task.v[k]]
             if fast:
                 raise SimulationError(f"v: {fast[0]} must be at rest, its brake is closed; {JUMPS}")
@@ -255,7 +259,7 @@ class Differentiable:
     @cached_property
     def _first(self) -> Task:
         model = self.equation.model
-        return self._task(model, None, None, None, Phase.of(model, self.times))[0]
+        return self._task(model, None, None, Phase.of(model, self.times))[0]
 
     @property
     def start(self) -> tuple[Array, Array]:
@@ -265,12 +269,11 @@ class Differentiable:
     @cached_property
     def input_samples(self) -> Array:
         """Inputs of the arm as it was given, at the samples, (T, inputs)."""
-        groups = self._first.groups
-        rows = [[evaluate(c.profile, t)[0] for c in groups[0]] for t in self.times]
-        return np.array(rows).reshape(len(self.times), -1)
+        values = [channel.at(self.times)[0] for channel in self._first.groups[0]]
+        return np.array(values).reshape(-1, len(self.times)).T
 
     def _task(
-        self, model: Model, q: Array | None, v: Array | None, inputs: Array | None, phase: Phase
+        self, model: Model, q: Array | None, v: Array | None, phase: Phase
     ) -> tuple[Task, tuple[int, ...]]:
         """Make a motion ready, and list the coordinates that brakes hold in it."""
         n, home, bounds = model.size, start_state(model)[0], phase.bounds(model)
@@ -298,15 +301,38 @@ class Differentiable:
             for each in task.groups[2]
         ]
         groups = (*task.groups[:2], moved, *task.groups[3:])
-        task, held = replace(task, bounds=bounds, groups=groups), tuple(holding.values())
+        return replace(task, bounds=bounds, groups=groups), tuple(holding.values())
+
+    def _driven(
+        self, task: Task, inputs: Array | Mapping[str, Array] | None, offsets: Mapping[str, float]
+    ) -> Task:
+        """Replace inputs of a motion by values at the samples, and add offsets."""
+        names, count = [channel.name for channel in task.groups[0]], len(self.times)
         if inputs is None:
-            return task, held
-        given = real_numbers("inputs", inputs, (len(self.times), len(task.groups[0])))
-        tables = [
-            Channel(each.name, _table(self.times, given[:, k]))
-            for k, each in enumerate(task.groups[0])
+            samples = {}
+        elif isinstance(inputs, Mapping):
+            samples = {k: real_numbers(f"inputs: {k}", x, (count,)) for k, x in inputs.items()}
+        else:
+            columns = real_numbers("inputs", inputs, (count, len(names))).T
+            samples = dict(zip(names, columns, strict=True))
+        for what, given in (("inputs", samples), ("offsets", offsets)):
+            for name in given:
+                if name not in names:
+                    known = ", ".join(names) or "none"
+                    raise SimulationError(f"{what}: no driven joint '{name}': there are {known}")
+        channels = [
+            replace(
+                channel,
+                profile=(
+                    _table(self.times, samples[channel.name])
+                    if channel.name in samples
+                    else channel.profile
+                ),
+                offset=float(offsets.get(channel.name, 0.0)),
+            )
+            for channel in task.groups[0]
         ]
-        return replace(task, groups=(tables, *task.groups[1:])), held
+        return replace(task, groups=(channels, *task.groups[1:]))
 
     @cached_property
     def _smooth(self) -> set[tuple[int, ...]]:
@@ -318,14 +344,14 @@ class Differentiable:
         if phase.done in self._smooth:
             return
         model = self.equation.model
-        task, held = self._task(model, None, None, None, phase)
+        task, held = self._task(model, None, None, phase)
         stay = [model.names[k] for k in held]
         for key, near in nearby(model, self.parameters).items():
             other = near.models[0]
             one, two = ([(e.at, e.after) for e in m.arm.events] for m in (model, other))
             if one != two:
                 raise FlexarmError(f"parameters: '{key}' is when an event happens: leave it out")
-            there = self._task(other, None, None, None, phase)[0].groups
+            there = self._task(other, None, None, phase)[0].groups
             for a, b in zip(chain(*task.groups), chain(*there), strict=True):
                 if a.name in stay and a in task.groups[2]:
                     continue
@@ -375,8 +401,9 @@ class Differentiable:
         # Smooth friction decays fastest at rest, where a joint that moves now may come to.
         model, rest = task.equation.model, task
         if task.v.any():
-            rest = self._task(model, task.q, None, None, phase)[0]
-        h = equal_step(self.method, rest.vibration, float(self.times[-1]), self.rtol, self.step)
+            rest = self._task(model, task.q, None, phase)[0]
+        duration = float(self.times[-1] - self.times[0])
+        h = equal_step(self.method, rest.vibration, duration, self.rtol, self.step)
         span = stops[[0, -1]]
         plan = Plan(divided(stops, span, (span - span[0]) / h, self.finer), phase)
         if not np.isfinite(task.bounds).any():

@@ -41,25 +41,29 @@ TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
 class Channel:
     """A function of time that drives an arm: input, wrench's factor, given motion, target.
 
-    Its times count from ``begin`` [s].
+    Its times count from ``begin`` [s]; ``offset`` is added to its values.
     """
 
     name: str
     profile: AnyProfile
     begin: float = 0.0
+    offset: float = 0.0
 
     @property
     def pieces(self) -> Array:
         """Rows of its pieces, see `flexarm.model.profiles.pieces`."""
         rows = pieces(self.profile)
-        if self.begin:
+        if self.begin or self.offset:
             rows = rows.copy()
             rows[:, :2] += self.begin
+            rows[:, 2] += self.offset
         return rows
 
     def at(self, times: Array) -> Array:
-        """Give values, rates and accelerations at times [s], (3, T)."""
-        return evaluate_at(self.profile, times - self.begin)
+        """Evaluate values, rates and accelerations at times [s], (3, T)."""
+        values = evaluate_at(self.profile, times - self.begin)
+        values[0] += self.offset
+        return values
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.overrides import GONE, change_arm
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
+from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model import Model, build, start_state
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.shape_inputs import joint_key
@@ -153,6 +154,21 @@ class Problem:
         linear = self.tangent.matrices(Point(self.start, still, self.holds[0]), still)
         squares = np.linalg.eigvals(np.linalg.solve(linear.mass, linear.stiffness))
         return float(np.sqrt(np.abs(squares).max()))
+
+    @cached_property
+    def friction(self) -> str:
+        """A sentence that names Coulomb friction as a cause of a plan's failure; empty without."""
+        found = {
+            each.axis.name: f"{each.force:.3g} {each.axis.effort_unit}"
+            for each in coulomb_frictions(self.model, smooth=False)
+        }
+        if not found:
+            return ""
+        listed = ", ".join(f"{name} ({force})" for name, force in found.items())
+        return (
+            f" Coulomb friction is a likely cause, of {listed}: plan without it, and let a servo "
+            "work against it."
+        )
 
     @cached_property
     def kept(self) -> list[int]:

@@ -129,7 +129,8 @@ class Program:
             return now, count
         raise FlexarmError(
             f"no motion found: the best one, simulated, misses its goal by {now.miss:.1e} of its "
-            f"way after {count} iterations: take a longer duration, more intervals or wider limits"
+            f"way after {count} iterations.{self.problem.friction} Take a longer duration, more "
+            "intervals or wider limits."
         )
 
     def _cost(self, now: Iterate) -> float:

@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        ("base-torque", "[N m]")):  # fmt: skip
         add(f"--{name}", type=float, metavar="X", help=f"largest {name.replace('-', ' ')} {unit}")
     add("--tolerance", type=share, default=1e-3, metavar="X",
-        help="most vibration left, of what the unshaped motion leaves (default 1e-3)")  # fmt: skip
+        help="vibration left, of what the unshaped motion leaves, beyond which to warn "
+        "(default 1e-3)")  # fmt: skip
     add("--atol", type=partial(seconds, unit="m"), metavar="M",
         help="vibration that may be left anyway [m] (default: 1e-6 of the reach)")  # fmt: skip
     add("--robustness", action="store_true", help="vary payload and stiffness too")
@@ -74,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({
             "aim": found.aim, "duration": found.duration, "times": found.times.tolist(),
             "u": found.u.tolist(), "residual": found.residual,
-            "residual_unshaped": found.unshaped_residual, "miss": found.miss,
+            "residual_unshaped": found.unshaped_residual, "tolerated": found.tolerated,
+            "miss": found.miss,
             "margins": found.margins, "robustness": varied, "cpu_seconds": found.cpu_seconds,
         }, allow_nan=False))  # fmt: skip
         return 0

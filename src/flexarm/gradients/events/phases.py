@@ -40,8 +40,11 @@ class Phase:
     freed: Mapping[str, tuple[Drift, Pose]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, model: Model, times: Array, begin: float = 0.0, events: Happened = ()) -> "Phase":
-        """Begin one at a time [s], to last until something is due."""
+    def of(
+        cls, model: Model, times: Array, begin: float | None = None, events: Happened = ()
+    ) -> "Phase":
+        """Begin one at a time [s], the first of the times if None, to last until an event."""
+        begin = float(times[0]) if begin is None else begin
         due = [
             (event.at, event.title, k)
             for k, event in enumerate(model.arm.events)

@@ -1,0 +1,67 @@
+"""Intervals of fits to data that other code has computed hold the truth as often as they say."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import flexarm
+from flexarm.fitting.fit import Fit
+from flexarm.links.base import Array
+from tests.fitting.own_equations import ARMS, OwnArm
+
+SAMPLES = (2e-3, 5e-4)  # sampling intervals [s]
+CHANCE = 1e-4  # of a right interval to fail a test
+
+
+@cache
+def own(name: str) -> OwnArm:
+    return ARMS[name]()
+
+
+@cache
+def exact(name: str, dt: float) -> tuple[Array, Array]:
+    return own(name).measured(dt)
+
+
+def fitted(name: str, dt: float, seed: int | None) -> Fit:
+    t, angle = exact(name, dt)
+    if seed is not None:
+        angle = angle + own(name).noise * np.random.default_rng(seed).normal(size=len(t))
+    return flexarm.identify(
+        own(name).arm, {"time": t, "angle": angle}, fit=list(own(name).truth),
+        outputs={"angle": "shoulder"},
+    )  # fmt: skip
+
+
+def held(fit: Fit, truth: dict[str, float]) -> list[bool]:
+    return [each.low <= truth[each.name] <= each.high for each in fit.estimates]
+
+
+def require_coverage(name: str, dt: float, seeds: range) -> None:
+    """Require of each number that as many intervals hold it as 95 % do but for chance."""
+    counts = np.sum([held(fitted(name, dt, seed), own(name).truth) for seed in seeds], axis=0)
+    least, most = (float(binom.ppf(p, len(seeds), 0.95)) for p in (CHANCE, 1 - CHANCE))
+    assert np.all((least <= counts) & (counts <= most)), counts
+
+
+def test_intervals_of_a_few_sets_hold_the_truth() -> None:
+    require_coverage("pendulum", SAMPLES[0], range(8))
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("dt", SAMPLES)
+@pytest.mark.parametrize("name", ARMS)
+def test_intervals_hold_the_truth_as_often_as_they_say(name: str, dt: float) -> None:
+    require_coverage(name, dt, range(200))
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_intervals_of_exact_data_hold_the_truth(name: str) -> None:
+    fit = fitted(name, SAMPLES[0], None)
+    assert all(held(fit, own(name).truth))
+    for each in fit.estimates:
+        assert each.value == pytest.approx(own(name).truth[each.name], rel=1e-8)
+        assert float(each.interval.split(" to ")[0]) <= float(each.fitted)
+        assert float(each.fitted) <= float(each.interval.split(" to ")[1])
