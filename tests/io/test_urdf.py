@@ -98,8 +98,8 @@ def test_limits_of_a_urdf_and_a_side_file_hold_together(
     assert any("starts at" in note for note in notes) == (start is not None)
 
 
-def cantilever(length: float, EIy: float, EIz: float, GJ: float, tip: np.ndarray) -> float:
-    """First frequency [Hz] of a massless beam along x with a tip body, (6, 6), by hand."""
+def stiffness(length: float, EIy: float, EIz: float, GJ: float) -> np.ndarray:
+    """Stiffness of a beam's tip against displacement and rotation, the root clamped, (6, 6)."""
     stiff = np.zeros((6, 6))
     stiff[0, 0] = 1e12
     stiff[3, 3] = GJ / length
@@ -107,6 +107,12 @@ def cantilever(length: float, EIy: float, EIz: float, GJ: float, tip: np.ndarray
         stiff[across, across] = 12 * bending / length**3
         stiff[about, about] = 4 * bending / length
         stiff[across, about] = stiff[about, across] = sign * 6 * bending / length**2
+    return stiff
+
+
+def cantilever(length: float, EIy: float, EIz: float, GJ: float, tip: np.ndarray) -> float:
+    """First frequency [Hz] of a massless beam along x with a tip body, (6, 6), by hand."""
+    stiff = stiffness(length, EIy, EIz, GJ)
     return float(np.sqrt(eigh(stiff, tip, eigvals_only=True)[0]) / (2 * np.pi))
 
 
@@ -165,6 +171,7 @@ def test_a_shape_with_the_mass_of_the_urdf_keeps_shear_and_rotary_inertia(
         ("links: {upper: {section: {EIy: 1, mass_per_length: 9}}}", "at most .* kg of the link's"),
         ("links: {upper: {section: {EIy: 1}, up: [0.05, 0.02, 0.5]}}", "up: is along the beam"),
         ("links: {upper: {section: {EIy: 1}, inertia: beam}}", "be urdf or section, got 'beam'"),
+        ("links: {upper: {section: {EIy: 1}, inertia: section}}", "needs a mass there"),
         ("links: {upper: {section: {material: steel, shape: {kind: tube, diameter: 1 cm}}}}",
          "section.material: must be a mapping of E and nu or G, got 'steel'"),
         ("links: {upper: {damping: 2 %}}", "needs a section"),
