@@ -229,6 +229,36 @@ def test_other_encodings_cannot_hide_entities(tmp_path: Path) -> None:
         import_urdf(path)
 
 
+@pytest.mark.parametrize("encoding", ["foo", "hex", "utf-7", "idna", "utf-32", "latin-1"])
+def test_a_declared_encoding_chooses_no_codec(tmp_path: Path, encoding: str) -> None:
+    """ASCII is the same in all of them; what is not is refused, since it would be a guess."""
+    head = f'<?xml version="1.0" encoding="{encoding}"?>'
+    assert import_urdf(write(tmp_path, urdf(head=head)), tip="tool")[0].name == "small robot"
+    text = urdf(head=head).replace("small robot", "Gr\u00f6\u00dfe")
+    with pytest.raises(ModelError, match=f"declares the encoding '{encoding}', but is read as UTF"):
+        import_urdf(write(tmp_path, text), tip="tool")
+
+
+def test_an_encoding_cannot_hide_entities_in_ascii(tmp_path: Path) -> None:
+    hidden = BOMB.replace("<", r"\x3c").replace('"', r"\x22")
+    text = urdf(head=f'<?xml version="1.0" encoding="unicode_escape"?>{hidden}')
+    with pytest.raises(ModelError, match="is not XML"):
+        import_urdf(write(tmp_path, text), tip="tool")
+
+
+@pytest.mark.parametrize(("largest", "noted"), [(0.03, False), (0.03002, False), (0.04, True)])
+def test_an_inertia_that_no_body_has_is_noted(tmp_path: Path, largest: float, noted: bool) -> None:
+    text = (
+        '<robot name="r"><link name="base"/><link name="a"><inertial><origin rpy="0.3 1 2"/><mass '
+        f'value="1"/><inertia ixx="{largest}" iyy="0.01" izz="0.02" ixy="0" ixz="0" iyz="0"/>'
+        f"</inertial></link>{JOINT.format('continuous', 'base', 'a', '')}</robot>"
+    )
+    _, notes = import_urdf(write(tmp_path, text))
+    told = [note for note in notes if "Of no body is one larger" in note]
+    assert bool(told) == noted
+    assert all(note.startswith("a: its moments of inertia are 0.01, 0.02 and") for note in told)
+
+
 def test_branches_are_named_and_one_is_chosen(folder: Path) -> None:
     forked = urdf(extra='<link name="fork"/>' + JOINT.format("continuous", "upper", "fork", ""))
     path = write(folder, forked, "forked.urdf")

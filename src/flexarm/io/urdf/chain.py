@@ -100,6 +100,10 @@ def _notes(
             yield f"{segment.name}: with {some(list(segment.merged))}, which are fixed to it"
         if segment.frozen:
             yield f"{segment.name}: joints {some(list(segment.frozen))} branch off: frozen at 0"
+    for segment in segments[1:]:
+        for member in segment.members:
+            if wrong := robot.links[member.name].no_body:
+                yield f"{member.name}: {wrong}"
 
 
 def plain_names(names: list[str]) -> list[str]:
