@@ -113,6 +113,8 @@ NOT_A_NUMBER = write_stl(np.full((3, 3), np.nan), np.array([[0, 1, 2]]))
         (TEXT.replace(b"vertex 0 0 0\n", b""), "a.stl", "ends within a triangle"),
         (b"", "a.stl", "is no STL"),
         (b"v 0 0 0\nf 1 2 3", "a.obj", "has a face of points that it does not have"),
+        (b"v 0 0 0\nf 1 1 " + b"9" * 30, "a.obj", "has a face of points that it does not have"),
+        (b"v 0 0 0\nf 1 1 -" + b"9" * 30, "a.obj", "has a face of points that it does not have"),
         (b"v 0 0 0\nf 1 x 3", "a.obj", "has a face that is none"),
         (b"v 0 0 0\n", "a.obj", "a.obj: has no triangle"),
         (b"<mesh/>", "a.ply", r"read as STL, OBJ or DAE, got \.ply: convert it"),

@@ -98,8 +98,8 @@ def test_limits_of_a_urdf_and_a_side_file_hold_together(
     assert any("starts at" in note for note in notes) == (start is not None)
 
 
-def cantilever(length: float, EIy: float, EIz: float, GJ: float, tip: np.ndarray) -> float:
-    """First frequency [Hz] of a massless beam along x with a tip body, (6, 6), by hand."""
+def stiffness(length: float, EIy: float, EIz: float, GJ: float) -> np.ndarray:
+    """Stiffness of a beam's tip against displacement and rotation, the root clamped, (6, 6)."""
     stiff = np.zeros((6, 6))
     stiff[0, 0] = 1e12
     stiff[3, 3] = GJ / length
@@ -107,6 +107,12 @@ def cantilever(length: float, EIy: float, EIz: float, GJ: float, tip: np.ndarray
         stiff[across, across] = 12 * bending / length**3
         stiff[about, about] = 4 * bending / length
         stiff[across, about] = stiff[about, across] = sign * 6 * bending / length**2
+    return stiff
+
+
+def cantilever(length: float, EIy: float, EIz: float, GJ: float, tip: np.ndarray) -> float:
+    """First frequency [Hz] of a massless beam along x with a tip body, (6, 6), by hand."""
+    stiff = stiffness(length, EIy, EIz, GJ)
     return float(np.sqrt(eigh(stiff, tip, eigvals_only=True)[0]) / (2 * np.pi))
 
 
@@ -165,6 +171,7 @@ def test_a_shape_with_the_mass_of_the_urdf_keeps_shear_and_rotary_inertia(
         ("links: {upper: {section: {EIy: 1, mass_per_length: 9}}}", "at most .* kg of the link's"),
         ("links: {upper: {section: {EIy: 1}, up: [0.05, 0.02, 0.5]}}", "up: is along the beam"),
         ("links: {upper: {section: {EIy: 1}, inertia: beam}}", "be urdf or section, got 'beam'"),
+        ("links: {upper: {section: {EIy: 1}, inertia: section}}", "needs a mass there"),
         ("links: {upper: {section: {material: steel, shape: {kind: tube, diameter: 1 cm}}}}",
          "section.material: must be a mapping of E and nu or G, got 'steel'"),
         ("links: {upper: {damping: 2 %}}", "needs a section"),
@@ -220,6 +227,36 @@ def test_other_encodings_cannot_hide_entities(tmp_path: Path) -> None:
     path.write_bytes(urdf(head=BOMB).encode("utf-16"))
     with pytest.raises(ModelError, match="not UTF-8"):
         import_urdf(path)
+
+
+@pytest.mark.parametrize("encoding", ["foo", "hex", "utf-7", "idna", "utf-32", "latin-1"])
+def test_a_declared_encoding_chooses_no_codec(tmp_path: Path, encoding: str) -> None:
+    """ASCII is the same in all of them; what is not is refused, since it would be a guess."""
+    head = f'<?xml version="1.0" encoding="{encoding}"?>'
+    assert import_urdf(write(tmp_path, urdf(head=head)), tip="tool")[0].name == "small robot"
+    text = urdf(head=head).replace("small robot", "Gr\u00f6\u00dfe")
+    with pytest.raises(ModelError, match=f"declares the encoding '{encoding}', but is read as UTF"):
+        import_urdf(write(tmp_path, text), tip="tool")
+
+
+def test_an_encoding_cannot_hide_entities_in_ascii(tmp_path: Path) -> None:
+    hidden = BOMB.replace("<", r"\x3c").replace('"', r"\x22")
+    text = urdf(head=f'<?xml version="1.0" encoding="unicode_escape"?>{hidden}')
+    with pytest.raises(ModelError, match="is not XML"):
+        import_urdf(write(tmp_path, text), tip="tool")
+
+
+@pytest.mark.parametrize(("largest", "noted"), [(0.03, False), (0.03002, False), (0.04, True)])
+def test_an_inertia_that_no_body_has_is_noted(tmp_path: Path, largest: float, noted: bool) -> None:
+    text = (
+        '<robot name="r"><link name="base"/><link name="a"><inertial><origin rpy="0.3 1 2"/><mass '
+        f'value="1"/><inertia ixx="{largest}" iyy="0.01" izz="0.02" ixy="0" ixz="0" iyz="0"/>'
+        f"</inertial></link>{JOINT.format('continuous', 'base', 'a', '')}</robot>"
+    )
+    _, notes = import_urdf(write(tmp_path, text))
+    told = [note for note in notes if "Of no body is one larger" in note]
+    assert bool(told) == noted
+    assert all(note.startswith("a: its moments of inertia are 0.01, 0.02 and") for note in told)
 
 
 def test_branches_are_named_and_one_is_chosen(folder: Path) -> None:

@@ -12,10 +12,13 @@ import pytest
 
 import flexarm
 from flexarm.arm import Arm
+from flexarm.io.urdf.chain import chain_of
 from flexarm.io.urdf.convert import import_urdf
+from flexarm.io.urdf.document import read_urdf
 from flexarm.links.base import Array
+from flexarm.model import Model
 from flexarm.model.state import start_state
-from tests.io.test_urdf import cantilever
+from tests.io.test_urdf import cantilever, stiffness
 
 pytestmark = pytest.mark.campaign
 
@@ -95,37 +98,104 @@ def close(mine: Array, theirs: Array, tolerance: float = 1e-12) -> None:
     np.testing.assert_allclose(mine, theirs, rtol=0, atol=tolerance * np.abs(theirs).max())
 
 
+EIY, EIZ, GJ = 900.0, 500.0, 300.0  # [N m^2]
+WEAK = (6e-4, 3e-4, -7e-4)  # gravity [m/s^2], along no link, under which sag is linear
+LONG = 0.05  # [m], from which on a link is made a beam
+
+
+def flexible(path: Path, tip: str | None, link: str, share: float, folder: Path) -> Arm:
+    """Make one link a beam with hardly any mass; a share of the link's own rides on its tip."""
+    side = folder / "side.yaml"
+    side.write_text(
+        f"links: {{{link}: {{section: {{EIy: {EIY}, EIz: {EIZ}, GJ: {GJ}, mass_per_length: "
+        f"1.0e-6}}, tip_share: {share}, shapes: {{kind: loaded, static: true}}}}}}\n"
+        f"gravity: {list(WEAK)}"
+    )
+    return without_friction(import_urdf(path, flex=side, tip=tip)[0])
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_flexible_robot_swings_as_by_hand(name: str, tmp_path: Path) -> None:
     path, (tip, link) = path_of(name), ROBOTS[name]
-    side = tmp_path / "side.yaml"
-    side.write_text(
-        f"gravity: [0, 0, 0]\nlinks: {{{link}: {{section: {{EIy: 900, EIz: 500, GJ: 300, "
-        "mass_per_length: 1.0e-6}}}"
-    )
-    arm = without_friction(import_urdf(path, flex=side, tip=tip)[0])
-    found = flexarm.modes(flexarm.build(arm), joints="locked", straight=True).modes[0]
-    assert found.frequency_hz == pytest.approx(by_hand(arm, arm.link_names.index(link)), rel=1e-6)
+    arm = flexible(path, tip, link, 0.0, tmp_path)
+    index = arm.link_names.index(link)
+    load, _ = on_the_tip(arm, import_urdf(path, tip=tip)[0], index, index + 1)
+    expected = cantilever(arm.links[index].length, EIY, EIZ, GJ, load)
+    still = arm.model_copy(update={"gravity": (0.0, 0.0, 0.0)})
+    found = flexarm.modes(flexarm.build(still), joints="locked", straight=True).modes[0]
+    assert found.frequency_hz == pytest.approx(expected, rel=1e-6)
 
 
-def by_hand(arm: Arm, index: int) -> float:
-    """Take all that is outboard as one body on a beam without mass."""
-    equation = flexarm.formulation("composite", flexarm.build(flexarm.rigid(arm)))
-    q, _ = start_state(equation.model)
-    frames = equation.link_frames(q)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_each_link_of_a_robot_sags_and_swings_as_by_hand(name: str, tmp_path: Path) -> None:
+    """Let the link's own mass and all that it carries hang on its tip: nothing may stay behind."""
+    path, tip = path_of(name), ROBOTS[name][0]
+    rigid = import_urdf(path, tip=tip)[0]
+    segments = chain_of(read_urdf(path), tip).segments[1:]
+    long = [k for k, each in enumerate(segments)
+            if np.linalg.norm(each.end.position) > LONG and each.members[0].body.mass]  # fmt: skip
+    assert len(long) >= 2
+    for index in long:
+        arm = flexible(path, tip, rigid.link_names[index], 1.0, tmp_path)
+        model = flexarm.build(arm)
+        load, turn = on_the_tip(arm, rigid, index, index)
+        length = arm.links[index].length
+        q = flexarm.equilibrium(model, at=held(model)).point.q
+        frames = flexarm.formulation("composite", model).link_frames
+        sunk = frames(q).tip_position[index] - frames(start_state(model)[0]).tip_position[index]
+        weight = np.concatenate([turn.T @ WEAK, np.zeros(3)])
+        expected = turn @ np.linalg.solve(stiffness(length, EIY, EIZ, GJ), load @ weight)[:3]
+        np.testing.assert_allclose(sunk, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+        still = flexarm.build(arm.model_copy(update={"gravity": (0.0, 0.0, 0.0)}))
+        found = flexarm.modes(still, joints="locked", straight=True).modes[0]
+        assert found.frequency_hz == pytest.approx(cantilever(length, EIY, EIZ, GJ, load), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_each_link_of_a_robot_keeps_mass_centre_and_inertia(name: str, tmp_path: Path) -> None:
+    """Let flexarm divide each link's mass: with straight links, M is that of the rigid robot."""
+    path, tip = path_of(name), ROBOTS[name][0]
+    rigid = without_friction(import_urdf(path, tip=tip)[0])
+    q = start_state(flexarm.build(rigid))[0]
+    expected = flexarm.formulation("composite", flexarm.build(rigid)).mass_matrix(q)
+    for index, segment in enumerate(chain_of(read_urdf(path), tip).segments[1:]):
+        if np.linalg.norm(segment.end.position) <= LONG or not segment.members[0].body.mass:
+            continue
+        side = tmp_path / "side.yaml"
+        side.write_text(f"links: {{{rigid.link_names[index]}: {{section: {{EIy: {EIY}}}}}}}")
+        model = flexarm.build(without_friction(import_urdf(path, flex=side, tip=tip)[0]))
+        rows = [model.names.index(each) for each in moving(rigid)]
+        found = flexarm.formulation("composite", model).mass_matrix(start_state(model)[0])
+        close(found[np.ix_(rows, rows)], expected)
+
+
+def held(model: Model) -> dict[str, float]:
+    q = dict(zip(model.names, start_state(model)[0].tolist(), strict=True))
+    return {name: q[name] for name in moving(model.arm)}
+
+
+def on_the_tip(arm: Arm, rigid: Arm, index: int, first: int) -> tuple[Array, Array]:
+    """Sum the rigid robot's links from a first one on, in the tip frame of a beam, (6, 6).
+
+    Returns the sum and the rotation from the tip's axes to the world's.
+    """
+    beams = flexarm.formulation("composite", flexarm.build(flexarm.rigid(arm)))
+    links = flexarm.formulation("composite", flexarm.build(rigid))
+    frames = beams.link_frames(start_state(beams.model)[0])
+    placed = links.link_frames(start_state(links.model)[0])
     turn, tip = frames.tip_rotation[index], frames.tip_position[index]
     total = np.zeros((6, 6))
-    for k, link in enumerate(arm.links[index + 1 :], index + 1):
+    for k, link in enumerate(rigid.links[first:], first):
         if link.rigid_body is None:
             continue
-        across = turn.T @ frames.root_rotation[k]
+        across = turn.T @ placed.root_rotation[k]
         xx, yy, zz, xy, xz, yz = link.rigid_body.inertia  # type: ignore[misc]
         matrix = across @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ across.T
-        place = turn.T @ (frames.root_position[k] - tip) + across @ link.rigid_body.com
+        place = turn.T @ (placed.root_position[k] - tip) + across @ link.rigid_body.com
         x, y, z = place
         arm_ = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
         mass = link.rigid_body.mass
         total += np.block([
             [mass * np.eye(3), -mass * arm_], [mass * arm_, matrix - mass * arm_ @ arm_]
         ])  # fmt: skip
-    return cantilever(arm.links[index].length, 900, 500, 300, total)
+    return total, turn

@@ -78,8 +78,13 @@ def _obj(content: bytes) -> Surface:
                 raise ModelError(f"has a face that is none: {shorten(repr(line))}") from None
             at = [k - 1 if k > 0 else len(rows) + k for k in at]
             faces += [[at[0], a, b] for a, b in pairwise(at[1:])]
-    points, corners = _numbers(rows), np.array(faces, dtype=np.int64).reshape(-1, 3)
-    if len(corners) and not (corners.min() >= 0 and corners.max() < len(points)):
+    points, wrong = _numbers(rows), False
+    try:
+        corners = np.array(faces, dtype=np.int64).reshape(-1, 3)
+        wrong = bool(len(corners)) and not 0 <= corners.min() <= corners.max() < len(points)
+    except OverflowError:
+        wrong = True
+    if wrong:
         raise ModelError("has a face of points that it does not have: it is cut short")
     return points, corners
 

@@ -1,4 +1,4 @@
-"""A link of a URDF as a beam: where it runs, and what of the link's mass it takes."""
+"""A link of a URDF as a beam: where it runs, and which masses are along it and at its ends."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,34 +11,43 @@ from flexarm.arm.section import Material, Properties, Section, shape_properties
 from flexarm.errors import ModelError
 from flexarm.io.source import shorten
 from flexarm.io.urdf.chain import Segment
-from flexarm.spatial import Array, Inertia, Pose, skew_matrix
+from flexarm.io.urdf.masses import (
+    Share,
+    distance_to_ends,
+    is_body,
+    mass_along,
+    mass_that_fits,
+    split_at_ends,
+)
+from flexarm.spatial import NO_INERTIA, Array, Inertia, Pose
 from flexarm.units import quantity
 
-SPREAD = 0.99  # of the mass that could be along the beam: the rest remains a body
-OWN_KEYS = ("from", "to", "up", "inertia")
+OWN_KEYS = ("from", "to", "up", "inertia", "tip_share")
+NEGLIGIBLE = 0.01  # of mass times length: where masses ride on the wrong end, no word of a guess
+AT_END = 1e-9  # of the beam's length: rounding of where a joint stands along it
 
 
 def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
-    """Lay a beam through a link, and take its mass out of the link's.
+    """Lay a beam through a link, and divide the link's mass between the beam and its ends.
 
     Parameters
     ----------
     segment
         The link as a URDF has it.
     given
-        What the side file says of it: ``section``; ``from`` and ``to`` [m], the beam's ends in the
+        Its keys of the side file: ``section``; ``from`` and ``to`` [m], the beam's ends in the
         link's frame, its origin and the next joint's if left out; ``up``, where z of the section
-        points; ``inertia``, ``urdf`` (mass, centre and inertia stay the URDF's) or ``section``.
+        points; ``inertia``, ``urdf`` (mass, centre and inertia stay the URDF's) or ``section``
+        (the section's mass in place of the link's own); ``tip_share``.
 
     Notes
     -----
-    Where the section has no mass, the beam takes as much of the link's as it can while what remains
-    is a body, at most all of it, with the link's radius of gyration about the beam, and across it
-    that of the section's shape, if it has one.  What remains stays rigid at the root.
+    Links that fixed joints carry at the beam's end or beyond it ride on its tip.  Of the link
+    itself and all else that is fixed to it, the beam takes the section's mass, or if the section
+    has none, the mass that is spread evenly along it (`mass_along`), with the link's radius of
+    gyration about the beam, and across it that of the section's shape, if it has one.  What
+    remains is split between root and tip (`split_at_ends`), or as ``tip_share`` says.
     """
-    kept = given.get("inertia")
-    if kept not in (None, "urdf", "section"):
-        raise ModelError(f"inertia: must be urdf or section, got {shorten(repr(kept))}")
     start = _point(given, "from", np.zeros(3))
     way = _point(given, "to", segment.end.position) - start
     length = float(np.linalg.norm(way))
@@ -47,23 +56,86 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
             "the next joint is where it begins: say where the beam ends, 'to: [x, y, z]'"
         )
     pose = Pose(_axes(way / length, given.get("up")), start)
-    section = dict(given["section"])
+    riding = _riding(segment, pose, length)
+    within = [member for member in segment.members if member.name not in riding]
+    bodies = [member.body.moved(pose.inverse()) for member in within]
+    section, beam, rest = _beam_and_rest(bodies, given, length)
+    root, tip = _split(rest, length, given.get("tip_share"))
+    names, mass = tuple(member.name for member in within), sum(each.mass for each in bodies)
+    shares = [Share(names, mass, root=root.mass, beam=beam.mass, tip=tip.mass)]
+    notes = []
+    if given.get("inertia") == "section":
+        notes.append(
+            f"{segment.name}: its section weighs {beam.mass:.3g} kg, in place of the URDF's "
+            f"{bodies[0].mass:.3g} kg"
+        )
+    away = distance_to_ends(root, tip, length)
+    if given.get("tip_share") is None and away * rest.mass > NEGLIGIBLE * length * mass:
+        notes.append(
+            f"warning: {segment.name}: {tip.mass:.3g} kg of it ride on the beam's tip and "
+            f"{root.mass:.3g} kg on its root, but lie {away:.2g} m from there. The URDF does not "
+            "say what carries them. If you know, give 'tip_share', or a section with mass."
+        )
+    tip = tip.moved(pose)
+    for member in segment.members:
+        if member.name in riding:
+            shares.append(Share((member.name,), member.body.mass, tip=member.body.mass))
+            tip += member.body
+    return Beam(pose, length, section, root.moved(pose), tip, tuple(shares), tuple(notes))
+
+
+def _beam_and_rest(
+    bodies: list[Inertia], given: dict[str, Any], length: float
+) -> tuple[dict[str, Any], Inertia, Inertia]:
+    """Return a section with mass, the inertia of its beam, and that of all not along the beam.
+
+    The bodies, of which the first is the link's own, and both inertias are in the frame at the
+    beam's root.
+    """
+    kept, section = given.get("inertia"), dict(given["section"])
+    if kept not in (None, "urdf", "section"):
+        raise ModelError(f"inertia: must be urdf or section, got {shorten(repr(kept))}")
+    if kept == "section":
+        if not _says_mass(section):
+            raise ModelError("inertia: section needs a mass there: mass_per_length or a density")
+        return section, _inertia(_validated(section), length), sum(bodies[1:], NO_INERTIA)
+    body = sum(bodies, NO_INERTIA)
     if _says_mass(section):
         beam = _inertia(_validated(section), length)
     else:
-        section, beam = _spread(segment, section, length, pose)
-    if kept == "section":
-        return Beam(pose, length, section, None)
-    rest = segment.body - beam.moved(pose)
-    if _least(rest) < -1e-12:
-        rod = _rod(length, np.zeros(3)).moved(pose)
+        section, beam = _spread(body, section, length)
+    rest = body - beam
+    if not is_body(rest):
+        most = mass_that_fits(body, _rod(length, np.zeros(3)))
         raise ModelError(
-            f"the section weighs {beam.mass:.4g} kg, but at most {_most(segment.body, rod):.4g} kg "
-            f"of the link's {segment.body.mass:.4g} kg can be along the beam while its mass, "
-            "centre and inertia stay the URDF's: leave its mass out, to take what fits, or say "
-            "'inertia: section', to take the section's in place of the URDF's"
+            f"the section weighs {beam.mass:.4g} kg, but at most {most:.4g} kg of the link's "
+            f"{body.mass:.4g} kg can be along the beam while its mass, centre and inertia stay the "
+            "URDF's: leave its mass out, to take what fits, or say 'inertia: section', to take the "
+            "section's in place of the URDF's"
         )
-    return Beam(pose, length, section, rest)
+    return section, beam, rest
+
+
+def _riding(segment: Segment, pose: Pose, length: float) -> set[str]:
+    """Return the links that are fixed at a beam's end or beyond it, and those fixed to them."""
+    members, found = segment.members, set[str]()
+    for member in members[1:]:
+        assert member.carrier is not None
+        along = (pose.inverse() @ member.pose).position[0]
+        if members[member.carrier].name in found or along >= length * (1 - AT_END):
+            found.add(member.name)
+    return found
+
+
+def _split(rest: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
+    """Split what is not along the beam between its root and its tip."""
+    if share is None:
+        return split_at_ends(rest, length)
+    value = quantity(share, "", name="tip_share")
+    if not 0 <= value <= 1:
+        raise ModelError(f"tip_share: must be 0 to 1, got {value:g}")
+    tip = Inertia(value * rest.mass, value * rest.first, value * rest.second)
+    return rest - tip, tip
 
 
 def _point(given: dict[str, Any], key: str, default: Array) -> Array:
@@ -98,7 +170,7 @@ def _says_mass(section: dict[str, Any]) -> bool:
 
 
 def _validated(section: dict[str, Any]) -> Section:
-    """Check a section by itself; what is wrong with it is told of the whole arm."""
+    """Validate a section by itself."""
     try:
         return Section.model_validate(section)
     except ValidationError as error:
@@ -108,16 +180,14 @@ def _validated(section: dict[str, Any]) -> Section:
 
 
 def _spread(
-    segment: Segment, section: dict[str, Any], length: float, pose: Pose
+    body: Inertia, section: dict[str, Any], length: float
 ) -> tuple[dict[str, Any], Inertia]:
-    """Give a section without mass that of the link, as far as it fits."""
-    about_x = segment.body.moved(pose.inverse()).central[0] / (segment.body.mass or 1.0)
-    squared = np.array([about_x, 0.0, 0.0])
+    """Give a section without mass that of the link which is spread evenly along the beam."""
+    squared = np.array([body.central[0] / (body.mass or 1.0), 0.0, 0.0])
     if "material" in section or "shape" in section:
         section, squared[1:] = _by_numbers(section)
-    rod = _rod(length, squared).moved(pose)
-    mass = min(segment.body.mass, SPREAD * _most(segment.body, rod))
-    if mass <= 1e-6 * segment.body.mass or not mass:
+    mass = mass_along(body, _rod(length, squared), length)
+    if mass <= 0:
         raise ModelError(
             "has no mass that could be along the beam: give 'mass_per_length' and 'inertia: "
             "section'"
@@ -129,7 +199,7 @@ def _spread(
 
 
 def _by_numbers(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
-    """Give stiffnesses of a shape, and its squared radii of gyration about y and z [m^2]."""
+    """Return stiffnesses of a shape, and its squared radii of gyration about y and z [m^2]."""
     material = section.get("material", {})
     if not isinstance(material, dict):
         raise ModelError(
@@ -147,13 +217,13 @@ def _by_numbers(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
 
 
 def _rod(length: float, squared: Array) -> Inertia:
-    """Give a rod of 1 kg along x, with its section's squared radii of gyration [m^2]."""
+    """Return a rod of 1 kg along x, with its section's squared radii of gyration [m^2]."""
     second = np.diag(squared + np.array([0.0, length**2 / 3, length**2 / 3]))
     return Inertia(1.0, np.array([length / 2, 0.0, 0.0]), second)
 
 
 def _inertia(section: Section, length: float) -> Inertia:
-    """Weigh a straight beam along x from its root: three Gauss points between stations."""
+    """Integrate the inertia of a straight beam along x: three Gauss points between stations."""
     points, weights = np.polynomial.legendre.leggauss(3)
     total = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
     pieces = _pieces(section, length)
@@ -181,36 +251,14 @@ def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:
     return [(0.0, numbers(uniform)), (length, numbers(uniform))]
 
 
-def _matrix(body: Inertia) -> Array:
-    """Inertia of a body against velocity and spin of its frame, (6, 6)."""
-    cross = skew_matrix(body.first)
-    return np.block([[body.mass * np.eye(3), -cross], [cross, body.second]])
-
-
-def _least(body: Inertia) -> float:
-    """Smallest eigenvalue of a body, relative to its largest: negative of what is none."""
-    values = np.linalg.eigvalsh(_matrix(body))
-    return float(values[0] / max(abs(values[-1]), 1e-300))
-
-
-def _most(body: Inertia, rod: Inertia) -> float:
-    """How often a rod can be taken out of a body so that a body remains."""
-    matrix = _matrix(body)
-    try:
-        half = np.linalg.inv(np.linalg.cholesky(matrix))
-    except np.linalg.LinAlgError:
-        return 0.0
-    return float(1 / np.linalg.eigvalsh(half @ _matrix(rod) @ half.T)[-1])
-
-
 @dataclass(frozen=True)
 class Beam:
-    """A beam in a link: its root frame in the link's, its length [m], its section, what remains.
+    """A beam in a link, and the rigid bodies at its ends, which are in the link's frame."""
 
-    ``rest`` is the rigid body that stays at the root, in the link's frame, or None.
-    """
-
-    pose: Pose
-    length: float
+    pose: Pose  # its root frame in the link's
+    length: float  # [m]
     section: dict[str, Any]
-    rest: Inertia | None
+    root: Inertia
+    tip: Inertia
+    shares: tuple[Share, ...]  # where the mass of the link and of all fixed to it went
+    notes: tuple[str, ...]

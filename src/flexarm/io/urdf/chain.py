@@ -72,13 +72,13 @@ def _require_plain(joint: UrdfJoint) -> None:
 def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
     """Collect what moves with a link: all below it, but for the chain's next moving joint."""
     onward = {joint.name for joint in path if joint.moves}
-    body, end, frozen = NO_INERTIA, IDENTITY, []
-    placed: list[tuple[str, Pose]] = []
-    waiting = [(start, IDENTITY)]
+    end, frozen = IDENTITY, []
+    members: list[Member] = []
+    waiting: list[tuple[str, Pose, int | None]] = [(start, IDENTITY, None)]
     while waiting:
-        name, pose = waiting.pop()
-        placed.append((name, pose))
-        body += robot.links[name].body.moved(pose)
+        name, pose, carrier = waiting.pop()
+        members.append(Member(name, pose, robot.links[name].body.moved(pose), carrier))
+        here = len(members) - 1
         if name == path[-1].child:
             end = pose
         for joint in robot.carried[name]:
@@ -87,8 +87,8 @@ def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
                 continue
             if joint.moves:
                 frozen.append(joint.name)
-            waiting.append((joint.child, pose @ joint.pose))
-    return Segment(start, body, end, tuple(placed), tuple(frozen))
+            waiting.append((joint.child, pose @ joint.pose, here))
+    return Segment(start, end, tuple(members), tuple(frozen))
 
 
 def _notes(
@@ -100,6 +100,10 @@ def _notes(
             yield f"{segment.name}: with {some(list(segment.merged))}, which are fixed to it"
         if segment.frozen:
             yield f"{segment.name}: joints {some(list(segment.frozen))} branch off: frozen at 0"
+    for segment in segments[1:]:
+        for member in segment.members:
+            if wrong := robot.links[member.name].no_body:
+                yield f"{member.name}: {wrong}"
 
 
 def plain_names(names: list[str]) -> list[str]:
@@ -115,19 +119,33 @@ def plain_names(names: list[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
+class Member:
+    """A link of the URDF that is part of a segment; all in the segment's frame."""
+
+    name: str
+    pose: Pose  # the frame of the joint that carries it
+    body: Inertia
+    carrier: int | None  # index of the member that carries it, None of the first
+
+
+@dataclass(frozen=True)
 class Segment:
-    """What moves as one body."""
+    """Links of a URDF that move as one rigid body: one that a joint moves, and all fixed to it."""
 
     name: str  # the link that its joint carries; its frame is that joint's, moved
-    body: Inertia  # mass, first and second moment in that frame
     end: Pose  # the next joint's frame, or the tip's, in it
-    placed: tuple[tuple[str, Pose], ...]  # its links and their frames in it, its own first
+    members: tuple[Member, ...]  # its links, its own first, carriers before what they carry
     frozen: tuple[str, ...]  # joints that branch off and do not move
 
     @property
+    def body(self) -> Inertia:
+        """Inertia of all members in the segment's frame."""
+        return sum((member.body for member in self.members), NO_INERTIA)
+
+    @property
     def merged(self) -> tuple[str, ...]:
-        """Further links of it."""
-        return tuple(name for name, _ in self.placed[1:])
+        """Names of the links that are fixed to it."""
+        return tuple(member.name for member in self.members[1:])
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from flexarm.io.source import Problem, Source, read, report, show_path
 from flexarm.io.urdf.beam import OWN_KEYS, Beam, beam_of
 from flexarm.io.urdf.chain import Chain, chain_of, plain_names, some
 from flexarm.io.urdf.document import UrdfJoint, read_urdf
+from flexarm.io.urdf.masses import Share, central_without_rounding, table_of
 from flexarm.io.urdf.pictures import picture
-from flexarm.spatial import IDENTITY, Inertia, Pose, angles_from_rotation
+from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, angles_from_rotation
 from flexarm.units import quantity
 
 TINY = 1e-30  # what rounding leaves of a zero
@@ -53,7 +54,8 @@ def import_urdf(
     Returns
     -------
     arm, notes
-        The arm, and what was merged, frozen, renamed or chosen, in words.
+        The arm, and lines that say what was merged, frozen, renamed or chosen, warn of guesses,
+        and list where each kilogram went.
 
     Raises
     ------
@@ -70,16 +72,19 @@ def import_urdf(
     names = plain_names(
         [each for joint in chain.joints for each in (joint.child, joint.name)] + [chain.tip]
     )
-    draft = _Draft(robot.name, chain, side or _NONE, names)
-    notes = [*chain.notes, *draft.renamed(), *draft.moved()]
-    said: dict[str, list[str]] = {}
     source = str(path) if side is None else str(flex)
+    beams = _beams(chain, side or _NONE, source)
+    draft = _Draft(robot.name, chain, side or _NONE, names, beams)
+    notes = [*chain.notes, *draft.renamed(), *draft.moved()]
+    notes += [note for beam in beams.values() for note in beam.notes]
+    said: dict[str, list[str]] = {}
     for k, segment in enumerate(chain.segments if meshes is not None else ()):
         home = "base" if k == 0 else names[2 * k - 2]
-        found = picture(robot, segment, draft.root(k, source), path, said)
+        found = picture(robot, segment, draft.root(k), path, said)
         if found is not None:
             draft.pictures[k] = (f"{meshes}/{re.sub('[^A-Za-z0-9_-]', '_', home)}.stl", found)
     notes += [f"{some(names)}: {what}" for what, names in said.items()]
+    notes += table_of(_shares(chain, beams))
     return draft.arm(source, Path(flex or path)), tuple(notes)
 
 
@@ -134,6 +139,35 @@ def _problem(source: Source, path: tuple[str | int, ...], message: str) -> Probl
 _NONE = Source({}, {}, {(): (1, 1)}, ())
 
 
+def _beams(chain: Chain, side: Source, source: str) -> dict[int, Beam]:
+    """Lay beams through the links that the side file makes flexible, by their index."""
+    given, found = side.data.get("links", {}), {}
+    for k, segment in enumerate(chain.segments):
+        if k == 0 or segment.name not in given:
+            continue
+        try:
+            found[k] = beam_of(segment, given[segment.name])
+        except ModelError as error:
+            where = ("links", segment.name)
+            problem = _problem(side, where, str(error))
+            raise ModelError(report(source, [problem])) from None
+    return found
+
+
+def _shares(chain: Chain, beams: dict[int, Beam]) -> list[Share]:
+    """List where the mass of each link went, from base to tip."""
+    found: list[Share] = []
+    for k, segment in enumerate(chain.segments):
+        if k in beams:
+            found += beams[k].shares
+            continue
+        for member in segment.members:
+            mass = member.body.mass
+            at = Share((member.name,), mass, base=mass) if k == 0 else None
+            found.append(at or Share((member.name,), mass, rigid=mass))
+    return found
+
+
 @dataclass(frozen=True)
 class _Draft:
     """An arm in the making: its chain, what makes it flexible, and the names of its parts."""
@@ -142,26 +176,15 @@ class _Draft:
     chain: Chain
     side: Source
     names: list[str]
+    beams: dict[int, Beam]  # by their segment's index
     pictures: dict[int, tuple[str, bytes]] = field(default_factory=dict)
 
-    def root(self, k: int, source: str) -> Pose:
-        """Give the root frame of a link in that of its segment: a beam's where it is one."""
-        return IDENTITY if k == 0 or (beam := self._beam(k, source)) is None else beam.pose
+    def root(self, k: int) -> Pose:
+        """Return the root frame of a link in that of its segment: a beam's where it is one."""
+        return self.beams[k].pose if k in self.beams else IDENTITY
 
     def _mesh(self, k: int) -> dict[str, Any]:
         return {"mesh": {"file": self.pictures[k][0]}} if k in self.pictures else {}
-
-    def _beam(self, k: int, source: str) -> Beam | None:
-        """Lay a beam through a segment if the side file has it."""
-        segment = self.chain.segments[k]
-        if segment.name not in self.flexible:
-            return None
-        try:
-            return beam_of(segment, self.flexible[segment.name])
-        except ModelError as error:
-            where = self.side.locate(("links", segment.name))
-            told = Problem(where, ("links", segment.name), str(error))
-            raise ModelError(report(source, [told])) from None
 
     @property
     def flexible(self) -> dict[str, dict[str, Any]]:
@@ -177,7 +200,7 @@ class _Draft:
 
     def arm(self, source: str, path: Path) -> Arm:
         """Validate it; what is wrong is told where it stands in the side file."""
-        data = self._data(source)
+        data = self._data()
         try:
             files = files_beside(path)
             for name, content in self.pictures.values():
@@ -202,27 +225,30 @@ class _Draft:
             return ("joints", self.chain.joints[path[1]].name, *path[3:])
         return ("links", self.chain.segments[path[1] + 1].name, *path[2:])
 
-    def _data(self, source: str) -> dict[str, Any]:
+    def _data(self) -> dict[str, Any]:
         data: dict[str, Any] = {"flexarm": 1, "name": self.name}
         data |= {key: self.side.data[key] for key in OF_ARM if key in self.side.data}
         data |= {"base": {"kind": "fixed"} | self._mesh(0)} if 0 in self.pictures else {}
-        end, links = self.chain.segments[0].end, []
+        end, riding, links = self.chain.segments[0].end, NO_INERTIA, []
         for k, joint in enumerate(self.chain.joints):
-            segment, beam = self.chain.segments[k + 1], self._beam(k + 1, source)
-            links.append(self._link(k, joint, end, segment.body, beam) | self._mesh(k + 1))
-            root = IDENTITY if beam is None else beam.pose @ Pose.along(beam.length)
+            segment, beam = self.chain.segments[k + 1], self.beams.get(k + 1)
+            links.append(self._link(k, joint, end, riding) | self._mesh(k + 1))
+            root, riding = IDENTITY, NO_INERTIA
+            if beam is not None:
+                root = beam.pose @ Pose.along(beam.length)
+                riding = beam.tip.moved(segment.end.inverse())
             end = root.inverse() @ segment.end
-        if np.abs(end.position).max() > 1e-12 or np.abs(end.rotation - np.eye(3)).max() > 1e-12:
-            links.append(
-                {"name": self.names[-1], "joint": {"kind": "fixed", "before": _frame(end)}}
-            )
+        elsewhere = max(np.abs(end.position).max(), np.abs(end.rotation - np.eye(3)).max()) > 1e-12
+        if elsewhere or riding.weighs:
+            body = {"body": _body(riding)} if riding.weighs else {}
+            joint_there = {"kind": "fixed", "before": _frame(end)}
+            links.append({"name": self.names[-1], "joint": joint_there} | body)
         return data | {"links": links}
 
-    def _link(
-        self, k: int, joint: UrdfJoint, place: Pose, body: Inertia, beam: Beam | None
-    ) -> dict[str, Any]:
-        as_given = k == 0 or self.chain.segments[k].name not in self.flexible
-        plain = as_given and np.array_equal(place.rotation, joint.pose.rotation)
+    def _link(self, k: int, joint: UrdfJoint, place: Pose, riding: Inertia) -> dict[str, Any]:
+        """Describe a link: its joint at a place on the previous tip, which carries a body."""
+        segment, beam = self.chain.segments[k + 1], self.beams.get(k + 1)
+        plain = k not in self.beams and np.array_equal(place.rotation, joint.pose.rotation)
         frame = _frame(place) | ({"rotation": list(joint.rpy)} if plain else {})
         described: dict[str, Any] = {
             "name": self.names[2 * k + 1],
@@ -231,12 +257,15 @@ class _Draft:
         }  # fmt: skip
         link: dict[str, Any] = {"name": self.names[2 * k]}
         described |= self._acting(joint)
+        hub = {"inboard": _body(riding)} if riding.weighs else {}
         if beam is None:
+            described |= {"hub": hub} if hub else {}
+            body = segment.body
             return link | {"joint": described} | ({"body": _body(body)} if body.weighs else {})
         described["after"] = _frame(beam.pose)
-        if beam.rest is not None and beam.rest.weighs:
-            described["hub"] = {"outboard": _body(beam.rest)}
-        given = self.flexible[self.chain.segments[k + 1].name]
+        hub |= {"outboard": _body(beam.root)} if beam.root.weighs else {}
+        described |= {"hub": hub} if hub else {}
+        given = self.flexible[segment.name]
         further = {key: value for key, value in given.items() if key not in OWN_KEYS}
         return link | {"joint": described, "length": beam.length} | further | {
             "section": beam.section
@@ -304,7 +333,7 @@ def _body(body: Inertia) -> dict[str, Any]:
     return {
         "mass": body.mass,
         "com": _cleaned(body.centre.tolist()),
-        "inertia": _cleaned(list(body.central)),
+        "inertia": _cleaned(central_without_rounding(body)),
     }
 
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
+from typing import cast
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -18,12 +18,14 @@ from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation
 
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
+PIECE = 1 << 16  # characters parsed between two looks at the depth
 MAX_LINKS = 2000
 MAX_LOOKS = 100  # of a link
 # Beyond these, numbers are of another unit than URDF's metres, kilograms and radians.
 FARTHEST = 100.0  # [m]
 HEAVIEST = 1e5  # [kg]
 WIDEST = 20.0  # radius of gyration [m]
+FEW_DIGITS = 1e-3  # relative: rounding of inertias that a URDF gives by three digits
 FULL_TURN = 2 * math.pi * (1 + 1e-6)
 LARGEST_ANGLE = 8 * math.pi  # of a limit [rad]
 UNLIMITED = 1e3  # what is beyond is how some write that there is no limit
@@ -74,11 +76,24 @@ def _parse(content: bytes) -> ET.Element:
             f"line {line}: <!{declared[1]} is not allowed in a URDF, since entities may expand "
             "without end or read other files: take it out"
         )
-    parser = ET.iterparse(BytesIO(text.encode()), ("start", "end"))
+    named = re.match(r"\s*<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)", text)
+    if named and named[1].lower() not in ("utf-8", "utf8") and not text.isascii():
+        raise _Refused(
+            f"declares the encoding '{shorten(named[1])}', but is read as UTF-8: save it as UTF-8"
+        )
     try:
-        return _shallow(parser)
+        return _shallow(_events(text))
     except ET.ParseError as error:
         raise _Refused(f"is not XML: {error}") from None
+
+
+def _events(text: str) -> Iterator[tuple[str, ET.Element]]:
+    """Parse text piece by piece; no codec but UTF-8 is used, whatever the file declares."""
+    parser: ET.XMLPullParser[ET.Element] = ET.XMLPullParser(("start", "end"))
+    for at in range(0, len(text), PIECE):
+        parser.feed(text[at : at + PIECE])
+        yield from cast(Iterator[tuple[str, ET.Element]], parser.read_events())
+    parser.close()
 
 
 def _shallow(events: Iterable[tuple[str, ET.Element]]) -> ET.Element:
@@ -171,7 +186,8 @@ def _link(element: ET.Element) -> "UrdfLink":
         raise _Refused(f"{where}: mass must be 0 to {HEAVIEST:g} kg, got {mass:g}")
     pose = _origin(inertial, f"{where}: inertial")
     matrix = _inertia(inertial.find("inertia"), mass, where)
-    return UrdfLink(name, Inertia(mass, np.zeros(3), matrix).moved(pose), looks)
+    body = Inertia(mass, np.zeros(3), matrix).moved(pose)
+    return UrdfLink(name, body, looks, _no_body(matrix))
 
 
 SIZES = {"mesh": (), "box": (), "cylinder": ("radius", "length"), "sphere": ("radius",)}
@@ -209,6 +225,17 @@ def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
             f"{math.sqrt(most / mass) if mass else math.inf:.3g} m: URDF has kg m^2 and kg"
         )
     return matrix
+
+
+def _no_body(matrix: Array) -> str:
+    """Say why no body has an inertia matrix; empty if one may have."""
+    least, middle, most = np.linalg.eigvalsh(matrix).tolist()
+    if most <= (least + middle) * (1 + FEW_DIGITS):
+        return ""
+    return (
+        f"its moments of inertia are {least:.3g}, {middle:.3g} and {most:.3g} kg m^2. Of no body "
+        "is one larger than the other two together. Check the inertia in the URDF."
+    )
 
 
 def _joint(element: ET.Element) -> "UrdfJoint":
@@ -341,6 +368,7 @@ class UrdfLink:
     name: str
     body: Inertia
     looks: tuple["Geometry", ...] = ()
+    no_body: str = ""  # why no body has its inertia
 
 
 @dataclass(frozen=True)

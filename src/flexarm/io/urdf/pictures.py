@@ -26,9 +26,9 @@ def picture(
     said, with the links of which it is.
     """
     points, faces, count = [], [], 0
-    for name, place in segment.placed:
-        pose = root.inverse() @ place
-        for places, corners in _seen(robot.links[name], urdf, said):
+    for member in segment.members:
+        pose = root.inverse() @ member.pose
+        for places, corners in _seen(robot.links[member.name], urdf, said):
             points.append(places @ pose.rotation.T + pose.position)
             faces.append(corners + count)
             count += len(places)
