@@ -38,11 +38,12 @@ def curve_look(k: int, *, dashed: bool = False) -> Look:
 
 
 def drawable(text: str) -> str:
-    """Put an empty square for every character of a user's text that the font of figures lacks."""
+    """Return a user's text as figures show it: no formula, a square for what the font lacks."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     font = get_font(findfont(FontProperties()))
-    return "".join(c if font.get_char_index(ord(c)) else "\N{WHITE SQUARE}" for c in text)
+    shown = (c if font.get_char_index(ord(c)) else "\N{WHITE SQUARE}" for c in text)
+    return "".join(shown).replace("$", r"\$")
 
 
 def legend_below(panel: "Axes", lines: "Sequence[Line2D]") -> None:
@@ -55,11 +56,9 @@ def legend_below(panel: "Axes", lines: "Sequence[Line2D]") -> None:
     labels = [drawable(str(line.get_label())) for line in lines]
     figure = panel.get_figure(root=True)
     assert figure is not None
-    shown = panel.legend(
+    panel.legend(
         lines, labels, fontsize="small", frameon=False, loc="upper center",
         ncols=max(1, min(len(labels), ROW // (max(map(len, labels)) + 6))),
         bbox_to_anchor=(0.5, 0.0), borderaxespad=0.0,
         bbox_transform=panel.transAxes + ScaledTranslation(0, -BELOW, figure.dpi_scale_trans),
     )  # fmt: skip
-    for text in shown.get_texts():
-        text.set_parse_math(False)  # names are the user's

@@ -1,7 +1,8 @@
 """What every piece of an arm's description shares."""
 
 import operator
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -18,13 +19,37 @@ from pydantic_core import PydanticCustomError
 
 from flexarm.units import Angle, Inertia, Length, Mass
 
+# Control characters, line breaks, overrides of the text's direction, surrogates and characters that
+# XML cannot hold.
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 
-def _plain_name(name: str) -> str:
-    """Refuse a name that could not be told from a path of coordinates."""
-    odd = [c for c in name if c.isspace() or c in ".[]=,:"]
-    if odd:
-        raise fault("must be one word without . [ ] = , : (they build coordinate names)")
-    return name
+
+def control_character(name: str) -> str:
+    """Return why a name is refused for a control character, empty if it has none."""
+    match = CONTROL.search(name)
+    if match is None:
+        return ""
+    return f"must have no control characters, got U+{ord(match[0]):04X}: remove it"
+
+
+def name_fault(name: str) -> str:
+    """Return why a text cannot be the name of a link or joint, or of a shape; empty if it can."""
+    if any(c.isspace() or c in ".[]=,:" for c in name):
+        return "must be one word without . [ ] = , : (they build coordinate names)"
+    return control_character(name)
+
+
+def _checked(rule: Callable[[str], str]) -> AfterValidator:
+    """Return the validator that refuses a text for the reason that a rule returns."""
+
+    def check(text: str) -> str:
+        if reason := rule(text):
+            raise fault("{reason}", reason=reason)
+        return text
+
+    return AfterValidator(check)
 
 
 def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
@@ -43,7 +68,8 @@ def require_signs(part: BaseModel, positive: Iterable[str], others: Iterable[str
 
 SHOWN = 300  # characters of a piece that is printed
 MAX_NAME = 60
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_plain_name)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), _checked(name_fault)]
+Title = Annotated[str, _checked(control_character)]  # name of an arm or event: several words
 Number = Annotated[float, Field(strict=True)]
 Flag = StrictBool
 Count = Annotated[StrictInt, Field(ge=0, le=100)]

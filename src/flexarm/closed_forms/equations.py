@@ -125,9 +125,13 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
     n, ring = model.size, Ring()
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
     written = [_written(name, model.links, model.names) for name in model.names]
-    for i, (name, latex) in enumerate(written):
-        same = [other for other, _ in written[:i] if other == name]
-        ring.add(Generator(f"{name}_{i + 1}" if same else name, latex, "coordinate", {}))
+    taken = set[str]()
+    for i, (name, latex) in enumerate(written, 1):
+        own = name
+        while taken & {own, f"{own}_dot"}:  # of another coordinate, or of its rate
+            own = f"{own}_{i}"
+        taken |= {own, f"{own}_dot"}
+        ring.add(Generator(own, latex, "coordinate", {}))
     for i in range(n):
         known = ring.generators[i]
         rate = Generator(f"{known.name}_dot", rf"\dot {known.latex}", "rate", {})

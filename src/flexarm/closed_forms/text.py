@@ -7,6 +7,7 @@ from flexarm.arguments import refused
 from flexarm.closed_forms.equations import Equations, Matrix, Vector, rounded
 from flexarm.closed_forms.polynomials import Generator, Monomial, Polynomial
 from flexarm.errors import FlexarmError
+from flexarm.io.titles import plain_title
 
 WIDTH = 100
 _HALF_WAY = 1e-12
@@ -158,10 +159,9 @@ def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]
 
 
 def _escaped(text: str) -> str:
-    """Write words so that TeX takes them for nothing else."""
-    special = {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
-    special |= {each: f"\\{each}" for each in "&%$#_{}"}
-    return "".join(special.get(each, each) for each in text)
+    """Return a name as ASCII text that TeX takes for nothing else."""
+    special = {each: f"\\{each}{{}}" for each in "^~"} | {each: f"\\{each}" for each in "&%$#_{}"}
+    return "".join(special.get(each, each) for each in plain_title(text))
 
 
 def _broken(text: str) -> str:
@@ -184,7 +184,7 @@ def as_python(equations: Equations) -> str:
     spatial = any(g.kind == "entire" for g in generators)
     lines += [f"from math import cos, {'factorial, ' if spatial else ''}sin", ""]
     lines += ["import numpy as np", ""]
-    lines += [f"ARM = {equations.arm!r}", f"NAMES = {list(equations.names)!r}"]
+    lines += [f"ARM = {equations.arm!a}", f"NAMES = {list(equations.names)!a}"]
     lines += ENTIRE if spatial else ()
     functions = (
         ("M", "mass_matrix", "Mass matrix", ["q"], [p for row in equations.M for p in row]),

@@ -2,6 +2,7 @@
 
 import importlib.resources
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.exports.plant import Plant
 from flexarm.integrate.methods import dop853
+from flexarm.io.titles import plain_title
 from flexarm.io.whole_file import replace_file, require_writable
 from flexarm.links.base import Array
 
@@ -58,11 +60,12 @@ def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
 
 
 def template(name: str, words: dict[str, str]) -> str:
-    """Fill in a file of `sources`, whose words stand between at signs."""
+    """Fill in a file of `sources`, whose words stand between at signs.
+
+    In one pass: a name that looks like such a word is not replaced again.
+    """
     text = importlib.resources.files("flexarm.exports").joinpath(f"sources/{name}").read_text()
-    for key, value in words.items():
-        text = text.replace(f"@{key}@", value)
-    return text
+    return re.sub(r"@([A-Z]+)@", lambda found: words[found[1]], text)
 
 
 def _words(plant: Plant, emitted: Sequence[Source]) -> dict[str, str]:
@@ -77,10 +80,9 @@ def _words(plant: Plant, emitted: Sequence[Source]) -> dict[str, str]:
         "WORK": max(each.work_size for each in emitted),
     }  # fmt: skip
     defines = [f"#define {name}_{key} {value}" for key, value in sizes.items()]
-    title = plant.model.arm.name.replace("*/", "* /").replace("\\", "/")
     return {
         "DEFINES": "\n".join(defines), "TABLES": _tables(plant), "METHODS": _methods(),
-        "TITLE": title, "FILE": name, "NAME": name,
+        "TITLE": plain_title(plant.model.arm.name), "FILE": name, "NAME": name,
     }  # fmt: skip
 
 

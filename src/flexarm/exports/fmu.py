@@ -14,6 +14,7 @@ from flexarm.arguments import is_word, refused
 from flexarm.exports.c_source import c_files, template
 from flexarm.exports.compiler import ENDINGS, shared_library, system
 from flexarm.exports.plant import Plant
+from flexarm.io.titles import plain_title
 from flexarm.io.whole_file import require_writable, write_whole
 
 FMI = ("2.0", "3.0")
@@ -53,7 +54,7 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
     token = _token(fmi, sources)
     words = {
         "FILE": plant.name, "NAME": plant.name, "TOKEN": token, "TOLERANCE": repr(TOLERANCE),
-        "TITLE": plant.model.arm.name.replace("*/", "* /").replace("\\", "/"),
+        "TITLE": plain_title(plant.model.arm.name),
     }  # fmt: skip
     for name in ("unit.h", f"fmi{fmi[0]}.c"):
         sources[name] = template(name, words)

@@ -8,7 +8,6 @@ from, efforts of what holds coordinates, and of sampled servos (`flexarm.exports
 """
 
 import math
-import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from flexarm.arm import Arm
 from flexarm.arm.mission import Event, When
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.exports.identifiers import identifier
 from flexarm.exports.switches import Switches, what_stays
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.mission.lookouts import Seen
@@ -41,14 +41,6 @@ OUTPUTS = (
     *((f"tip.R{i}{j}", "1") for i in "123" for j in "123"),
     ("tip.x", "m"), ("tip.y", "m"), ("tip.z", "m"),
 )  # fmt: skip
-# Words of C and CasADi, and files beside the arm's.
-TAKEN = frozenset({
-    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
-    "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
-    "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
-    "union", "unsigned", "void", "volatile", "while", "null", "jac", "hess", "equations",
-    "example", "unit", "fmi2", "fmi3",
-})  # fmt: skip
 SHORT = 1e-3  # duration of a motion that only begins [s]
 SMALL = 1e-3  # of a link's length: a usual deflection
 
@@ -122,10 +114,8 @@ class Plant:
 
     @property
     def name(self) -> str:
-        """The arm's name as a word of C."""
-        word = re.sub(r"[^A-Za-z0-9]+", "_", self.model.arm.name).lower()[:40].strip("_")
-        word = word if word[:1].isalpha() else f"arm_{word}".strip("_")
-        return f"{word}_arm" if word in TAKEN else word
+        """The arm's name as an identifier of C."""
+        return identifier(self.model.arm.name)
 
     @cached_property
     def open(self) -> tuple[int, ...]:

@@ -144,7 +144,7 @@ class Switches:
                     rows[name][k] *= abs(rows[name][k])
         found = {f"event_{name}": np.array(row, dtype=float) for name, row in rows.items()}
         kept = {
-            "rate": [place[each.index] for each in held],
+            "place": [place[each.index] for each in held],
             "friction": [each.capacity(braked=False) for each in held],
             "brake": [each.brake or 0.0 for each in held],
             "unit": [mass[each.index] for each in held],

@@ -107,7 +107,7 @@ def draw(fit: FitData) -> "Figure":
         if run.recording.is_response:
             _draw_response(axes[:, r], fit, run, model)
             continue
-        axes[0, r].set_title(drawable(Path(run.recording.name).name), parse_math=False)
+        axes[0, r].set_title(drawable(Path(run.recording.name).name))
         axes[-1, r].set_xlabel("time [s]")
         for s, name in enumerate(names):
             axis = axes[s, r]
@@ -115,7 +115,7 @@ def draw(fit: FitData) -> "Figure":
             axis.plot(t, model[:, s], color=COLOURS[1], linewidth=1.0, label="model")
             left = run.outputs[:, s] - model[:, s]
             axis.plot(t, left, color=COLOURS[0], linewidth=0.7, label="left over")
-            axis.set_ylabel(drawable(name), parse_math=False)
+            axis.set_ylabel(drawable(name))
             axis.grid(visible=True, alpha=0.3)
     axes[0, 0].legend(loc="upper right", fontsize="small")
     return figure
@@ -123,7 +123,7 @@ def draw(fit: FitData) -> "Figure":
 
 def _draw_response(axes: Any, fit: FitData, run: MeasuredRun, model: Array) -> None:
     """Draw magnitudes over frequency: measured as points, of the model as lines, by input."""
-    axes[0].set_title(drawable(Path(run.recording.name).name), parse_math=False)
+    axes[0].set_title(drawable(Path(run.recording.name).name))
     axes[-1].set_xlabel("frequency [Hz]")
     measured, found, counts = (
         unstacked(each, len(run.columns)) for each in (run.outputs, model, run.counts)
@@ -134,7 +134,7 @@ def _draw_response(axes: Any, fit: FitData, run: MeasuredRun, model: Array) -> N
                 colour, t = COLOURS[k % len(COLOURS)], run.recording.t
                 axes[s].loglog(t, abs(measured[k, :, s]), ".", color=colour, label=f"from {joint}")
                 axes[s].loglog(t, abs(found[k, :, s]), color=colour, linewidth=1.0)
-        axes[s].set_ylabel(drawable(name), parse_math=False)
+        axes[s].set_ylabel(drawable(name))
         axes[s].grid(visible=True, alpha=0.3)
     axes[0].legend(loc="upper right", fontsize="small")
 

@@ -363,7 +363,7 @@ def plot_modes(modes: Modes) -> "Figure":
     listed = (modes.elastic() or modes.modes)[:SHOWN]
     figure = Figure(figsize=(9, 1.6 + 0.35 * max(len(listed), 3)), layout="constrained")
     panel = figure.subplots()
-    panel.set_title(f"{drawable(modes.model.arm.name)}: {_joints(modes)}", parse_math=False)
+    panel.set_title(f"{drawable(modes.model.arm.name)}: {_joints(modes)}")
     names = [
         name
         for name in modes.model.names
@@ -382,16 +382,11 @@ def plot_modes(modes: Modes) -> "Figure":
     panel.set_yticks(
         rows, [f"{drawable(mode.name)}, {mode.frequency_hz:.4g} Hz" for mode in listed]
     )
-    for label in panel.get_yticklabels():
-        label.set_parse_math(False)
     panel.invert_yaxis()
     panel.set(xlim=(0, 1), xlabel="share of each coordinate in the mode's energy")
     panel.spines[["top", "right"]].set_visible(False)
     if names:
-        shown = panel.legend(frameon=False, fontsize="small", loc="upper left",
-                             bbox_to_anchor=(1.0, 1.0))  # fmt: skip
-        for text in shown.get_texts():
-            text.set_parse_math(False)  # names are the user's
+        panel.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 

@@ -144,7 +144,7 @@ def plot_sweep(sweep: Sweep, count: int | None = None) -> "Figure":
     figure = Figure(figsize=(9, 6), layout="constrained")
     panel = figure.subplots()
     _lines(sweep, order[: count or SHOWN], panel)
-    figure.suptitle(drawable(sweep.model.arm.name), parse_math=False)
+    figure.suptitle(drawable(sweep.model.arm.name))
     return figure
 
 
@@ -157,7 +157,7 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
         values = np.where(oscillates, track.frequency_hz, np.nan)
         if np.any(oscillates):
             panel.plot(x, values, label=_label(sweep, track), **curve_look(k))
-    panel.set_xlabel(label, parse_math=False)
+    panel.set_xlabel(label)
     panel.set(ylabel="natural frequency [Hz]", ylim=(0, None))
     found = np.concatenate([track.frequency_hz for track in tracks]) if tracks else np.zeros(0)
     seen = found[found > 0]
@@ -179,13 +179,11 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
     panel.grid(color="0.92")
     if not panel.get_legend_handles_labels()[0]:
         return
-    shown = panel.legend(
+    panel.legend(
         frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1),
         title=f"modes, named at\n{drawable(sweep.named_at(sweep.tracks[0]))}",
         title_fontsize="small", alignment="left",
     )  # fmt: skip
-    for text in (shown.get_title(), *shown.get_texts()):
-        text.set_parse_math(False)
 
 
 def _label(sweep: Sweep, track: Track) -> str:
@@ -202,15 +200,15 @@ def _maps(sweep: Sweep, tracks: list[Track]) -> "Figure":
     figure = Figure(figsize=(4 * columns + 1, 3.4 * rows + 0.5), layout="constrained")
     named = f"modes named at {sweep.named_at(tracks[0])}" if tracks else "no modes"
     title = f"{sweep.model.arm.name}: natural frequency [Hz], {named}"
-    figure.suptitle(drawable(title), parse_math=False)
+    figure.suptitle(drawable(title))
     panels = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
     (x, xlabel), (y, ylabel) = _axis(sweep, 0), _axis(sweep, 1)
     for track, panel in zip(tracks, panels, strict=False):
         drawn = panel.contourf(x, y, track.frequency_hz.T, levels=12, cmap="viridis")
         figure.colorbar(drawn, ax=panel)
-        panel.set_title(drawable(track.name), parse_math=False, fontsize="medium")
-        panel.set_xlabel(xlabel, parse_math=False)
-        panel.set_ylabel(ylabel, parse_math=False)
+        panel.set_title(drawable(track.name), fontsize="medium")
+        panel.set_xlabel(xlabel)
+        panel.set_ylabel(ylabel)
     for panel in panels[len(tracks) :]:
         panel.set_visible(False)
     return figure

@@ -32,10 +32,9 @@ def plot_run(run: RunData) -> "Figure":
     figure = Figure(figsize=(10, 8), layout="constrained")
     axes = figure.subplots(2, 2)
     ended = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
-    figure.suptitle(drawable(run.model.arm.name) + ended, parse_math=False)
+    figure.suptitle(drawable(run.model.arm.name) + ended)
     if run.missed:
-        figure.supxlabel(fill(drawable(run.missed), NOTE), fontsize="small", color=COLOURS[1],
-                         parse_math=False)  # fmt: skip
+        figure.supxlabel(fill(drawable(run.missed), NOTE), fontsize="small", color=COLOURS[1])
     smooth = fill_in(run)
     _joints(smooth, axes[0, 0])
     _deflections(smooth, axes[1, 0])

@@ -266,7 +266,7 @@ def _write(film: Film, figure: "Figure", panel: "Axes") -> None:
         said.append(f"deformation drawn ×{film.seen.scale:g}")
     if abs(film.speed - 1) > 1e-3:
         said.append(f"{film.speed:.2g} times as fast as it is")
-    figure.text(0.02, 0.96, "\n".join(said), ha="left", va="top", parse_math=False)
+    figure.text(0.02, 0.96, "\n".join(said), ha="left", va="top")
     (left, bottom), (right, top) = film.room
     most = 0.2 * (right - left)
     power = 10 ** np.floor(np.log10(most))

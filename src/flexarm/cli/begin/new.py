@@ -113,7 +113,7 @@ def model_text(args: argparse.Namespace, name: str, file: str) -> str:
         for k in range(1, args.links + 1)
     ]
     tail = TAIL.format(payload=args.payload)
-    return HEAD.format(file=file, name=json.dumps(name)) + "".join(links) + tail
+    return HEAD.format(file=" ".join(file.split()), name=json.dumps(name)) + "".join(links) + tail
 
 
 def _servo(args: argparse.Namespace, material: str, outboard: int) -> dict[str, float]:

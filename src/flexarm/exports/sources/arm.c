@@ -27,7 +27,7 @@
 #define WAITING @NAME@_WAITING
 #define HELD(k) (9 * ATTITUDES + 2 * HOLDERS + (k))
 #define OPEN 2
-#define RATE_OF(k) ((int)holder_rate[k])
+#define RATE_OF(k) ((int)holder_place[k])
 
 void @NAME@_start(struct @NAME@ *a)
 {
@@ -418,15 +418,15 @@ static void weigh(int stages, const double *k, const double *weights, double *ou
                 out[i] += weights[s] * k[s * N + i];
 }
 
-struct method {
+struct Method {
     int stages;
     const double *table, *nodes, *weights;
 };
-static const struct method rk4 = {4, rk4_a, rk4_c, rk4_b};
-static const struct method dop853 = {12, dop853_a, dop853_c, dop853_b};
+static const struct Method rk4 = {4, rk4_a, rk4_c, rk4_b};
+static const struct Method dop853 = {12, dop853_a, dop853_c, dop853_b};
 
 /* Put the state after a step h into a->trial; the rates of its stages are in a->k. */
-static void try_step(struct @NAME@ *a, const struct method *by, double h)
+static void try_step(struct @NAME@ *a, const struct Method *by, double h)
 {
     const int stages = by->stages;
     @NAME@_rate(a, a->t, a->x, a->k);
@@ -457,7 +457,7 @@ static int is_beyond(struct @NAME@ *a, double t, const double *x, double *z)
 }
 
 /* Take a step to a part of h; 1 if something has happened before its end. */
-static int is_beyond_at(struct @NAME@ *a, const struct method *by, double h, double *z)
+static int is_beyond_at(struct @NAME@ *a, const struct Method *by, double h, double *z)
 {
     try_step(a, by, h);
     return is_beyond(a, a->t + h, a->trial, z);
@@ -476,7 +476,7 @@ static int least(const double *x, const double *z, double *place, double *value)
 
 /* Go by steps to where sight k is least between three places x of which z is known; how far it is
  * to one at which something has happened, or 0. */
-static double descend(struct @NAME@ *a, const struct method *by, int k, double *x, double *z)
+static double descend(struct @NAME@ *a, const struct Method *by, int k, double *x, double *z)
 {
     double here[WATCHED + 1], place, value;
     for (int count = 0; count < 8 && least(x, z, &place, &value); ++count) {
@@ -499,7 +499,7 @@ static double descend(struct @NAME@ *a, const struct method *by, int k, double *
 
 /* Look at quarters of a step to a->trial by a cubic, and go where parabolas through them come near
  * 0; give the time from its begin at which something has happened, or 0. */
-static double glimpse(struct @NAME@ *a, const struct method *by, double h)
+static double glimpse(struct @NAME@ *a, const struct Method *by, double h)
 {
     double z[5][WATCHED + 1], first[N], last[N], end[N], here[WATCHED + 1];
     memcpy(end, a->trial, sizeof end);
@@ -533,7 +533,7 @@ static double glimpse(struct @NAME@ *a, const struct method *by, double h)
 }
 
 /* Make a step to a->trial end where something first happens in it; its length. */
-static double shorten(struct @NAME@ *a, const struct method *by, double h)
+static double shorten(struct @NAME@ *a, const struct Method *by, double h)
 {
     double early[WATCHED + 1], late[WATCHED + 1], here[WATCHED + 1], before = 0.0, end = h;
     if (!is_beyond(a, a->t + h, a->trial, late)) {
@@ -566,7 +566,7 @@ static double shorten(struct @NAME@ *a, const struct method *by, double h)
 }
 
 /* Take the step h to a->trial, which ends at t, or as much of it as nothing happens in. */
-static int accept_step(struct @NAME@ *a, const struct method *by, double h, double t)
+static int accept_step(struct @NAME@ *a, const struct Method *by, double h, double t)
 {
     const double done = WATCHED ? shorten(a, by, h) : h;
     memcpy(a->x, a->trial, sizeof a->x);

@@ -10,7 +10,7 @@ typedef int Integer;
 typedef int Boolean;
 typedef const char *String;
 
-struct event_info {
+struct EventInfo {
     Boolean new_discrete_states_needed, terminate_simulation, nominals_changed, states_changed,
         next_event_time_defined;
     Real next_event_time;
@@ -71,7 +71,7 @@ DECLARED(fmi2GetDirectionalDerivative, (Component c, const Reference *unknowns, 
 }
 
 /* Model exchange. */
-DECLARED(fmi2NewDiscreteStates, (Component c, struct event_info *info))
+DECLARED(fmi2NewDiscreteStates, (Component c, struct EventInfo *info))
 {
     memset(info, 0, sizeof *info);
     info->states_changed = @NAME@_update(&UNIT->arm);

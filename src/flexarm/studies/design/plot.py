@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.figures import COLOURS
+from flexarm.figures import COLOURS, drawable
 from flexarm.links.base import Array
 from flexarm.studies.design.evaluate import Columns
 from flexarm.studies.design.sensitivity import SobolIndices
@@ -50,8 +50,8 @@ def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
             at.plot(_numbers(few[parameter]), few[quantity], ".", ms=4, alpha=0.5, color="#9aa5b1")
             x, y = means(_numbers(columns[parameter]), columns[quantity])
             at.plot(x, y, "-o", ms=3, color=COLOURS[0])
-            at.set_xlabel(parameter if i == len(quantities) - 1 else "", parse_math=False)
-            at.set_ylabel(quantity if k == 0 else "", parse_math=False)
+            at.set_xlabel(drawable(parameter) if i == len(quantities) - 1 else "")
+            at.set_ylabel(drawable(quantity) if k == 0 else "")
     return figure
 
 
@@ -84,8 +84,8 @@ def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
                 at.hist(x[np.isfinite(x)], bins=24, color=COLOURS[0])
             else:
                 at.plot(x, y, ".", ms=2, alpha=0.5, color=COLOURS[0])
-            at.set_xlabel(column if i == len(names) - 1 else "", parse_math=False)
-            at.set_ylabel(row if k == 0 else "", parse_math=False)
+            at.set_xlabel(drawable(column) if i == len(names) - 1 else "")
+            at.set_ylabel(drawable(row) if k == 0 else "")
     return figure
 
 
@@ -102,7 +102,7 @@ def indices(found: Mapping[str, SobolIndices]) -> "Figure":
             error = np.abs(bounds - value)
             colour = COLOURS[0 if shift < 0 else 1]
             at.bar(places + shift, value, 0.38, yerr=error, label=label, color=colour, capsize=3)
-        at.set_xticks(places, each.parameters, parse_math=False)
-        at.set_ylabel(f"share of the variance of\n{name}", parse_math=False)
+        at.set_xticks(places, [drawable(parameter) for parameter in each.parameters])
+        at.set_ylabel(f"share of the variance of\n{drawable(name)}")
     axes[0, 0].legend()
     return figure

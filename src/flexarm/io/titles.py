@@ -1,0 +1,17 @@
+"""Names of users in comments and headings of generated text: C and LaTeX."""
+
+import re
+import unicodedata
+
+# Printable ASCII without * / \ ?, which end comments, continue lines and make trigraphs.
+_OTHERS = re.compile(r"[^ !-)+-.0->@-[\]-~]+")
+
+
+def plain_title(text: str) -> str:
+    """Return a text as one line of ASCII that ends no comment, for comments and headings.
+
+    Accents are dropped; every run of other characters becomes an underscore.
+    """
+    letters = unicodedata.normalize("NFKD", text)
+    bare = "".join(c for c in letters if not unicodedata.combining(c))
+    return _OTHERS.sub("_", bare)
