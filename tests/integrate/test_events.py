@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -16,6 +17,7 @@ from flexarm.errors import ModelError, SimulationError
 from flexarm.integrate import solve
 from flexarm.integrate.loop import RUNNING, march
 from flexarm.integrate.march import March
+from flexarm.integrate.mission.bodies import Drift
 from flexarm.integrate.system import rates
 from flexarm.runs.forces import accelerations
 from tests.integrate.mission_arms import flexible_arm, one_joint, parsed
@@ -90,6 +92,70 @@ def test_a_swinging_arm_captures_a_point_mass_by_its_distance(rtol: float) -> No
     assert after == pytest.approx(speed / 3, abs=rtol)  # 1 kg m^2, and 2 kg at 1 m
     lost = 0.5 * speed**2 + 0.25 - 1.5 * (speed / 3) ** 2
     assert caught.lost == pytest.approx(lost, abs=rtol)
+
+
+@pytest.mark.parametrize("rtol", TIGHT)
+@pytest.mark.parametrize("rate", [0.05, 3.0])
+def test_a_spinning_body_is_captured_by_the_distance_of_its_fixture(
+    rtol: float, rate: float
+) -> None:
+    """The fixture circles its centre of mass at 0.5 m; after a turn it is 14 mm from the tip."""
+    end, reach = 7.5 / rate, 0.05
+    speed = 0.19 * rate / (2 * np.pi)
+    body = {"name": "sat", "body": {"mass": 20.0, "com": [0.5, 0, 0], "inertia": [2, 3, 3]},
+            "position": [1.01, 0, 0.2], "velocity": [0, -0.5 * rate, -speed],
+            "spin": [0, 0, rate]}  # fmt: skip
+    arm = one_joint(
+        brake={"closed": True}, bodies=[body],
+        events=[{"name": "grapple", "when": {"quantity": "distance.sat", "below": reach},
+                 "capture": "sat"}],
+    )  # fmt: skip
+    run = flexarm.simulate(arm, t_end=end, rtol=rtol)
+
+    def away(t: float) -> float:
+        circle = -0.5 * np.array([np.cos(rate * t), np.sin(rate * t)])
+        place = np.array([1.51 + circle[0], circle[1], 0.2 - speed * t])
+        return float(np.linalg.norm(place - [1, 0, 0]) - reach)
+
+    t = np.linspace(0, end, 1000)
+    first = int(np.argmax(np.array([away(each) for each in t]) < 0))
+    (grapple,) = run.happenings
+    assert grapple.t == pytest.approx(brentq(away, t[first - 1], t[first], xtol=1e-13), rel=1e-9)
+
+
+TUMBLING = {
+    "any": ([2, 3, 4], [0.3, 0.2, 0.5]),
+    "near a stable axis": ([2, 3, 4], [0.3, 1e-3, 1e-3]),
+    "near the unstable axis": ([2, 3, 4], [1e-3, 1, 1e-3]),
+    "symmetric": ([2, 2, 3], [0.1, 1, 0.2]),
+    "a ball": ([2, 2, 2], [0.1, 1, 0.2]),
+    "about a principal axis": ([2, 3, 4], [0, 0, 0.7]),
+    "products of inertia": ([2, 3, 3, 0.1, 0.2, -0.1], [0.1, -1, 0.2]),
+}
+
+
+@pytest.mark.parametrize("case", TUMBLING)
+def test_the_path_of_a_tumbling_fixture_is_that_of_the_solved_spin(case: str) -> None:
+    """A Fourier series over one period against the spin solved over many."""
+    inertia, spin = TUMBLING[case]
+    body = SATELLITE | {"spin": spin, "body": {"mass": 20.0, "com": [0.5, 0.1, 0.2],
+                                               "inertia": inertia}}  # fmt: skip
+    model = flexarm.build(one_joint(bodies=[body]))
+    drift = Drift.of(model.arm.bodies[0], model)
+    for later in (drift, drift.at(7.0)):
+        path = later.path()
+        for t in (7.0, 20.0, 90.0):
+            place = np.array(path.trace(ca.DM(t))).ravel()
+            np.testing.assert_allclose(place, drift.at(t).pose.position, atol=2e-10)
+
+
+def test_a_distance_that_has_no_closed_form_names_its_event() -> None:
+    """A spin that rounding decides: within 1e-9 of the axis of middle inertia."""
+    body = SATELLITE | {"spin": [1e-9, 1, 1e-9], "body": {"mass": 5, "com": [1, 0, 0],
+                                                          "inertia": [2, 3, 4]}}  # fmt: skip
+    event = {"when": {"quantity": "distance.satellite", "below": 0.1}, "end": True}
+    with pytest.raises(SimulationError, match=r"events\[1\].when: .* unstable axis"):
+        flexarm.simulate(one_joint(bodies=[body], events=[event]), t_end=0.1)
 
 
 @pytest.mark.parametrize("rtol", TIGHT)

@@ -9,6 +9,7 @@ import numpy as np
 from flexarm.arm.mission import FreeBody
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
+from flexarm.integrate.mission.lookouts import Complex, FixturePath
 from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia
 from flexarm.mechanics.loads import moments
@@ -17,6 +18,9 @@ from flexarm.model import Model
 from flexarm.spatial import Inertia, Pose, rotation_from_angles, skew_matrix
 
 CLOSE = 1e-12  # tolerance of a free body's spin
+SERIES = 512  # samples of a period: no body whose motion digits tell has a wave beyond half of them
+CLOSED = 1e-9  # of its arm: how closely a body must come back after a period
+ROUNDED = 1e-12  # relative to spin times angular momentum: torque-free precession below is none
 TURNS = 1e-9  # of its largest inertia: less is rounding, as of a rod about its axis, or a point
 
 
@@ -70,30 +74,68 @@ class Drift:
             energy += float(orbit_energy(self.orbit, ca.DM(R), ca.DM(p), *moments(self.inertia)))
         return energy
 
-    def path(self) -> tuple[tuple[float, ...], ...]:
-        """Give c0, c1, c2 of the fixture's place ``c0 + c1 t + c2 t^2``.
-
-        In orbit five rows, a to s of `hill_path` and (begin, rate), with t counted from begin.
+    def path(self) -> FixturePath:
+        """Return the path of the fixture.
 
         Raises
         ------
         SimulationError
-            If it spins about another place.
+            If it has no closed form: off the centre of mass in orbit, where gravity turns the body,
+            or if the body spins so near to its unstable axis that rounding decides how.
         """
-        turns = np.any(self.spin) or self.orbit
-        if turns and np.any(self.inertia.first):
+        off_centre = bool(np.any(self.inertia.first))
+        if self.orbit and off_centre:
             raise SimulationError(
-                "events: the distance of a body that spins about another place than its fixture, "
-                "or of one in orbit whose fixture is not its centre of mass, cannot be looked out "
-                "for: give the event a time"
+                "in orbit the distance of a fixture that is not the body's centre of mass has no "
+                "closed form: give the event a time"
             )
         if self.orbit:
-            parts = hill_path(self.orbit, self.centre, self.velocity)
-            return *(tuple(part.tolist()) for part in parts), (self.begin, self.orbit)
-        t, half = self.begin, self.gravity / 2
-        place, rate = self.pose.position, self.velocity
-        start = place - t * rate + t**2 * half
-        return tuple(start.tolist()), tuple((rate - 2 * t * half).tolist()), tuple(half.tolist())
+            place, rate, cosine, sine = hill_path(self.orbit, self.centre, self.velocity)
+            return FixturePath.of(self.begin, [place, rate], {self.orbit: cosine - 1j * sine})
+        if not (off_centre and np.any(self.spin)):
+            return FixturePath.of(
+                self.begin, [self.pose.position, self.velocity, self.gravity / 2], {}
+            )
+        return FixturePath.of(
+            self.begin, [self.centre, self.velocity, self.gravity / 2], self._circles()
+        )
+
+    def _circles(self) -> dict[float, Complex]:
+        """Return how the fixture circles the centre of mass: complex amplitudes [m] by rate.
+
+        The attitude of a free body is one that repeats itself, turned uniformly about the angular
+        momentum (Landau and Lifshitz, Mechanics, section 37): a Fourier series, turned.
+        """
+        rotation = self.pose.rotation
+        moments = rotation.T @ self.about_centre @ rotation
+        own = np.asarray(np.linalg.pinv(moments, TURNS), dtype=float)
+        momentum = self.about_centre @ self.spin
+        size = float(np.linalg.norm(momentum))
+        if size == 0.0:
+            return {0.0: (-rotation @ self._arm).astype(complex)}
+        axis = momentum / size
+        period = tumbling_period(moments, own @ rotation.T @ momentum)
+        if period is None:  # a steady spin about the angular momentum
+            rate = float(axis @ rotation @ own @ rotation.T @ momentum)
+            return _turned_waves({0.0: (-rotation @ self._arm).astype(complex)}, axis, rate)
+        turned = _turned(rotation, own, momentum, period * np.arange(1, SERIES + 1) / SERIES)
+        net = turned[-1] @ rotation.T  # a turn about the axis
+        across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+        angle = np.arctan2(np.cross(axis, across) @ net @ across, across @ net @ across)
+        back = [_turn_about(axis, -angle * k / SERIES) for k in range(SERIES)]
+        samples = np.array(back) @ np.concatenate([rotation[None], turned[:-1]]) @ -self._arm
+        series = np.fft.rfft(samples, axis=0) / SERIES
+        series[1:] *= 2
+        tail = np.abs(series[-2:]).max() / np.linalg.norm(self._arm)
+        if max(np.abs(net @ axis - axis).max(), tail) > CLOSED:
+            raise SimulationError(
+                "a body that spins this close to its unstable axis has no path that numbers of 16 "
+                "digits tell: give the event a time"
+            )
+        rate = 2 * np.pi / period
+        return _turned_waves(
+            {k * rate: each for k, each in enumerate(series)}, axis, angle / period
+        )
 
     def at(self, t: float) -> "Drift":
         """Go on to a time [s]."""
@@ -104,9 +146,9 @@ class Drift:
             return self._in_orbit(t)
         momentum = self.about_centre @ self.spin
         rotation = self.pose.rotation
-        own = np.linalg.pinv(rotation.T @ self.about_centre @ rotation, TURNS)
+        own = np.asarray(np.linalg.pinv(rotation.T @ self.about_centre @ rotation, TURNS), float)
         if np.any(self.spin):
-            rotation = _turned(rotation, np.asarray(own, dtype=float), momentum, passed)
+            rotation = orthogonal(_turned(rotation, own, momentum, np.array([passed]))[0])
         centre = self.centre + passed * self.velocity + passed**2 / 2 * self.gravity
         velocity = self.velocity + passed * self.gravity
         spin = rotation @ own @ rotation.T @ momentum
@@ -143,14 +185,65 @@ def hill_path(rate: float, place: Array, velocity: Array) -> tuple[Array, Array,
     )
 
 
-def _turned(rotation: Array, own: Array, momentum: Array, passed: float) -> Array:
-    """Turn a body with constant angular momentum: R' = R skew(J^-1 R^T L)."""
+def tumbling_period(moments: Array, spin: Array) -> float | None:
+    """Return the time [s] after which the spin of a free body repeats, None if it is constant.
+
+    Parameters
+    ----------
+    moments
+        Inertia about the centre of mass in the body's axes [kg m^2], (3, 3).
+    spin
+        In the body's axes [rad/s], (3,).
+    """
+    inertia, axes = np.linalg.eigh(moments)
+    inertia = np.where(inertia > TURNS * inertia[-1], inertia, 0.0)
+    momentum, w = moments @ spin, axes.T @ spin
+    if np.linalg.norm(np.cross(spin, momentum)) <= ROUNDED * (
+        np.linalg.norm(spin) * np.linalg.norm(momentum)
+    ):
+        return None
+    from scipy.special import ellipkm1  # takes long to import
+
+    # J3, J1 and J2 times twice the energy against the momentum squared, without differences.
+    most, least, middle = (
+        float(np.sum(inertia * (inertia[k] - inertia) * w**2)) for k in (2, 0, 1)
+    )
+    stable = (inertia[2] - inertia[1]) * -least, (inertia[1] - inertia[0]) * most
+    about = max(stable)  # about the axis of largest or of least inertia
+    rest = (inertia[2] - inertia[0]) * abs(middle) / about
+    quarter = float(ellipkm1(max(rest, np.finfo(float).tiny)))
+    return 4 * quarter * float(np.sqrt(np.prod(inertia) / about))
+
+
+def _turned_waves(waves: dict[float, Complex], axis: Array, rate: float) -> dict[float, Complex]:
+    """Turn waves, complex amplitudes by rate, uniformly about an axis."""
+    found: dict[float, Complex] = {}
+    for own, amplitude in waves.items():
+        along = axis * (axis @ amplitude)
+        across = amplitude - along
+        round_ = 1j * np.cross(axis, across)
+        for each, part in (
+            (own, along), (own + rate, (across - round_) / 2), (own - rate, (across + round_) / 2),
+        ):  # fmt: skip
+            part = part if each >= 0 else part.conj()
+            found[abs(each)] = found.get(abs(each), np.zeros(3)) + part
+    return found
+
+
+def _turn_about(axis: Array, angle: float) -> Array:
+    """Return the rotation by an angle [rad] about an axis, (3, 3)."""
+    cross = skew_matrix(axis)
+    return np.asarray(np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross)
+
+
+def _turned(rotation: Array, own: Array, momentum: Array, times: Array) -> Array:
+    """Turn a body with constant angular momentum, R' = R skew(J^-1 R^T L): (times, 3, 3)."""
 
     def rate(_: float, y: Array) -> Array:
         R = y.reshape(3, 3)
         return np.asarray((R @ skew_matrix(own @ R.T @ momentum)).ravel())
 
-    return orthogonal(_solved(rate, rotation.ravel(), passed))
+    return _solved(rate, rotation.ravel(), times).reshape(-1, 3, 3)
 
 
 def _turned_in_orbit(
@@ -168,16 +261,17 @@ def _turned_in_orbit(
         return np.concatenate([(R @ skew_matrix(w - n * R[2])).ravel(), inverse @ torque])
 
     start = np.concatenate([rotation.ravel(), spin + n * rotation[2]])
-    end = _solved(rate, start, passed)
+    end = _solved(rate, start, np.array([passed]))[0]
     turned = orthogonal(end[:9])
     return turned, end[9:] - n * turned[2]
 
 
-def _solved(rate: Callable[[float, Array], Array], start: Array, passed: float) -> Array:
+def _solved(rate: Callable[[float, Array], Array], start: Array, times: Array) -> Array:
     from scipy.integrate import solve_ivp  # takes long to import
 
-    found = solve_ivp(rate, (0.0, passed), start, method="DOP853", rtol=CLOSE, atol=CLOSE)
-    return np.asarray(found.y[:, -1])
+    span = (0.0, float(times[-1]))
+    found = solve_ivp(rate, span, start, method="DOP853", t_eval=times, rtol=CLOSE, atol=CLOSE)
+    return np.asarray(found.y.T)
 
 
 def orthogonal(numbers: Array) -> Array:

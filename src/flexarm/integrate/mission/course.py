@@ -185,12 +185,15 @@ class Course:
         return found
 
     def _placed(self, look: Look) -> Lookout:
-        """Tell a distance where its body is, or where it was at first if it no longer counts."""
+        """Add to a distance the path of its body, or the first one if it no longer counts."""
         if look.lookout.kind != "distance":
             return look.lookout
         now, first = self.situation.drifting, self.start.drifting
         known = {**first, **now} if self._counts(look) else {**now, **first}
-        return replace(look.lookout, path=known[look.lookout.body].path())
+        try:
+            return replace(look.lookout, path=known[look.lookout.body].path())
+        except SimulationError as error:
+            raise SimulationError(f"events[{look.event + 1}].when: {error}") from None
 
     def _counts(self, look: Look) -> bool:
         """Tell whether an event is still to come; the distance of a body that is held is none."""

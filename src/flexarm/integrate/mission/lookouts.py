@@ -1,13 +1,17 @@
 """Quantities that a run looks out for: what happens when one crosses a value."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
 from flexarm.arm.mission import When
 from flexarm.errors import SimulationError
+from flexarm.links.base import Array
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.drives import windup
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
@@ -15,6 +19,9 @@ from flexarm.model import Model
 from flexarm.spatial import Expr
 
 XYZ = ("x", "y", "z")
+ROUNDED = 1e-12  # of the largest wave of a path: less is the error of a solved spin
+Vector = tuple[float, float, float]
+Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,49 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class FixturePath:
+    """Path of a body's fixture: a polynomial in the time since it began, and waves about it."""
+
+    begin: float  # [s]
+    powers: tuple[Vector, ...]  # coefficients [m], [m/s], [m/s^2]
+    # Rates [rad/s], and the amplitudes of cosine and sine [m].
+    waves: tuple[tuple[float, Vector, Vector], ...] = ()
+
+    @classmethod
+    def of(
+        cls, begin: float, powers: Sequence[Array], waves: Mapping[float, Complex]
+    ) -> "FixturePath":
+        """Make it of arrays; waves are complex amplitudes by rate, those of rounding left out."""
+        size = max((float(np.abs(each).max()) for each in waves.values()), default=0.0)
+        kept = {rate: each for rate, each in waves.items() if np.abs(each).max() > ROUNDED * size}
+        return cls(
+            begin,
+            tuple(_vector(each) for each in powers),
+            tuple((rate, _vector(each.real), _vector(-each.imag)) for rate, each in kept.items()),
+        )
+
+    @property
+    def fastest(self) -> float:
+        """Largest rate of a wave [rad/s]."""
+        return max((rate for rate, _, _ in self.waves), default=0.0)
+
+    def trace(self, t: Expr) -> Expr:
+        """Trace the place [m] at a time [s], or at some in a row."""
+        passed = t - self.begin
+        basis = [passed**k for k in range(len(self.powers))]
+        columns = [ca.DM(each) for each in self.powers]
+        for rate, cosine, sine in self.waves:
+            basis += [ca.cos(rate * passed), ca.sin(rate * passed)]
+            columns += [ca.DM(cosine), ca.DM(sine)]
+        return ca.horzcat(*columns) @ ca.vertcat(*basis)
+
+
+def _vector(values: Array) -> Vector:
+    x, y, z = values.tolist()
+    return x, y, z
+
+
+@dataclass(frozen=True)
 class Lookout:
     """A quantity that is looked out for."""
 
@@ -41,7 +91,7 @@ class Lookout:
     ]  # fmt: skip
     index: int = 0  # of the coordinate, the axis, or the contact
     body: str = ""  # name of a body, or of a state
-    path: tuple[tuple[float, ...], ...] = ()  # of a body's fixture, as `Drift.path` gives it
+    path: FixturePath | None = None  # of a body's fixture
     # Value at which the equations have a corner, so that steps end there; nothing else happens.
     corner: float | None = field(default=None, repr=False)  # no part of expressions
 
@@ -67,6 +117,11 @@ class Lookout:
         return self.kind in ("tip speed", "distance")
 
     @property
+    def fastest(self) -> float:
+        """Rate [rad/s] at which it may swing by itself, with a body that spins."""
+        return 0.0 if self.path is None else self.path.fastest
+
+    @property
     def smooth(self) -> bool:
         """Whether its rate follows from accelerations."""
         return self.kind != "effort"
@@ -84,7 +139,8 @@ class Lookout:
         if self.kind == "tip":
             return end_frame(seen.model, seen.q)[1][self.index]
         if self.kind == "distance":
-            return ca.sumsqr(end_frame(seen.model, seen.q)[1] - self._place(seen.t))
+            assert self.path is not None
+            return ca.sumsqr(end_frame(seen.model, seen.q)[1] - self.path.trace(seen.t))
         if self.kind == "contact":
             touch = touches(seen.model, seen.q, frames(seen.model, seen.q))[self.index]
             return touch.forces(seen.v)[0]
@@ -93,16 +149,6 @@ class Lookout:
         if self.kind == "state":
             return seen.x[self.body]
         return {"place": seen.q, "speed": seen.v, "effort": seen.effort}[self.kind][self.index]
-
-    def _place(self, t: Expr) -> Expr:
-        """Trace where a body's fixture is."""
-        first, rate, *rest = (ca.DM(each) for each in self.path)
-        if len(rest) == 1:
-            return first + t * (rate + t * rest[0])
-        begin, n = self.path[-1]
-        passed = t - begin
-        waves = rest[0] * ca.cos(n * passed) + rest[1] * ca.sin(n * passed)
-        return first + rate * passed + waves
 
 
 def currents(model: Model) -> tuple[str, ...]:
