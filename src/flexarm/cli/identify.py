@@ -96,12 +96,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fit, print what was found, and write what is asked for."""
     from flexarm.fitting.identify import identify
+    from flexarm.fitting.problem import read_recordings
     from flexarm.formulations import DEFAULT
     from flexarm.io.whole_file import write_figure
 
     require_figure(args.plot)
     require_outputs(args, args.out, args.report, args.plot)
     arm, outputs, inputs = read_arm(args), _sensors(args), _once("input", args.input)
+    if args.predict:
+        read_recordings(args.predict)  # what cannot be read is told before the fit
     with progress() as tell, warnings_in_a_line():
         fit = identify(
             arm,

@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compute, or look at, a study."""
+    from flexarm.studies.design.read import read_study
     from flexarm.studies.design.result import StudyResult
     from flexarm.studies.design.study import study
 
@@ -51,10 +52,13 @@ def run(args: argparse.Namespace) -> int:
     if args.status:
         found = StudyResult.open(out)
     else:
+        plan = read_study(args.study)
+        sampling = plan.plan.sampling.kind
+        if args.plot is not None and args.kind == "sobol" and sampling != "saltelli":
+            raise Misuse(f"--kind sobol: needs sampling of kind 'saltelli', got '{sampling}'")
         with progress() as tell:
-            found = study(
-                args.study, out=out, workers=args.workers, progress=lambda now: tell(_words(now))
-            )
+            found = study(plan, out=out, workers=args.workers,
+                          progress=lambda now: tell(_words(now)))  # fmt: skip
     if args.plot is not None:
         found.plot(args.plot, kind=args.kind, force=args.force)
     if args.json:
