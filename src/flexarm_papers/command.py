@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flexarm.cli.arguments import add_options, file_path
+from flexarm.cli.progress import progress
 from flexarm_papers import PAPERS, choose_items, reproduce
 
 if TYPE_CHECKING:
@@ -52,11 +53,8 @@ def run(args: argparse.Namespace) -> int:
     folder = args.out if args.out is not None or args.json else FOLDER
     if folder is not None:
         check_report(folder, force=args.force)
-    from rich.console import Console
-
     try:
-        with Console(stderr=True).status("") as status:
-            tell = (lambda text: status.update(text)) if sys.stderr.isatty() else None
+        with progress() as tell:
             results = reproduce(items, full=args.full, readings=dict(args.reading or ()),
                                 progress=tell, workers=os.cpu_count() or 1)  # fmt: skip
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -333,3 +334,23 @@ def test_what_would_take_hours_needs_a_yes(
     said = capsys.readouterr()
     assert said.err.startswith("warning: it would take about")
     assert json.loads(said.out)["status"] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("kind", "package"), [("xlsx", "openpyxl"), ("parquet", "pyarrow"), ("xlsx", "pandas")]
+)
+def test_a_package_that_an_export_needs_is_told_before_the_run(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    kind: str,
+    package: str,
+) -> None:
+    for name in ("openpyxl", "pyarrow", "pandas"):
+        monkeypatch.setitem(sys.modules, name, None if name == package else ModuleType(name))
+    monkeypatch.setattr("flexarm.integrate.simulate.simulate", None)
+    assert main(["simulate", "driven-link", "--export", f"run.{kind}"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("flexarm simulate: error: --export: ")
+    assert f"need the package {package}, which is not installed: pip install {package}" in said
+    assert not (folder / f"run.{kind}").exists()

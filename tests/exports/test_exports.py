@@ -249,6 +249,19 @@ def test_the_command_writes_casadi_and_matlab(
         assert "is named for two outputs" in capsys.readouterr().err
 
 
+def test_a_folder_for_c_that_cannot_be_written_to_is_told_before_the_arm_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    (tmp_path / "equations.c").write_text("mine", encoding="utf-8")
+    for folder, said in ((tmp_path / "file", "the folder cannot be made"),
+                         (tmp_path, "the file is there already")):  # fmt: skip
+        assert main(["export", "no-such-arm", "--c", str(folder)]) == 1
+        assert said in capsys.readouterr().err
+    assert main(["export", "no-such-arm", "--c", str(tmp_path / "new")]) == 3
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [({"events": [{"name": "softer", "at": 0.1, "servo": {"elbow": {"stiffness": 3}}}]},

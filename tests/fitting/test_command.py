@@ -97,6 +97,14 @@ def test_what_is_given_twice_is_refused(
     assert said in capsys.readouterr().err
 
 
+def test_runs_to_predict_that_cannot_be_read_are_told_before_the_fit(
+    file: Path, csv: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flexarm.fitting.identify.identify", None)
+    assert main(["identify", str(file), str(csv), *MASS, "--predict", "none.csv"]) != 0
+    assert "none.csv" in capsys.readouterr().err
+
+
 def test_a_terminal_is_told_how_far_a_search_is(
     file: Path, csv: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

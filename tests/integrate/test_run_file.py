@@ -23,6 +23,7 @@ import flexarm
 from flexarm.cli import main
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import dumps, load
+from flexarm.runs import export
 from flexarm.runs.contents import quaternions
 from flexarm.runs.read import load_run
 from flexarm.runs.run import Run
@@ -183,6 +184,18 @@ def test_what_a_table_needs_is_said_where_it_is_missing(
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(FlexarmError, match="frames need the package pandas"):
         run.to_pandas()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_is_too_much_for_a_kind_of_file_is_one_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_much(*_: object) -> None:
+        raise ValueError("This sheet is too large!")
+
+    monkeypatch.setitem(export.WRITERS, ".mat", too_much)
+    with pytest.raises(FlexarmError, match=r"run\.mat: the run cannot be written as .mat: This"):
+        run.export(tmp_path / "run.mat")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -206,7 +206,7 @@ def test_text_that_a_file_cannot_hold_is_refused() -> None:
 def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     path = tmp_path / "arm.yaml"
     path.write_text("mine", encoding="utf-8")
-    with pytest.raises(ModelError, match="overwrite it with force=True"):
+    with pytest.raises(ModelError, match=r"use force \(--force\) to overwrite"):
         save(loads(SMALL), path)
     assert path.read_text(encoding="utf-8") == "mine"
     save(loads(SMALL), path, force=True)
@@ -259,8 +259,11 @@ def test_what_is_no_readable_file_is_refused(tmp_path: Path, make: object, messa
 def test_a_path_that_cannot_be_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="path: must be the path of a file"):
         load("a\x00b")
-    with pytest.raises(ModelError, match="cannot be written"):
+    with pytest.raises(ModelError, match="there is no folder"):
         save(loads(SMALL), tmp_path / "missing" / "arm.yaml")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelError, match="is no regular file but a device or pipe"):
+        save(loads(SMALL), tmp_path / "pipe", force=True)
 
 
 def test_files_are_looked_for_beside_the_model_file(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flexarm.errors import FlexarmError
-from flexarm.io.whole_file import write_whole
+from flexarm.io.whole_file import require_folder, write_whole
 
 
 def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
@@ -43,3 +43,21 @@ def test_names_that_the_system_cannot_take_are_told(tmp_path: Path) -> None:
     for path in ("a\0b", "\ud800", b"bytes", None):
         with pytest.raises(FlexarmError, match=r"^path: must be the path of a file"):
             write_whole(path, b"data", force=False)  # type: ignore[arg-type]
+
+
+def test_a_folder_that_could_not_be_made_is_told_before(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    for path in (tmp_path / "file", tmp_path / "file" / "a" / "b"):
+        with pytest.raises(FlexarmError, match=r"the folder cannot be made: .*file is a file"):
+            require_folder(path)
+    require_folder(tmp_path)
+    require_folder(tmp_path / "a" / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_in_one_that_is_not_writable_is_told_before(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(FlexarmError, match=r"is not writable: choose another"):
+        require_folder(tmp_path / "a")
+    tmp_path.chmod(0o700)

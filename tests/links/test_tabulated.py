@@ -1,6 +1,7 @@
 """Links from files of modal data: what is written comes back, at the order of the curves."""
 
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,21 @@ def test_a_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
         write_modal_data(path, closed_form(), SPAN, name="second")
     write_modal_data(path, closed_form(), SPAN, name="third", force=True)
     assert "name: third" in path.read_text(encoding="utf-8")
+
+
+def test_a_failed_writing_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "link.yaml"
+    path.write_text("mine", encoding="utf-8")
+
+    def disk_full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", disk_full)
+    with pytest.raises(ModelError, match="cannot be written: No space left on device"):
+        write_modal_data(path, closed_form(), SPAN, force=True)
+    assert path.read_text(encoding="utf-8") == "mine"
 
 
 def test_another_choice_than_a_table_is_refused() -> None:

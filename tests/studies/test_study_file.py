@@ -84,6 +84,9 @@ def test_the_command_computes_says_how_far_it_is_and_draws(
     file, figure = str(folder / "twist.yaml"), folder / "effects.png"
     assert main(["study", file, "--status"]) == 1
     assert "holds no study" in capsys.readouterr().err
+    assert main(["study", file, "--plot", str(figure), "--kind", "sobol"]) == 2
+    assert "--kind sobol: needs sampling of kind 'saltelli', got 'sobol'" in capsys.readouterr().err
+    assert not (folder / "twist").exists()
     assert main(["study", file, "--plot", str(figure)]) == 0
     assert "2 of 2 designs" in capsys.readouterr().out.replace("not an answer\n", "")
     assert figure.stat().st_size > 5000

@@ -24,6 +24,7 @@ from flexarm.cli.bodies import import_body, reduce
 from flexarm.cli.exchange import export, import_urdf
 from flexarm.cli.motions import plan, shape
 from flexarm.cli.pages import live, view
+from flexarm.cli.progress import heartbeat
 from flexarm.cli.studies import compare, converge, optimise, study
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 from flexarm.interrupts import signals_interrupt
@@ -101,7 +102,8 @@ def _run(argv: Sequence[str] | None) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else EXIT_OTHER
     try:
-        return COMMANDS[args.command].run(args)
+        with heartbeat(args.command):
+            return COMMANDS[args.command].run(args)
     except Misuse as error:
         print(f"flexarm {args.command}: error: {error}", file=sys.stderr)
         return EXIT_USAGE

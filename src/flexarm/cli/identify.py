@@ -17,6 +17,7 @@ from flexarm.cli.arguments import (
     seconds,
 )
 from flexarm.cli.console import finite, warnings_in_a_line
+from flexarm.cli.progress import progress
 
 if TYPE_CHECKING:
     from flexarm.fitting.sensor import Sensor
@@ -94,16 +95,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fit, print what was found, and write what is asked for."""
-    from rich.console import Console
-
     from flexarm.fitting.identify import identify
+    from flexarm.fitting.problem import read_recordings
     from flexarm.formulations import DEFAULT
     from flexarm.io.whole_file import write_figure
 
     require_figure(args.plot)
     require_outputs(args, args.out, args.report, args.plot)
     arm, outputs, inputs = read_arm(args), _sensors(args), _once("input", args.input)
-    with Console(stderr=True).status("") as status, warnings_in_a_line():
+    if args.predict:
+        read_recordings(args.predict)  # what cannot be read is told before the fit
+    with progress() as tell, warnings_in_a_line():
         fit = identify(
             arm,
             args.data,
@@ -117,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
             step=args.step,
             formulation=args.formulation or DEFAULT,
             most_evaluations=args.most,
-            progress=(lambda text: status.update(text)) if sys.stderr.isatty() else None,
+            progress=tell,
         )
     predicted = fit.predict(args.predict) if args.predict else ()
     suggested = fit.excitation()[:3] if args.suggest else ()

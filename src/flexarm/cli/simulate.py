@@ -4,10 +4,8 @@ import argparse
 import dataclasses
 import json
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +23,7 @@ from flexarm.cli.arguments import (
     share,
 )
 from flexarm.cli.console import finite, open_console, print_line, print_table, warnings_in_a_line
+from flexarm.cli.progress import progress
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.options import refuse_options
 from flexarm.interrupts import finish
@@ -109,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 
     live = LiveFile(args.out, force=args.force) if args.live else None
     begun = time.process_time()
-    with _progress(args.t_end) as progress, warnings_in_a_line():
+    with progress() as tell, warnings_in_a_line():
         result = simulate(
             arm,
             t_end=args.t_end,
@@ -124,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
             start=load_run(args.start) if isinstance(args.start, Path) else args.start,
             energy_audit=args.energy_audit,
             allow_long=args.yes,
-            progress=progress,
+            progress=_shown(tell, args.t_end),
             live=live,
         )
     prepared = time.process_time() - begun - result.statistics.cpu_seconds
@@ -206,28 +205,18 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
         raise Misuse("--out, --csv, --export, --plot and --html: must be different files")
 
 
-@contextmanager
-def _progress(t_end: float) -> Iterator[Callable[[float], None] | None]:
-    """Show the time reached and the speed on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+def _shown(tell: Callable[[str], None], t_end: float) -> Callable[[float], None]:
+    """Return a function that says which time is reached [s], and the speed over real time."""
+    begun: list[float] = []
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("preparing", total=t_end, speed="")
-        begun: list[float] = []
+    def update(t: float) -> None:
+        now = time.perf_counter()
+        begun[:] = begun or [now]
+        spent = now - begun[0]
+        speed = f", {t / spent:.3g} times real time" if spent > 0 else ""
+        tell(f"t = {t:.4g} of {t_end:g} s{speed}")
 
-        def update(t: float) -> None:
-            now = time.perf_counter()
-            begun[:] = begun or [now]
-            spent = now - begun[0]
-            speed = f"{t / spent:.3g} times real time" if spent > 0 else ""
-            bar.update(task, completed=t, description=f"t = {t:.4g} of {t_end:g} s", speed=speed)
-
-        yield update
+    return update
 
 
 def _document(result: "Run", prepared: float) -> dict[str, Any]:

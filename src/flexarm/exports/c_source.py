@@ -14,10 +14,11 @@ from flexarm.errors import FlexarmError
 from flexarm.exports.plant import Plant
 from flexarm.integrate.methods import dop853
 from flexarm.io.titles import plain_title
-from flexarm.io.whole_file import replace_file, require_writable
+from flexarm.io.whole_file import require_folder, require_writable, write_whole
 from flexarm.links.base import Array
 
 WIDTH = 96
+COMMON = ("equations.h", "equations.c", "example.c")  # files of every arm
 
 
 def write_c(plant: Plant, folder: Path, *, force: bool = False) -> list[Path]:
@@ -36,8 +37,21 @@ def write_c(plant: Plant, folder: Path, *, force: bool = False) -> list[Path]:
     for name in files:
         require_writable(folder / name, force=force)
     for name, text in files.items():
-        replace_file(folder / name, text.encode())
+        write_whole(folder / name, text.encode(), force=force)
     return [folder / name for name in files]
+
+
+def require_c_folder(folder: Path, *, force: bool) -> None:
+    """Refuse a folder to which C could not be written later, before work is done for it.
+
+    Raises
+    ------
+    FlexarmError
+        If the folder cannot be made or written to, or holds C of an arm and ``force`` is false.
+    """
+    require_folder(folder)
+    for name in COMMON if folder.exists() else ():
+        require_writable(folder / name, force=force)
 
 
 def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:

@@ -11,11 +11,11 @@ from pydantic.fields import FieldInfo
 from flexarm.arguments import listed, refused, require_flag, require_kind, require_path
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles, open_regular
-from flexarm.errors import ModelError
+from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.emit import emit
 from flexarm.io.explain import explain, explain_data
 from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten, show_path
-from flexarm.io.whole_file import replace_file
+from flexarm.io.whole_file import write_whole
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -179,14 +179,21 @@ def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
     """
     path = require_path("path", path, ModelError)
     require_flag("force", force, ModelError)
-    text = dumps(validated(arm))
+    write_text(path, dumps(validated(arm)), force=force)
+
+
+def write_text(path: Path, text: str, *, force: bool) -> None:
+    """Write a text file, whole or not at all.
+
+    Raises
+    ------
+    ModelError
+        If the file is there and `force` is false, or it cannot be written.
+    """
     try:
-        if path.exists() and not force:
-            raise ModelError(f"{path}: the file is there already; overwrite it with force=True")
-        replace_file(path, text.encode("utf-8"))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"{path}: the file cannot be written: {reason}") from None
+        write_whole(path, text.encode("utf-8"), force=force)
+    except FlexarmError as error:
+        raise ModelError(str(error)) from None
 
 
 def dumps(arm: BaseModel) -> str:

@@ -48,6 +48,22 @@ def require_writable(path: str | Path, *, force: bool) -> None:
         raise FlexarmError(f"{path}: the folder {folder} is not writable: choose another")
 
 
+def require_folder(folder: Path) -> None:
+    """Refuse a folder that could not be made or written to later, before work is done for it.
+
+    Raises
+    ------
+    FlexarmError
+        If there is a file in its place, or it or the nearest folder above it is not writable.
+    """
+    _refuse_unreachable(folder)
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise FlexarmError(f"{folder}: the folder cannot be made: {there} is a file")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise FlexarmError(f"{folder}: the folder {there} is not writable: choose another")
+
+
 def _refuse_unreachable(path: Path) -> None:
     """Refuse a name that the system cannot look up, whether or not there is a file."""
     try:

@@ -6,6 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scipy.io.matlab import MatWriteError
+
 from flexarm.arguments import refused, require_path
 from flexarm.errors import FlexarmError
 from flexarm.io.whole_file import require_writable, write_whole
@@ -48,16 +50,30 @@ def export_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
         save_table(run, path, force=force)
         return
     memory = io.BytesIO()
-    WRITERS[kind](run, memory)
+    try:
+        WRITERS[kind](run, memory)
+    except (
+        ValueError,
+        MatWriteError,
+    ) as error:  # too many rows, or over 4 GB
+        raise FlexarmError(f"{path}: the run cannot be written as {kind}: {error}") from None
     write_whole(path, memory.getvalue(), force=force)
 
 
 def require_export(path: str | Path) -> str:
-    """Refuse a file of another kind than there are; else give its ending."""
+    """Return the ending of a file that a run can be written to.
+
+    Raises
+    ------
+    FlexarmError
+        If a run is not written to such files, or a package for it is not installed.
+    """
     kind = require_path("path", path).suffix.lower()
     known = [".csv", *WRITERS]
     if kind not in known:
         raise refused("path", str(path), f"a file that ends in one of {', '.join(known)}")
+    for package, what in NEEDED.get(kind, {}).items():
+        _module(package, what)
     return kind
 
 
@@ -77,12 +93,10 @@ def _matlab_name(name: str) -> str:
 
 
 def _to_parquet(run: RunData, memory: io.BytesIO) -> None:
-    _module("pyarrow", "Parquet files")
     frame_of(run).to_parquet(memory)
 
 
 def _to_xlsx(run: RunData, memory: io.BytesIO) -> None:
-    _module("openpyxl", "Excel files")
     frame_of(run).to_excel(memory)
 
 
@@ -90,6 +104,11 @@ WRITERS: dict[str, Callable[[RunData, io.BytesIO], None]] = {
     ".mat": _to_mat,
     ".parquet": _to_parquet,
     ".xlsx": _to_xlsx,
+}
+# By kind of file: packages that flexarm does not need otherwise, and what needs them.
+NEEDED = {
+    ".parquet": {"pyarrow": "Parquet files", "pandas": "frames"},
+    ".xlsx": {"openpyxl": "Excel files", "pandas": "frames"},
 }
 
 

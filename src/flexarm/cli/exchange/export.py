@@ -46,9 +46,12 @@ def run(args: argparse.Namespace) -> int:
         raise Misuse("say what to write: --c DIR, --fmu FILE, --casadi FILE or --matlab FILE")
     require_distinct(args.c, args.fmu, args.casadi, args.matlab)
     require_outputs(args, args.fmu, args.casadi, args.matlab)
+    from flexarm.exports.c_source import require_c_folder, write_c
     from flexarm.exports.plant import plant
     from flexarm.linear.state_space import linearise
 
+    if args.c is not None:
+        require_c_folder(args.c, force=args.force)
     arm = read_arm(args)
     written: dict[str, object] = {}
     if args.matlab is not None:
@@ -64,8 +67,6 @@ def run(args: argparse.Namespace) -> int:
         write_whole(args.casadi, made.casadi_file(), force=args.force)
         written["casadi"] = str(args.casadi)
     if args.c is not None:
-        from flexarm.exports.c_source import write_c
-
         written["c"] = [str(path) for path in write_c(made, args.c, force=args.force)]
     if args.fmu is not None:
         from flexarm.exports.fmu import write_fmu

@@ -2,10 +2,10 @@
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.arguments import Misuse, add_arm, add_options, read_arm
+from flexarm.cli.progress import progress
 
 if TYPE_CHECKING:
     from flexarm.studies.compare import Compared, Comparison, Errors
@@ -29,8 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, and print one table, or two if there are several deflections."""
-    from rich.console import Console
-
     from flexarm.errors import FlexarmError
     from flexarm.studies.compare import compare, refuse_options
 
@@ -40,8 +38,7 @@ def run(args: argparse.Namespace) -> int:
     except FlexarmError as error:
         raise Misuse(f"--{error}") from None
     arm = read_arm(args)
-    with Console(stderr=True).status("") as status:
-        tell = (lambda name: status.update(name)) if sys.stderr.isatty() else None
+    with progress() as tell:
         found = compare(arm, paper=args.paper, deflection=args.deflection, progress=tell, **options)
     if args.json:
         print(json.dumps(_document(found), allow_nan=False))

@@ -18,6 +18,7 @@ from flexarm.cli.arguments import (
     seconds,
 )
 from flexarm.cli.console import finite, open_console, print_line, print_table
+from flexarm.cli.progress import progress
 from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
@@ -68,22 +69,16 @@ def run(args: argparse.Namespace) -> int:
         raise Misuse("--out: is for the shapes that --want finds: add it, such as --want 1%")
     require_outputs(args, args.out)
     arm = read_arm(args)
-
-    def show(text: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\rrunning: {text[:70]:70s}", end="", file=sys.stderr, flush=True)
-
-    found = converge(
-        arm,
-        t_end=args.t_end,
-        wish=args.wish,
-        want=args.want,
-        others=not args.given_only,
-        trials=args.trials,
-        progress=show,
-    )
-    if sys.stderr.isatty():
-        print("\r" + " " * 80 + "\r", end="", file=sys.stderr, flush=True)
+    with progress() as tell:
+        found = converge(
+            arm,
+            t_end=args.t_end,
+            wish=args.wish,
+            want=args.want,
+            others=not args.given_only,
+            trials=args.trials,
+            progress=lambda text: tell(f"running: {text}"),
+        )
     if args.json:
         print(json.dumps(finite(dataclasses.asdict(found)), allow_nan=False))
     else:

@@ -6,6 +6,7 @@ import sys
 
 from flexarm.cli.arguments import add_options, file_path
 from flexarm.cli.console import finite, open_console
+from flexarm.cli.progress import progress
 
 SUMMARY = "find the best design of a study: its aim as good as its limits allow"
 
@@ -26,8 +27,8 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         require_writable(args.out, force=args.force)
         require_apart(args.out, [args.study])
-    shown = sys.stderr.isatty()
-    found = optimise(args.study, progress=_told if shown else None)
+    with progress() as tell:
+        found = optimise(args.study, progress=tell)
     good = found.kept and not found.refuted
     if args.out is not None and good:
         found.save(args.out, force=args.force)
@@ -38,7 +39,3 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None and not good:
         print(f"flexarm optimise: {args.out} is not written: see above", file=sys.stderr)
     return 0 if good else 1
-
-
-def _told(line: str) -> None:
-    print(line, file=sys.stderr)

@@ -2,14 +2,12 @@
 
 import argparse
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.arguments import Misuse, add_options, file_path, require_figure
 from flexarm.cli.console import finite, open_console
+from flexarm.cli.progress import progress
 
 if TYPE_CHECKING:
     from flexarm.studies.design.result import StudyResult
@@ -39,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compute, or look at, a study."""
+    from flexarm.studies.design.read import read_study
     from flexarm.studies.design.result import StudyResult
     from flexarm.studies.design.study import study
 
@@ -53,8 +52,13 @@ def run(args: argparse.Namespace) -> int:
     if args.status:
         found = StudyResult.open(out)
     else:
-        with _progress() as progress:
-            found = study(args.study, out=out, workers=args.workers, progress=progress)
+        plan = read_study(args.study)
+        sampling = plan.plan.sampling.kind
+        if args.plot is not None and args.kind == "sobol" and sampling != "saltelli":
+            raise Misuse(f"--kind sobol: needs sampling of kind 'saltelli', got '{sampling}'")
+        with progress() as tell:
+            found = study(plan, out=out, workers=args.workers,
+                          progress=lambda now: tell(_words(now)))  # fmt: skip
     if args.plot is not None:
         found.plot(args.plot, kind=args.kind, force=args.force)
     if args.json:
@@ -93,26 +97,10 @@ def _document(found: "StudyResult") -> dict[str, Any]:
     return document
 
 
-@contextmanager
-def _progress() -> "Iterator[Callable[[Progress], None] | None]":
-    """Show designs done, rate and remaining time on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress
-    from rich.console import Console
-
-    texts = [progress.TextColumn(f"{{task.{each}}}") for each in ("description", "fields[rate]")]
-    columns = (texts[0], progress.BarColumn(), texts[1])
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("preparing", total=None, rate="")
-
-        def update(now: "Progress") -> None:
-            told = f"{now.done:,} of {now.total:,} designs"
-            rate = f"{now.rate:.3g}/s, {_duration(now.remaining)} left"
-            bar.update(task, total=now.total, completed=now.done, description=told, rate=rate)
-
-        yield update
+def _words(now: "Progress") -> str:
+    """Say how many designs are done, the rate and the remaining time."""
+    left = f"{now.rate:.3g}/s, {_duration(now.remaining)} left"
+    return f"{now.done:,} of {now.total:,} designs, {left}"
 
 
 def _duration(seconds: float) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.arm.shapes import Tabulated as TableChoice
 from flexarm.arm.side_files import SideFile
-from flexarm.errors import ModelError, ShapeError
-from flexarm.io.model_file import dumps
+from flexarm.errors import ShapeError
+from flexarm.io.model_file import dumps, write_text
 from flexarm.links.base import DIRECTIONS, Array, Counts, Discretisation, Ends, Shape, Shapes
 from flexarm.links.basis import MOTIONS
 from flexarm.links.integrals import integrate
@@ -101,18 +101,7 @@ def write_modal_data(
         "D": None if shapes.damping is None else shapes.damping.tolist(),
     }
     given = {key: value for key, value in content.items() if value is not None}
-    _write(Path(path), dumps(ModalFile.model_validate(given)), force=force)
-
-
-def _write(path: Path, text: str, *, force: bool) -> None:
-    try:
-        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        message = f"{path}: the file is there already; overwrite it with force=True"
-        raise ModelError(message) from None
-    except OSError as error:
-        raise ModelError(f"{path}: the file cannot be written: {error.strerror}") from None
+    write_text(Path(path), dumps(ModalFile.model_validate(given)), force=force)
 
 
 def _reference(span: Span) -> Reference:

@@ -43,7 +43,7 @@ class Progress:
 
 
 def study(
-    plan: str | Path | Mapping[str, Any],
+    plan: str | Path | Mapping[str, Any] | Study,
     *,
     out: str | Path,
     workers: int | None = None,
@@ -55,7 +55,7 @@ def study(
     ----------
     plan
         A study file, or a mapping of its contents: ``arm``, ``parameters``, ``sampling``, ``run``,
-        ``quantities`` and where it is computed.
+        ``quantities`` and where it is computed; or what `read_study` made of one.
     out
         The folder of the results.  A study that is there is gone on with; nothing else is touched.
     workers
@@ -80,7 +80,7 @@ def study(
     if workers is not None:
         require_count("workers", workers, 1)
     require_function("progress", progress, "of a Progress")
-    if not isinstance(plan, str | os.PathLike | Mapping):
+    if not isinstance(plan, str | os.PathLike | Mapping | Study):
         raise refused("plan", plan, "a study file, or a mapping of its contents")
     read = read_study(plan)
     table = Table.of(folder, read)
