@@ -129,7 +129,7 @@ class Problem:
         Stops and links whose shapes hold in a range keep theirs.
         """
         ranged = {part.exposed for part in self.model.links if part.range is not None}
-        gone = {}
+        gone: dict[str, None] = {}
         for axis in self.model.axes:
             kept = axis.acts.stops is not None or axis.index in ranged
             for name in ("speed",) if kept else ("lower", "upper", "speed"):
