@@ -21,7 +21,7 @@ links:
 payload: {mass: 4}
 """)
 model = flexarm.build(arm)
-held = start_at(arm, model, flexarm.equilibrium(arm).point.q)
+held = start_at(arm, model, flexarm.equilibrium(arm).q)
 run = flexarm.simulate(held, t_end=0.1)
 along = run.section_forces([0.0, 0.5]).moment.sel(link="link1", axis="z").isel(time=-1)
 for x, moment in zip((0.0, 1.0), along.values, strict=True):

@@ -429,6 +429,16 @@ modes(arm, joints=3)
 modes(arm, joints=["free"])
 # joint1
 modes(arm, joints={"joint1": 3})
+# positions: is no argument of sweep: did you mean at=?
+sweep(arm, positions={"joint1": [0.0, 1.0]})
+# positions: is no argument of modes: did you mean at=?
+modes(arm, positions={"joint1": 1.0})
+# positions: is no argument of equilibrium: did you mean at=?
+equilibrium(arm, positions={"joint1": 1.0})
+# speed: is no argument of sweep: did you mean speeds=?
+sweep(arm, speed={"joint1": [0.0, 1.0]})
+# of: is no argument of modes: there are arm, joints, at, speeds
+modes(arm, of=3)
 # at
 modes(arm, at=3)
 modes(arm, at={"joint1": "x"})

@@ -63,6 +63,28 @@ def renamed(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
+def suggests(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Answer an argument that a function does not have by the one that is meant, wrong to right."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        places = list(signature(function).parameters)
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            for wrong in kwargs:
+                if wrong not in places:
+                    from difflib import get_close_matches
+
+                    right = names.get(wrong) or next(iter(get_close_matches(wrong, places)), "")
+                    hint = f"did you mean {right}=?" if right else f"there are {', '.join(places)}"
+                    raise FlexarmError(f"{wrong}: is no argument of {function.__name__}: {hint}")
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
 def refused(name: str, value: object, expected: str, error: Kind = FlexarmError) -> FlexarmError:
     """Make the error that refuses an argument."""
     return error(f"{name}: must be {expected}, got {shown(value)}")

@@ -287,7 +287,7 @@ def test_few_operations_are_added() -> None:
         (["links.elbow.length"], "no 'elbow' in links"),
         ([3], r"parameters: must be a list of keys of the model file, such as .*, got \[3\]"),
         ("payload.mass", "parameters: must be a list of keys .*, got 'payload.mass'"),
-        (["payload.mass", "payload.mass"], "parameters: each key once, got payload.mass, payload"),
+        (["payload.mass", "payload.mass"], "parameters: each number once, got payload.mass, payl"),
     ],
 )
 def test_what_is_no_number_is_told(keys: list[str], message: str) -> None:

@@ -128,3 +128,10 @@ def test_the_forces_of_a_sample_are_those_of_another_formulation() -> None:
     point = type(found.point)(q, v, found.point.u)
     other = formulation("articulated", model).inverse_dynamics(q, v, a)
     assert tangent.force(point, a) == pytest.approx(other, rel=1e-10, abs=1e-8)
+
+
+def test_its_coordinates_and_inputs_are_at_hand() -> None:
+    found = equilibrium(sample("driven-link-payload"), at={"joint1": 0.3})
+    assert found.q is found.point.q
+    assert found.u is found.point.u
+    assert dict(zip(found.model.names, found.q.tolist(), strict=True)) == found.deflections()

@@ -9,7 +9,6 @@ from scipy.integrate import quad_vec
 
 import flexarm
 from flexarm.control import Timing, Weights, joint_move, pd_law
-from flexarm.io.overrides import GONE
 from flexarm.planning import Limits, Mpc
 from flexarm.planning.receding.active import Program, solve_active
 from flexarm.planning.receding.program import SampleProgram
@@ -38,7 +37,7 @@ def test_without_limits_it_is_the_best_sampled_regulator() -> None:
     law = flexarm.mpc(link(), period=PERIOD, weights=weights, intervals=6)
     space = flexarm.linearise(
         flexarm.change_arm(
-            link(), {"links.1.joint.start": {"position": 0.3}, "links.1.joint.input": GONE}
+            link(), {"links.1.joint.start": {"position": 0.3}, "links.1.joint.input": None}
         )
     )
     A, B, n = space.A, space.B, len(space.A)
@@ -127,7 +126,7 @@ def test_it_mends_a_plan_of_an_arm_that_is_softer() -> None:
     law = flexarm.mpc(link(), period=PERIOD, bandwidth=8.0)
     assert isinstance(law, Mpc)
     alone = flexarm.simulate(flexarm.change_arm(planned.arm, softer), t_end=2.0, dt=0.01)
-    other = flexarm.change_arm(link(), softer | {"links.1.joint.input": GONE})
+    other = flexarm.change_arm(link(), softer | {"links.1.joint.input": None})
     beside = flexarm.simulate(other, t_end=2.0, dt=0.01, control=law.law(planned))
     left = [np.ptp(each.tip[each.t > 1.2], axis=0).max() for each in (alone, beside)]
     assert left[1] < 0.2 * left[0]

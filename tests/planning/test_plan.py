@@ -15,7 +15,6 @@ import flexarm
 from flexarm.cli import main
 from flexarm.control.statics import Statics
 from flexarm.io.model_file import loads
-from flexarm.io.overrides import GONE
 from flexarm.links.base import Array
 from flexarm.planning import Limits, Plan
 from flexarm.planning.problem import undriven
@@ -141,13 +140,13 @@ def test_motion_that_rings_is_kept_and_says_what_is_left() -> None:
         ({"kind": "lugre", "coulomb": 0.1, "bristle_stiffness": 100.0}, "the tip vibrates by"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_coulomb_friction_is_named_where_a_plan_fails(friction: dict[str, Any], said: str) -> None:
     arm = flexarm.change_arm(LINK, {"links.1.joint.friction": friction})
     cause = (
         rf"{said}.*\. Coulomb friction is a likely cause, of joint1 \({friction['coulomb']} N m\)"
     )
-    with pytest.raises((flexarm.FlexarmError, UserWarning), match=cause), warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.raises((flexarm.FlexarmError, UserWarning), match=cause):
         flexarm.plan(arm, {"joint1": 0.5}, duration=1.0, intervals=12)
 
 
@@ -172,7 +171,7 @@ def test_first_duration_counts_what_holding_leaves(monkeypatch: pytest.MonkeyPat
         raise flexarm.FlexarmError(f"{first.duration:.3f}")
 
     monkeypatch.setattr(Program, "solve", solve)
-    heavy = flexarm.change_arm(LINK, {"gravity": [0, -9.81, 0], "links.1.joint.input": GONE})
+    heavy = flexarm.change_arm(LINK, {"gravity": [0, -9.81, 0], "links.1.joint.input": None})
     held = Statics(flexarm.build(heavy)).effort(np.zeros(2))[0]
     ask = partial(flexarm.plan, heavy, {"joint1": 0.05}, aim="time")
     took = []
@@ -259,7 +258,7 @@ def test_command_plans_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.campaign
 def test_shapes_that_follow_the_actuation_do_not_hinder_the_comparison() -> None:
-    changes = {"links.1.shapes": GONE, "gravity": [0, -9.81, 0]}
+    changes = {"links.1.shapes": None, "gravity": [0, -9.81, 0]}
     arm = flexarm.change_arm(flexarm.sample("driven-link"), changes)
     told = flexarm.plan(arm, {"joint1": "20 deg"}, duration=1.0, tolerance=0.5)
     assert told.residual < 0.5 * told.unshaped_residual

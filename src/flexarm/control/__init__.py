@@ -8,13 +8,13 @@ from flexarm.control.laws.link_side import link_decoupling_law
 from flexarm.control.laws.lqr import Regulator, Weights, lqr
 from flexarm.control.laws.pd import pd_law
 from flexarm.control.laws.state_feedback import (
-    Margins,
     Observer,
     loop_margins,
     lqg_law,
     lqr_gain,
     lqr_law,
 )
+from flexarm.control.margins import Margins
 from flexarm.control.reaction import BaseReaction, base_reaction
 from flexarm.control.sensors import Gauge, limited_law, measured_law, sensors
 from flexarm.control.stability import (

@@ -1,4 +1,4 @@
-"""Change values of a model file from the command line, under the same rules as in the file."""
+"""Change values of a model file by their keys, under the same rules as in the file."""
 
 import copy
 import re
@@ -18,22 +18,15 @@ from flexarm.io.model_file import files_beside, parse, read_content, validated
 from flexarm.io.source import read, shorten, show_path
 
 
-class _Gone:
-    """What stands for no value."""
-
-
-GONE = _Gone()
-
-
 @dataclass(frozen=True)
 class Change:
     """A value for a key of a model file, as ``links.forearm.section.EIy=900`` writes it."""
 
     text: str  # as written
     # Keys from the top of the file; links, contacts and springs by name or, as all lists, by number
-    # from 1.
+    # from 1; ``joints`` and a joint's name or number for the joint of a link.
     steps: tuple[str, ...]
-    value: Any  # as a model file would have it; `GONE` to take the key away
+    value: Any  # as a model file would have it; None takes the key away
 
 
 def read_change(text: str) -> Change:
@@ -49,7 +42,7 @@ def read_change(text: str) -> Change:
     if not sign or not steps:
         raise ModelError(f"'{text}': must be KEY=VALUE, such as links.1.section.EIz=900")
     if not value.strip():
-        return Change(text, steps, GONE)
+        return Change(text, steps, None)
     try:
         source = read(f"value: {value.strip()}", text)
     except ModelError:
@@ -87,7 +80,7 @@ def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str |
     source = read(content, str(path))
     source = replace(source, data=copy.deepcopy(source.data))
     try:
-        places = [_apply(source.data, change) for change in changes]
+        places = [_apply(source.data, change, present=True) for change in changes]
     except ModelError as error:
         raise ModelError(f"--set {error}") from None
     try:
@@ -103,12 +96,16 @@ def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str |
     raise ModelError("\n".join(lines))
 
 
-def _apply(data: dict[str, Any], change: Change) -> tuple[str | int, ...]:
-    """Put a value where it belongs, and return the path of that place."""
+def _apply(data: dict[str, Any], change: Change, *, present: bool = False) -> tuple[str | int, ...]:
+    """Put a value where it belongs, or take a key away, and return the path of that place.
+
+    A key that is taken away must be there if ``present``.
+    """
     here: Any = data
     path: tuple[str | int, ...] = ()
-    for depth, step in enumerate(change.steps):
-        last = depth == len(change.steps) - 1
+    steps = _through_links(data, change)
+    for depth, step in enumerate(steps):
+        last = depth == len(steps) - 1
         if isinstance(here, list):
             index = _index(here, step, change, path)
             path = (*path, index)
@@ -120,25 +117,36 @@ def _apply(data: dict[str, Any], change: Change) -> tuple[str | int, ...]:
                 f"which has no '{step}' in it"
             )
         key = path[-1]
-        if last and change.value is GONE:
-            if isinstance(here, dict) and key not in here:
-                raise ModelError(f"{change.text}: the model file has no {show_path(path)}")
+        absent = isinstance(here, dict) and key not in here
+        if absent and change.value is None and (present or not last):
+            raise ModelError(f"{change.text}: the model file has no {show_path(path)}")
+        if last and change.value is None and not absent:
             del here[key]
             return path
         if last:
             here[key] = change.value
-        elif isinstance(here, dict) and here.get(str(key)) is None and change.value is not GONE:
+        elif isinstance(here, dict) and here.get(str(key)) is None:
             here[key] = {}
-        elif isinstance(here, dict) and key not in here:
-            raise ModelError(f"{change.text}: the model file has no {show_path(path)}")
         here = here[key]
     return path
 
 
+def _through_links(data: dict[str, Any], change: Change) -> tuple[str, ...]:
+    """Return the steps of a key, with ``links.2.joint`` for ``joints.elbow``."""
+    links = data.get("links")
+    if change.steps[0] != "joints" or not isinstance(links, list | tuple):
+        return change.steps
+    joints = [link.get("joint") if isinstance(link, dict) else None for link in links]
+    if len(change.steps) == 1:
+        raise ModelError(f"{change.text}: must name a joint, such as joints.1.friction")
+    index = _index(joints, change.steps[1], change, ("joints",))
+    return ("links", str(index + 1), "joint", *change.steps[2:])
+
+
 def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, ...]) -> int:
-    """Find an item of a list: links, contacts, springs by name, anything by number from 1."""
+    """Find an item of a list: anything by number from 1, what has a name by that too."""
     names = []
-    if path in (("links",), ("contacts",), ("springs",)):
+    if path in (("links",), ("joints",), ("contacts",), ("springs",)):
         names = [
             str((isinstance(item, dict) and item.get("name")) or f"{str(path[0])[:-1]}{k}")
             for k, item in enumerate(items, 1)
@@ -160,6 +168,15 @@ def overlap(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
 def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     """Change values of an arm by their keys, such as ``links.1.section.EIz``.
 
+    Parameters
+    ----------
+    arm
+        The arm, which stays as it is.
+    values
+        By key: the new value as a model file would have it, or None to take the key away.  Links,
+        contacts and springs go by name or by number from 1, and joints too:
+        ``joints.elbow.drive.stiffness`` is that of ``links.2.joint.drive``.
+
     Returns
     -------
     Arm
@@ -175,7 +192,7 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     for key, value in values.items():
         if not _steps(key):
             raise refused("values", key, "a mapping by keys of a model file", ModelError)
-        _apply(data, Change(f"{key}={value}", _steps(key), value))
+        _apply(data, Change(f"{key}={'' if value is None else value}", _steps(key), value))
     try:
         return Arm.model_validate(data, context={"files": files_of(arm)})
     except ValidationError as error:
@@ -185,7 +202,7 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
 
 
 def find_place(arm: Arm, key: str) -> tuple[str | int, ...]:
-    """Give the path of a key in a model file, the same for ``links.1.length`` and a link's name.
+    """Return the path of a key in a model file, the same for ``links.1.length`` and a link's name.
 
     Raises
     ------
@@ -193,7 +210,7 @@ def find_place(arm: Arm, key: str) -> tuple[str | int, ...]:
         If there is no such key.
     """
     data = arm.model_dump(exclude_unset=True, mode="json")
-    return _apply(data, Change(key, _steps(key), None))
+    return _apply(data, Change(key, _steps(key), 0.0))
 
 
 def read_value(arm: Arm, key: str) -> Any:
@@ -206,10 +223,10 @@ def read_value(arm: Arm, key: str) -> Any:
     """
     here: Any = arm.model_dump(mode="json")
     path: tuple[str | int, ...] = ()
-    steps = _steps(key)
-    for step in steps:
+    asked = Change(key, _steps(key), None)
+    for step in _through_links(here, asked) if asked.steps else ():
         if isinstance(here, list):
-            index = _index(here, step, Change(key, steps, None), path)
+            index = _index(here, step, asked, path)
             here, path = here[index], (*path, index)
         elif isinstance(here, dict) and step in here:
             here, path = here[step], (*path, step)

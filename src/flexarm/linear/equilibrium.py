@@ -13,6 +13,7 @@ from flexarm.arguments import (
     require_names,
     require_number,
     require_numbers,
+    suggests,
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
@@ -34,7 +35,7 @@ class Equilibrium(Summarised):
     Attributes
     ----------
     point
-        The state, with the inputs that hold it.
+        The state, with the inputs that hold it; ``q`` and ``u`` are its coordinates and inputs.
     effort
         Generalised force that every coordinate needs, (n,): 0 where nothing holds it.
     iterations
@@ -50,6 +51,16 @@ class Equilibrium(Summarised):
     iterations: int
     notes: tuple[str, ...]
 
+    @property
+    def q(self) -> Array:
+        """Coordinates, (n,), in the order of ``model.names``."""
+        return self.point.q
+
+    @property
+    def u(self) -> Array:
+        """Inputs [N m], [N] that hold it, one per driven joint."""
+        return self.point.u
+
     def _summary(self) -> Summary:
         names = zip(self.model.names, self.point.q, self.model.units, strict=True)
         rows = [(name, f"{value:.6g}", unit) for name, value, unit in names]
@@ -59,16 +70,17 @@ class Equilibrium(Summarised):
         return Summary(title, lines, ("coordinate", "value", "unit"), rows)
 
     def deflections(self) -> dict[str, float]:
-        """Give the coordinates by name."""
+        """Return the coordinates by name."""
         return dict(zip(self.model.names, self.point.q.tolist(), strict=True))
 
     def holding(self) -> dict[str, float]:
-        """Give the inputs [N m], [N] that hold the arm, by joint."""
+        """Return the inputs [N m], [N] that hold the arm, by joint."""
         names = [axis.name for axis in self.model.axes if axis.driven]
         return dict(zip(names, self.point.u.tolist(), strict=True))
 
 
 @renamed(joints="at")
+@suggests(positions="at")
 def equilibrium(
     arm: Arm | Model,
     *,

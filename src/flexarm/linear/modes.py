@@ -17,6 +17,7 @@ from flexarm.arguments import (
     require_flag,
     require_mapping,
     require_numbers,
+    suggests,
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
@@ -181,6 +182,7 @@ class Modes(Summarised):
         return plot_modes(self)
 
 
+@suggests(positions="at")
 def modes(
     arm: Arm | Model,
     *,

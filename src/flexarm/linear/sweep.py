@@ -6,7 +6,15 @@ from typing import Literal
 
 import numpy as np
 
-from flexarm.arguments import in_unit, is_number, listed, refused, require_flag, require_mapping
+from flexarm.arguments import (
+    in_unit,
+    is_number,
+    listed,
+    refused,
+    require_flag,
+    require_mapping,
+    suggests,
+)
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.linear.equilibrium import settle_down
@@ -25,6 +33,7 @@ MISSING = complex(np.nan, np.nan)
 Solve = Callable[[Array], Modes]
 
 
+@suggests(positions="at")
 def sweep(
     arm: Arm | Model,
     *,

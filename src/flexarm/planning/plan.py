@@ -27,7 +27,7 @@ from flexarm.control.trajectory import joint_move
 from flexarm.errors import FlexarmError
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import validated
-from flexarm.io.overrides import GONE, change_arm
+from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
 from flexarm.model import build
@@ -430,14 +430,14 @@ def _unshaped(problem: Problem, duration: float, t_end: float) -> Run:
             ends = (float(problem.start[place]), float(problem.goal[place]))
             key = joint_key(axis)
             changes[f"{key}.actuation"] = "prescribed"
-            changes[f"{key}.start"] = GONE
+            changes[f"{key}.start"] = None
             changes[f"{key}.motion"] = {
                 "kind": "cycloid", "start": ends[0], "end": ends[1], "duration": duration,
             }  # fmt: skip
     # Shapes that follow the joints' actuation are others now, and their amplitudes too.
     for k, link in enumerate(problem.arm.links):
         if link.start:
-            changes[f"links.{k + 1}.start"] = GONE
+            changes[f"links.{k + 1}.start"] = None
     told = change_arm(problem.arm, changes)
     bent = np.any(np.delete(problem.start, [axis.index for axis in problem.model.axes]))
     return simulate_whole(

@@ -15,7 +15,7 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate_whole
-from flexarm.io.overrides import GONE, change_arm
+from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import coulomb_frictions
@@ -129,12 +129,12 @@ class Problem:
         Stops and links whose shapes hold in a range keep theirs.
         """
         ranged = {part.exposed for part in self.model.links if part.range is not None}
-        gone = {}
+        gone: dict[str, None] = {}
         for axis in self.model.axes:
             kept = axis.acts.stops is not None or axis.index in ranged
             for name in ("speed",) if kept else ("lower", "upper", "speed"):
                 if getattr(axis.acts.limits, name, None) is not None:
-                    gone[f"{joint_key(axis)}.limits.{name}"] = GONE
+                    gone[f"{joint_key(axis)}.limits.{name}"] = None
         return change_arm(self.arm, gone) if gone else self.arm
 
     @cached_property

@@ -13,7 +13,7 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.numbers.structures import NUMBERS, Structures
 from flexarm.formulations.quantities import trace
-from flexarm.io.overrides import change_arm, read_value
+from flexarm.io.overrides import change_arm, find_place, read_value
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 
@@ -36,9 +36,10 @@ def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
             "parameters: must be a list of keys of the model file, such as ['payload.mass'], "
             f"got {parameters!r}"
         )
-    if len(set(texts)) < len(texts):
-        raise FlexarmError(f"parameters: each key once, got {', '.join(texts)}")
     parameter_values(arm, texts)
+    places = [find_place(arm, key) for key in texts]
+    if len(set(places)) < len(places):
+        raise FlexarmError(f"parameters: each number once, got {', '.join(texts)}")
     return texts
 
 

@@ -1,0 +1,141 @@
+"""Margins of a loop with one input: gain, phase, and distance of its response from -1.
+
+Frequencies at which the response is real or of size 1 are eigenvalues on the imaginary axis, so
+that no grid of frequencies can miss one; the largest sensitivity is found by those of size above a
+bound (Bruinsma & Steinbuch 1990).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from flexarm.links.base import Array
+
+NEAR = 1e-6  # relative: width of the bracket about a computed frequency, and error of the distance
+ROUNDS = 50  # of the bound on the largest sensitivity, at most; its error falls quadratically
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How far a loop is from instability, broken at one input, the others closed.
+
+    Attributes
+    ----------
+    gain
+        Factor that the loop's gain may grow by; infinite if any.
+    phase
+        Phase that it may lag [rad]; infinite if any.
+    distance
+        Least distance of the loop's frequency response from -1: one over the largest sensitivity.
+    """
+
+    gain: float
+    phase: float
+    distance: float
+
+
+def margins_of(A: Array, b: Array, c: Array) -> Margins:
+    """Compute the margins of the loop ``c (s - A)^-1 b``, closed by negative feedback.
+
+    Parameters
+    ----------
+    A, b, c
+        The open loop, (n, n), (n,) and (n,); closed, ``A - b c`` must not grow.
+    """
+    A, b, c = _balanced(A, b, c)
+
+    def loop(frequency: float) -> complex:
+        return _response(A, b, c, frequency)
+
+    steady = loop(0.0)
+    real = [each.real for each in _crossings(loop, np.imag, _real_at(A, b, c))]
+    real += [steady.real] if math.isfinite(abs(steady)) else []
+    ones = _crossings(loop, lambda x: abs(x) - 1.0, _hamiltonian(A, b, c, 0.0, 1.0))
+    return Margins(
+        min((-1 / each for each in real if -1 < each < 0), default=math.inf),
+        min((float(np.angle(each) + np.pi) % (2 * np.pi) for each in ones), default=math.inf),
+        1 / _largest_sensitivity(A, b, c),
+    )
+
+
+def _balanced(A: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
+    """Scale states so that rows and columns of A are of alike size, and b as large as c."""
+    scaled, (sizes, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
+    b, c = b / sizes, c * sizes
+    of_b, of_c = (max(float(np.linalg.norm(x)), 1e-150) for x in (b, c))
+    ratio = math.sqrt(of_c / of_b)
+    return np.asarray(scaled), b * ratio, c / ratio
+
+
+def _response(A: Array, b: Array, c: Array, frequency: float) -> complex:
+    try:
+        return complex(c @ np.linalg.solve(1j * frequency * np.eye(len(A)) - A, b))
+    except np.linalg.LinAlgError:  # at a pole
+        return complex(math.inf, 0.0)
+
+
+def _crossings(
+    loop: Callable[[float], complex], value: Callable[[complex], float], frequencies: Array
+) -> list[complex]:
+    """Return the responses where a value of them changes its sign, near given frequencies."""
+    from scipy.optimize import brentq
+
+    found = []
+    for frequency in frequencies:
+        low, high = (1 - NEAR) * frequency, (1 + NEAR) * frequency
+        ends = value(loop(low)), value(loop(high))
+        if np.all(np.isfinite(ends)) and ends[0] * ends[1] <= 0:
+            at = brentq(lambda w: value(loop(w)), low, high, xtol=1e-15 * frequency, rtol=1e-14)
+            found.append(loop(float(at)))
+    return found
+
+
+def _real_at(A: Array, b: Array, c: Array) -> Array:
+    """Compute frequencies [rad/s] at which the response may be real: zeros of L(s) - L(-s)."""
+    n = len(A)
+    pencil = np.zeros((2 * n + 1, 2 * n + 1))
+    pencil[:n, :n], pencil[n:-1, n:-1] = A, -A
+    pencil[:-1, -1], pencil[-1, :-1] = np.tile(b, 2), np.tile(c, 2)
+    mass = np.eye(2 * n + 1)
+    mass[-1, -1] = 0.0
+    return _frequencies(scipy.linalg.eigvals(pencil, mass))
+
+
+def _hamiltonian(A: Array, b: Array, c: Array, direct: float, size: float) -> Array:
+    """Compute frequencies [rad/s] at which ``|direct + c (jw - A)^-1 b|`` may be of a size."""
+    left = size**2 - direct**2
+    inner = A + np.outer(b, c) * (direct / left)
+    whole = np.block([
+        [inner, np.outer(b, b) / left],
+        [-np.outer(c, c) * (1 + direct**2 / left), -inner.T],
+    ])  # fmt: skip
+    return _frequencies(np.linalg.eigvals(whole))
+
+
+def _frequencies(eigenvalues: npt.NDArray[np.complexfloating]) -> Array:
+    size = np.abs(np.imag(eigenvalues[np.isfinite(eigenvalues)]))
+    return np.unique(size[size > 0])
+
+
+def _largest_sensitivity(A: Array, b: Array, c: Array) -> float:
+    """Compute the largest ``|1 / (1 + L)|``, which is 1 at infinite frequency."""
+    closed = A - np.outer(b, c)
+
+    def sensitivity(frequency: float) -> float:
+        return abs(1.0 - _response(closed, b, c, frequency))
+
+    poles = np.linalg.eigvals(closed)
+    tried = [0.0, *np.abs(poles), *np.abs(poles.imag)]
+    most = max(1.0, *(x for x in map(sensitivity, tried) if math.isfinite(x)))
+    for _ in range(ROUNDS):
+        ends = _hamiltonian(closed, b, -c, 1.0, (1 + NEAR) * most)
+        between = [*np.sqrt(ends[:-1] * ends[1:]), *ends]
+        better = max((x for x in map(sensitivity, between) if math.isfinite(x)), default=0.0)
+        if better <= (1 + NEAR) * most:
+            break
+        most = better
+    return most
