@@ -13,13 +13,16 @@ from scipy.optimize import brentq
 import flexarm
 from flexarm.arm import Arm
 from flexarm.check.check import check
+from flexarm.cli import main
 from flexarm.errors import ModelError, SimulationError
 from flexarm.integrate import solve
 from flexarm.integrate.loop import RUNNING, march
 from flexarm.integrate.march import March
 from flexarm.integrate.mission.bodies import Drift
 from flexarm.integrate.system import rates
+from flexarm.io.model_file import dumps
 from flexarm.runs.forces import accelerations
+from flexarm.runs.read import load_run
 from tests.integrate.mission_arms import flexible_arm, one_joint, parsed
 from tests.physics.random_arms import random_arm
 
@@ -482,3 +485,62 @@ def test_looking_within_a_step_leaves_rates_at_its_end(monkeypatch: pytest.Monke
     assert len(right) > 3
     assert np.abs(right).max() > 1e-3
     assert np.abs(np.array(noted) - right).max() < 1e-9 * np.abs(right).max()
+
+
+def test_events_that_did_not_happen_are_listed_with_the_nearest_value() -> None:
+    """A ball falls past the tip at 0.3 m; the hinge swings up to 1 - cos(2 t) = 2."""
+    ball = {"name": "ball", "body": {"mass": 2.0}, "position": [1.3, 0, 0.2],
+            "velocity": [0, 0, -0.5]}  # fmt: skip
+    looked = {
+        "grapple": {"quantity": "distance.ball", "below": 0.03},
+        "far": {"quantity": "hinge", "above": 2.5},
+        "fast": {"quantity": "hinge.speed", "above": 3.0},
+        "high": {"quantity": "tip.speed", "above": 3.0},
+        "back": {"quantity": "tip.x", "below": -2.0},
+    }
+    arm = one_joint(
+        servo={"stiffness": 4.0, "target": {"kind": "constant", "value": 1.0}},
+        brake={"closed": False}, bodies=[ball],
+        events=[
+            {"name": "hold", "at": 0.01, "servo": {"hinge": {"side": "motor"}}},
+            *({"name": name, "when": when, "end": True} for name, when in looked.items()),
+            {"name": "late", "when": {"quantity": "hinge", "above": 0.1}, "after": 5, "end": True},
+            {"name": "later", "at": 2.0, "end": True},
+        ],
+    )  # fmt: skip
+    run = flexarm.simulate(arm, t_end=2.0, dt=0.001, rtol=1e-6)
+    assert [each.what for each in run.happenings] == ["hold"]
+    found = {each.what: each for each in run.pending}
+    assert list(found) == [*looked, "late", "later"]
+    near = {
+        "far": (2.0, np.pi / 2), "fast": (2.0, np.pi / 4), "high": (2.0, np.pi / 4),
+        "back": (np.cos(2.0), np.pi / 2),
+    }  # fmt: skip
+    for name, (value, t) in near.items():
+        assert found[name].value == pytest.approx(value, abs=1e-4)
+        assert found[name].t == pytest.approx(t, abs=0.001)
+    away = np.hypot(np.linalg.norm(run.tip[:, :2] - [1.3, 0], axis=1), 0.2 - 0.5 * run.t)
+    assert found["grapple"].value == pytest.approx(away.min(), abs=1e-12)
+    assert found["grapple"].t == run.t[np.argmin(away)]
+    assert "distance.ball must be below 0.03 m, and came to" in found["grapple"].why
+    assert found["late"].why == "it is looked for after 5 s, and the run ends at 2 s"
+    assert found["later"].why == "it is at 2 s, and the run ends at 2 s"
+
+
+def test_the_command_and_the_file_list_what_did_not_happen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    event = {"name": "grapple", "when": {"quantity": "tip.y", "above": 3}, "end": True}
+    (tmp_path / "arm.yaml").write_text(dumps(one_joint(start={"speed": 1.0}, events=[event])))
+    out = tmp_path / "run.nc"
+    asked = ["simulate", str(tmp_path / "arm.yaml"), "--t-end", "2", "--out", str(out)]
+    assert main(asked) == 0
+    text = capsys.readouterr().out
+    said = "did not happen: grapple: tip.y must be above 3 m, and came to 1 m at t = 1.572 s"
+    assert said in text
+    (kept,) = load_run(out).pending
+    assert f"did not happen: grapple: {kept.why}" in text
+    assert "grapple did not happen" in repr(load_run(out))
+    assert main([*asked[:-2], "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)["pending"]
+    assert listed["value"] == pytest.approx(1.0, abs=1e-5)

@@ -246,6 +246,7 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "missed": result.missed,
         "lost": {name: finite(float(lost[-1])) for name, lost in result.losses.items()},
         "happenings": [dataclasses.asdict(each) for each in result.happenings],
+        "pending": [finite(dataclasses.asdict(each)) for each in result.pending],
         "validity": finite(dataclasses.asdict(result.validity)),
         "errors": finite(dataclasses.asdict(result.errors) | {"total": result.errors.total}),
     }
@@ -299,6 +300,8 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
     for each in result.happenings:
         loss = f" ({each.lost:.3g} J lost)" if each.lost else ""
         print_line(console, f"t = {each.t:.6g} s: {each.what}{loss}")
+    for event in result.pending:
+        print_line(console, f"did not happen: {event.what}: {event.why}", style="yellow")
     _print_validity(console, result)
     rows = [
         [name, f"{value:.6g}", unit]

@@ -39,7 +39,7 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.course import Course
-from flexarm.integrate.mission.legs import after, joined, of_model, times_of
+from flexarm.integrate.mission.legs import after, joined, of_model, pending_events, times_of
 from flexarm.integrate.mission.locks import Leg, Locks, legs, lock
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
@@ -251,6 +251,7 @@ def simulate(
         return keep(whole, solve_in_equal_steps(task, chosen, wanted, progress, seen))
 
     with signals_interrupt():
+        sought = [(state.t, course.sought(state.t))]
         run, found = go(task, None)
         motions = [task.motion]  # whose machine code later legs take again
         while found.ending.status in ("finished", "seen"):
@@ -267,6 +268,7 @@ def simulate(
                     run = kept(task, run, Solution(task.times[:1], y[None], state.anchor[None]))
                     break
                 motions.append(task.motion)
+                sought.append((state.t, course.sought(state.t)))
                 run, found = go(task, run)
             except SimulationError as error:
                 reason = f"at t = {state.t:.6g} s: {error}"
@@ -279,9 +281,12 @@ def simulate(
             why = f"{why}; {' and '.join(sorted(others))} where brakes hold what is stiff"
         status = "finished" if run.status == "seen" else run.status
         run = replace(run, happenings=tuple(course.log), why=why, status=status)
-        whole, late = finish(
-            lambda: audited(told(run, acting)) if energy_audit else told(run, acting)
-        )
+
+        def ended() -> Run:
+            whole = told(replace(run, pending=pending_events(course, run, sought)), acting)
+            return audited(whole) if energy_audit else whole
+
+        whole, late = finish(ended)
         ending = {} if late is None else asdict(interruption(late, float(run.t[-1])))
         return replace(whole, **ending)
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,7 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "cpu_seconds": run.statistics.cpu_seconds,
         "energy_balance": run.energy_balance,
         "happenings": json.dumps([[each.t, each.what, each.lost] for each in run.happenings]),
+        "pending": json.dumps([list(astuple(each)) for each in run.pending]),
         "legs": json.dumps([leg.as_list() for leg in run.legs]),
         "drives": json.dumps([list(run.losses), list(run.drives.states if run.drives else ())]),
         "model_file": dumps(run.model.arm),

@@ -52,6 +52,18 @@ class Happening:
 
 
 @dataclass(frozen=True)
+class PendingEvent:
+    """An event of the model file that did not happen."""
+
+    what: str  # its name
+    why: str  # why not
+    # value, t: the nearest that its quantity came at a sample, in SI units, and when [s]; None if
+    # it was never looked for.
+    value: float | None = None
+    t: float | None = None
+
+
+@dataclass(frozen=True)
 class RunLeg:
     """A part of a run in which the same coordinates are held and the tip carries the same."""
 
@@ -151,6 +163,7 @@ class RunData:
     paper: bool = False
     # What happened during it: events of the model file, and brakes that slipped.
     happenings: tuple[Happening, ...] = ()
+    pending: tuple[PendingEvent, ...] = ()  # events of the model file that did not happen
     # Its parts, where events, locks or brakes made several, or hold the arm.
     legs: tuple[RunLeg, ...] = ()
     # Parts of what was dissipated so far [J], (T,) each, by name: ``JOINT: motor friction``, ``link
@@ -179,6 +192,7 @@ class RunData:
             f"{self.method} in {taken.steps} steps, rtol {self.rtol:g}, "
             f"energy balance closed to {self.energy_balance:.0e}",
             *([self.reason] if self.reason else []),
+            *(f"{each.what} did not happen: {each.why}" for each in self.pending),
         ]
         rows = [(f"{each.t:.6g} s", each.what) for each in self.happenings]
         title = f"Run of {self.model.arm.name}: {self.status} at t = {self.t[-1]:.6g} s"

@@ -15,7 +15,7 @@ from flexarm.io.model_file import parse
 from flexarm.links.base import Array
 from flexarm.model import LinkTheory, Model, TipRotation, build
 from flexarm.runs.contents import ENERGIES, FILE, FORMAT, WORKS, anchor_names, input_units
-from flexarm.runs.data import DriveData, Happening, RunLeg, Statistics
+from flexarm.runs.data import DriveData, Happening, PendingEvent, RunLeg, Statistics
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         formulation=by.formulation,
         paper=by.paper,
         happenings=_happenings(stored),
+        pending=_pending(stored),
         legs=_legs(stored, model, samples),
         losses=_losses(stored, samples),
         drives=_drives(stored, model, samples),
@@ -157,6 +158,20 @@ def _happenings(stored: "Stored") -> tuple[Happening, ...]:
     except (TypeError, ValueError, RecursionError):
         raise stored.wrong("happenings", "must be a list of time, what and energy lost") from None
     return found
+
+
+def _pending(stored: "Stored") -> tuple[PendingEvent, ...]:
+    """Read the events that did not happen; older files do not list them."""
+    if not stored.says("pending"):
+        return ()
+    try:
+        return tuple(
+            PendingEvent(str(what), str(why), *(None if x is None else float(x) for x in numbers))
+            for what, why, *numbers in json.loads(stored.text("pending"))
+        )
+    except (TypeError, ValueError, RecursionError):
+        expected = "must be a list of name, reason, value and time"
+        raise stored.wrong("pending", expected) from None
 
 
 def _legs(stored: "Stored", model: Model, samples: int) -> tuple[RunLeg, ...]:

@@ -201,6 +201,16 @@ class Course:
             look.lookout.kind != "distance" or look.lookout.body in self.situation.drifting
         )
 
+    def sought(self, t: float) -> dict[int, Lookout]:
+        """Return what a leg from a time [s] looks out for, by the number of the event."""
+        return {
+            look.event: self._placed(look)
+            for look in self.looks
+            if look.event >= 0
+            and self._counts(look)
+            and self.events[look.event].after <= t + instant(t)
+        }
+
     def efforts(self) -> Array:
         """Give the effort of each brake that can slip, and the way in which friction acts."""
         found: list[float] = []
@@ -216,14 +226,15 @@ class Course:
 
         What slips holds at standstill; what breaks away is there at first, but for rounding.
         """
-        t, rounded = state.t, ROUNDED * float(np.abs(state.v).max(initial=0.0))
+        rounded = ROUNDED * float(np.abs(state.v).max(initial=0.0))
         low, high = np.full(len(self.looks), -np.inf), np.full(len(self.looks), np.inf)
+        sought = self.sought(state.t)
         for k, look in enumerate(self.looks):
             if look.event >= 0:
-                event = self.events[look.event]
-                assert event.when is not None
-                if self._counts(look) and event.after <= t + instant(t):
-                    low[k], high[k] = look.lookout.bounds(event.when)
+                when = self.events[look.event].when
+                assert when is not None
+                if look.event in sought:
+                    low[k], high[k] = look.lookout.bounds(when)
                 continue
             holder = self._holders[look.holder]
             locked = holder.axis.name in self.situation.locked

@@ -1,10 +1,15 @@
 """Legs of a run between events: where one ends, and legs joined to a run."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from flexarm.arm.mission import Event
+from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.lookouts import Lookout
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import WORKS, instant
@@ -12,7 +17,7 @@ from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model
-from flexarm.runs.data import Statistics
+from flexarm.runs.data import PendingEvent, Statistics
 from flexarm.runs.run import Run
 
 
@@ -45,6 +50,59 @@ def of_model(run: Run, model: Model) -> Run:
     for k, name in enumerate(input_names(run.model)):
         u[:, input_names(model).index(name)] = run.u[:, k]
     return replace(run, model=model, u=u)
+
+
+def pending_events(
+    course: Course, run: Run, sought: Sequence[tuple[float, Mapping[int, Lookout]]]
+) -> tuple[PendingEvent, ...]:
+    """Return the events that did not happen in a run, with the nearest that each came at a sample.
+
+    Parameters
+    ----------
+    course
+        The run's events, as they are at its end.
+    run
+        The run.
+    sought
+        By leg: its begin [s], and what it looked out for by the number of the event.
+    """
+    ends = [*(begin for begin, _ in sought[1:]), float(run.t[-1])]
+    found = []
+    for i in (i for i in range(len(course.events)) if i not in course.situation.done):
+        spans = [
+            (looks[i], (run.t >= begin) & (run.t <= end))
+            for (begin, looks), end in zip(sought, ends, strict=True)
+            if i in looks
+        ]
+        found.append(_pending(course.events[i], run, spans))
+    return tuple(found)
+
+
+def _pending(
+    event: Event, run: Run, spans: Sequence[tuple[Lookout, NDArray[np.bool_]]]
+) -> PendingEvent:
+    """Say why an event did not happen that was looked for at some samples."""
+    end = float(run.t[-1])
+    if event.when is None:
+        return PendingEvent(event.title, f"it is at {event.at:g} s, and the run ends at {end:g} s")
+    if not spans and event.after >= end - instant(end):
+        why = f"it is looked for after {event.after:g} s, and the run ends at {end:g} s"
+        return PendingEvent(event.title, why)
+    if not spans:
+        return PendingEvent(event.title, f"the body of {event.when.quantity} was not free")
+    rises = event.when.below is None
+    limit, far = (event.when.above, -np.inf) if rises else (event.when.below, np.inf)
+    values = np.full(len(run.t), far)
+    for look in {look for look, _ in spans}:
+        inside = np.any([mask for other, mask in spans if other == look], axis=0)
+        values = np.where(inside, look.values(run), values)
+    k = int(np.argmax(values) if rises else np.argmin(values))
+    value, t, unit = float(values[k]), float(run.t[k]), spans[0][0].unit(run.model)
+    why = (
+        f"{event.when.quantity} must be {'above' if rises else 'below'} {limit:g} {unit}, and came "
+        f"to {value:.3g} {unit} at t = {t:.4g} s"
+    )
+    return PendingEvent(event.title, why, value, t)
 
 
 def joined(first: Run, second: Run) -> Run:

@@ -16,6 +16,8 @@ from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.drives import windup
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
 from flexarm.model import Model
+from flexarm.runs.data import RunData
+from flexarm.runs.forces import equation_of
 from flexarm.spatial import Expr
 
 XYZ = ("x", "y", "z")
@@ -149,6 +151,28 @@ class Lookout:
         if self.kind == "state":
             return seen.x[self.body]
         return {"place": seen.q, "speed": seen.v, "effort": seen.effort}[self.kind][self.index]
+
+    def values(self, run: RunData) -> Array:
+        """Evaluate the quantity at the samples of a run, (T,)."""
+        if self.kind == "tip speed":
+            speeds = equation_of(run).tip_velocity(run.q, run.v)[:, :3]
+            return np.asarray(np.linalg.norm(speeds, axis=1))
+        if self.kind == "distance":
+            assert self.path is not None
+            place = np.array(self.path.trace(ca.DM(run.t).T)).T
+            return np.asarray(np.linalg.norm(run.tip - place, axis=1))
+        if self.kind == "contact":
+            return np.asarray(equation_of(run).contacts(run.q, run.v).normal[:, self.index])
+        if self.kind == "state":
+            assert run.drives is not None
+            return run.drives.states[self.body]
+        return {"tip": run.tip, "place": run.q, "speed": run.v}[self.kind][:, self.index]
+
+    def unit(self, model: Model) -> str:
+        """Return the unit of the quantity."""
+        if self.kind in ("place", "speed"):
+            return model.units[self.index] + ("/s" if self.kind == "speed" else "")
+        return {"tip": "m", "distance": "m", "tip speed": "m/s", "contact": "N"}.get(self.kind, "A")
 
 
 def currents(model: Model) -> tuple[str, ...]:
