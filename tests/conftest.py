@@ -16,7 +16,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 
 from flexarm.engine import compile as compiler
@@ -26,8 +26,10 @@ REQUIRED = "FLEXARM_TEST_BROWSER"  # set to "required" where a missing browser i
 
 Starter = Callable[[list[str]], Browser]
 
-# Every run draws other examples.
-settings.register_profile("suite", max_examples=40)
+# Every run draws other examples, and none of them has to be quick.
+settings.register_profile(
+    "suite", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("suite")
 # Hypothesis would read all modules that are there, tests too, for numbers to try: in every worker,
 # for seconds.

@@ -1,7 +1,6 @@
 """`check`: published frequencies and masses, and what it says of every sample."""
 
 import math
-import time
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from flexarm.links.span import Span
 from flexarm.mechanics.loads import potential_energy
 from flexarm.model import build
 from flexarm.samples import sample_names, sample_text
-from tests.physics.cases import SIBLINGS, campaign_if
+from tests.physics.cases import campaign_if
 
 Array = npt.NDArray[np.float64]
 BEAM = "section: {mass_per_length: 5, EIz: 1000}"
@@ -94,23 +93,9 @@ def codes(report: Report) -> set[str]:
 
 
 @cache
-def checked(name: str) -> tuple[Report, float]:
-    """Check a sample, and measure the CPU time of it [s]."""
-    begin = time.process_time()
-    return check(sample(name)), time.process_time() - begin
-
-
 def report_of(name: str) -> Report:
     """Check a sample."""
-    return checked(name)[0]
-
-
-@pytest.mark.campaign
-@pytest.mark.parametrize(
-    "left_out", [SIBLINGS, pytest.param((), marks=pytest.mark.campaign)], ids=["distinct", "all"]
-)
-def test_samples_are_checked_within_a_minute_of_cpu(left_out: tuple[str, ...]) -> None:
-    assert sum(checked(name)[1] for name in sample_names() if name not in left_out) < 60
+    return check(sample(name))
 
 
 @pytest.mark.parametrize("name", added_up(*sample_names()))

@@ -7,7 +7,6 @@ import re
 import signal
 import sys
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -216,9 +215,7 @@ def test_existing_file_is_refused_before_the_run_and_overwritten_if_forced(
 ) -> None:
     path = folder / name
     path.write_text("mine")
-    begun = time.process_time()
     _, errors = simulate(capsys, "arm.yaml", "--t-end", "1e9", option, name, status=1)
-    assert time.process_time() - begun < 1.0
     assert errors.startswith(f"flexarm: error: {name}: the file is there already")
     assert path.read_text() == "mine"
     text, _ = simulate(capsys, "arm.yaml", *QUICK, option, name, "--force")

@@ -7,13 +7,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flexarm.cli import main
 from flexarm.engine import permissions
 from flexarm.engine.cache import ABANDONED_AFTER, VARIABLE, Cache, cache_folder
 from flexarm.errors import FlexarmError
+from tests.patience import HANGS
 
 
 @pytest.fixture
@@ -43,7 +44,6 @@ def test_the_folder_is_made_for_its_user_only(cache: Cache) -> None:
     assert only_file(cache).stat().st_mode & 0o077 == 0
 
 
-@settings(deadline=None)
 @given(place=st.integers(0, 10**6), change=st.integers(1, 255))
 def test_any_changed_byte_is_noticed_and_the_entry_deleted(
     tmp_path_factory: pytest.TempPathFactory, place: int, change: int
@@ -419,7 +419,7 @@ def test_processes_that_use_it_at_once_see_whole_entries_only(tmp_path: Path) ->
         for _ in range(3)
     ]
     for writer in writers:
-        _, errors = writer.communicate(timeout=60)
+        _, errors = writer.communicate(timeout=HANGS)
         assert (writer.returncode, errors) == (0, b"")
     assert {Path(file.path).suffix for file in Cache(folder).entries()} == {".entry"}
     assert list(folder.glob("*.part")) == []

@@ -77,7 +77,7 @@ def test_special_numbers_come_out_as_from_casadi() -> None:
         np.testing.assert_array_equal(run(code, x), evaluate(function, x))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     graphs(list(EXACT.values())),
     st.sampled_from(WIDTHS),
@@ -93,7 +93,7 @@ def test_random_graphs_of_exact_operations_give_exactly_what_casadi_gives(
     np.testing.assert_array_equal(run(code, x), evaluate(function, x))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     graphs(BOUNDED, largest=12),
     st.sampled_from(WIDTHS),

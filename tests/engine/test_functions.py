@@ -19,6 +19,7 @@ from flexarm.engine.emit.llvm import Code, emit_llvm
 from flexarm.engine.functions import compile_function, compile_recipe, jacobian, trace
 from flexarm.engine.stream import Stream
 from flexarm.errors import FlexarmError
+from tests.patience import HANGS
 
 
 def spring(q: casadi.SX, k: casadi.SX) -> list[casadi.SX]:
@@ -298,6 +299,6 @@ def test_processes_may_compile_the_same_function_at_once(own_cache: Path) -> Non
         for _ in range(2)
     ]
     for process in running:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=HANGS)
         assert (process.returncode, errors) == (0, b"")
     assert len(Cache(own_cache).entries()) == 1

@@ -4,7 +4,7 @@ from collections import Counter
 
 import casadi
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import flexarm
 from flexarm.engine.emit.order import belong_together, by_liveness
@@ -24,7 +24,6 @@ def waiting(stream: Stream) -> int:
     return most
 
 
-@settings(deadline=None)
 @given(graphs(BOUNDED))
 def test_the_operations_are_the_same_and_each_comes_after_what_it_uses(
     function: casadi.Function,

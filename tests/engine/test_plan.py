@@ -2,7 +2,7 @@
 
 import casadi
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flexarm.engine.emit.plan import plan
@@ -21,7 +21,6 @@ def last_use(stream: Stream, value: int) -> int:
     return max(uses, default=value)
 
 
-@settings(deadline=None)
 @given(graphs(BOUNDED), st.integers(1, 9))
 def test_a_place_keeps_its_value_until_the_last_use(function: casadi.Function, chunk: int) -> None:
     planned = plan(lower(function), chunk=chunk)

@@ -23,6 +23,7 @@ from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Axis, Model, build
 from flexarm.runs.run import Run
 from tests.integrate.promise import thrown
+from tests.patience import HANGS
 from tests.physics.random_arms import random_arm
 
 T_END = 0.5
@@ -30,7 +31,6 @@ BALANCE = 1e-8
 KEPT = 1e-8  # of the momentum that all kinetic energy would make, times the arm's length
 APART = 1e-5  # of the range of a coordinate
 MOMENTA = ("linear_momentum", "angular_momentum", "centre_of_mass")
-PATIENCE = 60.0  # [s] of CPU
 
 
 @dataclass(frozen=True)
@@ -195,12 +195,12 @@ def _when(random: np.random.Generator, model: Model, q: Any) -> dict[str, Any]:
 
 
 def fly(arm: Arm, formulation: str) -> Run:
-    """Fly a mission with an energy audit; one that takes too long is interrupted."""
+    """Fly a mission with an energy audit; one that hangs is interrupted."""
     begun = time.process_time()
 
     def stop(t: float) -> None:
-        if time.process_time() - begun > PATIENCE:
-            raise KeyboardInterrupt("its patience")
+        if time.process_time() - begun > HANGS:
+            raise KeyboardInterrupt("it hangs")
 
     return flexarm.simulate(
         arm, t_end=T_END, dt=T_END / 50, energy_audit=True, formulation=formulation,

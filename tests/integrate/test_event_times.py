@@ -14,21 +14,21 @@ from flexarm.integrate.mission.locks import instants
 from flexarm.runs.run import Run
 from tests.integrate.arms import hub
 from tests.integrate.test_locks import carousel
+from tests.patience import HANGS
 from tests.physics.cases import campaign_if
 
 SPANS = (1e-12, 1e-9, 3e-5, 0.3, 3 * 0.1, 1.0, 1.0 + 2**-52, 7.0, 1e6, 1e9)
 METHODS = ("dop853", "etd4", "rodas4", "rk4")
 LEAST = 1e-30  # [s] that a model file takes for a time
-CPU = 20  # [s] after which a run that does not end is given up
 
 
 @pytest.fixture(autouse=True)
 def _must_end() -> Iterator[None]:
     def stop(*_: object) -> None:
-        raise TimeoutError(f"still running after {CPU} s of CPU")
+        raise TimeoutError(f"still running after {HANGS} s of CPU")
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, CPU)
+    signal.setitimer(signal.ITIMER_VIRTUAL, HANGS)
     yield
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     signal.signal(signal.SIGVTALRM, before)

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import sys
-import time
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from flexarm.runs.run import Run
 from flexarm.spatial import rotation_from_angles
 from tests.full_disk import full_disk
 from tests.integrate.mission_arms import one_joint
+from tests.patience import HANGS
 
 FREE = """
 flexarm: 1
@@ -226,7 +226,7 @@ def write_and_stick(run: Run, target: Path, told: Any) -> None:
 
     def stuck(handle: int) -> None:
         told.send(os.fstat(handle).st_size)
-        time.sleep(60)
+        signal.pause()
 
     os.fsync = stuck  # type: ignore[assignment]
     run.save(target, force=True)
@@ -242,7 +242,7 @@ def test_a_killed_writer_leaves_the_old_file_or_none(run: Run, tmp_path: Path, o
     here, there = context.Pipe()
     writer = context.Process(target=write_and_stick, args=(run, target, there))
     writer.start()
-    assert here.poll(60)
+    assert here.poll(HANGS)
     assert here.recv() > 10_000
     assert writer.pid is not None
     os.kill(writer.pid, signal.SIGKILL)

@@ -1,5 +1,4 @@
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -90,15 +89,19 @@ def test_mistakes_before_a_syntax_error_are_reported_with_it() -> None:
     assert lines[1].startswith("arm.yaml:4:1: the list that '[' opens on line 3")
 
 
-@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "[a, ", "a:\n", '{"a":['])
-def test_nesting_that_would_exhaust_the_stack_is_refused_at_once(opening: str) -> None:
-    text = opening * 10_000
+@pytest.mark.parametrize(
+    ("opening", "levels"),
+    [("[", 1), ("{a: ", 1), ("- ", 1), ("[a, ", 1), ("a:\n", 1), ('{"a":[', 2)],
+)
+def test_nesting_that_would_exhaust_the_stack_is_refused_where_it_is_too_deep(
+    opening: str, levels: int
+) -> None:
+    text, line, column = opening * 10_000, 1, len(opening) * MAX_DEPTH // levels + 1
     if opening == "a:\n":
         text = "".join(f"{' ' * i}a:\n" for i in range(300))
-    start = time.process_time()
-    with pytest.raises(ModelError, match=f"nested deeper than {MAX_DEPTH} levels"):
+        line = column = MAX_DEPTH + 1
+    with pytest.raises(ModelError, match=rf"arm.yaml:{line}:{column}: .* nested deeper than"):
         read(text, "arm.yaml")
-    assert time.process_time() - start < 2.0
 
 
 def test_an_alias_bomb_is_refused_line_by_line() -> None:

@@ -118,7 +118,7 @@ def test_monomials_become_diagonal_and_span_the_same(count: int) -> None:
         assert fit(x) == pytest.approx(values, abs=1e-8)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.floats(-1, 1), min_size=9, max_size=9))
 def test_shapes_mixed_by_any_regular_matrix_give_back_the_same_diagonal_basis(
     entries: list[float],

@@ -1,7 +1,6 @@
 """Bodies out of finite-element programs: models are reduced, and what programs write is read."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -300,7 +299,7 @@ def spring_block(sizes: tuple[int, int, int]) -> tuple[Any, Array, Array]:
     [(9, 4, 3), *(pytest.param(each, marks=pytest.mark.campaign)
                   for each in ((65, 16, 16), (26, 26, 25)))],
 )  # fmt: skip
-def test_a_block_is_reduced_within_a_minute(sizes: tuple[int, int, int], tmp_path: Path) -> None:
+def test_a_block_is_reduced(sizes: tuple[int, int, int], tmp_path: Path) -> None:
     K, mass, nodes = spring_block(sizes)
     mass = mass * np.random.default_rng(0).uniform(0.5, 1.5, len(mass))
     x = nodes[:, 0]
@@ -311,9 +310,7 @@ def test_a_block_is_reduced_within_a_minute(sizes: tuple[int, int, int], tmp_pat
     faces = np.stack([side[:-1, :-1], side[1:, :-1], side[1:, 1:], side[:-1, 1:]], axis=-1)
     keys: Keys = {"nodes": nodes, "node_mass": mass, "hub_nodes": hub, "tip_nodes": tip}
     np.savez(tmp_path / "block.npz", **keys, **parts, faces=faces.reshape(-1, 4))
-    begun = time.process_time()
     assert main(["reduce", str(tmp_path / "block.npz"), "--out", str(tmp_path / "out.npz")]) == 0
-    assert time.process_time() - begun < 60
     body = read_body(tmp_path / "out.npz")
     assert body.integrals.mass == pytest.approx(mass.sum())
     assert len(body.drawn.faces) == 2 * faces.size // 4

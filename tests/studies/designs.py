@@ -2,6 +2,7 @@
 
 import math
 import os
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,10 +57,12 @@ def ishigami(design: Mapping[str, float]) -> float:
 
 
 def logged(design: Mapping[str, float]) -> float:
-    """Note the call, and take a moment."""
+    """Note the call, and take a moment, or wait to be killed if STUDY_STICKS is set."""
     handle = os.open(os.environ["STUDY_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(handle, f"{design['x']!r}\n".encode())
     os.close(handle)
+    if os.environ.get("STUDY_STICKS"):
+        signal.pause()
     time.sleep(0.001)
     return 2 * design["x"]
 

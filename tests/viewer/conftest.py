@@ -10,9 +10,10 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from tests.conftest import Starter
+from tests.patience import HANGS
 
 SOFTWARE = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
-PATIENCE = 180_000  # [ms]: drawing in software on a busy machine takes its time
+PATIENCE = 1000 * HANGS  # [ms]
 
 DOTS = 0.5  # per pixel of a page, where nobody looks at the picture: drawing takes most of the time
 

@@ -17,6 +17,7 @@ from playwright.sync_api import Page, expect
 from flexarm.runs.read import load_run
 from flexarm.viewer.serve import serve
 from tests.conftest import Starter
+from tests.patience import HANGS
 from tests.viewer.conftest import PATIENCE, SOFTWARE, wait_until
 
 ENTRY = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -138,7 +139,7 @@ def test_the_page_grows_with_the_run_and_keeps_what_was_chosen(
 
     simulation.send_signal(signal.SIGINT)
     simulation.send_signal(signal.SIGCONT)
-    assert simulation.wait(60) == 130
+    assert simulation.wait(HANGS) == 130
     wait_until(page, "document.getElementById('warning').textContent.startsWith('interrupted')")
     kept = load_run(path)
     assert kept.status == "interrupted"
@@ -174,4 +175,4 @@ def test_a_server_of_another_process_ends_when_it_is_interrupted(path: Path) -> 
     assert process.stdout is not None
     assert re.match(r"page: http://127\.0\.0\.1:\d+/ ", process.stdout.readline())
     os.kill(process.pid, signal.SIGINT)
-    assert process.wait(60) == 0
+    assert process.wait(HANGS) == 0
