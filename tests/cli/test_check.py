@@ -139,7 +139,9 @@ def test_text_is_plain_and_never_folded_where_there_is_no_terminal(
     assert "\x1b" not in text
     assert text.startswith("[red]two links[/red] :smile:\n")
     gear, damping = [line for line in text.splitlines() if line.startswith("note: ")]
-    assert gear.startswith("note: links[1].joint.drive.gear_ratio: the rotor of shoulder turns")
+    assert gear.startswith(
+        "note: links[1].joint.drive.gear_ratio (line 5): the rotor of shoulder turns"
+    )
     assert gear.endswith("[gear-speeds-up]")
     assert damping.endswith("[less-damping]")
 
@@ -208,7 +210,7 @@ def test_json_names_have_not_changed() -> None:
         if dataclasses.is_dataclass(kind) and isinstance(kind, type)
     }
     assert fields == {
-        "Notice": ["severity", "code", "place", "message", "remedy"],
+        "Notice": ["severity", "code", "place", "message", "remedy", "line"],
         "Frequency": ["hz", "rad_s"],
         "JointReport": [
             "name", "kind", "axis", "turns", "actuation", "elastic", "reflected_inertia",

@@ -26,6 +26,7 @@ from flexarm.check.mode_notices import (
     unstable_notice,
 )
 from flexarm.check.own_modes import flexible_report, frequency
+from flexarm.check.refusals import refusal_notices
 from flexarm.check.report import (
     ArmMode,
     CoordinateReport,
@@ -94,6 +95,7 @@ def check(arm: Arm) -> Report:
     linear = linearise_elastic(model, traced, pose)
     links = tuple(_link(model, i, linear, pose) for i in range(len(model.links)))
     notices = [*_described(model, links, start, speeds), *contact_notices(model, pose)]
+    notices += refusal_notices(model)
     notices += slender_notices(arm, links)
     if not large:
         notices += unexcited_notices(model, links, unexcited(model, traced, linear, pose))

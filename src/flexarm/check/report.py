@@ -23,6 +23,9 @@ class Notice:
         What was found, in numbers.
     remedy
         What to do about it.
+    line
+        Of the model file, if the arm is read from one by `flexarm check`: the place, or what of it
+        the file has.
     """
 
     severity: Severity
@@ -30,6 +33,7 @@ class Notice:
     place: str
     message: str
     remedy: str
+    line: int | None = None
 
 
 @dataclass(frozen=True)

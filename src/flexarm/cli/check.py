@@ -34,12 +34,26 @@ def run(args: argparse.Namespace) -> int:
     """Print the report on an arm."""
     from flexarm.check.check import check
 
-    report = check(read_arm(args))
+    report = _with_lines(check(read_arm(args)), args.arm)
     if args.json:
         print(json.dumps(dataclasses.asdict(report), allow_nan=False))
     else:
         _print(report, everything=args.all)
     return 0
+
+
+def _with_lines(report: "Report", arm: str) -> "Report":
+    """Add the lines of the model file to notices."""
+    from flexarm.io.model_file import read_content
+    from flexarm.io.sample import arm_path
+    from flexarm.io.source import read, read_place
+
+    source = read(read_content(arm_path(arm)), arm)
+    notices = (
+        dataclasses.replace(each, line=source.locate(read_place(each.place.split(", ")[0]))[0])
+        for each in report.notices
+    )
+    return dataclasses.replace(report, notices=tuple(notices))
 
 
 def _print(report: "Report", *, everything: bool) -> None:
@@ -245,7 +259,8 @@ def _print_notices(console: "Console", report: "Report", notes: list[str]) -> No
         console.print("Nothing looks wrong.")
     styles = {"warning": "yellow", "note": "cyan"}
     for notice in report.notices:
-        head = f"{notice.severity}: {notice.place}: {notice.message} [{notice.code}]"
+        where = f"{notice.place} (line {notice.line})"
+        head = f"{notice.severity}: {where}: {notice.message} [{notice.code}]"
         print_line(console, head, indent=0, style=styles[notice.severity])
         print_line(console, notice.remedy)
     for note in notes:

@@ -24,9 +24,9 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.identifiers import identifier
 from flexarm.exports.switches import Switches, what_stays
 from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.legs import first_state, leg_task
 from flexarm.integrate.mission.lookouts import Seen
 from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watches
-from flexarm.integrate.simulate import leg_task
 from flexarm.integrate.task import Task, equation_of
 from flexarm.io.model_file import validated
 from flexarm.linear.state_space import StateSpace, linearise, start_point
@@ -59,7 +59,7 @@ def plant(arm: Arm) -> "Plant":
     stays = what_stays(model, course)
     if stays:
         raise _refused(model, stays, "is for flexarm's own loop alone")
-    state = course.first(None if arm.start == "stated" else "equilibrium", {}, law=False)
+    state = first_state(course, arm.start)
     began = course.situation
     course.situation = replace(began, closed={})  # equations in which nothing is held
     times = np.array([0.0, SHORT])

@@ -20,7 +20,6 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.arm.arm import STARTS
-from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations import DEFAULT, FORMULATIONS
 from flexarm.integrate.choice.choose import choose
@@ -37,15 +36,19 @@ from flexarm.integrate.kept import run_of
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.course import Course
-from flexarm.integrate.mission.legs import after, joined, of_model, pending_events, times_of
+from flexarm.integrate.mission.legs import (
+    after,
+    first_state,
+    joined,
+    leg_task,
+    of_model,
+    pending_events,
+)
 from flexarm.integrate.mission.locks import Leg, Locks, legs, lock
-from flexarm.integrate.mission.situation import State
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
 from flexarm.integrate.options import MOST_SAMPLES, TIGHTEST, refuse_kinds, refuse_options, seconds
 from flexarm.integrate.problem import (
-    Channel,
     channels,
     read_inputs,
     refuse_short_tables,
@@ -53,7 +56,7 @@ from flexarm.integrate.problem import (
 from flexarm.integrate.sampling import sample_times, thin
 from flexarm.integrate.solve import Solution, interruption, solve
 from flexarm.integrate.system import instant
-from flexarm.integrate.task import Task, equation_of, prepare
+from flexarm.integrate.task import Task, equation_of
 from flexarm.interrupts import finish, signals_interrupt
 from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
@@ -193,15 +196,7 @@ def simulate(
     if not isinstance(begins, Run | Equilibrium) and not is_word(begins, STARTS):
         expected = "a Run, such as flexarm.load_run(path), an Equilibrium, 'equilibrium', 'stated'"
         raise refused("start", start, expected, SimulationError)
-    state = course.first(
-        None if begins == "stated" else begins, inputs or {}, law=control is not None
-    )
-    if course.situation.over:
-        raise SimulationError("events: one of them ends the run at time 0: give it a later time")
-    if control is not None and any(event.servo for event in arm.events):
-        raise SimulationError(
-            "control: a law takes the place of servos, which events change: leave one of them out"
-        )
+    state = first_state(course, begins, inputs, control)
     ready = partial(
         leg_task, course, times=times, inputs=inputs, control=control, wanted=wanted, acting=acting
     )
@@ -314,58 +309,6 @@ def keep(whole: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Sol
         return run, solution
     ending = interruption(late, float(solution.times[-1]))
     return replace(run, **asdict(ending)), replace(solution, ending=ending)
-
-
-def leg_task(
-    course: Course,
-    state: State,
-    times: Array,
-    *,
-    inputs: Mapping[str, Any] | None,
-    control: ca.Function | Sampled | None,
-    wanted: float,
-    acting: tuple[Acting, ...] = (),
-) -> Task:
-    """Make ready the leg of a course that begins at a state."""
-    equation, situation = course.equation(state.anchor), course.situation
-    servoed = situation.servoed(equation.model)
-    actuators = replace(course.actuators(servoed), wrenches=acting)
-    task = prepare(
-        servoed,
-        times_of(times, state.t, course.leg_end(state.t)),
-        inputs=inputs,
-        control=control,
-        equation=equation,
-        locked=situation.locked,
-        state=(state.q, state.v),
-        actuators=actuators,
-        home=course.home,
-        begins={name: begin for name, (_, begin, _) in situation.servos.items()},
-        wanted=wanted,
-        when="at the start" if state.t == 0 else "here",
-    )
-    places = {
-        equation.model.names[index]: float(state.q[index])
-        for index in situation.holding(course.model).values()
-    }
-    moved = [
-        Channel(c.name, Constant[float](kind="constant", value=places[c.name]))
-        if c.name in places
-        else c
-        for c in task.groups[2]
-    ]
-    names = task.motion.actuators.state_names
-    return replace(
-        task,
-        groups=(*task.groups[:2], moved, [*task.groups[3], *course.tied()]),
-        works=state.works,
-        brought=state.brought,
-        memory=state.memory,
-        ranges=state.ranges,
-        states=np.array([state.x.get(name, 0.0) for name in names]),
-        efforts=course.efforts(),
-        bounds=course.bounds(state),
-    )
 
 
 def refuse_ticks(task: Task, t_end: float) -> float | None:

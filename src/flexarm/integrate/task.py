@@ -1,9 +1,9 @@
 """A motion to be computed: its equation, inputs, start and tolerance."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, ParamSpec
 
 import casadi as ca
 import numpy as np
@@ -40,6 +40,8 @@ from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, start_state
 from flexarm.varied import agreed, plain
 
+P = ParamSpec("P")
+
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
 DAMPED = 0.005  # damping ratio from which on errors die away
 ROUNDS = 1e-10  # a tolerance that passing a node of a rail asks no less than: rounding is near
@@ -70,7 +72,7 @@ def equation_of(model: Model, *, name: str = DEFAULT, paper: bool = False) -> Eq
         raise SimulationError(str(error)) from None
 
 
-def prepare(
+def begin_motion(
     model: Model,
     times: Array,
     *,
@@ -84,8 +86,8 @@ def prepare(
     begins: Mapping[str, float] | None = None,
     wanted: float = 1e-3,
     when: str = "at the start",
-) -> "Task":
-    """Make ready what all methods need; inputs of locked joints are left out.
+) -> "MotionStart":
+    """Begin a motion, or refuse it; inputs of locked joints are left out.
 
     It begins at a state (q, v), that of the model file if None; the model's servos drive it if
     ``actuators`` is None.  They hold ``home``, the state if None, where they have no target, and
@@ -94,7 +96,7 @@ def prepare(
     Raises
     ------
     SimulationError
-        If it cannot begin: the state is out of bounds, or a motion has no inertia in it.
+        If it cannot begin: the state is out of bounds, or the equations are singular there.
     """
     equation = equation or formulation(DEFAULT, model)
     inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
@@ -113,11 +115,52 @@ def prepare(
     reason = equation.singularity(q) if equation.guarded else ""
     if reason:
         raise SimulationError(reason)
-    M, K, D = (m.reshape(model.size, -1) for m in _matrices(equation, q, v))
-    stiff, damped = actuators.stiffness(model)
-    require_inertia(model, M, when=when)
-    shaken = vibration(model, M, K + stiff, D + damped, v)
-    return Task(equation, motion, groups, times, q, v, shaken, wanted)
+    return MotionStart(model, equation, motion, groups, times, q, v, wanted, when)
+
+
+@dataclass(frozen=True)
+class MotionStart:
+    """A motion that can begin; its fields are those of `Task`."""
+
+    model: Model  # with the servos of now
+    equation: Equation
+    motion: Motion
+    groups: tuple[list[Channel], ...]
+    times: Array
+    q: Array
+    v: Array
+    wanted: float
+    when: str  # where its state is, for messages
+
+    def task(self) -> "Task":
+        """Compile mass, stiffness and damping at the state, and find how the arm vibrates there.
+
+        Raises
+        ------
+        SimulationError
+            If a coordinate moves without inertia.
+        """
+        model = self.model
+        M, K, D = (m.reshape(model.size, -1) for m in _matrices(self.equation, self.q, self.v))
+        stiff, damped = self.motion.actuators.stiffness(model)
+        require_inertia(model, M, when=self.when)
+        shaken = vibration(model, M, K + stiff, D + damped, self.v)
+        return Task(
+            self.equation, self.motion, self.groups, self.times, self.q, self.v, shaken, self.wanted
+        )
+
+
+def _prepared(begin: Callable[P, MotionStart]) -> Callable[P, "Task"]:
+    """Return a function that begins a motion and makes ready what all methods need."""
+
+    @wraps(begin)
+    def prepared(*args: P.args, **options: P.kwargs) -> "Task":
+        return begin(*args, **options).task()
+
+    return prepared
+
+
+prepare = _prepared(begin_motion)
 
 
 def refuse_outside(watched: Sequence[Watch], q: Array, v: Array) -> None:

@@ -156,6 +156,12 @@ def show_path(path: Path) -> str:
     return text
 
 
+def read_place(text: str) -> Path:
+    """Read a path as `show_path` writes it."""
+    steps = re.findall(r"\[(\d+)\]|([^.\[\]]+)", text)
+    return tuple(int(number) - 1 if number else word for number, word in steps)
+
+
 def find_unprintable(text: str) -> str:
     """Name the first character that a model file cannot hold; empty if there is none."""
     match = _UNPRINTABLE.search(text)

@@ -1,0 +1,46 @@
+"""Why `simulate` would refuse an arm: the same functions, up to what they compile."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from flexarm.check.report import Notice
+from flexarm.errors import FlexarmError
+from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.legs import first_state, start_leg
+from flexarm.integrate.task import equation_of
+from flexarm.model import Model
+
+SHORT = 1e-3  # [s] of a run that only begins
+PLACE = re.compile(r"(\w+(?:\[\d+\]|\.\w+)*): ")  # at the begin of a message: events[1].when
+
+
+def refusal_notices(model: Model) -> Iterator[Notice]:
+    """Report why a run of the arm cannot begin, in the words of `simulate`."""
+    try:
+        course = Course(model, {}, SHORT, equation_of)
+        state = first_state(course, model.arm.start)
+        times = np.array([0.0, SHORT])
+        start_leg(course, state, times, inputs=None, control=None, wanted=1e-3)
+    except FlexarmError as error:
+        place, text = _placed(model, str(error))
+        message, _, remedy = text.rpartition(": ")
+        yield Notice("warning", "refused", place, f"simulate refuses the arm: {message}", remedy)
+
+
+def _placed(model: Model, message: str) -> tuple[str, str]:
+    """Split a message into the place in the model file and the rest.
+
+    The place is written before it, or is that of the joint, link or body that it begins with.
+    """
+    found = PLACE.match(message)
+    if found and found[1].split("[")[0].split(".")[0] in type(model.arm).model_fields:
+        return found[1], message[found.end() :]
+    places = {body.name: f"bodies[{k}]" for k, body in enumerate(model.arm.bodies, 1)}
+    for k, part in enumerate(model.links, 1):
+        places[part.name] = f"links[{k}]"
+        places |= {axis.name: ".".join(filter(None, (f"links[{k}].joint", axis.label)))
+                   for axis in part.axes}  # fmt: skip
+    named = [name for name in places if message.startswith((f"{name}:", f"{name} "))]
+    return (places[max(named, key=len)] if named else "links"), message
