@@ -12,6 +12,24 @@ from flexarm.io.source import MAX_BYTES, read
 from flexarm.samples import sample_names, sample_path
 from tests.io.arms import RICH, SMALL
 
+# Keys of what flexarm does not have, where they stand in an arm, and how the answer starts.
+SCOPE = [
+    ("parent: base", "", "parent: flexarm has one chain of links"),
+    (
+        "branches: []",
+        "",
+        "branches: flexarm has one chain of links, each",
+    ),
+    (
+        "loops: []",
+        "",
+        "loops: flexarm has one chain of links, each",
+    ),
+    ("constraints: []", "", "constraints: flexarm has one chain of links"),
+    ("arms: []", "", "arms: a file describes one arm"),
+    ("parent: base", "links", "links[1].parent: flexarm has one chain of links"),
+    ("tension_only: true", "springs", "springs[1].tension_only: a spring pulls and pushes"),
+]
 # A piece of the rich arm, what is written in its place, and how the one complaint starts.
 WRONG = [
     ("flexarm: 1\n", "flexarm: 2\n", "2:10: flexarm: must be 1, got 2"),
@@ -124,6 +142,22 @@ WRONG = [
     ),
     ("kind: bang-bang", "kind: bangbang", "34:21: links[1].joint.input.kind: must be one of const"),
 ]
+
+
+@pytest.mark.parametrize(("line", "home", "told"), SCOPE)
+def test_a_key_of_what_flexarm_does_not_have_is_answered(line: str, home: str, told: str) -> None:
+    key, value = line.split(": ")
+    data = json.loads(
+        '{"flexarm": 1, "name": "one", "links": [{"joint": {"kind": "revolute"}, "length": 1, '
+        '"body": {"mass": 1}}], "springs": [{"between": ["tip", {"world": [0, 0, 0]}], '
+        '"stiffness": 1}]}'
+    )
+    (data[home][0] if home else data)[key] = {"[]": [], "true": True}.get(value, value)
+    with pytest.raises(ModelError) as caught:
+        loads(json.dumps(data), "arm.yaml")
+    (said,) = str(caught.value).splitlines()
+    assert told in said
+    assert "did you mean" not in said
 
 
 @pytest.mark.parametrize(("old", "new", "complaint"), WRONG)

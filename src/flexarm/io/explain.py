@@ -45,6 +45,16 @@ _KINDS = {
 }  # fmt: skip
 _CONTAINERS = {"model", "tagged-union", "tuple", "list", "dict"}
 _REFUSALS = {"quantity_type"} | {kind for kind in _SENTENCES if kind.endswith("_type")}
+_CHAIN = "flexarm has one chain of links, each carried by the one before it in 'links'"
+# Keys of other programs, or that users try, for what flexarm does not have.
+_OUT_OF_SCOPE = {
+    "parent": f"{_CHAIN}. Leave the key out.",
+    "branches": f"{_CHAIN}, and no branches. Add what does not move to the 'body' of its link.",
+    "loops": f"{_CHAIN}, and no closed loops. A stiff spring in 'springs' nearly closes one.",
+    "constraints": f"{_CHAIN}, and no constraints. A stiff spring in 'springs' nearly makes one.",
+    "arms": "a file describes one arm. Write a file for each.",
+    "tension_only": "a spring pulls and pushes. There are no ropes, which go slack.",
+}
 _LENGTHS = {"missing", "too_short", "too_long"}
 
 
@@ -244,6 +254,8 @@ class _Explainer:
     def _unknown(
         self, key: str, fields: Mapping[str, Node], absent: Sequence[str]
     ) -> tuple[str, str]:
+        if key in _OUT_OF_SCOPE:
+            return _OUT_OF_SCOPE[key], ""
         close = difflib.get_close_matches(key, absent, n=1)
         if close:
             return f"unknown key; did you mean '{close[0]}'?", close[0]
