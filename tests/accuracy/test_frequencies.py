@@ -62,6 +62,7 @@ def test_shear_and_rotary_inertia_left_out_are_judged(slenderness: float, rotary
     exact = timoshenko(1.0, 1 / slenderness)
     for mode, errors, truth in zip(found.modes[:3], found.errors, exact, strict=False):
         assert errors is not None
+        assert errors.model is not None
         true = mode.frequency_rad_s / truth - 1
         assert true <= errors.model + errors.shapes <= 3 * true
 
@@ -79,6 +80,7 @@ def test_frequencies_of_few_shapes_are_judged(name: str) -> None:
     found, truth = (vibrations(flexarm.modes(each)) for each in (arm, converged(arm)))
     for (omega, errors), (exact, _) in list(zip(found, truth, strict=False))[:2]:
         true = abs(omega / exact - 1)
+        assert errors.model is not None
         assert true <= errors.model + errors.shapes + errors.solution <= 5 * true + 1e-6
 
 

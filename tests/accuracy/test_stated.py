@@ -273,3 +273,40 @@ def test_remedies_are_said_of_large_errors_only() -> None:
                           "their shapes")  # fmt: skip
     assert "unknown" in unknown
     assert "--rtol" in unknown
+
+
+FRAME = """
+flexarm: 1
+name: frame
+gravity: [0, 0, 0]
+links:
+  - joint: {kind: fixed}
+    length: 10
+    section: SECTION
+    wrenches:
+      - {at: tip, force: [0, 0, 50], factor: {kind: table, times: [0, 1, 2], values: [0, 1, 0]}}
+  - joint: {kind: fixed, before: {rotation: [0, 0, ANGLE]}}
+    length: 10
+    section: SECTION
+"""
+SPACE = "{mass_per_length: 1, EIy: 1e3, EIz: 1e3, GJ: 1e3, Jx: 20, Jy: J, Jz: J}"
+
+
+@pytest.mark.parametrize(
+    ("section", "angle", "inertia", "known"),
+    [
+        (SPACE, "90 deg", "10", False),
+        (SPACE, "90 deg", "0.05", True),  # less than 1e-3 of mass times length squared
+        ("{mass_per_length: 1, EIy: 1e3, Jx: 0, Jy: J, Jz: J}", "0", "10", True),  # in a plane
+    ],
+)
+def test_rotary_inertia_of_links_bent_in_space_makes_the_models_error_unknown(
+    section: str, angle: str, inertia: str, known: bool
+) -> None:
+    """The frame of Simo and Vu-Quoc (1988) with its rotary inertia is 20 % off at 3 s."""
+    text = FRAME.replace("SECTION", section)
+    text = text.replace("Jy: J", f"Jy: {inertia}").replace("Jz: J", f"Jz: {inertia}")
+    run = flexarm.simulate(loads(text.replace("ANGLE", angle)), t_end=0.5, dt=0.01)
+    assert run.validity.slope > 0.0025
+    assert (run.errors.model is not None) == known
+    assert ("rotary inertia in the axes of its root" in run.errors.lines()[0]) != known

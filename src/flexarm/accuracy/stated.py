@@ -1,13 +1,15 @@
 """The three errors of a run: of its model, of its shapes, of its integration; in words too."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.richer import can_grow, whats_fixed
+from flexarm.accuracy.rotary import rotary_unknown
 from flexarm.accuracy.validity import LinkValidity, Validity
+from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.model import LinkModel, Model
@@ -41,10 +43,24 @@ PARTS = {
 
 
 @dataclass(frozen=True)
-class RunErrors:
-    """Upper estimates of what is wrong in the deflections of a run, over their range.
+class RestErrors:
+    """Errors of deflections at rest, by differences to a refined arm.
 
-    They are those of the link that has most of each.
+    Attributes
+    ----------
+    tips
+        How far the tip of each link moves [m], by part (``shapes``, ``theory``, ``stiffness``,
+        ``section``) and link.
+    """
+
+    tips: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class RunErrors:
+    """Errors of the deflections of a run, over their range; at rest over their size.
+
+    Upper estimates, or computed by a refined arm at rest; of the link that has most of each.
 
     Attributes
     ----------
@@ -52,13 +68,14 @@ class RunErrors:
         Against `MODEL_AGAINST`: the sum of ``parts``; None if nobody measured such a motion.
     shapes
         Against more shapes; None of links that none can be added to (sliding ones, lumped springs,
-        measured shapes and those with ``quadratic_shapes``), and where a body was captured or let
-        go.
+        measured shapes and those with ``quadratic_shapes``), where a body was captured or let go,
+        and at rest where nothing bends or no refined arm is computed.
     integration
         Against the exact solution of the same equations; None if no tolerance was kept.
     parts
-        Of the model's error: ``theory`` (nodes of exact links, order of the series), ``stiffness``
-        (directions left without shapes), ``section`` (shear, rotary inertia), ``strain``.
+        Of the model's error: ``theory`` (nodes of exact links, which at rest count with the shapes;
+        order of the series), ``stiffness`` (directions left without shapes), ``section`` (shear,
+        rotary inertia), ``strain``.
     why
         Why the error of the shapes is not known; empty if it is.
     cause
@@ -106,6 +123,8 @@ def _size(value: float | None) -> float:
 
 def _line(what: str, value: float | None, against: str, remedy: str) -> str:
     said = "unknown" if value is None else f"{100 * value:.2g} % of the deflections or less"
+    if value == 0:
+        said = "none"
     if value is not None and value > 1:
         said = "may be more than the deflections themselves: a guess"
     large = f"; {remedy}" if value is None or value > LARGE else ""
@@ -119,6 +138,7 @@ def run_errors(
     *,
     rtol: float | None,
     closer: Callable[[], Array] | None,
+    at_rest: Callable[[], RestErrors] | None = None,
     why: str = "",
     unseen: float = 0.0,
     steps: int = 0,
@@ -133,6 +153,8 @@ def run_errors(
         The tolerance kept; None if none was.
     closer
         Gives the coordinates by a solution that is 30 times closer, (T, n), where that is cheap.
+    at_rest
+        Computes the errors of an arm at rest; None where that cannot be done.
     why
         Why nothing can be said of model and shapes; empty if it can.
     unseen
@@ -156,35 +178,72 @@ def run_errors(
         integration = CLOSER * float(max(away)) + rtol / 100
     if integration is not None:
         integration += rounding
-    if not moving:
+    if not tips:
         return RunErrors(0.0, 0.0, integration, dict.fromkeys(PARTS, 0.0), rounding=rounding)
+    if not moving:
+        sizes = {name: float(np.abs(tip).max()) for name, tip in tips.items()}
+        bent = {name: size for name, size in sizes.items() if size > STILL * lengths[name]}
+        found_at_rest = _at_rest(bent, validity, at_rest, why)
+        return replace(found_at_rest, integration=integration, rounding=rounding)
+    moved = np.ptp(motion.q, axis=0) > SMALL
+    slopes = {link.link: link.slope for link in validity.links}
+    why_model = why or rotary_unknown(model, slopes, motion.q, moved)
     grown = [part for part in flexible_links(model) if can_grow(part) and not why]
     found = RicherArm(model).deviations(motion) if grown else {}
 
     def over(name: str, what: str) -> float:
-        moved = float(np.abs(getattr(found[name], what)).max()) if name in found else 0.0
-        return min(moved / moving[name], MOST)
+        away = float(np.abs(getattr(found[name], what)).max()) if name in found else 0.0
+        return min(away / moving[name], MOST)
 
     pairs = zip(flexible_links(model), validity.links, strict=True)
     judged = [pair for pair in pairs if pair[1].link in moving]
     parts = [_parts(*pair, over) for pair in judged]
-    if why:
+    if why_model:
         parts = [each | {"theory": None} for each in parts]
     model_error = [_sum(each) for each in parts]
     worst = int(np.argmax([_size(each) for each in model_error]))
     shapes: float | None = None
     fixed = [f"{part.name}: {said}" if (said := whats_fixed(part)) else "" for part, _ in judged]
     most = max(parts[worst], key=lambda name: _size(parts[worst][name]))
-    cause = PARTS[most] if parts[worst][most] is not None else why or fixed[worst] or UNKNOWN
+    cause = PARTS[most] if parts[worst][most] is not None else why_model or fixed[worst] or UNKNOWN
     why = why or next(filter(None, fixed), "")
     if not why:
-        slopes = {link.link: link.slope for link in validity.links}
         shapes = max(
             SHAPES * over(part.name, "shapes") + _steep(part, slopes[part.name])
             for part in grown if part.name in moving
         )  # fmt: skip
         shapes = min(shapes + UNSEEN * unseen, MOST)
     return RunErrors(model_error[worst], shapes, integration, parts[worst], why, cause, rounding)
+
+
+def _at_rest(
+    sizes: dict[str, float],
+    validity: Validity,
+    errors: Callable[[], RestErrors] | None,
+    why: str,
+) -> RunErrors:
+    """Compute the errors of an arm at rest over the deflections of its links [m]."""
+    found = None
+    if not why and not sizes:
+        why = "nothing moves and no link is bent: there is no deflection to compare"
+    elif not why and errors is None:
+        why = "at rest they are computed with the run: this one was read from a file"
+    elif not why and errors is not None:
+        try:
+            found = errors().tips
+        except FlexarmError as error:
+            why = str(error)
+    if found is None:
+        return RunErrors(None, None, None, {"theory": None}, why, why)
+    strained = {link.link: link.strain or 0.0 for link in validity.links}
+    parts = [
+        {what: min(found[what][name] / size, MOST) for what in ("theory", "stiffness", "section")}
+        | {"strain": strained[name]}
+        for name, size in sizes.items()
+    ]
+    worst = max(parts, key=lambda each: sum(each.values()))
+    shapes = max(found["shapes"][name] / size for name, size in sizes.items())
+    return RunErrors(min(sum(worst.values()), MOST), min(shapes, MOST), None, {**worst})
 
 
 def _parts(

@@ -12,6 +12,7 @@ from flexarm.integrate.mission.digital import held_of, integral_of
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import WORKS
 from flexarm.integrate.task import Task
+from flexarm.linear.refined import run_rest_errors
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
 from flexarm.runs.data import DriveData, Statistics
@@ -51,6 +52,7 @@ def run_of(task: Task, method: Method, solution: Solution, rtol: float, why: str
         formulation=task.equation.name,
         paper=task.equation.paper,
         feedback=_feedback(task),
+        at_rest=run_rest_errors,
         own=solution.held is None and _own_inputs(task),
         statistics=Statistics(
             solution.steps,

@@ -43,6 +43,8 @@ class Equilibrium(Summarised):
     notes
         What the user should know: loads that nothing carries, speeds that are not steady, slopes
         beyond the model.
+    straight
+        Whether links are taken as straight, though loads may bend them.
     """
 
     model: Model
@@ -50,6 +52,7 @@ class Equilibrium(Summarised):
     effort: Array
     iterations: int
     notes: tuple[str, ...]
+    straight: bool = False
 
     @property
     def q(self) -> Array:
@@ -170,7 +173,7 @@ def settle_down(
     notes = _unheld(model, left, straight=straight) + _unsteady(tangent, point, size)
     if not straight:
         notes += list(validity(model, np.zeros(1), point.q[None]).warnings)
-    return Equilibrium(model, point, effort, count, tuple(notes))
+    return Equilibrium(model, point, effort, count, tuple(notes), straight)
 
 
 def held_state(

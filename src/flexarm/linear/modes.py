@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import scipy.linalg
 
-from flexarm.accuracy.frequencies import FrequencyErrors, frequency_errors
+from flexarm.accuracy.frequencies import FrequencyErrors
 from flexarm.arguments import (
     WithUnit,
     is_word,
@@ -37,6 +37,7 @@ from flexarm.linear.names import (
     rigid_names,
     strain_groups,
 )
+from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
@@ -153,16 +154,15 @@ class Modes(Summarised):
 
     @cached_property
     def errors(self) -> tuple[FrequencyErrors | None, ...]:
-        """Upper estimates of the errors of the frequencies, in the order of ``modes``.
+        """Errors of the frequencies, in the order of ``modes``.
 
-        None of what is no vibration of links, and of all where the arm moves.
+        None of what does not oscillate, and of all where the arm moves or no richer arm can be
+        computed.
         """
-        point = self.equilibrium.point
         locked = {name for name, state in self.states.items() if state == "locked"}
-        anchors = self.model.start_anchors if point.anchor is None else point.anchor
-        _, columns = moves(self.model, locked)
-        shapes = [mode.shape for mode in self.modes]
-        return frequency_errors(self.model, point.q, point.v, anchors, columns, shapes)
+        pairs = [(mode.eigenvalue, mode.shape) for mode in self.modes]
+        found = self.equilibrium
+        return frequency_errors(self.model, found.point, locked, pairs, balanced=not found.straight)
 
     def __getitem__(self, name: str) -> Mode:
         """Find a mode by its name."""

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.accuracy.frequencies import FrequencyErrors, frequency_errors
+from flexarm.accuracy.frequencies import FrequencyErrors
 from flexarm.arguments import require_kind, require_names, require_number, require_shaped
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.at_start import moves
+from flexarm.linear.balance import BALANCED
+from flexarm.linear.eigen import Complex, transmission_zeros
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.friction import DryFriction, FrictionChoice
+from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import Point, Tangent
-from flexarm.linear.zeros import Complex, transmission_zeros
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
 from flexarm.model import Model, build, start_state
@@ -285,16 +287,25 @@ class StateSpace(Summarised):
 
     @cached_property
     def errors(self) -> tuple[tuple[float, FrequencyErrors], ...]:
-        """Frequencies of its vibrations [rad/s], slowest first, and upper estimates of errors.
+        """Frequencies of its vibrations [rad/s], slowest first, and their errors.
 
-        Empty about a state that moves, of which nothing is known.
+        Empty about a state that moves or accelerates, of which nothing is known.
         """
-        model, point, columns, n = self.model, self.point, self.columns, len(self.A) // 2
+        n = len(self.A) // 2
         values, vectors = np.linalg.eig(self.A)
         order = [k for k in np.argsort(np.abs(values)) if values[k].imag > 0]
-        shapes = [columns @ vectors[:n, k] for k in order]
-        anchors = model.start_anchors if point.anchor is None else point.anchor
-        found = frequency_errors(model, point.q, point.v, anchors, columns, shapes)
+        modes = [(complex(values[k]), self.columns @ vectors[:n, k]) for k in order]
+        off = np.linalg.lstsq(self.A, self.rate)[0]  # how far the state is from balance
+        if np.abs(off).max(initial=0.0) > BALANCED:
+            return ()
+        known = {name.removesuffix(".rate") for name in self.states}
+        names = self.model.names
+        locked = {
+            axis.name
+            for axis in self.model.axes
+            if names[axis.index if axis.motor is None else axis.motor] not in known
+        }
+        found = frequency_errors(self.model, self.point, locked, modes, balanced=True)
         pairs = zip(np.abs(values[order]).tolist(), found, strict=True)
         return tuple((omega, each) for omega, each in pairs if each is not None)
 

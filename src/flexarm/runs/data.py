@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from flexarm.runs.curves import unseen, what_is_missed
 from flexarm.spatial import Inertia
 
 if TYPE_CHECKING:
-    from flexarm.accuracy.stated import RunErrors
+    from flexarm.accuracy.stated import RestErrors, RunErrors
     from flexarm.accuracy.validity import Validity
 
 CARRIED = "the tip captures or lets go of a body: compare with a run of an arm with more shapes"
@@ -179,6 +179,10 @@ class RunData:
     # Solves the same motion at a 30th of the tolerance and gives q, (T, n), where that can be done
     # and costs little.
     closer: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
+    # Computes the errors of the state of a run in which nothing moves.
+    at_rest: "Callable[[RunData], RestErrors] | None" = field(
+        default=None, repr=False, compare=False
+    )
 
     def __repr__(self) -> str:
         """Say in a few lines how it went."""
@@ -241,7 +245,7 @@ class RunData:
 
     @cached_property
     def errors(self) -> "RunErrors":
-        """Upper estimates of the errors of the model, of the shapes and of the integration."""
+        """Errors of the model, of the shapes and of the integration: upper estimates."""
         from flexarm.accuracy.defect import Motion
         from flexarm.accuracy.stated import run_errors
 
@@ -251,7 +255,8 @@ class RunData:
         rtol = self.rtol if self.kept else None
         why = CARRIED if any(leg.tip is not None for leg in self.legs) else ""
         found = run_errors(
-            self.model, motion, self.validity, rtol=rtol, closer=self.closer, why=why,
+            self.model, motion, self.validity, rtol=rtol, closer=self.closer,
+            at_rest=None if self.at_rest is None else partial(self.at_rest, self), why=why,
             unseen=unseen(self.model, self.t, self.q, self.v), steps=self.statistics.steps,
         )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":

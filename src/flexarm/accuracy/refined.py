@@ -1,0 +1,158 @@
+"""The same arm on more shapes, in every direction of its sections, to compare its states with."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flexarm.accuracy.richer import whats_fixed
+from flexarm.arm import Arm
+from flexarm.arm.shapes import Polynomials
+from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Shapes
+from flexarm.links.basis import MOTIONS
+from flexarm.links.families.arm_modes import moment_shapes
+from flexarm.links.span import Span
+from flexarm.mechanics.deformed import flexible_links
+from flexarm.mechanics.drives import hub_row
+from flexarm.model import LinkModel, Model
+from flexarm.model.assemble import assemble
+from flexarm.model.elastic.part import Theory, link_shapes
+
+# Shapes per direction beyond those of the arm, in two steps: the second shows how far the first has
+# converged.
+MORE, LAST = 4, 2
+PLACES = 33  # along a link, at which its shapes are fitted by those of the refined arm
+
+
+@dataclass(frozen=True)
+class Refined:
+    """An arm on shapes whose moments are polynomials, more than the arm as given has.
+
+    Attributes
+    ----------
+    given, model
+        The arm as given, and the refined one.
+    added, last
+        Indices of the amplitudes in directions without shapes in the given arm, and of the last
+        `LAST` in each direction.
+    """
+
+    given: Model
+    model: Model
+    added: frozenset[int]
+    last: frozenset[int]
+
+    @cached_property
+    def joints(self) -> Array:
+        """Matrix that takes coordinates of base and joints to those of the given arm, (n, r)."""
+        pairs = [(k, k) for k in range(6 if self.given.base_moves else 0)]
+        for axis, mine in zip(self.given.axes, self.model.axes, strict=True):
+            pairs.append((axis.index, mine.index))
+            if axis.motor is not None and mine.motor is not None:
+                pairs.append((axis.motor, mine.motor))
+        found = np.zeros((self.given.size, self.model.size))
+        found[tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)] = 1.0
+        return found
+
+    @cached_property
+    def fit(self) -> Array:
+        """Matrix that takes coordinates of the given arm to those of the refined one, (r, n)."""
+        fit = self.joints.T.copy()
+        for axis, mine in zip(self.given.axes, self.model.axes, strict=True):
+            fit[mine.index] = hub_row(self.given, axis)
+        for part, mine_part in zip(self.given.links, self.model.links, strict=True):
+            if part.elastic is not None:
+                fit[mine_part.modes, part.modes] = _fitted(part, mine_part)
+        return fit
+
+
+def why_not_refined(model: Model) -> str:
+    """Say why an arm cannot be refined; empty if it can."""
+    for part in flexible_links(model):
+        said = whats_fixed(part)
+        if not said and (part.link.elastic_energy or part.link.elastic_force):
+            said = "its elasticity is given by amplitudes: flexarm converge compares other shapes"
+        if said:
+            return f"{part.name}: {said}"
+    return ""
+
+
+def refine(model: Model, *, exact: bool) -> Refined:
+    """Build an arm on more shapes, in every direction that its sections have a stiffness for.
+
+    Parameters
+    ----------
+    model
+        An arm that `why_not_refined` has nothing against.
+    exact
+        Whether links bend as exact beams; else as those of the model do.
+    """
+    counts = {
+        index: _counts(part) for index, part in enumerate(model.links) if part.elastic is not None
+    }
+
+    def shapes_of(index: int, span: Span) -> Shapes:
+        return (
+            moment_shapes(span, counts[index])
+            if index in counts
+            else link_shapes(model.arm, index, span)
+        )
+
+    theory = Theory(exact or model.stiffening, exact=exact or not model.series, nodes=None)
+    refined = assemble(_plain(model.arm, counts), theory, "cayley", shapes_of)
+    added, last = set[int](), set[int]()
+    for part, mine in zip(model.links, refined.links, strict=True):
+        for direction, own in _by_direction(mine).items():
+            last.update(own[-LAST:])
+            if not _by_direction(part)[direction]:
+                added.update(own)
+    return Refined(model, refined, frozenset(added), frozenset(last))
+
+
+def _counts(part: LinkModel) -> Counts:
+    assert part.elastic is not None
+    span, had = part.elastic.span, _by_direction(part)
+    return Counts(
+        *(len(had[d]) + MORE if span.has(MOTIONS[d].stiffness) else 0 for d in DIRECTIONS)
+    )
+
+
+def _by_direction(part: LinkModel) -> dict[Direction, list[int]]:
+    """List a link's amplitudes by direction, as indices among all coordinates."""
+    if part.elastic is None:
+        return {direction: [] for direction in DIRECTIONS}
+    return {
+        direction: [
+            part.modes.start + k
+            for k, shape in enumerate(part.elastic.shapes.shapes)
+            if direction in shape.curves
+        ]
+        for direction in DIRECTIONS
+    }
+
+
+def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:
+    """Leave out of links what is said of amplitudes that they do not have any more."""
+    update: dict[str, Any] = {"start": {}, "start_speed": {}, "start_curve": None,
+              "shapes": Polynomials(kind="polynomials", normalise="none")}  # fmt: skip
+    links = [
+        link.model_copy(update=update) if index in counts else link
+        for index, link in enumerate(arm.links)
+    ]
+    return arm.model_copy(update={"links": type(arm.links)(links)})
+
+
+def _fitted(part: LinkModel, mine: LinkModel) -> Array:
+    """Fit a link's shapes by those of the refined link, their root's slope taken out, (r, m)."""
+    assert part.elastic is not None and mine.elastic is not None
+    x = np.linspace(0.0, part.elastic.span.length, PLACES)
+    places = np.stack([x, 0 * x, 0 * x], axis=1)
+    root = part.elastic.root_angle
+    turned = np.stack([np.cross(column, places) for column in root.T], axis=2)
+    pairs = []
+    for elastic, tilt, lift in ((mine.elastic, 0.0, 0.0), (part.elastic, root[None], turned)):
+        moved = (elastic.shapes.displacement(x) - lift) / elastic.span.length
+        pairs.append(np.concatenate([moved, elastic.shapes.rotation(x) - tilt]))
+    columns, wanted = (each.reshape(-1, each.shape[-1]) for each in pairs)
+    return np.asarray(np.linalg.lstsq(columns, wanted)[0])

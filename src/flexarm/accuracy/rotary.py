@@ -1,0 +1,64 @@
+"""Rotary inertia of sections that bent links in space have in the axes of their root."""
+
+import casadi as ca
+import numpy as np
+
+from flexarm.accuracy.validity import SLOPE_LINEAR
+from flexarm.links.base import Array
+from flexarm.mechanics.kinematics import jacobian
+from flexarm.model import LinkModel, Model
+
+# Of mass times length squared: a motion feels a smaller rotary inertia less than other errors.
+SHARE = 1e-3
+SMALL = 1e-9  # [rad], [m]: amplitudes and angles below do not leave a plane
+PARALLEL = 1e-9  # largest sine between axes of rotation that are one axis
+UNKNOWN = (
+    "sections of {link} keep their rotary inertia in the axes of its root, and it bends in space: "
+    "nobody measured that error"
+)
+
+
+def rotary_unknown(model: Model, slopes: dict[str, float], q: Array, free: Array) -> str:
+    """Say of which exact link the rotary inertia is not right by an unknown amount; empty if none.
+
+    It is right in a straight link, and in a plane.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    slopes
+        Largest slope of each flexible link.
+    q
+        Coordinates, (T, n).
+    free
+        Which coordinates move, (n,) of bool.
+    """
+    for index, part in enumerate(model.links):
+        if slopes.get(part.name, 0.0) > SLOPE_LINEAR and _share(part) > SHARE:
+            bent = np.abs(q).max(axis=0) > SMALL
+            own = np.zeros(model.size, dtype=bool)
+            for each in model.links[: index + 1]:
+                own[each.modes] = True
+            if _in_space(model, index, q[0], free | (own & bent)):
+                return UNKNOWN.format(link=part.name)
+    return ""
+
+
+def _share(part: LinkModel) -> float:
+    """Return the rotary inertia in the root's axes over mass times length squared."""
+    if part.exact is None or part.elastic is None:
+        return 0.0
+    span = part.elastic.span
+    x, weight = span.quadrature(2)
+    twists = any("twist" in shape.curves for shape in part.elastic.shapes.shapes)
+    inertia = [float(weight @ span.at(name, x)) for name in ("Jx", "Jy", "Jz")[twists:]]
+    return max(inertia) / (float(weight @ span.at("mass_per_length", x)) * span.length**2)
+
+
+def _in_space(model: Model, index: int, q: Array, moved: Array) -> bool:
+    """Whether coordinates turn the tip of a link about more than one axis."""
+    axes = np.array(jacobian(model, ca.DM(q), index)[1])[:, moved]
+    sizes = np.linalg.norm(axes, axis=0)
+    axes = axes[:, sizes > 0] / sizes[sizes > 0]
+    return bool(axes.size and np.linalg.svd(axes)[1][1:].max(initial=0.0) > PARALLEL)

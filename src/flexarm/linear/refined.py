@@ -1,0 +1,314 @@
+"""Errors of states at rest, and of frequencies about them: differences to a refined arm.
+
+The refined arm has four shapes more in every direction, those that the arm leaves out too.  The
+error is the difference to it, and the difference that its last two shapes made: the sum of what all
+further ones would change, as long as every two shapes at least halve it.
+"""
+
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.accuracy.frequencies import FrequencyErrors
+from flexarm.accuracy.refined import refine, why_not_refined
+from flexarm.accuracy.rotary import rotary_unknown
+from flexarm.accuracy.slender import shear_flexibility
+from flexarm.accuracy.stated import RestErrors
+from flexarm.accuracy.validity import validity
+from flexarm.errors import FlexarmError
+from flexarm.linear.at_start import moves
+from flexarm.linear.balance import Pushed, balance
+from flexarm.linear.eigen import Complex, eigen
+from flexarm.linear.tangent import Point, Tangent
+from flexarm.links.base import Array
+from flexarm.mechanics.deformed import along, flexible_links
+from flexarm.mechanics.loads import input_matrix
+from flexarm.model import Model
+from flexarm.runs.data import RunData
+
+SAME = 0.5  # of a mode's inertia: with less in modes of the refined arm it is another mode
+CLOSE = 0.01  # relative difference of frequencies whose modes may mix
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Values of a refined arm: on all its shapes, and without the last ones in each direction.
+
+    ``own`` on the directions that the arm as given has shapes in, ``all`` on every direction.
+    """
+
+    own: Array
+    own_less: Array
+    all: Array
+    all_less: Array
+
+    def shapes(self, given: Array) -> Array:
+        """Return the error of given values by their number of shapes."""
+        return np.abs(given - self.own) + np.abs(self.own - self.own_less)
+
+    def stiffness(self) -> Array:
+        """Return the error by directions that have no shapes."""
+        last = np.abs((self.all - self.all_less) - (self.own - self.own_less))
+        return np.abs(self.all - self.own) + last
+
+
+class RefinedArm:
+    """A refined arm near a state of the arm as given, with the same joints held.
+
+    Parameters
+    ----------
+    model, point
+        The arm as given and its state.
+    held
+        Joints that stay where they are, by name.
+    exact
+        Whether links bend as exact beams, whatever those of the arm do.
+    push
+        Generalised forces of inputs and drive trains, by which joints that are not held are in
+        balance, (n,).
+    """
+
+    def __init__(
+        self, model: Model, point: Point, held: Set[str], *, exact: bool, push: Array | None = None
+    ) -> None:
+        self.refined = refine(model, exact=exact)
+        self.model = self.refined.model
+        self.point, self.held = point, held
+        self.base = frozenset(range(6 if model.floats else 0))  # it stays where it is, too
+        self.tangent: Tangent | Pushed = Tangent(self.model)
+        if push is not None:
+            force, none = self.refined.joints.T @ push, np.zeros((self.model.size,) * 2)
+            self.tangent = Pushed(self.tangent, lambda _: (force, none))
+
+    def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
+        """Find the coordinates that move, some left out, and how all move with them."""
+        kept, columns = moves(self.model, locked)
+        some = [k for k, index in enumerate(kept) if index not in without]
+        return [kept[k] for k in some], columns[:, some]
+
+    def state(self, without: Set[int], *, balanced: bool) -> Point:
+        """Find the refined state, some amplitudes held at 0: balanced, or as near as it can be."""
+        q = self.refined.fit @ self.point.q
+        q[list(without)] = 0.0
+        start = Point(q, np.zeros(len(q)), self.point.u, self.point.t, self.point.anchor)
+        _, columns = self.columns(self.held, without | self.base)
+        if not balanced or not columns.shape[1]:
+            return start
+        found, _ = balance(self.tangent, start, columns, stable=False)
+        return Point(found.q, start.v, start.u, start.t, start.anchor)
+
+    def steps(self, value: Callable[[Set[int]], Array]) -> Steps:
+        """Evaluate a function of the amplitudes that are left out."""
+        added, last = self.refined.added, self.refined.last
+        own, less = value(added), value(added | last)
+        if not added:
+            return Steps(own, less, own, less)
+        return Steps(own, less, value(frozenset()), value(last))
+
+    def section(self) -> tuple[Array, Array]:
+        """Return the stiffness that shear takes, and the rotary inertia left out, (r, r) each."""
+        soft, heavy = np.zeros((2, self.model.size, self.model.size))
+        for part in self.model.links:
+            if part.elastic is not None:
+                modes = (part.modes, part.modes)
+                soft[modes], heavy[modes] = shear_flexibility(part)
+        return soft, heavy
+
+
+def rest_errors(
+    model: Model, point: Point, held: Set[str], push: Array | None = None
+) -> RestErrors:
+    """Compute the errors of an arm's deflections in an equilibrium.
+
+    Parameters
+    ----------
+    model, point
+        The arm and its state.
+    held
+        Joints that are held, by name; others are where forces balance.
+    push
+        Generalised forces of inputs and drive trains, (n,).
+
+    Raises
+    ------
+    FlexarmError
+        If the arm cannot be refined, or no equilibrium of the refined arm is found.
+    """
+    if why := why_not_refined(model):
+        raise FlexarmError(why)
+    names = [part.name for part in flexible_links(model)]
+
+    def made(*, exact: bool) -> tuple[RefinedArm, Steps]:
+        arm = RefinedArm(model, point, held, exact=exact, push=push)
+
+        def tips(without: Set[int]) -> Array:
+            return _tips(arm.model, arm.state(without, balanced=True).q, names)
+
+        return arm, arm.steps(tips)
+
+    best, steps = made(exact=True)
+    own = steps if model.link_theory == "exact" else made(exact=False)[1]
+    rows = {
+        "shapes": own.shapes(_tips(model, point.q, names)),
+        "theory": np.abs(steps.own - own.own),
+        "stiffness": steps.stiffness(),
+        "section": _sheared(best, names),
+    }
+    largest = {what: row.max(axis=1).tolist() for what, row in rows.items()}
+    return RestErrors(
+        {what: dict(zip(names, sizes, strict=True)) for what, sizes in largest.items()}
+    )
+
+
+def run_rest_errors(run: RunData) -> RestErrors:
+    """Compute the errors of the deflections of a run in which nothing moves.
+
+    Joints that are locked, braked or prescribed, or that a servo or a law holds, stay where they
+    are; others are where forces balance under their inputs.
+
+    Raises
+    ------
+    FlexarmError
+        As `rest_errors` does.
+    """
+    model, u = run.model, run.u[-1]
+    still = set(run.legs[-1].held if run.legs else model.prescribed)
+    held = {
+        axis.name
+        for axis in model.axes
+        if axis.is_braked
+        or axis.acts.servo is not None
+        or (axis.driven and run.feedback is not None)
+        or still & {axis.index, axis.motor}
+    }
+    push = input_matrix(model) @ u
+    if run.drives is not None:
+        push = push + run.drives.push[-1]
+    anchor = run.anchors[-1] if model.attitudes else None
+    point = Point(run.q[-1], run.v[-1], u, float(run.t[-1]), anchor)
+    return rest_errors(model, point, held, push)
+
+
+def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
+    """Estimate how far shear moves the tips of links at rest, to first order [m], (links, 3)."""
+    without = arm.refined.added
+    point = arm.state(without, balanced=True)
+    _, columns = arm.columns(arm.held, without | arm.base)
+    stiffness = arm.tangent.matrices(point, np.zeros(arm.model.size)).stiffness
+    load = columns.T @ arm.section()[0] @ point.q
+    moved = columns @ np.linalg.lstsq(columns.T @ stiffness @ columns, load)[0]
+    pair = (_tips(arm.model, q, names) for q in (point.q + moved, point.q))
+    return np.abs(np.subtract(*pair))
+
+
+def _tips(model: Model, q: Array, names: Sequence[str]) -> Array:
+    """Return how far tips of links are from where straight links have them [m], (links, 3)."""
+    parts, tip = {part.name: part for part in model.links}, np.array([1.0])
+    return np.array([along(model, parts[name], q[None], tip).deflection[0, 0] for name in names])
+
+
+def frequency_errors(
+    model: Model,
+    point: Point,
+    locked: Set[str],
+    modes: Sequence[tuple[complex, Complex]],
+    *,
+    balanced: bool,
+) -> tuple[FrequencyErrors | None, ...]:
+    """Compute the errors of the frequencies of modes about a state.
+
+    Parameters
+    ----------
+    model, point
+        The arm and the state.  About one that moves nothing is known.
+    locked
+        Joints that do not move in the modes, by name; at the state all of them are held.
+    modes
+        Eigenvalue [1/s] of each mode, and how all coordinates move in it, (n,).
+    balanced
+        Whether the state is an equilibrium; else modes are those of the refined arm bent alike.
+
+    Returns
+    -------
+    tuple
+        None of motions that do not oscillate, of modes that the refined arm does not have, and of
+        all if a link can have no more shapes or no equilibrium of the refined arm is found.
+    """
+    unknown = (None,) * len(modes)
+    if np.any(point.v) or not flexible_links(model) or why_not_refined(model):
+        return unknown
+    shapes = np.array([shape for _, shape in modes]).reshape(-1, model.size).T
+    sizes = np.abs([value for value, _ in modes])
+
+    def made(*, exact: bool) -> tuple["_RefinedModes", Steps]:
+        arm = RefinedArm(model, point, {axis.name for axis in model.axes}, exact=exact)
+        modes = _RefinedModes(arm, locked, shapes, balanced)
+        return modes, arm.steps(modes.frequencies)
+
+    try:
+        best, steps = made(exact=True)
+        own = steps if model.link_theory == "exact" else made(exact=False)[1]
+    except FlexarmError:
+        return unknown
+    bent = validity(model, np.zeros(1), point.q[None])
+    free = np.zeros(model.size, dtype=bool)
+    free[moves(model, locked)[0]] = True
+    slopes = {link.link: link.slope for link in bent.links}
+    doubt = rotary_unknown(model, slopes, point.q[None], free)
+    theory = np.abs(steps.own - own.own) + steps.stiffness() + best.sheared * steps.own
+    slowest = np.where(sizes > 0, sizes, np.nan)
+    rounding = len(sizes) * np.finfo(float).eps * (sizes.max(initial=0.0) / slowest) ** 2
+    columns = np.array([theory / steps.all, own.shapes(sizes) / steps.all, rounding]).T
+    return tuple(
+        FrequencyErrors(None if doubt else row[0], row[1], row[2])
+        if value.imag > 0 and np.all(np.isfinite(row))
+        else None
+        for (value, _), row in zip(modes, columns.tolist(), strict=True)
+    )
+
+
+class _RefinedModes:
+    """Modes of a refined arm, matched with those of the arm as given.
+
+    Parameters
+    ----------
+    arm
+        The refined arm.
+    locked
+        Joints that do not move in its modes, by name.
+    shapes
+        How all coordinates of the given arm move in each mode, (n, k).
+    balanced
+        Whether its state is an equilibrium.
+    """
+
+    def __init__(self, arm: RefinedArm, locked: Set[str], shapes: Complex, balanced: bool) -> None:
+        self.arm, self.locked, self.balanced = arm, locked, balanced
+        self.shapes = arm.refined.fit @ shapes
+        self.sheared = np.zeros(shapes.shape[1])  # relative error of frequencies by shear, (k,)
+
+    def frequencies(self, without: Set[int]) -> Array:
+        """Find the frequencies of the same modes [rad/s], nan where there is none, (k,)."""
+        point = self.arm.state(without, balanced=self.balanced)
+        kept, columns = self.arm.columns(self.locked, without)
+        full = self.arm.tangent.matrices(point, np.zeros(self.arm.model.size))
+        solved = eigen(full.keep(kept, columns))
+        modes, values = columns @ solved.vectors, np.abs(solved.values)
+        found = np.full(self.shapes.shape[1], np.nan)
+        if not len(values):
+            return found
+        soft, heavy = self.arm.section()
+        judged = without == self.arm.refined.added
+        for k, shape in enumerate(self.shapes.T):
+            weight = np.abs(modes.conj().T @ full.mass @ shape) ** 2
+            weight[solved.values.imag <= 0] = 0.0
+            best = int(np.argmax(weight))
+            near = np.abs(values - values[best]) <= CLOSE * values[best]
+            if weight[near].sum() < SAME * np.real(shape.conj() @ full.mass @ shape):
+                continue
+            found[k], mode = values[best], modes[:, best]
+            if judged:
+                lost, more = (np.real(mode.conj() @ each @ mode) for each in (soft, heavy))
+                self.sheared[k] = 1 - 1 / np.sqrt(1 + lost / values[best] ** 2 + more)
+        return found
