@@ -27,6 +27,16 @@ links:
     section: {mass_per_length: 1, EIz: 10}
     wrenches: [{torque: [0, 0, 15]}]
 """
+TURNING = """
+flexarm: 1
+name: bar
+gravity: [0, 0, 0]
+start: equilibrium
+links:
+  - joint: {kind: revolute, actuation: free, start: {speed: 3}}
+    length: 1
+    section: {mass_per_length: 1, EA: 1000}
+"""
 STRIP = """
 flexarm: 1
 name: strip
@@ -46,7 +56,7 @@ def tips(model: Model, q: Array) -> Array:
 
 def at_rest(text: str) -> Run:
     run = flexarm.simulate(loads(text), t_end=0.01, dt=0.01)
-    assert np.ptp(run.q, axis=0).max() < 1e-12
+    assert np.ptp(tips(run.model, run.q[0]) - tips(run.model, run.q[-1])) < 1e-12
     return run
 
 
@@ -93,7 +103,7 @@ def test_bent_links_state_no_less_than_their_errors(seed: int) -> None:
         assert errors.total is not None
         off = abs(mode.frequency_rad_s / omega - 1)
         assert off - ROUNDING <= errors.total
-        assert errors.total <= 2 * off + 1e-4
+        assert errors.total <= 2 * off + 0.01
 
 
 @pytest.mark.few(1)
@@ -173,7 +183,8 @@ def test_directions_without_shapes_count_at_rest() -> None:
     [
         (ARC.replace("    wrenches", "    shapes: {kind: lumped, bending_y: 4}\n    wrenches"),
          "link1: it is lumped"),
-        (ARC.replace("15", "0"), "nothing moves and no link is bent"),
+        (ARC.replace("15", "0"), "no link bends"),
+        (TURNING, "the arm turns"),
     ],
 )  # fmt: skip
 def test_errors_at_rest_that_are_not_computed_are_unknown(text: str, why: str) -> None:
@@ -181,7 +192,8 @@ def test_errors_at_rest_that_are_not_computed_are_unknown(text: str, why: str) -
     assert errors.shapes is None
     assert errors.model is None
     assert errors.total is None
-    assert why in errors.lines()[1]
+    assert set(errors.parts.values()) == {None}
+    assert all(why in line for line in errors.lines()[:2])
 
 
 def test_no_error_is_said_to_be_none_and_not_0() -> None:

@@ -225,7 +225,7 @@ def _at_rest(
     """Compute the errors of an arm at rest over the deflections of its links [m]."""
     found = None
     if not why and not sizes:
-        why = "nothing moves and no link is bent: there is no deflection to compare"
+        why = "no link bends: there is no deflection to compare"
     elif not why and errors is None:
         why = "at rest they are computed with the run: this one was read from a file"
     elif not why and errors is not None:
@@ -234,7 +234,7 @@ def _at_rest(
         except FlexarmError as error:
             why = str(error)
     if found is None:
-        return RunErrors(None, None, None, {"theory": None}, why, why)
+        return RunErrors(None, None, None, dict.fromkeys(PARTS), why, why)
     strained = {link.link: link.strain or 0.0 for link in validity.links}
     parts = [
         {what: min(found[what][name] / size, MOST) for what in ("theory", "stiffness", "section")}

@@ -27,6 +27,7 @@ from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model
 from flexarm.runs.data import RunData
 
+STILL = 1e-9  # [rad/s], [m/s]: slower is at rest
 SAME = 0.5  # of a mode's inertia: with less in modes of the refined arm it is another mode
 CLOSE = 0.01  # relative difference of frequencies whose modes may mix
 
@@ -133,10 +134,12 @@ def rest_errors(
     Raises
     ------
     FlexarmError
-        If the arm cannot be refined, or no equilibrium of the refined arm is found.
+        If the arm turns or cannot be refined, or no equilibrium of the refined arm is found.
     """
     if why := why_not_refined(model):
         raise FlexarmError(why)
+    if np.abs(point.v).max(initial=0.0) > STILL:
+        raise FlexarmError("the arm turns: errors of a steady motion are not computed")
     names = [part.name for part in flexible_links(model)]
 
     def made(*, exact: bool) -> tuple[RefinedArm, Steps]:
