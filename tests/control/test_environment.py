@@ -69,7 +69,12 @@ def test_episodes_begin_end_and_begin_again() -> None:
 def test_environments_that_are_none_are_refused(change: dict[str, Any], said: str) -> None:
     from flexarm.control.environment import ArmVectorEnv
 
-    options = {"dt": 0.05, "t_end": 0.2, "limit": 5.0, "reward": lambda q, v, u: u[:, 0]}
+    options: dict[str, Any] = {
+        "dt": 0.05,
+        "t_end": 0.2,
+        "limit": 5.0,
+        "reward": lambda q, v, u: u[:, 0],
+    }
     with pytest.raises(SimulationError, match=said):
         ArmVectorEnv(link(), 3, **(options | change))
 
@@ -92,7 +97,8 @@ def test_rewards_and_actions_that_are_no_numbers_are_refused() -> None:
     told[0] = 1.0
     with pytest.raises(SimulationError, match="reward: must return 3 numbers"):
         env.step(push)
-    for actions in (np.full((3, 1), np.nan), np.zeros((2, 1)), "left"):
+    several: tuple[Any, ...] = (np.full((3, 1), np.nan), np.zeros((2, 1)), "left")
+    for actions in several:
         with pytest.raises(SimulationError, match="actions: "):
             env.step(actions)
 

@@ -144,8 +144,8 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         if len(bad):
             k = int(bad[0])
             raise SimulationError(
-                f"reward: is {rewards[k]:g} for arm {k} at t = {self._arms.t[k]:.4g} s, whose state "
-                "is finite. Return a finite number there."
+                f"reward: is {rewards[k]:g} for arm {k} at t = {self._arms.t[k]:.4g} s, whose "
+                "state is finite. Return a finite number there."
             )
         return np.where(again | lost, 0.0, rewards)
 
