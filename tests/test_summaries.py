@@ -7,8 +7,10 @@ from xml.etree import ElementTree
 import pytest
 
 import flexarm
+from flexarm import control
 from flexarm.arm.part import SHOWN, _terse
 from flexarm.arm.summary import ROWS, Summary
+from flexarm.integrate.laws import Sampled
 from flexarm.io.model_file import loads
 from tests.links.reduced_bodies import arm_with, clamped
 
@@ -70,6 +72,41 @@ def test_notebooks_get_whole_html_in_which_names_are_text(
     assert title is not None
     assert "<b>two</b> & one" in "".join(title.itertext())
     assert {"arm": "svg", "run": "iframe"}.get(name, "table") in {each.tag for each in root.iter()}
+
+
+def test_laws_are_printed_in_ten_lines() -> None:
+    arm = flexarm.sample("deluca-siciliano")
+    space = flexarm.linearise(arm)
+    move = control.joint_move(space.model, {"joint1": 0.5}, control.Timing("quintic", 1.0))
+    said = {
+        "Trajectory of De Luca": move,
+        "residual of the Riccati equations: ": control.lqr(move),
+        "at 9 postures of a motion from 0 to 1 s": control.lqr(move, points=9),
+        "sees joint1, joint2, tip.x": control.lqg_law(space, 1e-3).law,
+        "Sampled law, asked every 0.001 s": control.lqg_law(space, 1e-3),
+        "delay 0.02 s, limits 3.0": Sampled(lambda t, q, v: [0, 0], 0.01, delay=0.02, limits=3.0),
+        "Sensors: joint1, joint2": control.sensors(space.model),
+    }
+    for part, law in said.items():
+        assert part in str(law)
+        assert len(str(law).splitlines()) <= 10
+        assert len(str(law)) < 1000
+
+
+def test_shaped_inputs_are_printed_in_ten_lines_with_what_is_left() -> None:
+    link = flexarm.change_arm(flexarm.sample("driven-link"), {
+        "links.1.shapes": {"kind": "craig-bampton", "bending_y": 9}, "links.1.joint.input": None,
+        "links.1.joint.servo": {"stiffness": 50, "damping": 3, "target": {
+            "kind": "step", "value": 0.2}},
+    })  # fmt: skip
+    shaped = flexarm.shape_inputs(link, kind="zv")
+    assert "tip vibration after" not in repr(shaped)  # which simulates nothing
+    text = str(shaped)
+    before, after = shaped.residuals
+    assert f": {1e3 * after:.4g} mm, unshaped {1e3 * before:.4g} mm" in text
+    assert len(text.splitlines()) <= 10
+    assert text.splitlines()[-1].strip().startswith("... ")
+    assert " yes " in text  # what is shaped for is never left out
 
 
 def test_pieces_are_told_in_a_line_of_what_is_given(shown: dict[str, object]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-ROWS = 12  # of a table in text; the rest is counted
+ROWS = 12  # of a table in text, unless a summary says less; the rest is counted
 ROWS_HTML = 60
 WIDTH, HEIGHT = 640, 64  # [px] of a picture
 ROUND = ("revolute", "universal", "spherical", "screw")  # joints that are drawn as circles
@@ -21,17 +21,18 @@ class Summary:
     # columns, rows: the table, if any.
     columns: tuple[str, ...] = ()
     rows: Sequence[Sequence[str]] = ()
+    most: int = ROWS  # rows that are written as text; the others are counted
 
     def text(self) -> str:
         """Write it for a terminal."""
         said = [self.title, *(f"  {line}" for line in self.lines)]
-        shown = [self.columns, *self.rows[:ROWS]] if self.rows else []
+        shown = [self.columns, *self.rows[: self.most]] if self.rows else []
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         for row in shown:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
             said.append(f"  {'  '.join(cells).rstrip()}")
-        if len(self.rows) > ROWS:
-            said.append(f"  ... {len(self.rows) - ROWS} more")
+        if len(self.rows) > self.most:
+            said.append(f"  ... {len(self.rows) - self.most} more")
         return "\n".join(said)
 
     def html(self, picture: str = "") -> str:

@@ -8,12 +8,22 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from flexarm.arguments import WithUnit, require_function, require_numbers, require_positive
+from flexarm.arguments import (
+    WithUnit,
+    is_number,
+    listed,
+    refused,
+    require_array,
+    require_function,
+    require_mapping,
+    require_positive,
+)
 from flexarm.arm import Arm
 from flexarm.errors import SimulationError
 from flexarm.integrate.batch.batch import batch
 from flexarm.links.base import Array
 
+ROUNDING = 1e-9  # relative: error of a sum of steps beside the time of an episode
 Reward = Callable[[Array, Array, Array], Array]
 
 
@@ -29,8 +39,8 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     dt, t_end
         Time of a step, and of an episode [s].
     reward
-        Of coordinates (count, n), rates (count, n) and inputs (count, inputs): a number for each
-        arm, after a step.
+        Of coordinates (count, n), rates (count, n) and inputs (count, inputs): a finite number for
+        each arm, after a step.
     limit
         Largest size of each input [N m], [N].
     starts
@@ -66,7 +76,12 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         largest = require_positive("limit", limit, SimulationError)
         self._t_end = require_positive("t_end", t_end, SimulationError, unit="s")
         self._arms = batch(arm, num_envs, dt=dt, device=device, parameters=parameters)
-        self._reward, self._starts = reward, _ranges(starts or {})
+        if self._arms.dt > self._t_end * (1 + ROUNDING):
+            raise SimulationError(
+                f"dt: a step of {self._arms.dt:g} s is longer than an episode, t_end = "
+                f"{self._t_end:g} s"
+            )
+        self._reward, self._starts = reward, _ranges(starts, self._arms.names)
         self._over = np.zeros(num_envs, dtype=bool)
         self.num_envs = num_envs
         modes = getattr(gymnasium.vector, "AutoresetMode", None)
@@ -83,6 +98,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Begin all episodes."""
+        self._require_open()
         super().reset(seed=seed)
         self._begin(np.ones(self.num_envs, dtype=bool))
         return self._seen(), {}
@@ -90,19 +106,52 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     def step(
         self, actions: Array
     ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Step all arms; those whose episode is over begin the next one."""
+        """Step all arms; those whose episode is over begin the next one.
+
+        Raises
+        ------
+        SimulationError
+            If the environment is closed, actions are no numbers or of another shape, or the reward
+            is no number for an arm whose state is one.
+        """
+        self._require_open()
         low, high = self.action_space.low, self.action_space.high
-        u = np.clip(np.asarray(actions, dtype=float).reshape(low.shape), low, high)
+        given = require_array("actions", actions, SimulationError)
+        if given.size != low.size:
+            raise SimulationError(f"actions: must be of shape {low.shape}, got {given.shape}")
+        u = np.clip(given.reshape(low.shape), low, high)
         again = self._over
         ended = np.asarray(self._arms.step(u), dtype=bool)
         if np.any(again):
             self._begin(again)
         terminated = ended & ~again
-        truncated = ~terminated & ~again & (self._arms.t >= self._t_end - 1e-9)
-        rewards = np.asarray(self._reward(self._arms.q, self._arms.v, u), dtype=float)
-        rewards = np.where(again | ~np.isfinite(rewards), 0.0, rewards)
+        truncated = ~terminated & ~again & (self._arms.t >= self._t_end * (1 - ROUNDING))
+        rewards = self._rewards(u, again)
         self._over = terminated | truncated
         return self._seen(), rewards, terminated, truncated, {}
+
+    def _rewards(self, u: Array, again: NDArray[np.bool_]) -> Array:
+        """Compute the rewards: 0 of arms that begin anew, or whose state is no number."""
+        q, v = self._arms.q, self._arms.v
+        rewards = np.asarray(self._reward(q, v, u), dtype=float)
+        if rewards.shape != (self.num_envs,):
+            raise SimulationError(
+                f"reward: must return {self.num_envs} numbers, one for each arm, got an array of "
+                f"shape {rewards.shape}"
+            )
+        lost = ~np.all(np.isfinite(np.hstack([q, v])), axis=1)
+        bad = np.flatnonzero(~np.isfinite(rewards) & ~again & ~lost)
+        if len(bad):
+            k = int(bad[0])
+            raise SimulationError(
+                f"reward: is {rewards[k]:g} for arm {k} at t = {self._arms.t[k]:.4g} s, whose "
+                "state is finite. Return a finite number there."
+            )
+        return np.where(again | lost, 0.0, rewards)
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise SimulationError("environment: is closed, make a new one")
 
     def _seen(self) -> Array:
         return np.nan_to_num(np.hstack([self._arms.q, self._arms.v]))
@@ -119,8 +168,21 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._over = np.zeros(self.num_envs, dtype=bool)
 
 
-def _ranges(starts: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
-    """Take low and high by name."""
-    lows = require_numbers("starts", {k: v[0] for k, v in starts.items()}, "", SimulationError)
-    highs = require_numbers("starts", {k: v[1] for k, v in starts.items()}, "", SimulationError)
-    return {name: (lows[name], highs[name]) for name in starts}
+def _ranges(starts: object, names: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Read low and high by the name of a coordinate or its rate."""
+    given = require_mapping("starts", starts, "ranges by name", SimulationError)
+    ranges = {}
+    for name, pair in given.items():
+        if name.removesuffix(".rate") not in names:
+            raise SimulationError(
+                f"starts: no coordinate '{name}': there are {', '.join(names)}, and their rates, "
+                "such as NAME.rate"
+            )
+        ends = listed(pair)
+        if ends is None or len(ends) != 2 or not all(is_number(each) for each in ends):
+            raise refused(f"starts: {name}", pair, "a pair of numbers, low and high",
+                          SimulationError)  # fmt: skip
+        if ends[0] > ends[1]:
+            raise refused(f"starts: {name}", pair, "low and high, low first", SimulationError)
+        ranges[name] = (float(ends[0]), float(ends[1]))
+    return ranges

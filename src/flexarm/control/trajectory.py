@@ -16,6 +16,7 @@ from flexarm.arguments import (
     require_mapping,
     require_numbers,
 )
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.control.drives import remaining, untouched
 from flexarm.control.floating import Floating, base_along
 from flexarm.control.statics import Statics, require_axes, require_point
@@ -49,8 +50,8 @@ class Path:
         return np.asarray(values.T)
 
 
-@dataclass(frozen=True)
-class Trajectory:
+@dataclass(frozen=True, repr=False)
+class Trajectory(Summarised):
     """A motion to follow: every coordinate of the arm as a function of time.
 
     Joints go where they are told.  Amplitudes, and the motors of elastic joints, are where the arm
@@ -73,6 +74,16 @@ class Trajectory:
     path: Path
     timing: Timing
     motion: ca.Function
+
+    def _summary(self) -> Summary:
+        first, last = self.path.at(np.array([0.0, 1.0]))
+        rows = [
+            (axis.name, f"{first[axis.index]:.5g}", f"{last[axis.index]:.5g}", axis.unit)
+            for axis in self.model.axes
+        ]
+        title = f"Trajectory of {self.model.arm.name}: {self.timing.kind}"
+        lines = (f"from {self.timing.begin:g} to {self.end:g} s",)
+        return Summary(title, lines, ("joint", "from", "to", "unit"), rows)
 
     @property
     def end(self) -> float:

@@ -20,6 +20,7 @@ from flexarm.arguments import (
     require_number,
     shown,
 )
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import SimulationError
 from flexarm.integrate.march import March
 from flexarm.integrate.methods.base import Beginning
@@ -95,8 +96,8 @@ def no_number_near(m: March, beginning: Beginning, step: float) -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class Sensors:
+@dataclass(frozen=True, repr=False)
+class Sensors(Summarised):
     """Encoders of all moving joints, and strain gauges; the place of a base that moves.
 
     Attributes
@@ -114,9 +115,12 @@ class Sensors:
     measure: ca.Function
     estimate: ca.Function
 
+    def _summary(self) -> Summary:
+        return Summary(f"Sensors: {', '.join(self.names)}")
 
-@dataclass(frozen=True)
-class Sampled:
+
+@dataclass(frozen=True, repr=False)
+class Sampled(Summarised):
     """A control law as a computer runs it: asked at a fixed rate, its inputs held between.
 
     Attributes
@@ -155,6 +159,16 @@ class Sampled:
     quantum: float | Sequence[float] = 0.0
     seed: int = 0
     rates: Literal["measured", "difference"] = "measured"
+
+    def _summary(self) -> Summary:
+        sees = "the whole state" if self.sensed is None else ", ".join(self.sensed.names)
+        lines = [f"law: {repr(self.law).splitlines()[0]}", f"sees {sees}"]
+        given = {"delay": (self.delay, " s"), "limits": (self.limits, ""),
+                 "noise": (self.noise, ""), "quantum": (self.quantum, "")}  # fmt: skip
+        listed = [f"{name} {shown(value)}{unit}" for name, (value, unit) in given.items()
+                  if np.any(value)]  # fmt: skip
+        lines += [", ".join(listed)] if listed else []
+        return Summary(f"Sampled law, asked every {self.period:g} s", tuple(lines))
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked."""

@@ -48,6 +48,7 @@ WORTH = 0.5  # of what damping alone leaves: the most that an EI shaper may leav
 CLOSE = 1e-6  # tolerance of the runs that are compared
 SEEN = 1e-3  # of the largest: what tells motions apart that are nearly alike, else they share
 ROUNDING = 1e-9  # of the largest: what is printed as 0
+PRINTED = 4  # vibrations that are printed, so that all is ten lines
 BEYOND = "motion beyond the linear model"
 DOUBTED = 0.5  # of what is left, beyond a model that holds joints which move: parts say little then
 NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
@@ -56,6 +57,8 @@ NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
 @dataclass(frozen=True, repr=False)
 class ShapedInputs(Summarised):
     """An arm whose motions are shaped, and what that does for it.
+
+    ``print`` simulates the arm shaped and unshaped, to say what is left.
 
     Attributes
     ----------
@@ -93,13 +96,30 @@ class ShapedInputs(Summarised):
                 found.names, found.frequency, found.damping, swings, left, strict=True))
         ]  # fmt: skip
         named = ", ".join(f"{name} ({hertz} Hz)" for name, hertz, *_, yes, _ in rows if yes)
+        # Those shaped for, and those of which most is left, are printed.
+        worst = np.argsort(-swings * left, kind="stable")
+        first = list(dict.fromkeys([*found.order[: self.modes], *worst]))[:PRINTED]
+        rest = set(range(len(rows))) - set(first)
+        rows = [rows[k] for k in (*sorted(first), *sorted(rest))]
+        simulated = self.__dict__.get("residuals")
+        lines = [f"for {named}", f"{shaper.duration:.4g} s longer: over at {self.end:.4g} s"]
+        if simulated:
+            lines.append(
+                f"tip vibration after {self.end:.4g} s: {1e3 * simulated[1]:.4g} mm, unshaped "
+                f"{1e3 * simulated[0]:.4g} mm"
+            )
         postures = f" at {len(self.shapers)} postures" if len(self.shapers) > 1 else ""
         return Summary(
             f"{self.arm.name}, motions shaped by {shaper.label}{postures}",
-            (f"for {named}", f"{shaper.duration:.4g} s longer: over at {self.end:.4g} s"),
+            tuple(lines),
             ("vibration", "[Hz]", "damping ratio", "tip by a step [mm]", "shaped for", "left [%]"),
-            rows,
+            rows, PRINTED,
         )  # fmt: skip
+
+    def __str__(self) -> str:
+        """Describe it in ten lines, with what is left of the tip's vibration."""
+        self.residuals  # noqa: B018  simulates
+        return repr(self)
 
     @property
     def modes(self) -> int:

@@ -63,8 +63,6 @@ def run(args: argparse.Namespace) -> int:
         }, allow_nan=False))  # fmt: skip
     else:
         print(found)
-        print(f"  tip vibration after {found.end:.4g} s: {1e3 * after:.4g} mm, "
-              f"unshaped {1e3 * before:.4g} mm")  # fmt: skip
         if TOLD * before < after <= before:
             print(f"  {found.cause}")
     return 0

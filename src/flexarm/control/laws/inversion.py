@@ -13,6 +13,7 @@ import numpy as np
 
 from flexarm.arguments import require_count, require_kind, require_number
 from flexarm.arm import Arm
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.control.drives import drives
 from flexarm.control.statics import Statics, start_at
 from flexarm.control.timing import Timing
@@ -34,8 +35,8 @@ WITHIN = 10  # instants of a motion, at least
 FURTHEST = 1e3  # [rad], of the tip
 
 
-@dataclass(frozen=True)
-class Inversion:
+@dataclass(frozen=True, repr=False)
+class Inversion(Summarised):
     """A motion of a link whose tip is where it is told, from before it moves to after.
 
     Attributes
@@ -68,6 +69,17 @@ class Inversion:
     lead: float
     zeros: Complex
     iterations: int
+
+    def _summary(self) -> Summary:
+        name = drives(self.model).names[0]
+        lines = (
+            f"{len(self.t)} instants from {self.t[0]:.4g} to {self.t[-1]:.4g} s; the tip moves "
+            f"{self.lead:.4g} s after the input",
+            f"{name}: at most {np.abs(self.u).max():.4g}",
+            f"{np.count_nonzero(self.zeros.real > 0)} of {len(self.zeros)} internal motions grow",
+            f"{self.iterations} evaluations of the nonlinear remainder",
+        )
+        return Summary(f"Stable inversion of {self.model.arm.name}", lines)
 
     def inputs(self) -> dict[str, dict[str, object]]:
         """Give the input as `flexarm.simulate` takes it."""

@@ -16,6 +16,7 @@ from flexarm.arguments import (
     require_number,
     require_shaped,
 )
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.control.drives import Drives, drives, felt_by_joints, remaining
 from flexarm.control.linear import Linear, carried_mass, decoupled
 from flexarm.control.statics import Statics
@@ -33,6 +34,7 @@ SLOWEST, FASTEST = 1e-3, 1e6  # [rad/s], bandwidths
 ROUNDING = 1e-9  # of the largest weight
 MOST_POINTS = 10_000  # linear models along a path
 UNDAMPED = 1e-9  # of the largest eigenvalue: real parts below are none
+PRINTED = 7  # lines and postures that are printed, so that all is ten lines
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,8 @@ class Weights:
             object.__setattr__(self, field, given)
 
 
-@dataclass(frozen=True)
-class Regulator:
+@dataclass(frozen=True, repr=False)
+class Regulator(Summarised):
     """Gains along a path: w = - gain (x - x_d).
 
     Attributes
@@ -99,6 +101,26 @@ class Regulator:
     weights: tuple[Weights, ...]
     timing: Timing
     arm: Model
+
+    def _summary(self) -> Summary:
+        left = self.residuals()
+        rows = []
+        for s, model, cost, weights, residual in zip(
+            self.progress, self.models, self.costs, self.weights, left, strict=True
+        ):
+            gain = np.linalg.solve(weights.input, model.B.T @ cost)
+            growth = np.linalg.eigvals(model.A - model.B @ gain).real.max()
+            rows.append((f"{s:.3g}", f"{growth:.4g}", f"{residual:.1e}"))
+        count = len(rows)
+        lines = (
+            f"gains {self.gains.shape[1:]} at {count} posture{'s' * (count > 1)} of a motion from "
+            f"{self.timing.begin:g} to {self.timing.end:g} s",
+            f"largest residual of the Riccati equations: {left.max():.1e} of their largest terms",
+            *self.notices,
+        )
+        columns = ("progress", "growth [1/s]", "residual")
+        title = f"Regulator of {self.arm.arm.name}"
+        return Summary(title, lines, columns, rows, max(1, PRINTED - len(lines)))
 
     @property
     def notices(self) -> tuple[str, ...]:

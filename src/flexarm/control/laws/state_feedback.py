@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from flexarm.arguments import require_array, require_kind, require_number, require_positive
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.control.drives import remaining
 from flexarm.control.laws.lqr import Weights, require_fitting, riccati
 from flexarm.control.linear import Linear
@@ -65,8 +66,8 @@ def lqr_law(space: StateSpace, *, weights: Weights | None = None, cost: float = 
     return ca.Function("law", [t, q, v], [ca.densify(u)], ["t", "q", "v"], ["u"])
 
 
-@dataclass
-class Observer:
+@dataclass(repr=False)
+class Observer(Summarised):
     """A regulator that sees outputs alone, and keeps an estimate of the state.
 
     Attributes
@@ -87,6 +88,24 @@ class Observer:
     gain: Array
     correction: Array
     estimate: Array
+
+    def _summary(self) -> Summary:
+        seen = self.A @ (np.eye(len(self.A)) - self.correction @ self.space.C)
+        kept = {
+            "errors of the state": self.A - self.B @ self.gain,
+            "errors of the estimate": seen,
+        }
+        lines = (
+            f"sees {', '.join(self.space.outputs)}",
+            f"drives {', '.join(self.space.inputs)}",
+            *(
+                f"{what}: {np.abs(np.linalg.eigvals(matrix)).max(initial=0.0):.6g} of the slowest "
+                "are left after a period"
+                for what, matrix in kept.items()
+            ),
+        )
+        title = f"Regulator with an observer of {self.space.model.arm.name}"
+        return Summary(f"{title}: {len(self.A)} states", lines)
 
     def begin(self) -> "Observer":
         """Forget all that was seen."""
