@@ -18,6 +18,7 @@ from flexarm.check.description_notices import (
     section_notices,
 )
 from flexarm.check.excitation import unexcited
+from flexarm.check.held import held_notices
 from flexarm.check.mode_notices import (
     inertia_notice,
     slender_notices,
@@ -108,6 +109,7 @@ def check(arm: Arm) -> Report:
     idle = weightless(model, free.mass, free.names)
     if idle is None:
         notices += unheld_notices(model, linear, start, speeds)
+        notices += held_notices(model, traced, linear, pose)
         modes = elastic_modes(free)
         rigid_motions, step = modes.rigid, _step(free, modes)
         modes_free, modes_held = _arm_modes(free, modes), _arm_modes(held, elastic_modes(held))

@@ -1,0 +1,257 @@
+"""Servos that cannot hold the weight, brakes that servos push against, and straight starts."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from flexarm.check.report import Notice
+from flexarm.check.unheld import LONGEST
+from flexarm.integrate.actuators import Servoed, servos
+from flexarm.integrate.drivetrain import holders
+from flexarm.integrate.mission.situation import Situation
+from flexarm.linear.at_start import Linear, moves
+from flexarm.links.base import Array
+from flexarm.mechanics.kinematics import end_jacobian
+from flexarm.mechanics.loads import input_matrix
+from flexarm.model import Axis, Model
+from flexarm.model.profiles import breakpoints, evaluate
+
+SAMPLES = 33  # of the time between two events: on half a turn they miss a torque's peak by 0.1 %
+ROUNDED = 1e-9  # relative: less is rounding
+
+
+@dataclass(frozen=True)
+class Span:
+    """Time between two events with a time, and what holds the joints meanwhile."""
+
+    begin: float  # [s]
+    end: float  # [s]
+    braked: frozenset[str]  # joints whose brakes are closed
+    servos: Mapping[str, Servoed]  # by joint
+    begins: Mapping[str, float]  # times [s] that their targets count from, 0 if left out
+
+    @property
+    def times(self) -> Array:
+        """Some times of it [s]."""
+        return np.linspace(self.begin, self.end, SAMPLES if self.end > self.begin else 1)
+
+    def follows(self, name: str, q: Array) -> Array:
+        """Return positions or rates that a servo follows at these times, from a start q."""
+        profile, since = self.servos[name].profile(q), self.begins.get(name, 0.0)
+        return np.array([evaluate(profile, t - since)[0] for t in self.times.tolist()])
+
+
+def held_notices(
+    model: Model, traced: ca.Function, linear: Linear, start: Array
+) -> Iterator[Notice]:
+    """Report what holds joints badly, and a start that the weight bends.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    traced
+        Its forces, as `flexarm.linear.at_start.trace` makes them.
+    linear
+        Its matrices at the start.
+    start
+        Coordinates, (n,).
+    """
+    spans = _spans(model, start)
+    places = _places(model, spans, start)
+    for axis in model.axes:
+        if axis.acts.servo is not None:
+            yield from _fighting(axis, spans, places, start)
+    weight = np.any(model.gravity) and not model.floats and not model.orbit
+    if weight:
+        yield from _weak(model, traced, spans, places, start)
+        yield from _straight(model, traced, linear, start)
+
+
+def _spans(model: Model, start: Array) -> list[Span]:
+    """Cut the time at events that have one, until nothing changes any more."""
+    timed = sorted((e for e in model.arm.events if e.at is not None), key=lambda e: e.at or 0.0)
+    now, begin, found = Situation.at_start(model, ()), 0.0, []
+
+    def span(end: float) -> Span:
+        known = {each.name: each for each in servos(now.servoed(model))}
+        since = {name: begins for name, (_, begins, _) in now.servos.items()}
+        return Span(begin, end, now.braked, known, since)
+
+    for event in timed:
+        at = float(event.at or 0.0)
+        if at > begin:
+            found.append(span(at))
+        now = now.commanded(event, model, at)
+        braked = now.braked - set(event.release) | set(event.brake)
+        now, begin = replace(now, braked=braked), at
+    last, end = span(begin), begin
+    for name, each in last.servos.items():
+        profile, since = each.profile(start), last.begins.get(name, 0.0)
+        rest = max((since + t for t in breakpoints(profile)), default=since)
+        end = max(end, rest + (LONGEST if evaluate(profile, rest - since)[1] else 0.0))
+    return [*found, span(end)]
+
+
+def _places(model: Model, spans: list[Span], start: Array) -> list[dict[str, Array]]:
+    """Return where joints are at the times of each span, by name, if they follow their targets.
+
+    Brakes hold joints where they closed; joints without a target are where they start.
+    """
+    now = {axis.name: float(start[axis.index]) for axis in model.axes}
+    found = []
+    for span in spans:
+        places = {name: np.full(len(span.times), place) for name, place in now.items()}
+        for name, each in span.servos.items():
+            if each.servo.rate is None and name not in span.braked:
+                places[name] = span.follows(name, start)
+        now = {name: float(values[-1]) for name, values in places.items()}
+        found.append(places)
+    return found
+
+
+def _fighting(
+    axis: Axis, spans: list[Span], places: list[dict[str, Array]], start: Array
+) -> Iterator[Notice]:
+    """Report a closed brake against which the servo of its joint pushes."""
+    pushes = {}
+    for span, here in zip(spans, places, strict=True):
+        if axis.name in span.braked:
+            each, target = span.servos[axis.name], span.follows(axis.name, start)
+            away = np.abs(target - (here[axis.name] if each.servo.rate is None else 0.0)).max()
+            if away > ROUNDED * max(1.0, float(np.abs(target).max())):
+                gain = each.servo.stiffness if each.servo.rate is None else each.servo.damping
+                limit = min(each.limit * abs(each.gain), _by_speed(each))
+                pushes[span.begin] = min(float(gain or 0.0) * float(away), limit)
+    if not pushes:
+        return
+    since = max(pushes, key=lambda begin: pushes[begin])
+    brake = axis.acts.brake
+    holds = "" if brake is None or brake.effort is None else f" of {brake.effort:.3g}"
+    yield Notice(
+        "warning",
+        "brake-against-servo",
+        f"{_place(axis)}.brake",
+        f"the servo of {axis.name} pushes by up to {pushes[since]:.3g} {axis.effort_unit} against "
+        f"the brake{holds}, closed from {since:.3g} s on: its target is elsewhere",
+        "a brake does not switch the servo off: let the event that closes it give the servo a "
+        "target where the joint is, or open the brake before the target moves",
+    )
+
+
+def _by_speed(each: Servoed) -> float:
+    """Return the largest effort at the joint [N m], [N] that a servo's ``speed`` leaves it."""
+    servo = each.servo
+    if servo.speed is None or servo.damping is None or servo.integral_time is not None:
+        return math.inf
+    return float(servo.damping * servo.speed)
+
+
+def _weak(
+    model: Model,
+    traced: ca.Function,
+    spans: list[Span],
+    places: list[dict[str, Array]],
+    start: Array,
+) -> Iterator[Notice]:
+    """Report servos whose limits do not let them hold the weight along their targets."""
+    limited = {
+        name
+        for span in spans
+        for name, each in span.servos.items()
+        if name not in span.braked and min(_by_speed(each), each.limit) < math.inf
+    }
+    if not limited:
+        return
+    holding = _holding(model, traced)
+    for axis in (axis for axis in model.axes if axis.name in limited):
+        tried = [
+            shortage
+            for span, here in zip(spans, places, strict=True)
+            if axis.name in span.servos and axis.name not in span.braked
+            for shortage in _shortages(model, axis, span, here, start, holding)
+        ]
+        lacks, said = max(tried)
+        if lacks > 0:
+            yield Notice(
+                "warning",
+                "weak-servo",
+                f"{_place(axis)}.servo",
+                f"{axis.name} {said}",
+                "raise its effort (or limits.effort), or speed times damping; add integral_time or "
+                "an input; or lighten the load",
+            )
+
+
+def _shortages(
+    model: Model,
+    axis: Axis,
+    span: Span,
+    places: dict[str, Array],
+    start: Array,
+    holding: Callable[[Array], Array],
+) -> Iterator[tuple[float, str]]:
+    """Return how much effort a servo lacks at some times, < 0 if none, and say so."""
+    each, row = span.servos[axis.name], np.zeros(model.size)
+    row[[k for k in (axis.index, axis.motor) if k is not None]] = 1.0
+    gain = float(row @ input_matrix(model)[:, each.column])
+    rubs = sum(
+        holder.capacity(braked=False)
+        for holder in holders(model).values()
+        if holder.axis.name == axis.name
+    )
+    most, at_speed = each.limit * abs(gain), _by_speed(each)
+    for k, t in enumerate(span.times.tolist()):
+        q = start.copy()
+        for other in model.axes:
+            q[[i for i in (other.index, other.motor) if i is not None]] = places[other.name][k]
+        effort = float(row @ holding(q))
+        given = 0.0 if axis.acts.input is None else gain * evaluate(axis.acts.input, t)[0]
+        low, high = max(-most, given - at_speed), min(most, given + at_speed)
+        lacks = max(effort - high, low - effort) - rubs - ROUNDED * abs(effort)
+        yield (
+            lacks,
+            f"needs {effort:.3g} {axis.effort_unit} against the weight at its target of "
+            f"{places[axis.name][k]:.3g} {axis.unit}, at t = {t:.3g} s, and its servo gives "
+            f"{high if effort > high else low:.3g} {axis.effort_unit} at most",
+        )
+
+
+def _straight(model: Model, traced: ca.Function, linear: Linear, start: Array) -> Iterator[Notice]:
+    """Report how far the weight bends an arm that is held, and starts straight."""
+    bends = [k for part in model.links for k in range(part.modes.start, part.modes.stop)]
+    held = all(axis.prescribed or axis.is_braked or axis.acts.servo for axis in model.axes)
+    if model.arm.start != "stated" or not held or not bends or np.any(start[bends]):
+        return
+    kept, columns = moves(model, {axis.name for axis in model.axes})
+    load = columns.T @ _holding(model, traced)(start)
+    stiffness = columns.T @ linear.stiffness @ columns
+    sag = columns @ np.linalg.lstsq(stiffness, load, rcond=None)[0]
+    tip = float(np.linalg.norm(np.array(end_jacobian(model, ca.DM(start))[0]) @ sag))
+    if kept and tip > ROUNDED * sum(part.length for part in model.links):
+        yield Notice(
+            "note",
+            "straight-start",
+            "start",
+            f"the links start straight, and the weight bends them by {tip:.2g} m at the tip, about "
+            "which they swing at first: that may be as large as the motion",
+            "say 'start: equilibrium' to begin at rest under the weight",
+        )
+
+
+def _holding(model: Model, traced: ca.Function) -> Callable[[Array], Array]:
+    """Return a function that gives the forces which hold the arm at rest at q, (n,)."""
+    still = np.zeros(model.size)
+
+    def holding(q: Array) -> Array:
+        found = traced(q, still)
+        return np.array(found[1] + found[2]).ravel()
+
+    return holding
+
+
+def _place(axis: Axis) -> str:
+    return ".".join(filter(None, (f"links[{axis.link + 1}].joint", axis.label)))
