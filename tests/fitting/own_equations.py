@@ -22,10 +22,11 @@ class OwnArm:
 
     data: dict[str, Any]  # the model file
     truth: dict[str, float]  # by key; the model file has others
-    rates: Callable[[float, Array], list[float]]  # of the state; the first coordinate is measured
+    rates: Callable[[float, Array], list[float]]  # of the state
     size: int  # of the state
     breaks: tuple[float, ...]  # times [s] at which the input jumps
     noise: float  # standard deviation of the encoder [rad]
+    read: int = 0  # which number of the state is measured
 
     def measured(self, dt: float, t_end: float = 1.0) -> tuple[Array, Array]:
         """Compute times [s] and angles [rad] that a perfect encoder measures."""
@@ -36,7 +37,7 @@ class OwnArm:
             inside = (t >= begin) & (t <= end)
             times = np.unique(np.append(t[inside], end))
             states = self._between(begin, end, y, times)
-            angle[inside], y = states[0, : np.count_nonzero(inside)], states[:, -1]
+            angle[inside], y = states[self.read, : np.count_nonzero(inside)], states[:, -1]
         return t, angle
 
     def _between(self, begin: float, end: float, y: Array, times: Array) -> Array:

@@ -1,5 +1,6 @@
 """Intervals of fits to data that other code has computed hold the truth as often as they say."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.stats import binom
 
 import flexarm
 from flexarm.fitting.fit import Fit
+from flexarm.fitting.sensor import Sensor
 from flexarm.links.base import Array
 from tests.fitting.own_equations import ARMS, OwnArm
 
@@ -55,6 +57,26 @@ def test_intervals_of_a_few_sets_hold_the_truth() -> None:
 @pytest.mark.parametrize("name", ARMS)
 def test_intervals_hold_the_truth_as_often_as_they_say(name: str, dt: float) -> None:
     require_coverage(name, dt, range(200))
+
+
+def test_a_lag_between_coarse_samples_leaves_no_bias() -> None:
+    """A low-pass filter of its own equation, sampled 16 times a period of the input."""
+    arm, lag, dt = own("pendulum"), 0.03, 0.01
+
+    def rates(t: float, y: Array) -> list[float]:
+        return [*arm.rates(t, y[:2]), (y[0] - y[2]) / lag]
+
+    t, angle = replace(arm, rates=rates, size=3, read=2).measured(dt)
+    noise = arm.noise * np.random.default_rng(1).normal(size=len(t))
+    fit = flexarm.identify(
+        arm.arm, {"time": t, "angle": angle + noise}, fit=list(arm.truth),
+        outputs={"angle": Sensor("shoulder", lag=0.025, fit=("lag",))},
+    )  # fmt: skip
+    truth = arm.truth | {"angle: lag": lag}
+    assert all(held(fit, truth))
+    assert not fit.correlated
+    for each in fit.estimates:
+        assert each.value == pytest.approx(truth[each.name], rel=5e-5)
 
 
 @pytest.mark.parametrize("name", ARMS)

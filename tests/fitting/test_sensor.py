@@ -50,6 +50,14 @@ def test_a_lag_is_that_of_its_differential_equation() -> None:
     assert -late == pytest.approx((more - less) / 2e-5, abs=1e-6)
 
 
+def test_a_lag_is_exact_for_what_is_cubic_between_samples() -> None:
+    t = np.array([0.0, 0.4, 0.7, 1.5, 1.9, 2.6, 3.0, 3.1, 4.0, 5.0])
+    x, lag = t**3 - 2 * t, 0.8
+    particular = x - lag * (3 * t**2 - 2) + lag**2 * 6 * t - 6 * lag**3
+    whole = particular + (x[0] - particular[0]) * np.exp(-t / lag)
+    assert lagged(t, x, x, x[:, None], lag)[0] == pytest.approx(whole, rel=1e-12)
+
+
 def test_a_filter_of_second_order_is_told(file: Path, exact: dict[str, Any]) -> None:
     t, clean = exact["time_s"], np.radians(exact["angle_deg"]) - OFFSET
     _, read, _ = lsim(([1.0], [0.1**2, 2 * 0.1, 1.0]), clean, t)

@@ -177,18 +177,29 @@ def lagged(
 ) -> tuple[Array, Array, Array, Array]:
     """Filter a reading, its rate and derivatives by a lag; minus the derivative by it is third.
 
-    Between samples they are lines, for which the filter is exact; it is settled at the start.
+    Between samples they are cubic splines, for which the filter is exact; it is settled at the
+    start.
     """
+    from scipy.interpolate import CubicSpline
+
     h = np.diff(t)
     lag = max(lag, 1e-3 * float(h.min()))
-    keep = np.exp(-h / lag)
-    share = (1 - keep) * lag / h
+    keep = np.exp(-h / lag)[:, None]
     both = np.column_stack([x, rate, slopes])
-    pushed = (share - keep)[:, None] * both[:-1] + (1 - share)[:, None] * both[1:]
-    y = _filtered(both[0], keep, pushed)
-    by_keep, by_share = keep * h / lag**2, (1 - keep) / h - keep / lag
-    pushed = by_keep * (x[:-1] - y[:-1, 0]) + by_share * np.diff(x)
-    late = _filtered(np.zeros(1), keep, pushed[:, None])[:, 0]
+    bend, curve, slope = CubicSpline(t, both).c[:3]
+    step = h[:, None]
+    # Value and first three derivatives of each piece at its begin and at its end.
+    begin = (both[:-1], slope, 2 * curve, 6 * bend)
+    end = (both[1:], slope + step * (2 * curve + 3 * step * bend), 2 * curve + 6 * step * bend,
+           6 * bend)  # fmt: skip
+    # What follows a polynomial: its value less lag times the rate of the same; the rest decays.
+    first, last = (p[0] - lag * (p[1] - lag * (p[2] - lag * p[3])) for p in (begin, end))
+    y = _filtered(both[0], keep[:, 0], last - keep * first)
+    by_first, by_last = (
+        -p[1][:, :1] + lag * (2 * p[2][:, :1] - 3 * lag * p[3][:, :1]) for p in (begin, end)
+    )
+    pushed = by_last - keep * by_first + keep * step / lag**2 * (y[:-1, :1] - first[:, :1])
+    late = -_filtered(np.zeros(1), keep[:, 0], pushed)[:, 0]
     return y[:, 0], y[:, 1], late, y[:, 2:]
 
 
