@@ -281,3 +281,13 @@ def test_the_command_writes_a_model_file(folder: Path, capsys: pytest.CaptureFix
     assert flexarm.load(out) == arm
     assert main(["import-urdf", *given, "--tip", "tool", "--out", str(out)]) == 1
     assert main(["import-urdf", *given, "--out", str(folder / "other.yaml"), "--tip", "x"]) == 3
+
+
+def test_control_characters_of_names_become_underscores(tmp_path: Path) -> None:
+    text = urdf().replace('"upper"', '"up&#10;per"').replace('"to_upper"', '"to&#8238;upper"')
+    text = text.replace('<robot name="', '<robot name="a&#9;')
+    write(tmp_path, text)
+    arm, notes = import_urdf(tmp_path / "robot.urdf", tip="tool")
+    assert arm.name.startswith("a_")
+    assert (arm.link_names[0], arm.joint_names[0]) == ("up_per", "to_upper")
+    assert any("is called up_per here" in note for note in notes)

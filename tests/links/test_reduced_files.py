@@ -131,7 +131,7 @@ MISTAKES: dict[str, tuple[Any, Any, str]] = {
     "frequency negative": (clamped, lambda k: k | {"frequencies": [1, 2, 3, 4, -5]},
                            r"refused: .*frequencies\[5\]: must be .* got -5:"),
     "frequency too large to be squared": (clamped, lambda k: k | {"frequencies": [1e200] * 5},
-                                          "refused: .* got 1e.200:"),
+                                          "refused: .*finite numbers of at most 1e.30"),
     "K and other frequencies": (craig_bampton, lambda k: k | {"frequencies": np.arange(1, 11)},
                                 "refused: .*frequencies: are up to .* off those of K"),
     "lines from node 0": (craig_bampton, lambda k: k | {"lines": [[0, 1]]},
@@ -189,7 +189,7 @@ def test_a_hostile_or_damaged_file_is_refused(
     elif kind == "text":
         path.write_text("%PDF-1.4 not a body", encoding="utf-8")
     elif kind == "bomb":
-        monkeypatch.setattr("flexarm.links.reduced.plain.MOST_BYTES", 1_000_000)
+        monkeypatch.setattr("flexarm.links.reduced.formats.npz.MOST_BYTES", 1_000_000)
         np.savez_compressed(path, nodes=np.zeros(1_000_000))
     else:
         path.write_text("[" * 100_000, encoding="utf-8")

@@ -139,7 +139,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "head": (lambda t: "SID\n" + t, "is no SID"),
     "nan": (lambda t: t.replace("= 1.0", "= nan", 1), "finite number"),
     "outside": (lambda t: t.replace("m0 ( 3, 1)", "m0 ( 9, 1)", 1), "is outside of"),
-    "huge": (lambda t: t.replace("nrow = 3", "nrow = 999999999", 1), "no such matrix"),
+    "huge": (lambda t: t.replace("nrow = 3", "nrow = 999999999", 1), "at most 21 x 21"),
     "modes": (lambda t: t.replace("nelastq = 7", "nelastq = 8"), "as in the head"),
     "strange": (lambda t: t.replace("nqn = 0", "import os", 1), "is no entry of"),
     "mass": (lambda t: t.replace("mass = ", "mass = -"), "must be > 0"),

@@ -1,6 +1,7 @@
 """`flexarm reduce`: a body with modes from full matrices of a finite-element model."""
 
 import argparse
+from dataclasses import replace
 
 from flexarm.cli.arguments import Misuse, add_options, file_path
 from flexarm.cli.bodies.import_body import finish, require_npz
@@ -50,4 +51,5 @@ def run(args: argparse.Namespace) -> int:
         modes=args.modes, hub_frame=model.hub, tip_frame=model.tip, faces=model.faces,
         name=model.name,
     )  # fmt: skip
-    return finish(*inspect_data(data, name), args.out, args)
+    checked = inspect_data(replace(data, units=model.units), name)
+    return finish(*checked, args.out, args)

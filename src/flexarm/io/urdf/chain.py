@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flexarm.arm.part import MAX_NAME
+from flexarm.arm.part import CONTROL, MAX_NAME
 from flexarm.errors import ModelError
 from flexarm.io.urdf.document import Robot, UrdfJoint
 from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose
@@ -110,7 +110,7 @@ def plain_names(names: list[str]) -> list[str]:
     """Make names of a model file of names of a URDF: words, all different, none too long."""
     found: list[str] = []
     for name in names:
-        word = re.sub(r"[\s.\[\]=,:]", "_", name)[: MAX_NAME - 4]
+        word = re.sub(r"[\s.\[\]=,:]", "_", CONTROL.sub("_", name))[: MAX_NAME - 4]
         tried, k = word, 2
         while tried in (*found, "base"):
             tried, k = f"{word}_{k}", k + 1

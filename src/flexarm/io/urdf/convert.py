@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from flexarm.arguments import require_path
 from flexarm.arm import Arm, Link
 from flexarm.arm.joint import Actuated
+from flexarm.arm.part import CONTROL
 from flexarm.errors import ModelError
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import files_beside, read_content
@@ -74,7 +75,7 @@ def import_urdf(
     )
     source = str(path) if side is None else str(flex)
     beams = _beams(chain, side or _NONE, source)
-    draft = _Draft(robot.name, chain, side or _NONE, names, beams)
+    draft = _Draft(CONTROL.sub("_", robot.name), chain, side or _NONE, names, beams)
     notes = [*chain.notes, *draft.renamed(), *draft.moved()]
     notes += [note for beam in beams.values() for note in beam.notes]
     said: dict[str, list[str]] = {}

@@ -309,7 +309,9 @@ def check_frequencies(
     hertz = omega / (2 * math.pi)
     findings.fact("frequencies", ", ".join(f"{f:.6g}" for f in hertz) + " Hz (root held)")
     loose = hertz <= 1e-6 * hertz.max()
-    if loose.any():
+    if loose.all():
+        findings.refuse(path, "is zero: no shape has stiffness. Give K, or say 'rigid: true'")
+    elif loose.any():
         findings.note(path, f"{int(loose.sum())} of the shapes' motions have no stiffness")
     for f in hertz[~loose]:
         if not FREQUENCIES[0] <= f <= FREQUENCIES[1]:

@@ -15,7 +15,7 @@ from flexarm.links.measured.checks import (
 )
 from flexarm.links.measured.report import NOTE_ABOVE, REFUSE_ABOVE, Findings, percent, triple
 from flexarm.links.reduced.body import ReducedBody, cleaned, orthogonal, rigid_mass
-from flexarm.links.reduced.data import BodyData, Integers, Stated, modal_mass
+from flexarm.links.reduced.data import BodyData, Integers, Stated, Units, modal_mass
 from flexarm.spatial import IDENTITY, Pose
 
 OUTSIDE = 0.5  # of the body's size: how far from its nodes an interface may be
@@ -26,6 +26,7 @@ ODD = 4.8  # times the middle of all nodes: at most 3.4 in meshes that this was 
 SHUFFLED = 3.0  # steps in which shapes rise by their size: 9 and more in those, 2.8 if shuffled
 KEPT = 1e-5  # of the largest value: what single precision leaves
 HEAVIEST = 25_000.0  # [kg/m^3], of osmium
+GRAMS = 0.1  # [kg]: below it a body's mass is asked about; a link of 100 kg, taken for 1/1000
 
 
 def finished(body: ReducedBody, findings: Findings, *, modal: bool) -> ReducedBody | None:
@@ -78,7 +79,7 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
     for key, x in vars(body.second_order).items() if body.second_order else ():
         if np.abs(x - x.swapaxes(-1, -2)).max() > DEFINITE_TOLERANCE * np.abs(x).max():
             findings.refuse((f"second_order_{key}",), "must be symmetric in the amplitudes")
-    _check_rotation(findings, "tip", body.tip)
+    check_rotation(findings, "tip", body.tip)
     size = np.sqrt(np.abs(np.diag(i.modal_mass))) + 1e-300
     own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
     apart = float(np.abs((own - i.modal_mass) / np.outer(size, size)).max(initial=0.0))
@@ -91,7 +92,8 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
         findings.refuse(("tip_shape",), "and tip_position are not those of the line that is drawn")
 
 
-def _check_rotation(findings: Findings, key: str, pose: Pose) -> None:
+def check_rotation(findings: Findings, key: str, pose: Pose) -> None:
+    """Refuse a frame whose rotation is none."""
     off = np.abs(pose.rotation.T @ pose.rotation - np.eye(3)).max()
     if not off <= 1e-6 or np.linalg.det(pose.rotation) < 0:
         findings.refuse(
@@ -134,7 +136,7 @@ def require_whole(data: BodyData, findings: Findings) -> bool:
         if len(rows) and not (rows.min() >= 0 and rows.max() < n):
             findings.refuse((key,), f"must be numbers of nodes from 1 to {n}")
     for key, pose in (("hub", data.hub), ("tip", data.tip or IDENTITY)):
-        _check_rotation(findings, key, pose)
+        check_rotation(findings, key, pose)
     if not findings.problems and not (total := float(data.node_mass.sum())) > 0:
         findings.refuse(("node_mass",), f"is {total:.4g} kg in all: must be > 0")
     return not findings.problems
@@ -160,11 +162,22 @@ def check_size(data: BodyData, findings: Findings, places: Array, tip: Pose) -> 
             ("tip_position",), "is where the hub is: give the tip frame, or the tip's nodes"
         )
     total, volume = float(data.node_mass.sum()), float(np.prod(high - low))
+    check_units(findings, data.units, total)
     if volume > 1e-6 * size**3 and total > HEAVIEST * volume:
         findings.refuse(
             ("mass",),
             f"{total:.4g} kg in a box of {volume:.4g} m^3 is denser than any metal: are the units "
             "right?",
+        )
+
+
+def check_units(findings: Findings, units: Units, mass: float) -> None:
+    """Note a body that weighs grams where a file in mm says kg: its masses may be tonnes."""
+    if units == (1e-3, 1.0, 1.0) and mass < GRAMS:
+        findings.note(
+            ("mass",),
+            f"the body weighs {1e3 * mass:.3g} g by units 'mm, kg, s': programs that have N and mm "
+            "give masses in tonnes, 'mm, t, s'",
         )
 
 

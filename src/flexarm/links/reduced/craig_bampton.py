@@ -162,7 +162,13 @@ def _shapes(
         weights = csc_array(kron(m, np.eye(3), format="csc")[inner][:, inner])
         solve = LinearOperator(inside.shape, matvec=factor.solve, dtype=np.float64)
         start = np.cos(np.arange(len(inner)))  # the same every time
-        moved[inner, 6:] = eigsh(inside, modes, weights, sigma=0.0, OPinv=solve, v0=start)[1]
+        try:
+            moved[inner, 6:] = eigsh(inside, modes, weights, sigma=0.0, OPinv=solve, v0=start)[1]
+        except RuntimeError as error:  # of ARPACK
+            raise ModelError(
+                "mass: modes with both faces held are not found. Are masses between the faces > 0, "
+                f"in the units of K? ({str(error).partition(':')[0]})"
+            ) from None
     reduced = moved.T @ (K @ moved)
     reduced[:6, 6:] = reduced[6:, :6] = 0.0  # static shapes and modes with faces held
     return moved.T.reshape(6 + modes, -1, 3), (reduced + reduced.T) / 2
@@ -270,9 +276,12 @@ def _scalar_mass(mass: Sparse, count: int) -> Sparse:
 
 def _refuse_grounded(K: Sparse, places: Array) -> None:
     """Refuse a stiffness that holds the body."""
+    largest = float(abs(K).max())
+    if largest == 0:
+        raise ModelError("stiffness: is zero: give K of the elements")
     moved = rigid_columns(places - places.mean(axis=0)).reshape(-1, 6)
     moved = moved / np.abs(moved).max(axis=0)
-    worst = float(np.abs(K @ moved).max() / abs(K).max())
+    worst = float(np.abs(K @ moved).max() / largest)
     if worst > HELD:
         raise ModelError(
             f"stiffness: rigid motions meet {worst:.2g} of its largest entry: the body is held or "

@@ -10,6 +10,7 @@ from flexarm.links.base import Array
 from flexarm.spatial import IDENTITY, Pose, skew_matrix
 
 Integers = npt.NDArray[np.int64]
+Units = tuple[float, float, float]  # of length, mass and time, in SI units
 Stated = tuple[float | None, Array | None, Array | None]  # mass, centre, inertia about the origin
 Mass = Any  # (N,) or a SciPy sparse matrix (N, N), which ships no types
 
@@ -69,6 +70,7 @@ class BodyData:
     # that it brings, (18, m, m) each, or None.
     k_sigma: Array | None = None
     k_u: Array | None = None
+    units: Units = (1.0, 1.0, 1.0)  # that the file is in; the numbers above are in SI units
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,9 @@ class Superelement:
     # hub, tip: the interface frames; unknowns are in the axes of the data.
     hub: Pose
     tip: Pose
-    stated: Stated = (None, None, None)  # as of `BodyData`
+    # stated, units: as of `BodyData`.
+    stated: Stated = (None, None, None)
+    units: Units = (1.0, 1.0, 1.0)
 
 
 def rigid_columns(places: Array) -> Array:

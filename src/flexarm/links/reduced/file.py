@@ -21,7 +21,13 @@ from flexarm.links.reduced.body import Drawn, ReducedBody
 from flexarm.links.reduced.checks import check_whole, finished
 from flexarm.links.reduced.data import BodyData, Superelement
 from flexarm.links.reduced.examine import examine
-from flexarm.links.reduced.plain import arrays_beside, plain_data, read_arrays
+from flexarm.links.reduced.formats.npz import read_arrays
+from flexarm.links.reduced.plain import (
+    arrays_beside,
+    body_name,
+    plain_data,
+    shape_names,
+)
 from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.links.reduced.superelement import examine_superelement
 from flexarm.spatial import Pose
@@ -126,7 +132,8 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
     """Take a body that `write_body` wrote out of its keys."""
     if not np.array_equal(keys["flexarm_body"], VERSION):
         raise ModelError(f"{name}: flexarm_body: must be {VERSION}, the version of this form")
-    names = tuple(str(each) for each in np.atleast_1d(_key(keys, "names", name)))
+    given = _key(keys, "names", name)
+    names = shape_names(given, np.size(given), f"{name}: names")
     m, points, lines = (
         len(names),
         _size(keys, "drawn_places", name),
@@ -168,7 +175,7 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
     moments = {key: found[key] for key in kept if key != "mass"}
     integrals = Integrals(float(found["mass"]), **moments, quadratic=none, position_quadratic=none)
     return ReducedBody(
-        str(keys.get("name", name)), names, integrals,
+        body_name(keys, name), names, integrals,
         Pose(found["tip_rotation"], found["tip_position"]), found["tip_shape"],
         found["tip_angle"], found.get("damping"), bool(found["first_order"]), drawn,
         found.get("strains"), SecondOrder(*drawn_in) if drawn_in else None,

@@ -1,9 +1,8 @@
 """Bodies from files of finite-element programs, by the kind of file."""
 
-import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +25,19 @@ from flexarm.links.reduced.formats.calculix import (
     read_inp,
 )
 from flexarm.links.reduced.formats.dmig import read_dmig
-from flexarm.links.reduced.formats.labelled import Entries, interface_order
+from flexarm.links.reduced.formats.labelled import LARGEST as LARGEST_NUMBER
+from flexarm.links.reduced.formats.labelled import (
+    Matrices,
+    interface_order,
+    require_superelement,
+)
+from flexarm.links.reduced.formats.market import dense, is_market, market_head, read_market
 from flexarm.links.reduced.formats.sid import read_sid
 from flexarm.links.reduced.formats.universal import read_universal
 from flexarm.links.reduced.plain import plain_data, read_keys
 from flexarm.links.reduced.standard import examine_sid
 
 LARGEST = 10 * MAX_BYTES
-NAMES = {"K": "K", "M": "M", "B": "D"}  # first letters of Nastran's matrices
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, Reduce
     """
     path = paths[0]
     keys: dict[str, Any] = dict(read_frames(choices.frames))
+    notes: list[str] = []
     if path.suffix in (".npz", ".json"):
         if not keys:
             return inspect_body(path)
@@ -76,10 +81,9 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, Reduce
     elif path.suffix == ".frd":
         keys |= _calculix(path, choices)
     elif path.suffix == ".pch":
-        found = read_dmig(_text(path), path.name)
-        keys |= _superelement({NAMES.get(n[:1], n): m for n, m in found.items()}, path, choices)
+        keys |= _superelement(read_dmig(_text(path), path.name), path, choices, notes)
     elif path.suffix == ".mtx":
-        keys |= _matrices(paths, choices)
+        keys |= _matrices(paths, choices, notes)
     elif path.suffix in (".unv", ".uff"):
         content_of(path)  # refuses what is no regular file, or is too large
         keys |= read_universal(path, keys)
@@ -93,7 +97,8 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, Reduce
             f"{path}: expected a file .npz, .json, .mtx, .pch, .frd, .unv or .SID_FEM, got "
             f"'{path.suffix}'"
         )
-    return inspect_data(plain_data(keys, str(path)), str(path))
+    report, body = inspect_data(plain_data(keys, str(path)), str(path))
+    return replace(report, notes=(*report.notes, *notes)), body
 
 
 def read_frames(path: Path | None) -> dict[str, Any]:
@@ -102,7 +107,7 @@ def read_frames(path: Path | None) -> dict[str, Any]:
         return {}
     try:
         found = json.loads(_text(path))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ModelError(f"{path}: must be a JSON object with hub and tip") from None
     if not isinstance(found, dict):
         raise ModelError(f"{path}: must be a JSON object with hub and tip")
@@ -129,51 +134,59 @@ def content_of(path: Path) -> bytes:
     return content
 
 
-def _matrices(paths: Sequence[Path], choices: Choices) -> dict[str, Any]:
+def _matrices(paths: Sequence[Path], choices: Choices, notes: list[str]) -> dict[str, Any]:
     """Read K and M, each from a Matrix Market file, or from Abaqus files."""
-    texts = {path: _text(path) for path in paths}
-    if not texts[paths[0]].startswith("%%MatrixMarket"):
-        found: dict[str, Entries] = {}
-        for path, text in texts.items():
-            found |= read_abaqus(text, path.name)
-        return _superelement(found, paths[0], choices)
+    contents = {path: content_of(path) for path in paths}
+    if not is_market(contents[paths[0]]):
+        found = Matrices()
+        for path, content in contents.items():
+            read_abaqus(content.decode("utf-8", errors="replace"), path.name, found)
+        return _superelement(found, paths[0], choices, notes)
     if len(paths) != 2:
         raise ModelError(f"{paths[0]}: give two Matrix Market files, K then M, got {len(paths)}")
-    return {key: read_market(path) for key, path in zip("KM", paths, strict=True)}
+    for path, content in contents.items():
+        require_superelement(max(market_head(content, str(path)).shape), str(path))
+    return {
+        key: dense(read_market(contents[path], str(path)))
+        for key, path in zip("KM", paths, strict=True)
+    }
 
 
-def read_market(path: Path, *, sparse: bool = False) -> Any:
-    """Read a Matrix Market file, as an array unless it is to stay sparse."""
-    from scipy.io import mmread
-    from scipy.sparse import issparse
-
-    try:
-        found = mmread(io.BytesIO(content_of(path)))
-    except (ValueError, OverflowError, MemoryError, TypeError, StopIteration) as error:
-        raise ModelError(f"{path}: is no whole Matrix Market file: {error}") from None
-    if sparse:
-        return found
-    return found.toarray() if issparse(found) else np.asarray(found)
-
-
-def _superelement(found: dict[str, Entries], path: Path, choices: Choices) -> dict[str, Any]:
+def _superelement(
+    found: Matrices, path: Path, choices: Choices, notes: list[str]
+) -> dict[str, Any]:
+    """Arrange matrices over labelled unknowns; add a note for what is not used of them."""
     missing = [key for key in ("K", "M") if key not in found]
     if missing:
+        given = ", ".join(each.title for each in found.values()) or "nothing"
         raise ModelError(
-            f"{path}: has no {' and no '.join(missing)}, only {', '.join(found) or 'nothing'}: "
-            "stiffness and mass of the superelement are both needed"
+            f"{path}: has no {' and no '.join(missing)}, only {given}: stiffness and mass of the "
+            "superelement are both needed"
         )
-    labels = set().union(*(entries.labels() for entries in found.values()))
+    if "K4" in found:
+        notes.append(
+            f"{found['K4'].title}: structural damping is not used: give the link's damping"
+        )
+    used = {key: found[key] for key in ("K", "M", "D") if key in found}
+    labels = set().union(*(entries.labels() for entries in used.values()))
     order = interface_order(labels, path.name, choices.hub_node, choices.tip_node)
-    return {key: found[key].matrix(order) for key in ("K", "M", "D") if key in found}
+    return {key: entries.matrix(order) for key, entries in used.items()}
 
 
 def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
     results, beside = read_frd(_text(path), path.name), path.with_suffix(".inp")
     deck = read_inp(_text(beside), beside.name) if beside.exists() else Deck()
-    density = choices.density if choices.density is not None else deck.density
-    if density is None:
+    given = sorted(deck.densities) if choices.density is None else [choices.density]
+    if len(given) > 1:
+        raise ModelError(
+            f"{beside}: density: there are {', '.join(f'{each:g}' for each in given)}, and one is "
+            "taken for all elements: say which by --density"
+        )
+    if not given:
         raise ModelError(f"{path}: density: is required (--density), or {beside.name} beside it")
+    density = given[0]
+    if not 0 < density <= LARGEST_NUMBER:
+        raise ModelError(f"{path}: density: must be > 0 and finite, got {density:g}")
     numbers, places, shapes = mesh_arrays(results, path.name)
     return {
         "name": path.stem,
@@ -189,12 +202,11 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
 
 
 def _set(deck: Deck, name: str | None, numbers: Integers, key: str, path: Path) -> Integers:
-    """Give the rows of a set's nodes."""
+    """Return the rows of a set's nodes."""
     known = ", ".join(filter(None, deck.sets)) or "none"
     if name is None or name.upper() not in deck.sets:
         raise ModelError(
             f"--{key}-set: must be a node set of {path.name}, got {name or 'nothing'}: there are "
             f"{known}"
         )
-    rows = np.flatnonzero(np.isin(numbers, deck.sets[name.upper()]))
-    return rows.astype(np.int64)
+    return deck.sets[name.upper()].rows(numbers)

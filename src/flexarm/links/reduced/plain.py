@@ -3,70 +3,35 @@
 docs/modal-bodies.md lists the arrays.
 """
 
-import io
-import json
-import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from flexarm.arm.part import MAX_NAME, control_character, name_fault
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.data import BodyData, Integers, Stated, Superelement, no_lines, no_nodes
+from flexarm.links.reduced.data import (
+    BodyData,
+    Integers,
+    Stated,
+    Superelement,
+    Units,
+    no_lines,
+    no_nodes,
+)
 from flexarm.links.reduced.drawing import SOLID_CORNERS, outer_faces, triangles
+from flexarm.links.reduced.formats.labelled import LARGEST
+from flexarm.links.reduced.formats.npz import read_arrays
 from flexarm.spatial import Pose
 from flexarm.units import quantity
 
-MOST_BYTES = 400_000_000  # of all arrays of a file, unpacked
 MOST_SHAPES = 100
+LONGEST_TITLE = 200  # characters of a body's name
 SETS = ("", "cb_", "clamped_")  # names of arrays start with one of these, the first that is there
 LOADS = 18  # unit loads that K_sigma and K_u are given for
 TIP_NAMES = ("tip_x", "tip_y", "tip_z", "tip_rx", "tip_ry", "tip_rz")
-
-
-def read_arrays(content: bytes, name: str) -> dict[str, Any]:
-    """Read the arrays of an NPZ file, or the keys of a JSON file; nothing in them is run.
-
-    Raises
-    ------
-    ModelError
-        If it is neither, is cut off, holds Python objects, or is too large.
-    """
-    if content[:2] == b"PK":
-        return _npz(content, name)
-    try:
-        found = json.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, ValueError, RecursionError):
-        raise ModelError(
-            f"{name}: is no body: expected an NPZ file or a JSON object (flexarm import-body "
-            "converts files of other programs)"
-        ) from None
-    if not isinstance(found, dict):
-        raise ModelError(f"{name}: must be a JSON object, got {type(found).__name__}")
-    return found
-
-
-def _npz(content: bytes, name: str) -> dict[str, Any]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            total = sum(each.file_size for each in packed.infolist())
-        if total > MOST_BYTES:
-            raise ModelError(f"{name}: holds {total:,} bytes of arrays, at most {MOST_BYTES:,}")
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
-    except ModelError:
-        raise
-    except ValueError as error:
-        if "pickle" in str(error).lower() or "object" in str(error).lower():
-            raise ModelError(
-                f"{name}: holds Python objects, which are not read: save plain arrays of numbers"
-            ) from None
-        raise ModelError(f"{name}: cannot be read: {error}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, RuntimeError) as error:
-        raise ModelError(f"{name}: is cut off or damaged: {error}") from None
 
 
 def arrays_beside(side: SideFile) -> SideFile | None:
@@ -103,7 +68,7 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
     start = next((s for s in SETS if f"{s}shapes" in keys), None)
     frames = {key: frame_of(keys, key, name, length) for key in ("hub", "tip")}
     energy = mass * length**2
-    title = str(keys.get("name", name))[:200]
+    title = body_name(keys, name)
     if start is None:
         return _superelement(keys, name, title, frames, (length, mass, time))
     if "nodes" not in keys:
@@ -119,10 +84,8 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
             f"{name}: {start}shapes: must have the shape (m, N, 3) with m at most {MOST_SHAPES}, "
             f"got {shapes.shape}"
         )
-    motions = np.array([length] * 3 + [1.0] * 3)
     hub_shapes, tip_shapes = (
-        None if (found := _any(keys, names, name)) is None else found * motions
-        for names in ((start + "hub_shapes", start + "hub"), (start + "tip_shapes", start + "tip"))
+        _motions(keys, start + end, (len(shapes), 6), name, length) for end in ("hub", "tip")
     )
     stiffness = matrix("K", energy / time**2)
     hertz = _optional(keys, start + "frequencies", name)
@@ -147,15 +110,28 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         rotations=_optional(keys, start + "rotations", name),
         hub_shapes=hub_shapes,
         tip_shapes=tip_shapes,
-        hub_nodes=node_rows(keys, "hub_nodes", name),
-        tip_nodes=node_rows(keys, "tip_nodes", name),
-        stated=_stated(keys, name, mass, length),
+        hub_nodes=node_rows(keys, "hub_nodes", name).ravel(),
+        tip_nodes=node_rows(keys, "tip_nodes", name).ravel(),
+        stated=stated_mass(keys, name, mass, length),
         lines=element_lines(keys, name),
         faces=element_faces(keys, name),
         strains=_optional(keys, start + "strains", name),
         k_sigma=_per_load(keys, start + "K_sigma", name, length, mass),
         k_u=_per_load(keys, start + "K_u", name, length, mass),
+        units=(length, mass, time),
     )
+
+
+def _motions(
+    keys: Mapping[str, Any], end: str, shape: tuple[int, int], name: str, length: float
+) -> Array | None:
+    """Read displacement and rotation of an interface frame in the shapes, (m, 6), in SI units."""
+    found = _any(keys, (f"{end}_shapes", end), name)
+    if found is None:
+        return None
+    if found.shape != shape:
+        raise ModelError(f"{name}: {end}_shapes: must have the shape {shape}, got {found.shape}")
+    return np.asarray(found * np.array([length] * 3 + [1.0] * 3))
 
 
 def _per_load(
@@ -180,7 +156,7 @@ def _superelement(
     name: str,
     title: str,
     frames: Mapping[str, Pose | None],
-    units: tuple[float, float, float],
+    units: Units,
 ) -> Superelement:
     length, mass, time = units
     if "K" not in keys or "M" not in keys:
@@ -201,12 +177,12 @@ def _superelement(
         title, force * pairs * K, mass * pairs * M if M.shape == K.shape else M,
         None if D is None else mass / time * pairs * D,
         frames["hub"] or Pose(np.eye(3), np.zeros(3)), frames["tip"],
-        _stated(keys, name, mass, length),
+        stated_mass(keys, name, mass, length), units,
     )  # fmt: skip
 
 
-def _stated(keys: Mapping[str, Any], name: str, mass: float, length: float) -> Stated:
-    """Read what a program tells of mass, centre and inertia."""
+def stated_mass(keys: Mapping[str, Any], name: str, mass: float, length: float) -> Stated:
+    """Read mass, centre and inertia about the origin as a program states them, in SI units."""
     total = keys.get("total_mass", keys.get("mass"))
     given = None if total is None or np.ndim(total) else numbers_of({"mass": total}, "mass", name)
     centre = _optional(keys, "centre", name)
@@ -246,8 +222,8 @@ def frame_of(keys: Mapping[str, Any], key: str, name: str, length: float) -> Pos
     return Pose(rotation, length * position)
 
 
-def read_units(keys: Mapping[str, Any], name: str) -> tuple[float, float, float]:
-    """Give the file's units of length, mass and time in SI units."""
+def read_units(keys: Mapping[str, Any], name: str) -> Units:
+    """Return the file's units of length, mass and time in SI units."""
     given = keys.get("units", "m, kg, s")
     if isinstance(given, np.ndarray):
         given = ", ".join(str(each) for each in np.atleast_1d(given))
@@ -313,16 +289,35 @@ def upper_triangle(keys: Mapping[str, Any], key: str, n: int, name: str) -> Any:
 def _names(keys: Mapping[str, Any], start: str, m: int, name: str) -> tuple[str, ...]:
     given = keys.get(start + "names")
     if given is not None:
-        words = tuple(str(each) for each in np.atleast_1d(np.asarray(given)))
-        odd = [w for w in words if not w or len(w) > 60 or any(c in ".[]=,: \t\n" for c in w)]
-        if len(words) != m or len(set(words)) < m or odd:
-            raise ModelError(
-                f"{name}: {start}names: must be {m} different words without . [ ] = , :"
-            )
-        return words
+        return shape_names(given, m, f"{name}: {start}names")
     if start == "cb_" and m >= 6:
         return (*TIP_NAMES, *(f"fixed{k}" for k in range(1, m - 5)))
     return tuple(f"mode{k}" for k in range(1, m + 1))
+
+
+def shape_names(given: Any, m: int, where: str) -> tuple[str, ...]:
+    """Read the names of so many shapes.
+
+    Raises
+    ------
+    ModelError
+        If they are not different words that coordinates may have.
+    """
+    words = tuple(str(each) for each in np.ravel(np.asarray(given, dtype=object)))
+    odd = [word for word in words if not 0 < len(word) <= MAX_NAME or name_fault(word)]
+    if len(words) != m or len(set(words)) < m or odd:
+        raise ModelError(
+            f"{where}: must be {m} different words without . [ ] = , : or control characters"
+        )
+    return words
+
+
+def body_name(keys: Mapping[str, Any], name: str) -> str:
+    """Return what a file calls its body; its own name if it says nothing."""
+    title = str(keys.get("name", name))[:LONGEST_TITLE]
+    if reason := control_character(title):
+        raise ModelError(f"{name}: name: {reason}")
+    return title
 
 
 def element_lines(keys: Mapping[str, Any], name: str) -> Integers:
@@ -363,13 +358,21 @@ def _optional(keys: Mapping[str, Any], key: str, name: str) -> Array | None:
 
 
 def numbers_of(keys: Mapping[str, Any], key: str, name: str) -> Array:
-    """Read an array of numbers that must be there."""
+    """Read an array of finite numbers that must be there."""
     if key not in keys:
         raise ModelError(f"{name}: {key}: is required")
     try:
-        return np.asarray(keys[key], dtype=np.float64)
+        given = np.asarray(keys[key])
+        if given.dtype.kind not in "fiubO":
+            raise TypeError
+        found = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{name}: {key}: must be an array of numbers") from None
+    if not np.all(np.abs(found) <= LARGEST):
+        raise ModelError(
+            f"{name}: {key}: must be finite numbers of at most {LARGEST:g}: was the file cut off?"
+        )
+    return found
 
 
 def node_rows(keys: Mapping[str, Any], key: str, name: str) -> Integers:

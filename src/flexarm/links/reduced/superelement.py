@@ -7,7 +7,7 @@ from flexarm.links.integrals import Integrals
 from flexarm.links.measured.checks import LENGTHS, check_matrix
 from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent
 from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.checks import check_stated, finished
+from flexarm.links.reduced.checks import check_rotation, check_stated, check_units, finished
 from flexarm.links.reduced.data import Superelement, shifted
 from flexarm.links.reduced.drawing import straight_axis
 from flexarm.spatial import Pose
@@ -28,6 +28,8 @@ def examine_superelement(data: Superelement, findings: Findings) -> ReducedBody 
                 "an interface missing, or the file cut off?",
             )
             return None
+    for key, pose in (("hub", data.hub), ("tip", data.tip)):
+        check_rotation(findings, key, pose)
     K = check_matrix(findings, "K", data.stiffness, definite=False)
     M = check_matrix(findings, "M", data.mass, definite=True)
     tip, turn = _tip_frame(data), data.hub.rotation
@@ -35,6 +37,7 @@ def examine_superelement(data: Superelement, findings: Findings) -> ReducedBody 
     K, M = change.T @ K @ change, change.T @ M @ change
     _check_free(findings, K)
     integrals = _integrals(findings, K[6:, 6:], M)
+    check_units(findings, data.units, integrals.mass)
     if findings.problems:
         return None
     tips = np.zeros((n - 6, 6))

@@ -1,20 +1,20 @@
 """Abaqus matrices as text: ``node, direction, node, direction, value`` per line."""
 
 from flexarm.errors import ModelError
-from flexarm.links.reduced.formats.labelled import Entries, number, whole_number
+from flexarm.links.reduced.formats.labelled import Entries, Matrices, number, whole_number
 
-KINDS = {"STIFFNESS": "K", "MASS": "M", "VISCOUSDAMPING": "D", "DAMPING": "D"}
+TYPES = {"STIFFNESS": "K", "MASS": "M", "VISCOUSDAMPING": "D", "DAMPING": "D",
+         "STRUCTURALDAMPING": "K4"}  # fmt: skip
 
 
-def read_abaqus(text: str, name: str) -> dict[str, Entries]:
-    """Read matrices, as `MATRIX INPUT` has them, by what ``*MATRIX, TYPE=`` says: K, M, D.
+def read_abaqus(text: str, name: str, found: Matrices) -> None:
+    """Add matrices, as `MATRIX INPUT` has them, by what ``*MATRIX, TYPE=`` says.
 
     Raises
     ------
     ModelError
-        If a line has not five fields, or nothing says what a matrix is.
+        If a line has not five fields, nothing says what a matrix is, or there are two of a kind.
     """
-    found: dict[str, Entries] = {}
     current: Entries | None = None
     for k, line in enumerate(text.splitlines(), 1):
         where, words = f"{name}:{k}", [word.strip() for word in line.split(",")]
@@ -22,8 +22,8 @@ def read_abaqus(text: str, name: str) -> dict[str, Entries]:
             continue
         if line.startswith("*"):
             options = dict(w.upper().replace(" ", "").split("=", 1) for w in words if "=" in w)
-            kind = KINDS.get(options.get("TYPE", ""))
-            current = found.setdefault(kind, Entries()) if kind else None
+            kind = TYPES.get(options.get("TYPE", ""))
+            current = found.begin(kind, f"TYPE={options['TYPE']}", where) if kind else None
             continue
         if current is None:
             raise ModelError(f"{where}: a '*MATRIX, TYPE=STIFFNESS' or 'MASS' must come before it")
@@ -32,5 +32,4 @@ def read_abaqus(text: str, name: str) -> dict[str, Entries]:
                 f"{where}: expected node, direction, node, direction, value (MATRIX INPUT format)"
             )
         a, b, c, d = (whole_number(word, where) for word in words[:4])
-        current.add((a, b), (c, d), number(words[4], where))
-    return found
+        current.add((a, b), (c, d), number(words[4], where), where)

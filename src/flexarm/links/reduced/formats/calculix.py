@@ -25,11 +25,25 @@ class Results:
 
 
 @dataclass
-class Deck:
-    """What of an .inp file is needed: node sets by name, and the density [mass/length^3]."""
+class NodeSet:
+    """Numbers of nodes, and ranges of them, which are not written out."""
 
-    sets: dict[str, list[int]] = field(default_factory=dict)
-    density: float | None = None
+    nodes: set[int] = field(default_factory=set)
+    ranges: set[range] = field(default_factory=set)
+
+    def rows(self, numbers: Integers) -> Integers:
+        """Return the rows of those of a mesh's nodes (N,) that are in the set."""
+        inside = [n in self.nodes or any(n in each for each in self.ranges)
+                  for n in numbers.tolist()]  # fmt: skip
+        return np.flatnonzero(inside).astype(np.int64)
+
+
+@dataclass
+class Deck:
+    """What of an .inp file is needed: node sets by name, and the densities [mass/length^3]."""
+
+    sets: dict[str, NodeSet] = field(default_factory=dict)
+    densities: set[float] = field(default_factory=set)
 
 
 def read_frd(text: str, name: str) -> Results:
@@ -76,8 +90,14 @@ def _vector(line: str, where: str) -> tuple[float, float, float]:
 
 
 def read_inp(text: str, name: str) -> Deck:
-    """Read node sets and the density of an input file; what it includes is not followed."""
-    found, block, members = Deck(), "", list[int]()
+    """Read node sets and the density of an input file; what it includes is not followed.
+
+    Raises
+    ------
+    ModelError
+        If a line of a set is no list of nodes, of sets before it, or no range.
+    """
+    found, block, members = Deck(), "", NodeSet()
     generated = False
     for k, line in enumerate(text.splitlines(), 1):
         if line.startswith("**") or not line.strip():
@@ -88,15 +108,30 @@ def read_inp(text: str, name: str) -> Deck:
             options = dict(w.upper().replace(" ", "").split("=", 1) for w in words if "=" in w)
             generated = any(word.upper() == "GENERATE" for word in words)
             if block == "*NSET":
-                members = found.sets.setdefault(options.get("NSET", ""), [])
+                members = found.sets.setdefault(options.get("NSET", ""), NodeSet())
+        elif block == "*NSET" and generated:
+            members.ranges.add(_range(list(filter(None, words)), f"{name}:{k}"))
         elif block == "*NSET":
-            numbers = [int(word) for word in words if word.lstrip("-").isdigit()]
-            members.extend(
-                range(numbers[0], numbers[1] + 1, *numbers[2:]) if generated else numbers
-            )
-        elif block == "*DENSITY" and found.density is None:
-            found.density = number(words[0], f"{name}:{k}")
+            for word in filter(None, words):
+                if other := found.sets.get(word.upper()):
+                    members.nodes |= other.nodes
+                    members.ranges |= other.ranges
+                else:
+                    members.nodes.add(whole_number(word, f"{name}:{k}"))
+        elif block == "*DENSITY":
+            found.densities.add(number(words[0], f"{name}:{k}"))
     return found
+
+
+def _range(words: list[str], where: str) -> range:
+    """Read a generated range of nodes: first, last and, where it is not 1, step."""
+    first, last, step = ([whole_number(word, where) for word in words] + [1, 1, 1])[:3]
+    if len(words) not in (2, 3) or step < 1 or last < first:
+        raise ModelError(
+            f"{where}: a generated set must be 'first, last' or 'first, last, step', the step 1 at "
+            f"least, got {', '.join(words)[:40]!r}"
+        )
+    return range(first, last + 1, step)
 
 
 def mesh_arrays(results: Results, name: str) -> tuple[Integers, Array, Array]:

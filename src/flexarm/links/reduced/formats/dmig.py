@@ -1,21 +1,29 @@
 """Nastran's DMIG entries in a punch file: superelement matrices by grid and direction."""
 
 from flexarm.errors import ModelError
-from flexarm.links.reduced.formats.labelled import Entries, Label, number, whole_number
+from flexarm.links.reduced.formats.labelled import (
+    Entries,
+    Label,
+    Matrices,
+    number,
+    whole_number,
+)
 
+# How names of matrices begin: KAAX, MAAX, BAAX, and K4AAX of structural damping.
+NAMES = {"K4": "K4", "K": "K", "M": "M", "B": "D"}
 SYMMETRIC = 6
 WIDE = 16  # characters of a field where the entry has a star
 
 
-def read_dmig(text: str, name: str) -> dict[str, Entries]:
-    """Read the symmetric matrices of a punch file, by name.
+def read_dmig(text: str, name: str) -> Matrices:
+    """Read the symmetric matrices of a punch file; those of no kind that is used are left out.
 
     Raises
     ------
     ModelError
-        If a line is no DMIG entry, or a matrix is not symmetric and real.
+        If a line is no DMIG entry, a matrix is not symmetric and real, or there are two of a kind.
     """
-    found: dict[str, Entries] = {}
+    found, titled = Matrices(), dict[str, Entries | None]()
     current, column = "", (0, 0)
     for k, line in enumerate(text.splitlines(), 1):
         where = f"{name}:{k}"
@@ -25,19 +33,22 @@ def read_dmig(text: str, name: str) -> dict[str, Entries]:
         if line.startswith("DMIG") and not line.startswith("DMIG*"):
             if fields[2].strip() == "0":
                 _require_real(fields, where)
-                found[fields[1].strip()] = Entries()
+                title = fields[1].strip()
+                kind = next((NAMES[key] for key in NAMES if title.startswith(key)), None)
+                titled[title] = found.begin(kind, title, where) if kind else None
                 continue
             raise ModelError(f"{where}: expected DMIG* with fields of {WIDE} characters")
         if line.startswith("DMIG*"):
             current, column = fields[1].strip(), _label(fields[2], fields[3], where)
         elif line.startswith("*"):
-            if current not in found:
+            if current not in titled:
                 raise ModelError(f"{where}: an entry before the head of its matrix")
-            found[current].add(_label(fields[1], fields[2], where), column,
-                               number(fields[3], where))  # fmt: skip
+            if (entries := titled[current]) is not None:
+                row = _label(fields[1], fields[2], where)
+                entries.add(row, column, number(fields[3], where), where)
         else:
             raise ModelError(f"{where}: is no DMIG entry: {line[:40]!r}")
-    if not found:
+    if not titled:
         raise ModelError(f"{name}: has no DMIG matrices")
     return found
 

@@ -1,5 +1,7 @@
 """Matrices over labelled unknowns, (node, direction), as superelement files have them."""
 
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -11,16 +13,34 @@ from flexarm.links.base import Array
 Label = tuple[int, int]  # node; direction 1 to 6, or 0 of a scalar point
 DIRECTIONS = (1, 2, 3, 4, 5, 6)
 MOST_UNKNOWNS = 112  # two interfaces and 100 modes
+LARGEST = 1e30  # of a number: a product of ten such numbers does not overflow
+KINDS = {
+    "K": "stiffness",
+    "M": "mass",
+    "D": "viscous damping",
+    "K4": "structural damping",
+}
 
 
 @dataclass
 class Entries:
     """Entries of a symmetric matrix, of which one triangle may be given."""
 
+    title: str  # what the file calls it
     values: dict[tuple[Label, Label], float] = field(default_factory=dict)
 
-    def add(self, row: Label, column: Label, value: float) -> None:
-        """Take an entry; its mirror image, if it is given too, must be the same."""
+    def add(self, row: Label, column: Label, value: float, where: str) -> None:
+        """Add an entry.
+
+        Raises
+        ------
+        ModelError
+            If it is given twice, or there are more than a superelement has.
+        """
+        if (row, column) in self.values:
+            raise ModelError(f"{where}: this entry of {self.title} is given twice: keep one")
+        if len(self.values) == MOST_UNKNOWNS**2:
+            raise _too_large(where, f"more than {MOST_UNKNOWNS**2} entries")
         self.values[row, column] = value
 
     def labels(self) -> set[Label]:
@@ -36,6 +56,25 @@ class Entries:
             if (column, row) not in self.values:
                 found[j, i] = value
         return found
+
+
+class Matrices(dict[str, Entries]):
+    """Matrices of a superelement by kind, a key of `KINDS`, one of each."""
+
+    def begin(self, kind: str, title: str, where: str) -> Entries:
+        """Add a matrix of a kind.
+
+        Raises
+        ------
+        ModelError
+            If there is one already.
+        """
+        if kind in self:
+            raise ModelError(
+                f"{where}: {title}: a second {KINDS[kind]} matrix, after {self[kind].title}: keep "
+                "one of them"
+            )
+        return self.setdefault(kind, Entries(title))
 
 
 def interface_order(
@@ -76,24 +115,39 @@ def interface_order(
     ends = [(int(node or 0), d) for node in given for d in DIRECTIONS]
     order = [*ends, *sorted(known - set(ends))]
     if len(order) > MOST_UNKNOWNS:
-        raise ModelError(
-            f"{name}: has {len(order)} unknowns, at most {MOST_UNKNOWNS}: it is no superelement; "
-            "flexarm reduce takes full matrices"
-        )
+        raise _too_large(name, f"{len(order)} unknowns")
     return {label: k for k, label in enumerate(order)}
 
 
+def _too_large(where: str, what: str) -> ModelError:
+    return ModelError(
+        f"{where}: has {what}. A superelement has at most {MOST_UNKNOWNS} unknowns: 'flexarm "
+        "reduce' takes full matrices"
+    )
+
+
+def require_superelement(size: int, where: str) -> None:
+    """Raise ModelError where a matrix has more rows than a superelement."""
+    if size > MOST_UNKNOWNS:
+        raise _too_large(where, f"{size} unknowns")
+
+
 def number(text: str, where: str) -> float:
-    """Read a number, with the D of Fortran for its exponent too."""
+    """Read a finite number, with the D of Fortran for its exponent too."""
     try:
-        return float(text.strip().upper().replace("D", "E"))
+        value = float(text.strip().upper().replace("D", "E"))
     except ValueError:
-        raise ModelError(f"{where}: expected a number, got {text.strip()[:30]!r}") from None
+        value = math.nan
+    if not abs(value) <= LARGEST:
+        raise ModelError(
+            f"{where}: expected a finite number of at most {LARGEST:g}, got {text.strip()[:30]!r}"
+        )
+    return value
 
 
 def whole_number(text: str, where: str) -> int:
-    """Read a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise ModelError(f"{where}: expected a whole number, got {text.strip()[:30]!r}") from None
+    """Read a whole number of at most 18 digits."""
+    word = text.strip()
+    if not re.fullmatch(r"[-+]?[0-9]{1,18}", word):
+        raise ModelError(f"{where}: expected a whole number, got {word[:30]!r}")
+    return int(word)

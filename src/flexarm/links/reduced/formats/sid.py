@@ -11,10 +11,10 @@ import numpy as np
 
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
+from flexarm.links.reduced.formats.labelled import number, whole_number
 
 BLOCKS = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
 NODE_BLOCKS = ("origin", "phi", "psi", "AP")
-MOST = 3 * 10**7  # numbers in one block
 ENTRY = re.compile(r"m([01n])\s*\(([^)]*)\)\s*=\s*(\S+)", re.IGNORECASE)
 SETTING = re.compile(r"(order|nrow|ncol|nq|nqn|structure)\s*=\s*(-?\d+)", re.IGNORECASE)
 SYMMETRIC, UNIT = 2, 4
@@ -52,9 +52,14 @@ class _Lines:
                 return line
         raise ModelError(f"{self.name}: ends inside '{inside}': was it cut off?")
 
+    @property
+    def where(self) -> str:
+        """File and number of the line that was read last."""
+        return f"{self.name}:{self.at}"
+
     def refuse(self, why: str) -> ModelError:
-        """Say what is wrong with this line."""
-        return ModelError(f"{self.name}:{self.at}: {why}")
+        """Return the error that says what is wrong with this line."""
+        return ModelError(f"{self.where}: {why}")
 
 
 def read_sid(text: str, name: str) -> SidFile:
@@ -70,7 +75,7 @@ def read_sid(text: str, name: str) -> SidFile:
         raise ModelError(
             f"{name}: is no SID: expected numbers of nodes and amplitudes, then 'part'"
         )
-    found.amplitudes = int(text.split()[1])
+    found.amplitudes = whole_number(text.split()[1], name)
     if not 1 <= found.amplitudes <= 100:
         raise ModelError(f"{name}: must have 1 to 100 amplitudes, got {found.amplitudes}")
     while (line := lines.next("part")) != "end part":
@@ -92,16 +97,13 @@ def _read_refmod(lines: _Lines, found: SidFile) -> None:
     while (line := lines.next("refmod")) != "end refmod":
         key, _, value = (part.strip() for part in line.partition("="))
         if key == "mass":
-            found.mass = _number(value, lines)
+            found.mass = number(value, lines.where)
         elif key == "nelastq" and value != str(found.amplitudes):
             raise lines.refuse(f"nelastq: must be {found.amplitudes} as in the head, got {value}")
 
 
 def _read_node(lines: _Lines, found: SidFile, head: str) -> None:
-    number = head.partition("=")[2].strip()
-    if not number.isdecimal():
-        raise lines.refuse(f"a node must have a number, got {number[:20]!r}")
-    node = found.nodes.setdefault(int(number), {})
+    node = found.nodes.setdefault(whole_number(head.partition("=")[2], lines.where), {})
     while (line := lines.next("node")) != "end node":
         if line in NODE_BLOCKS:
             node[line] = _read_block(lines, line, found.amplitudes)
@@ -117,15 +119,15 @@ def _read_block(lines: _Lines, name: str, amplitudes: int) -> Taylor:
     entries: list[tuple[str, list[int], float]] = []
     while (line := lines.next(name)) != f"end {name}":
         if setting := SETTING.fullmatch(line):
-            size[setting[1].lower()] = int(setting[2])
+            size[setting[1].lower()] = whole_number(setting[2], lines.where)
         elif entry := ENTRY.fullmatch(line):
-            at = [int(x) for x in re.split(r"[,\s]+", entry[2].strip()) if x.isdecimal()]
-            entries.append((entry[1], at, _number(entry[3], lines)))
+            at = [whole_number(x, lines.where) for x in re.split(r"[,\s]+", entry[2].strip())]
+            entries.append((entry[1], at, number(entry[3], lines.where)))
         else:
             raise lines.refuse(f"is no entry of {name}: {line[:40]!r}")
-    rows, columns = size["nrow"], size["ncol"]
-    if rows < 0 or columns < 0 or rows * columns * amplitudes > MOST:
-        raise lines.refuse(f"{name}: is {rows} x {columns}: no such matrix")
+    rows, columns, most = size["nrow"], size["ncol"], max(3 * amplitudes, 6)
+    if not (0 <= rows <= most and 0 <= columns <= most):
+        raise lines.refuse(f"{name}: is {rows} x {columns}, at most {most} x {most}")
     found = Taylor(np.zeros((rows, columns)), np.zeros((amplitudes, rows, columns)))
     if size["structure"] == UNIT:
         np.fill_diagonal(found.m0, 1.0)
@@ -143,14 +145,3 @@ def _read_block(lines: _Lines, name: str, amplitudes: int) -> Taylor:
 
 def _inside(at: list[int], shape: tuple[int, ...]) -> bool:
     return all(1 <= k <= n for k, n in zip(at, shape, strict=True))
-
-
-def _number(text: str, lines: _Lines) -> float:
-    """Read a number, its exponent by D or E."""
-    try:
-        value = float(text.upper().replace("D", "E"))
-    except ValueError:
-        value = float("nan")
-    if not np.isfinite(value):
-        raise lines.refuse(f"must be a finite number, got {text[:20]!r}")
-    return value

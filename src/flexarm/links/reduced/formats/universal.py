@@ -8,10 +8,13 @@ import numpy as np
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.reduced.data import rigid_columns
+from flexarm.links.reduced.formats.labelled import LARGEST
+from flexarm.links.reduced.plain import stated_mass
 
 NODES, SHAPES, UNITS = (15, 2411), (55, 2414), 164
 MODAL = 2  # kind of analysis: normal mode
 MODES = 100
+MOST_NODES = 10**15  # largest number of a node: whole numbers below it are exact
 HEAVY = 1e3  # how much more a body's mass, centre and inertia count than its modal masses
 
 
@@ -33,18 +36,23 @@ def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
     """
     found = _sets(path)
     numbers, places = _nodes(found, path)
-    row = {int(number): k for k, number in enumerate(numbers)}
+    row = {number: k for k, number in enumerate(numbers)}
     modes = [
         each for each in found if each["type"] in SHAPES and each.get("analysis_type") == MODAL
     ]
     if not modes:
         raise ModelError(f"{path}: has no modes (dataset 55 or 2414 of analysis type {MODAL})")
     modes = modes[:MODES]
-    shapes = np.array([_shape(each, row, path) for each in modes])
-    hertz = np.array([_value(each, "freq", path) for each in modes])
-    modal = np.array([_value(each, "modal_m", path) for each in modes])
-    ratios = np.array([_value(each, "modal_damp_vis", path) for each in modes])
-    turned = np.array([_rotation(each, row) for each in modes])
+    shapes = np.array([_shape(each, row, ("r1", "r2", "r3"), path) for each in modes])
+    turns = ("r4", "r5", "r6")
+    turned = np.array([
+        _shape(each, row, turns, path) if all(key in each for key in turns) else 0 * places
+        for each in modes
+    ])  # fmt: skip
+    hertz, modal, ratios = (
+        np.array([_value(each, key, path) for each in modes])
+        for key in ("freq", "modal_m", "modal_damp_vis")
+    )
     given: dict[str, Any] = {
         "name": path.stem, "nodes": places, "shapes": shapes, "frequencies": hertz,
         "damping_ratios": ratios,
@@ -77,36 +85,36 @@ def _sets(path: Path) -> list[dict[str, Any]]:
     return [each for each in found if isinstance(each, dict) and "type" in each]
 
 
-def _nodes(found: list[dict[str, Any]], path: Path) -> tuple[Array, Array]:
+def _nodes(found: list[dict[str, Any]], path: Path) -> tuple[list[int], Array]:
     sets = [each for each in found if each["type"] in NODES]
     if not sets:
         raise ModelError(f"{path}: has no nodes (dataset 15 or 2411)")
     try:
-        numbers = np.concatenate([np.ravel(each["node_nums"]) for each in sets]).astype(float)
-        places = np.concatenate(
+        numbers = [n for each in sets for n in _whole(each["node_nums"])]
+        places = _bounded(np.concatenate(
             [np.stack([np.ravel(each[axis]) for axis in "xyz"], axis=1) for each in sets]
-        ).astype(float)
+        ).astype(float))  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{path}: nodes are not whole: {error}") from None
-    if len(numbers) != len(places) or len(np.unique(numbers)) != len(numbers):
+    if len(numbers) != len(places) or len(set(numbers)) != len(numbers):
         raise ModelError(f"{path}: nodes must have numbers of their own, {len(places)} of them")
     unit = next((each.get("length", 1.0) for each in found if each["type"] == UNITS), 1.0)
-    if float(unit) != 1.0:
+    if unit != 1.0:
         raise ModelError(
-            f"{path}: must be in metres, but its lengths are {unit:g} of them: convert it"
+            f"{path}: must be in metres, but its lengths are {unit} of them: convert it"
         )
     return numbers, places
 
 
-def _shape(mode: dict[str, Any], row: dict[int, int], path: Path) -> Array:
-    """Give a mode's displacements at all nodes, zero where it has none, (N, 3)."""
+def _shape(
+    mode: dict[str, Any], row: dict[int, int], keys: tuple[str, str, str], path: Path
+) -> Array:
+    """Return a mode's displacements or rotations at all nodes, 0 where it has none, (N, 3)."""
     shape = np.zeros((len(row), 3))
     try:
-        numbers = np.ravel(mode["node_nums"]).astype(int).tolist()
-        values = np.stack([np.ravel(mode[key]) for key in ("r1", "r2", "r3")], axis=1)
-        rows = [row[number] for number in numbers]
-        real = _real(values)
-        shape[rows] = real
+        values = np.stack([np.ravel(mode[key]) for key in keys], axis=1)
+        rows = [row[number] for number in _whole(mode["node_nums"])]
+        shape[rows] = _bounded(_real(values))
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(
             f"{path}: a mode is not whole: {error!s:.60}: node unknown, or cut off?"
@@ -114,12 +122,19 @@ def _shape(mode: dict[str, Any], row: dict[int, int], path: Path) -> Array:
     return shape
 
 
-def _rotation(mode: dict[str, Any], row: dict[int, int]) -> Array:
-    shape = np.zeros((len(row), 3))
-    if all(key in mode for key in ("r4", "r5", "r6")):
-        values = np.stack([np.ravel(mode[key]) for key in ("r4", "r5", "r6")], axis=1)
-        shape[[row[int(n)] for n in np.ravel(mode["node_nums"])]] = _real(values)
-    return shape
+def _whole(numbers: Any) -> list[int]:
+    """Return the numbers of nodes; raises ValueError for others than whole ones."""
+    found = np.ravel(numbers).astype(float)
+    if not np.all(np.abs(found) < MOST_NODES) or np.any(found != np.round(found)):
+        raise ValueError("numbers of nodes must be whole")
+    return [int(each) for each in found]
+
+
+def _bounded(values: Array) -> Array:
+    """Return numbers; raises ValueError for those that are not finite, or too large."""
+    if not np.all(np.abs(values) <= LARGEST):
+        raise ValueError(f"must be finite numbers of at most {LARGEST:g}")
+    return values
 
 
 def _real(values: Any) -> Array:
@@ -131,18 +146,18 @@ def _real(values: Any) -> Array:
 
 
 def _value(mode: dict[str, Any], key: str, path: Path) -> float:
-    found = mode.get(key)
-    if found is None or not np.isfinite(float(np.real(found))):
-        raise ModelError(f"{path}: {key}: is missing in a mode")
-    return float(np.real(found))
+    try:
+        return float(_bounded(np.asarray(np.real(mode[key]), dtype=float)))
+    except (KeyError, TypeError, ValueError):
+        raise ModelError(f"{path}: {key}: is missing in a mode, or no finite number") from None
 
 
 def _rows(numbers: Any, row: dict[int, int], key: str) -> Array:
-    """Give rows of nodes, counted from 1, of their numbers in the file."""
-    known = [row.get(int(n)) if str(n).isdecimal() else None for n in np.ravel(numbers).tolist()]
-    if any(each is None for each in known):
-        raise ModelError(f"{key}: must be numbers of nodes of the file")
-    return np.array([each + 1 for each in known if each is not None])
+    """Return rows of nodes, counted from 1, of their numbers in the file."""
+    try:
+        return np.array([row[n] + 1 for n in _whole(numbers)])
+    except (KeyError, TypeError, ValueError):
+        raise ModelError(f"{key}: must be numbers of nodes of the file") from None
 
 
 def fitted_masses(
@@ -155,19 +170,20 @@ def fitted_masses(
     """
     from scipy.optimize import nnls
 
-    total = keys.get("total_mass", keys.get("mass"))
-    if not isinstance(total, (int, float)) or not total > 0:
+    total, centre, about = stated_mass(keys, str(path), 1.0, 1.0)
+    if total is None or not total > 0:
         raise ModelError(
             f"{path}: a universal file has no masses: give total_mass, better centre and "
             "inertia_about_origin too, in --frames"
         )
     rows, wanted = [HEAVY * np.ones(len(places)) / total], [HEAVY]
     reach = float(np.abs(places).max())
-    if (centre := keys.get("centre")) is not None:
+    if centre is not None:
         rows += list(HEAVY * places.T / total / reach)
-        wanted += (HEAVY * np.asarray(centre, dtype=float) / reach).tolist()
-    if (inertia := keys.get("inertia_about_origin")) is not None:
-        about = np.asarray(inertia, dtype=float)
+        wanted += (HEAVY * centre / reach).tolist()
+    if about is not None:
+        if not np.trace(about) > 0:
+            raise ModelError(f"{path}: inertia_about_origin: must have a trace > 0")
         spread = np.einsum("naj,nak->njk", *[rigid_columns(places)[:, :, 3:]] * 2)
         for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
             rows.append(HEAVY * spread[:, a, b] / np.trace(about))

@@ -1,0 +1,141 @@
+"""Matrix Market files: the head is checked against the file before memory is taken."""
+
+import io
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexarm.errors import ModelError
+from flexarm.links.base import Array
+from flexarm.links.reduced.formats.labelled import LARGEST, whole_number
+
+BANNER = "%%MatrixMarket"
+FIELDS = ("real", "double", "integer", "unsigned-integer")
+ENTRY = {"coordinate": 6, "array": 2}  # bytes of the shortest entry: "1 1 1" or "1", and its end
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a file says of its matrix."""
+
+    shape: tuple[int, int]
+    entries: int  # that are listed
+    listed: bool  # whether each entry has its row and column, as in sparse matrices
+    symmetric: bool  # whether the lower triangle alone is given
+    end: int  # bytes of the head
+
+
+def is_market(content: bytes) -> bool:
+    """Return whether a file is of the Matrix Market."""
+    return content.startswith(BANNER.encode())
+
+
+def market_head(content: bytes, name: str) -> Head:
+    """Read the head of a file.
+
+    Raises
+    ------
+    ModelError
+        If it is no matrix of real numbers, is empty, or has more entries than the file can hold.
+    """
+    lines = io.BytesIO(content)
+    words = lines.readline().decode("ascii", errors="replace").split()
+    kinds = [word.lower() for word in words[1:5]]
+    if words[:1] != [BANNER] or len(kinds) < 4 or kinds[0] != "matrix" or kinds[1] not in ENTRY:
+        raise ModelError(
+            f"{name}: must begin with '{BANNER} matrix coordinate real general' or the like"
+        )
+    if kinds[2] not in FIELDS or kinds[3] not in ("general", "symmetric"):
+        raise ModelError(
+            f"{name}: must be a real matrix, general or symmetric, got '{kinds[2]} {kinds[3]}'"
+        )
+    line = next((each for each in lines if each.strip() and not each.startswith(b"%")), b"")
+    listed, symmetric = kinds[1] == "coordinate", kinds[3] == "symmetric"
+    sizes = [whole_number(word, name) for word in line.decode("ascii", errors="replace").split()]
+    if len(sizes) != (3 if listed else 2) or min(sizes[:2]) < 1:
+        raise ModelError(
+            f"{name}: must have a line with its numbers of rows and columns, 1 at least, got "
+            f"{line[:40].decode('ascii', errors='replace').strip()!r}"
+        )
+    rows, columns = sizes[:2]
+    if symmetric and rows != columns:
+        raise ModelError(f"{name}: a symmetric matrix must be square, got {rows} x {columns}")
+    whole = rows * (rows + 1) // 2 if symmetric else rows * columns
+    entries = sizes[2] if listed else whole
+    if not 0 <= entries * ENTRY[kinds[1]] <= len(content):
+        raise ModelError(
+            f"{name}: says that it has {entries:,} entries, more than {len(content):,} bytes can "
+            "hold: was the file cut off?"
+        )
+    return Head((rows, columns), entries, listed, symmetric, lines.tell())
+
+
+def read_market(content: bytes, name: str) -> Any:
+    """Read a matrix, sparse where the file lists its entries.
+
+    Raises
+    ------
+    ModelError
+        If it is not whole.
+    """
+    from scipy.sparse import coo_array
+
+    head = market_head(content, name)
+    found = _numbers(content, head, name)
+    if not head.listed:
+        return _filled(found[:, 0], head)
+    told = found[:, :2]
+    if np.any((told < 1) | (told > head.shape) | (told != np.round(told))):
+        raise ModelError(
+            f"{name}: rows and columns must be whole numbers of 1 to {head.shape[0]} and 1 to "
+            f"{head.shape[1]}"
+        )
+    (rows, columns), values = told.T.astype(np.int64) - 1, found[:, 2]
+    if head.symmetric:
+        apart = rows != columns
+        rows, columns = (
+            np.concatenate([rows, columns[apart]]),
+            np.concatenate([columns, rows[apart]]),
+        )
+        values = np.concatenate([values, values[apart]])
+    return coo_array((values, (rows, columns)), shape=head.shape)
+
+
+def _numbers(content: bytes, head: Head, name: str) -> Array:
+    """Read the numbers after the head, one row per entry: (entries, 3) or (entries, 1)."""
+    width = 3 if head.listed else 1
+    if not content[head.end :].strip():
+        found = np.zeros((0, width))
+    else:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # comments alone: no data
+                found = np.loadtxt(io.BytesIO(content[head.end :]), comments="%", ndmin=2)
+        except ValueError as error:
+            raise ModelError(f"{name}: is no whole Matrix Market file: {error}") from None
+    if found.shape != (head.entries, width):
+        raise ModelError(
+            f"{name}: must have {head.entries:,} lines of {width} numbers, got {len(found):,} of "
+            f"{found.shape[1]}: was the file cut off?"
+        )
+    if not np.all(np.abs(found) <= LARGEST):
+        raise ModelError(f"{name}: must have finite numbers of at most {LARGEST:g}")
+    return found
+
+
+def _filled(values: Array, head: Head) -> Array:
+    """Arrange values that are listed column by column, of a symmetric matrix its lower triangle."""
+    if not head.symmetric:
+        return values.reshape(head.shape, order="F")
+    found = np.zeros(head.shape)
+    columns, rows = np.triu_indices(head.shape[0])
+    found[rows, columns] = found[columns, rows] = values
+    return found
+
+
+def dense(matrix: Any) -> Array:
+    """Return a matrix as an array."""
+    whole = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+    return np.asarray(whole, dtype=np.float64)

@@ -1,0 +1,98 @@
+"""Damaged files of bodies: a body or a readable refusal, within time and memory."""
+
+import os
+import random
+import resource
+import shutil
+import traceback
+import warnings
+from collections import Counter
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flexarm.errors import ModelError
+from flexarm.links.integrals import Integrals
+from flexarm.links.reduced.file import read_body, write_body
+from tests.links.mutate_bodies import FORMATS, damage_file
+
+MOST_CPU, MOST_MEMORY = 20, 3_000_000_000  # [s], [bytes] of address space that a mutant may take
+SAMPLE, CAMPAIGN = 6, 2000  # mutants of each format
+
+
+def mutant(form: str, seed: int, original: Path, folder: Path) -> str:
+    """Damage a file of a body and import it; return what came of it."""
+    rng = random.Random(f"{form} {seed}")
+    shutil.copytree(original, folder, dirs_exist_ok=True)
+    files = (original / "files").read_text().split()
+    damage_file(folder / rng.choice([*files, files[0]]), rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            report, body = FORMATS[form][1](folder, files)
+        except ModelError as error:
+            return "refused" if str(error).strip() else "refused without a word"
+    if body is None:
+        return "refused" if any(each.strip() for each in report.errors) else "no reason"
+    for each in fields(Integrals):
+        assert np.all(np.isfinite(getattr(body.integrals, each.name))), each.name
+    assert np.all(np.isfinite(body.tip_shape))
+    assert np.all(np.isfinite(body.tip_angle))
+    assert body.integrals.mass > 0
+    assert np.any(body.integrals.stiffness)
+    write_body(folder / "out.npz", body, force=True)
+    assert read_body(folder / "out.npz").names == body.names
+    return "accepted"
+
+
+def mutant_apart(form: str, seed: int, original: Path, folder: Path) -> str:
+    """Import a damaged file in a process of its own, its time and memory limited."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU))
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        try:
+            said = mutant(form, seed, original, folder)
+        except BaseException:
+            said = traceback.format_exc()
+        os.write(writer, said.encode()[-2000:])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        said = pipe.read().decode()
+    _, status = os.waitpid(child, 0)
+    return said or f"ended by signal {status}"
+
+
+def outcomes(form: str, seeds: range, folder: Path) -> Counter[str]:
+    """Count the outcomes of the mutants of a format; raise for those that went wrong."""
+    original = folder / "original"
+    original.mkdir()
+    (original / "files").write_text(" ".join(FORMATS[form][0](original)))
+    report, body = FORMATS[form][1](original, (original / "files").read_text().split())
+    assert body is not None, report.errors
+    found: dict[int, str] = {}
+    for seed in seeds:
+        own = folder / str(seed)
+        found[seed] = mutant_apart(form, seed, original, own)
+        shutil.rmtree(own, ignore_errors=True)
+    wrong = {k: said for k, said in found.items() if said not in ("accepted", "refused")}
+    assert wrong == {}, f"{len(wrong)} of {len(found)}"
+    return Counter(found.values())
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_damaged_files_of_bodies_are_imported_or_refused(form: str, tmp_path: Path) -> None:
+    found = outcomes(form, range(SAMPLE), tmp_path)
+    assert found["refused"] > 0
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("form", FORMATS)
+def test_thousands_of_damaged_files_of_bodies(form: str, tmp_path: Path) -> None:
+    found = outcomes(form, range(CAMPAIGN), tmp_path)
+    print(form, dict(found))
+    assert found["accepted"] > CAMPAIGN / 50
