@@ -1,5 +1,6 @@
 """Stated errors of runs are no less than the true ones, and not much more."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import count
 
@@ -239,6 +240,37 @@ def test_without_a_tolerance_nothing_is_said_of_the_integration() -> None:
     run = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.05, method="rk4", step=1e-4)
     assert run.errors.integration is None
     assert run.errors.total is None
+
+
+def test_long_swings_of_rigid_arms_state_their_error() -> None:
+    """Steps that keep the tolerance lose energy, and so the pendulum's phase."""
+    arm = loads(
+        "flexarm: 1\nname: pendulum\ngravity: [9.81, 0, 0]\nlinks:\n"
+        "  - {joint: {kind: revolute, actuation: free, start: {position: 1}}, length: 1,\n"
+        "     body: {mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1]}}\n"
+    )
+    runs = {t: flexarm.simulate(arm, t_end=t, dt=t / 50) for t in (20, 500, 5000)}
+    for t, run in runs.items():
+        truth = flexarm.simulate(arm, t_end=t, dt=t / 50, rtol=1e-10)
+        true = np.abs(run.q - truth.q).max() / np.ptp(truth.q)
+        assert run.errors.integration is not None
+        assert run.errors.integration >= true
+        assert (run.errors.integration > run.rtol) == (t > 20) == run.errors.beyond
+        assert ("beyond the tolerance" in run.errors.lines()[-1]) == run.errors.beyond
+        assert bool(run.unbalanced) == (run.energy_balance > run.rtol) == (t > 500)
+    without = replace(runs[5000], closer=None).errors  # as of a run that takes long
+    assert without.integration == runs[5000].energy_balance
+    assert without.at_least
+    assert "% of the motion or more" in without.lines()[-1]
+    assert "the energy balance is off by" in repr(runs[5000])
+
+
+def test_a_rigid_arm_states_the_tolerance_where_nothing_closer_is_known() -> None:
+    run = flexarm.simulate(one_joint(start={"speed": 1.0}), t_end=1.0)
+    errors = replace(run, closer=None).errors
+    assert (errors.model, errors.shapes, errors.integration) == (0.0, 0.0, run.rtol)
+    assert run.errors.integration is not None
+    assert 0 < run.errors.integration < run.rtol
 
 
 def test_directions_without_shapes_count_as_the_models_error() -> None:

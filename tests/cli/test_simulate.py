@@ -65,6 +65,7 @@ def test_json_is_one_document_with_the_promised_keys(capsys: pytest.CaptureFixtu
     assert set(document) == {
         "arm", "status", "reason", "t_end", "samples", "method", "why", "rtol", "steps",
         "rejections", "evaluations", "cpu_seconds", "preparation_cpu_seconds", "energy_balance",
+        "momentum_balance", "unbalanced", "pending",
         "missed", "q", "validity", "errors", "formulation", "paper", "tip_rotation", "nodes",
         "happenings", "lost", "settling",
     }  # fmt: skip

@@ -88,13 +88,14 @@ CALLS: dict[str, Callable[[Equation, Array, Array, Array, Array, Any], Any]] = {
         e.angular_momentum(q, v, about=[1, 2, 3]),
         e.angular_momentum(q, v, about="centre-of-mass"),
     ),
+    "inertial_momentum": lambda e, q, v, a, u, t: e.inertial_momentum(q, v),
     "joint_wrench": lambda e, q, v, a, u, t: e.joint_wrench(q, v, a, t),
     "contacts": lambda e, q, v, a, u, t: e.contacts(q, v) if e.model.arm.contacts else (),
     "springs": lambda e, q, v, a, u, t: e.springs(q, v) if e.model.arm.springs else (),
 }  # fmt: skip
 # What integrators and stated errors take of an equation, not its methods.
 INNER = {"matrices", "observation", "balance", "smooth_matrices", "nearness", "pushed_motion",
-         "missing_force", "tip_deflections", "linear_model"}  # fmt: skip
+         "missing_force", "tip_deflections", "linear_model", "outer_wrench"}  # fmt: skip
 
 
 @cache

@@ -183,6 +183,23 @@ def momentum_is_that_of_the_centre_of_mass(arm: Traced) -> Verdict:
     return max(verdict, pushed, key=lambda found: found.error)
 
 
+def momentum_changes_by_what_acts_from_outside(arm: Traced) -> Verdict:
+    """On a free base no other force does: those of springs, drives and joints are internal."""
+    s, model = arm.state, arm.model
+    if not model.floats:
+        return compare(0.0, 0.0)
+    a, n = arm.accelerations[0], model.size
+    whole = arm("inertial_momentum", s.q, s.v)[0].reshape(2, 3)
+    (change,) = rates_along(
+        np.concatenate([s.v, a]),
+        lambda ahead: arm("inertial_momentum", s.q + ahead[:n], s.v + ahead[n:])[:1],
+    )
+    change = change.reshape(2, 3) + np.cross([0, 0, model.orbit], whole)  # the world's axes turn
+    (outer,) = arm("outer_wrench", s.q, s.v, s.factors)
+    size = np.append(outer, np.abs(arm.mass[:6]) @ np.abs(a))
+    return compare(change.ravel(), outer.ravel(), size=size, condition=arm.condition)
+
+
 def rates_along(v: Array, values: Callable[[Array], tuple[Array, ...]]) -> list[Array]:
     """Differentiate values of a step ahead by time, moving at rates v."""
     step = 1e-3 / max(float(np.abs(v).max()), 1.0)
@@ -214,6 +231,7 @@ IDENTITIES: dict[str, Callable[[Traced], Verdict]] = {
         first_joint_carries_weight_and_momentum,
         tip_jacobian_is_the_tip_s_velocity,
         momentum_is_that_of_the_centre_of_mass,
+        momentum_changes_by_what_acts_from_outside,
     )
 }
 

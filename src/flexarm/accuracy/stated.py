@@ -71,7 +71,8 @@ class RunErrors:
         measured shapes and those with ``quadratic_shapes``), where a body was captured or let go,
         and at rest where nothing bends or no refined arm is computed.
     integration
-        Against the exact solution of the same equations; None if no tolerance was kept.
+        Against the exact solution of the same equations; None if no tolerance was kept.  Where
+        nothing deflects, that of joints and base over their range, as tolerances have it.
     parts
         Of the model's error: ``theory`` (nodes of exact links, which at rest count with the shapes;
         order of the series), ``stiffness`` (directions left without shapes), ``section`` (shear,
@@ -82,6 +83,13 @@ class RunErrors:
         Why that of the model is not known, or what to do about it.
     rounding
         The part of the integration's error that no smaller tolerance cures.
+    of
+        What the integration's error is a part of: ``deflections``, or ``motion``.
+    at_least
+        Whether the integration's error is that of a balance of energy or momentum: the true one may
+        be larger.
+    beyond
+        Whether the integration's error, but for rounding, is more than the tolerance.
     """
 
     model: float | None
@@ -91,6 +99,9 @@ class RunErrors:
     why: str = ""
     cause: str = UNKNOWN
     rounding: float = 0.0
+    of: str = "deflections"
+    at_least: bool = False
+    beyond: bool = False
 
     @property
     def total(self) -> float | None:
@@ -107,7 +118,8 @@ class RunErrors:
             _line("shapes", self.shapes, SHAPES_AGAINST,
                   self.why or "flexarm converge says which to take"),
             _line("integration", self.integration, INTEGRATION_AGAINST + self._digits(),
-                  "ask for a smaller --rtol (rk4: --step)"),
+                  "ask for a smaller --rtol (rk4: --step)", self.of, at_least=self.at_least,
+                  beyond=self.beyond),
         ]  # fmt: skip
 
     def _digits(self) -> str:
@@ -121,13 +133,20 @@ def _size(value: float | None) -> float:
     return np.inf if value is None else value
 
 
-def _line(what: str, value: float | None, against: str, remedy: str) -> str:
-    said = "unknown" if value is None else f"{100 * value:.2g} % of the deflections or less"
+def _line(
+    what: str, value: float | None, against: str, remedy: str, of: str = "deflections",
+    *, at_least: bool = False, beyond: bool = False,
+) -> str:  # fmt: skip
+    said = "unknown" if value is None else f"{100 * value:.2g} % of the {of} or less"
     if value == 0:
         said = "none"
+    if value is not None and at_least:
+        said = f"about {100 * value:.2g} % of the {of} or more"
     if value is not None and value > 1:
-        said = "may be more than the deflections themselves: a guess"
+        said = f"may be more than the {of} {'itself' if of == 'motion' else 'themselves'}: a guess"
     large = f"; {remedy}" if value is None or value > LARGE else ""
+    if beyond:
+        large = f"; beyond the tolerance: {remedy}"
     return f"error of the {what}: {said}, against {against}{large}"
 
 
@@ -142,6 +161,7 @@ def run_errors(
     why: str = "",
     unseen: float = 0.0,
     steps: int = 0,
+    balance: float = 0.0,
 ) -> RunErrors:
     """Estimate the errors of a motion.
 
@@ -162,29 +182,39 @@ def run_errors(
         counts as an error of the shapes, which are judged by what the samples show.
     steps
         How many were taken, in each of which numbers are rounded.
+    balance
+        Largest error of the balances of energy and momentum over what was exchanged.  Beyond the
+        tolerance it is an error of the integration.
     """
     tips = {part.name: _tip(model, part.name, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
     lengths = {part.name: max(part.length, 1e-3) for part in model.links}
     moving = {name: size for name, size in ranges.items() if size > STILL * lengths[name]}
     wound, rounding = _wind_ups(model, motion.q), _rounding(model, motion.q, steps)
-    integration = rtol
-    if rtol is not None and not moving and not wound.size:
-        integration = 0.0
-    elif rtol is not None and closer is not None:
+    integration, deflects = rtol, bool(moving or wound.size)
+    if rtol is not None and closer is not None:
         other = closer()
         away = [np.abs(_tip(model, n, other) - tips[n]).max() / size for n, size in moving.items()]
         away += list(np.abs(_wind_ups(model, other) - wound).max(axis=0) / _range(wound))
-        integration = CLOSER * float(max(away)) + rtol / 100
-    if integration is not None:
+        away = away if deflects else _apart(model, motion.q, other)
+        integration = CLOSER * float(max(away, default=0.0)) + rtol / 100
+    at_least = beyond = False
+    if rtol is not None and integration is not None:
+        beyond = max(integration, balance) > rtol
         integration += rounding
+        at_least = beyond and balance > integration
+        integration = balance if at_least else integration
+    of = "deflections" if deflects else "motion"
+    solved = RunErrors(0.0, 0.0, integration, dict.fromkeys(PARTS, 0.0), rounding=rounding, of=of,
+                       at_least=at_least, beyond=beyond)  # fmt: skip
     if not tips:
-        return RunErrors(0.0, 0.0, integration, dict.fromkeys(PARTS, 0.0), rounding=rounding)
+        return solved
     if not moving:
         sizes = {name: float(np.abs(tip).max()) for name, tip in tips.items()}
         bent = {name: size for name, size in sizes.items() if size > STILL * lengths[name]}
-        found_at_rest = _at_rest(bent, validity, at_rest, why)
-        return replace(found_at_rest, integration=integration, rounding=rounding)
+        rest = _at_rest(bent, validity, at_rest, why)
+        return replace(solved, model=rest.model, shapes=rest.shapes, parts=rest.parts, why=rest.why,
+                       cause=rest.cause)  # fmt: skip
     moved = np.ptp(motion.q, axis=0) > SMALL
     slopes = {link.link: link.slope for link in validity.links}
     why_model = why or rotary_unknown(model, slopes, motion.q, moved)
@@ -213,7 +243,9 @@ def run_errors(
             for part in grown if part.name in moving
         )  # fmt: skip
         shapes = min(shapes + UNSEEN * unseen, MOST)
-    return RunErrors(model_error[worst], shapes, integration, parts[worst], why, cause, rounding)
+    return replace(
+        solved, model=model_error[worst], shapes=shapes, parts=parts[worst], why=why, cause=cause
+    )
 
 
 def _at_rest(
@@ -284,6 +316,16 @@ def _wind_ups(model: Model, q: Array) -> Array:
     """Give how far joints are wound up, (T, joints that can be)."""
     pairs = [(axis.motor, axis.index) for axis in model.axes if axis.motor is not None]
     return np.array([q[:, motor] - q[:, joint] for motor, joint in pairs]).reshape(-1, len(q)).T
+
+
+def _apart(model: Model, q: Array, other: Array) -> list[float]:
+    """Compute how far joints and base are apart in two motions, over what tolerances allow of."""
+    reach = max(sum(part.length for part in model.links), 1e-3)
+    scales = dict(enumerate([reach] * 3 + [1.0] * 3)) if model.base_moves else {}
+    for axis in model.axes:
+        scales[axis.index] = 1.0 if axis.turns else max(model.links[axis.link].length, 0.1)
+    apart, ranges = np.abs(other - q).max(axis=0), np.ptp(q, axis=0)
+    return [float(apart[k] / max(scale, ranges[k])) for k, scale in scales.items()]
 
 
 def _range(wound: Array) -> Array:

@@ -241,6 +241,8 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "cpu_seconds": statistics.cpu_seconds,
         "preparation_cpu_seconds": prepared,
         "energy_balance": finite(result.energy_balance),
+        "momentum_balance": finite(result.momentum_balance),
+        "unbalanced": result.unbalanced,
         "q": dict(zip(result.model.names, map(finite, result.q[-1].tolist()), strict=True)),
         "settling": None if (found := _settling(result)) is None else dataclasses.asdict(found),
         "missed": result.missed,
@@ -273,6 +275,18 @@ def _equation_line(result: "Run") -> dict[str, str]:
     return {} if words == [DEFAULT] else {"by": ", ".join(words)}
 
 
+def _momentum_line(result: "Run") -> dict[str, str]:
+    """Write the error of the momentum of an arm on a free base."""
+    found = result.momentum_errors
+    if found is None:
+        return {}
+    linear, angular = found.largest
+    return {
+        "momentum": f"balance closed to {found.error:.1e} of the momentum exchanged ({linear:.1e} "
+        f"N s, {angular:.1e} N m s about the centre of mass)"
+    }
+
+
 def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
     console = open_console()
     statistics = result.statistics
@@ -281,6 +295,8 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
     console.print(f"{result.model.arm.name}: {result.status} at t = {reached:g} s", style="bold")
     if result.reason:
         print_line(console, result.reason, style="yellow")
+    if result.unbalanced:
+        print_line(console, f"warning: {result.unbalanced}", style="yellow")
     if result.missed:
         print_line(console, f"warning: {result.missed}", style="yellow")
     lines = {
@@ -290,11 +306,12 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
         f"{statistics.evaluations} evaluations",
         "CPU": f"{spent:.3g} s{speed}; {prepared:.3g} s to prepare",
         "energy": f"balance closed to {result.energy_balance:.1e} of the energy exchanged",
+        **_momentum_line(result),
         **({"tip": str(found)} if (found := _settling(result)) is not None else {}),
         **{name: str(path) for name, path in outputs.items()},
     }
     for name, text in lines.items():
-        print_line(console, f"{name + ':':8s} {text}")
+        print_line(console, f"{name + ':':9s} {text}")
     for name, lost in result.losses.items():
         print_line(console, f"lost in {name}: {lost[-1]:.6g} J")
     for each in result.happenings:
@@ -315,10 +332,11 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
 
 def _print_validity(console: "Console", result: "Run") -> None:
     found = result.validity
+    lines = result.errors.lines()
     if found.links:
         _print_ranges(console, found)
-        for line in result.errors.lines():
-            print_line(console, line, indent=0)
+    for line in lines if found.links else lines[-1:]:  # a rigid arm has neither model nor shapes
+        print_line(console, line, indent=0)
     for warning in found.warnings:
         print_line(console, f"warning: {warning}", indent=0, style="yellow")
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import casadi as ca
+import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
@@ -26,7 +27,7 @@ from flexarm.formulations.recursion import (
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.loads import outer_loads
-from flexarm.mechanics.orbit.hill import rotor_gradient
+from flexarm.mechanics.orbit.hill import gradient_force, rotor_gradient
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
@@ -91,30 +92,104 @@ def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Exp
 
     Of links, hubs, rotors, payload and, where it moves, the base, in world axes.
     """
-    if model.tip_rotation == "first-order":
+    if not has_momentum(model):
         raise FlexarmError(
             "momentum: with first-order tip rotation outboard bodies are not rigid: build the "
             "model with tip_rotation='cayley'"
         )
+    inertia, momentum = _whole(model, q, v)
+    mass, first = _mass_moments(inertia)
+    return momentum[3:], momentum[:3], first / mass
+
+
+def has_momentum(model: Model) -> bool:
+    """Return whether all bodies move rigidly with their frames, so that momenta can be summed."""
+    return model.tip_rotation != "first-order"
+
+
+def inertial_momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
+    """Trace the momentum of all that moves, and of a free base, against inertial axes.
+
+    In an orbit, whose frame turns, that turning is in it.  All is in world axes.
+
+    Returns
+    -------
+    whole
+        Momentum over angular momentum about the world's origin of all that moves, (6,).
+    base
+        The same of the base relative to the centre of mass of all that moves, and about it, (6,).
+    centre
+        That centre of mass [m], (3,).
+    """
+    whole, momentum = _whole(model, q, v)
+    rotation, origin = base_frame(model, q)
+    own = _in_world(rotation, origin, body_matrix(model.base_body))
+    spin = rotation @ base_state(model, q, v).omega
+    moved = own @ ca.vertcat(spin, v[0:3] + ca.cross(origin, spin))
+    if model.orbit:
+        momentum, moved = momentum + model.orbit * whole[:, 2], moved + model.orbit * own[:, 2]
+    (mass, first), (part, moment) = _mass_moments(whole), _mass_moments(own)
+    centre, speed = first / mass, momentum[3:] / mass
+    turning = moved[:3] - ca.cross(centre, moved[3:]) - ca.cross(moment - part * centre, speed)
+    return (
+        ca.vertcat(momentum[3:], momentum[:3]),
+        ca.vertcat(moved[3:] - part * speed, turning),
+        centre,
+    )
+
+
+def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Expr:
+    """Trace force over torque about the world's origin that act on an arm from outside, (6,).
+
+    Gravity, in an orbit its gradient, wrenches times their factors, contacts and springs to the
+    world.  They are summed where they act, by no generalised force: the equations of motion can be
+    checked by them.
+    """
+    pull, torque = ca.SX(3, 1), ca.SX(3, 1)
+    if np.any(model.gravity) or model.orbit:
+        inertia = _whole(model, q, type(q).zeros(model.size, 1))[0]
+        mass, first = _mass_moments(inertia)
+        gravity = ca.SX(constant(model.gravity))
+        pull, torque = mass * gravity, ca.cross(first, gravity)
+        if model.orbit:
+            held = gradient_force(
+                model.orbit, ca.SX.eye(3), ca.SX(3, 1), mass, first, inertia[:3, :3]
+            )
+            torque, pull = torque - held[0], pull - held[1]
+    for _, point, force, twist in outer_loads(model, q, v, frames(model, q), factors):
+        pull, torque = pull + force, torque + twist + ca.cross(point, force)
+    return ca.vertcat(pull, torque)
+
+
+def _whole(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
+    """Trace inertia (6, 6) and momentum (6,) of all that moves, angular over linear.
+
+    About the world's origin, in world axes.
+    """
     base, still = base_state(model, q, v), type(q).zeros(model.size, 1)
-    states = link_states(model, q, still)
-    _, inertia, columns, turned = _gathered(model, states)
+    _, inertia, columns, turned = _gathered(model, link_states(model, q, still))
     inertia = rotate_inertia(turned, inertia)
     if base.angular is not None:
         inertia = inertia + body_matrix(model.base_body)
-    total = ca.SX(6, 1)
+    momentum = ca.SX(6, 1)
     for k, column in _rotated(turned, columns):
-        total = total + column * v[k]
+        momentum = momentum + column * v[k]
     rotation, origin = base_frame(model, q)
     if base.angular is not None:
-        total = total + inertia @ ca.vertcat(base.omega, base.rotation.T @ v[0:3])
-    linear = rotation @ total[3:]
-    mass, first = inertia[5, 5], ca.inv_skew(inertia[:3, 3:])
+        momentum = momentum + inertia @ ca.vertcat(base.omega, base.rotation.T @ v[0:3])
     return (
-        linear,
-        rotation @ total[:3] + ca.cross(origin, linear),
-        origin + rotation @ first / mass,
-    )
+        _in_world(rotation, origin, inertia), shift_force(rotate(rotation, momentum), origin)
+    )  # fmt: skip
+
+
+def _in_world(rotation: Expr, origin: Expr, inertia: Expr) -> Expr:
+    """Trace an inertia (6, 6) of a frame's axes and origin about the world's, in world axes."""
+    return shift_inertia(rotate_inertia(rotation, inertia), origin)
+
+
+def _mass_moments(inertia: Expr) -> tuple[Expr, Expr]:
+    """Return mass and first moment (3,) of an inertia (6, 6)."""
+    return inertia[5, 5], ca.inv_skew(inertia[:3, 3:])
 
 
 def _tip_contacts(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:

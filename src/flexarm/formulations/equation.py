@@ -264,6 +264,18 @@ class Equation:
             point = real_numbers("about", about, (3,) if np.ndim(about) < 2 else linear.shape)
         return np.asarray(angular - np.cross(point, linear))
 
+    def inertial_momentum(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Compute momenta of an arm on a free base against inertial axes, in world axes.
+
+        Returns
+        -------
+        whole, base, centre
+            Momentum [N s] over angular momentum [N m s] about the world's origin of all that moves,
+            (6,); of the base relative to the centre of mass, about it, (6,); that centre [m], (3,).
+        """
+        whole, base, centre = self._evaluate("inertial_momentum", q, v)
+        return whole, base, centre
+
     def joint_wrench(self, q: Array, v: Array, a: Array, t: Time = 0.0) -> Array:
         """Compute what each joint transmits to its link, (links, 6): force [N], torque [N m].
 

@@ -12,7 +12,11 @@ from flexarm.engine.once import once
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation, inertial_force, mass_of
-from flexarm.formulations.composite import momentum_expression
+from flexarm.formulations.composite import (
+    inertial_momentum_expression,
+    momentum_expression,
+    outer_wrench_expression,
+)
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.contacts import touches
@@ -343,6 +347,14 @@ QUANTITIES: dict[str, Quantity] = {
         lambda f, q, v: momentum_expression(f.model, q, v),
         ("q", "v"),
         ("linear", "angular", "centre"),
+    ),
+    "inertial_momentum": Quantity(
+        lambda f, q, v: inertial_momentum_expression(f.model, q, v),
+        ("q", "v"),
+        ("whole", "base", "centre"),
+    ),
+    "outer_wrench": Quantity(
+        lambda f, q, v, w: outer_wrench_expression(f.model, q, v, w), ("q", "v", "w"), ("wrench",)
     ),
     "nearness": Quantity(_nearness, ("q", "v"), ("distance", "closing", "speed")),
     "contacts": Quantity(_contacts, ("q", "v"), ("distance", "normal", "friction")),

@@ -58,7 +58,7 @@ class RateFunctions:
 
     def _actuators(self, formulation: Formulation) -> Actuators:
         """Give servos, if no law takes their place, and drive trains."""
-        found = replace(actuators_of(formulation.model), lookouts=(), accounts=())
+        found = replace(actuators_of(formulation.model), lookouts=(), accounts=(), impulses=0)
         return found if self.law is None else replace(found, servos=())
 
     def _trace(self, formulation: Formulation) -> ca.Function:

@@ -20,7 +20,7 @@ from flexarm.gradients.tangents import Tangents, push
 from flexarm.integrate.methods.base import zeros
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
-from flexarm.integrate.system import WORKS, enter_pieces, rates
+from flexarm.integrate.system import enter_pieces, rates
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
@@ -246,7 +246,7 @@ class Trajectory(Samples):
     def _at(self, sample: int) -> tuple[Array, dict[str, Array]]:
         """Evaluate the rates at the first or last sample, as steps there do; and what they read."""
         system, buffers = system_of(
-            self.task.equation, self._member("rates"), self.task.groups, accounts=-WORKS
+            self.task.equation, self._member("rates"), self.task.groups, works=0
         )
         begin = self.steps[-2 if sample else 0]
         found = np.zeros(self.size)
@@ -336,7 +336,7 @@ class Trajectory(Samples):
         Those of the matrices are apart, none of a method without modes.
         """
         system, buffers = system_of(
-            self.task.equation, self._member("rates"), self.task.groups, accounts=-WORKS
+            self.task.equation, self._member("rates"), self.task.groups, works=0
         )
         n, size, stages, count = self.n, self.size, self.tableau.stages, len(self.steps) - 1
         a = self.tableau.a

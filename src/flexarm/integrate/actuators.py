@@ -15,6 +15,7 @@ from flexarm.arm.profile import Constant
 from flexarm.arm.servo import Servo
 from flexarm.engine.numbers import Book, book_of
 from flexarm.formulations.base import Formulation
+from flexarm.formulations.composite import has_momentum
 from flexarm.formulations.quantities import trace
 from flexarm.integrate.drivetrain import (
     Bristle,
@@ -29,8 +30,10 @@ from flexarm.integrate.drivetrain import (
 )
 from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.lookouts import Lookout, Seen
+from flexarm.integrate.system import IMPULSES, WORKS
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import gear_gain, hub_row, input_limit, motor_row
+from flexarm.mechanics.orbit.hill import inertial_axes
 from flexarm.model import Model
 from flexarm.model.profiles import AnyProfile
 from flexarm.spatial import Expr, constant
@@ -141,6 +144,13 @@ class Actuators:
     # Quantities that are computed along, for what happens when one crosses a value.
     lookouts: tuple[Lookout, ...] = ()
     wrenches: tuple[Acting, ...] = ()  # those that follow time and state
+    # How many rates of impulses follow the powers: those of outer forces on an arm on a free base.
+    impulses: int = 0
+
+    @property
+    def works(self) -> int:
+        """How many powers the equations give: works, and what is told apart."""
+        return WORKS + len(self.accounts)
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -188,6 +198,7 @@ class Actuators:
         return _told((
             *(*self.servos, *self.slipping, *self.bristles, *self.windings, *self.ties),
             *(*self.accounts, *self.lookouts, *self.wrenches),
+            *(("impulses",) if self.impulses else ()),
         ))  # fmt: skip
 
     @property
@@ -352,6 +363,10 @@ def motion_of(
     inputs.pop("push", None)
     a, power, *effort = _called(function, given, book)
     power = _powers(formulation.model, power, share, actuators, q, v)
+    if actuators.impulses:
+        outer = _called(trace(formulation, "outer_wrench"), given, book)[0] + share.outer
+        outer = inertial_axes(model.orbit, added["t"], outer) if model.orbit else outer
+        power = ca.densify(ca.vertcat(power, outer))
     found = {"missing" if accelerated else "a": a, "power": power} | found
     if actuators.lookouts and not accelerated:
         if not effort:
@@ -402,7 +417,15 @@ def actuators_of(
     wound = windings(model)
     seen = (*lookouts, *_corners(model, wound))
     rubbing = bristles(model)
-    return Actuators(servos(model), tuple(slipping), rubbing, wound, tuple(ties), kept, seen)
+    return Actuators(
+        servos(model), tuple(slipping), rubbing, wound, tuple(ties), kept, seen,
+        impulses=impulses(model),
+    )  # fmt: skip
+
+
+def impulses(model: Model) -> int:
+    """Return how many impulses a run of an arm keeps account of: those of a free base, or none."""
+    return IMPULSES if model.floats and has_momentum(model) else 0
 
 
 def _corners(model: Model, wound: Sequence[Winding]) -> list[Lookout]:

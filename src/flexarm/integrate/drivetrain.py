@@ -45,6 +45,8 @@ class Share:
     taken: dict[str, Expr] = field(default_factory=dict)
     rates: list[Expr] = field(default_factory=list)  # of the states
     stored: Expr = 0.0  # energy in states [J]
+    # Force [N] over torque about the world's origin [N m] that ties put on the arm, (6,).
+    outer: Expr = 0.0
 
     def take(self, account: str, power: Expr) -> None:
         """Take power [W] into an account."""
@@ -163,9 +165,11 @@ class Tied:
     def share(self, model: Model, q: Expr, v: Expr, place: tuple[Expr, Expr], to: Share) -> None:
         """Trace what it adds where its place and velocity are given, (3,) each."""
         jacobian = end_jacobian(model, q)[0]
-        off, rate = end_frame(model, q)[1] - place[0], jacobian @ v - place[1]
+        tip = end_frame(model, q)[1]
+        off, rate = tip - place[0], jacobian @ v - place[1]
         force = -self.stiffness * off - self.damping * rate
         to.push = to.push + jacobian.T @ force
+        to.outer = to.outer + ca.vertcat(force, ca.cross(tip, force))
         to.take(self.account, self.damping * ca.sumsqr(rate))
         to.moved = to.moved + ca.dot(force, place[1])
         to.stored = to.stored + self.stiffness * ca.sumsqr(off) / 2

@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.profile import Constant
+from flexarm.formulations.equation import Equation
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.digital import held_of, integral_of
 from flexarm.integrate.solve import Solution
@@ -15,6 +16,7 @@ from flexarm.integrate.task import Task
 from flexarm.linear.refined import run_rest_errors
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
+from flexarm.mechanics.orbit.hill import inertial_axes
 from flexarm.runs.data import DriveData, Statistics
 from flexarm.runs.run import Run
 
@@ -28,6 +30,7 @@ def run_of(task: Task, method: Method, solution: Solution, rtol: float, why: str
     works = solution.states[:, 2 * n : 2 * n + WORKS]
     actuators, first = task.motion.actuators, 2 * n + WORKS
     losses = {name: solution.states[:, first + k] for k, name in enumerate(actuators.accounts)}
+    last = 2 * n + actuators.works + actuators.impulses
     u = _inputs(task, solution)
     remembers = actuators.accounts or any(each.remembers for each in actuators.servos)
     drives = _drives(task, solution, u) if remembers else None
@@ -41,6 +44,8 @@ def run_of(task: Task, method: Method, solution: Solution, rtol: float, why: str
         tip_rotation=rotation,
         energy=energy,
         works=np.column_stack([works, np.full(len(works), task.brought)]),
+        momentum=_momentum(placed, solution.times, q, v) if actuators.impulses else u[:, :0],
+        impulse=solution.states[:, last - actuators.impulses : last],
         anchors=solution.anchors,
         losses=losses,
         drives=drives,
@@ -61,6 +66,16 @@ def run_of(task: Task, method: Method, solution: Solution, rtol: float, why: str
             solution.seconds,
         ),
     )
+
+
+def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
+    """Compute what a run keeps of the momenta of an arm on a free base, (T, 15)."""
+    found, rate = np.hstack(placed.inertial_momentum(q, v)), placed.model.orbit
+    if rate:
+        t, row = ca.SX.sym("t"), ca.SX.sym("row", found.shape[1])
+        turn = ca.Function("turn", [t, row], [inertial_axes(rate, t, row)])
+        found = np.array(turn(times[None, :], found.T)).T
+    return found
 
 
 def _own_inputs(task: Task) -> bool:
@@ -111,7 +126,8 @@ def _inputs(task: Task, solution: Solution) -> Array:
 
 def _states_of(task: Task, solution: Solution) -> Array:
     """Give the states of servos and drives at the samples, (T, states)."""
-    first = 2 * task.equation.model.size + WORKS + len(task.motion.actuators.accounts)
+    actuators = task.motion.actuators
+    first = 2 * task.equation.model.size + actuators.works + actuators.impulses
     return solution.states[:, first:]
 
 

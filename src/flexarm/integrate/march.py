@@ -243,7 +243,7 @@ def widen(m: March) -> None:
     for i in range(m.system.works + m.system.states):
         m.least[i] = min(m.least[i], m.y[2 * n + i])
         m.most[i] = max(m.most[i], m.y[2 * n + i])
-    for i in range(m.system.works):
+    for i in range(m.system.energies):
         m.energy[i % m.lanes] = max(m.energy[i % m.lanes], m.most[i] - m.least[i])
 
 
@@ -291,7 +291,7 @@ def measure_modal(m: March, places: Array, rates: Array, more: Array) -> float:
         part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
         if not part <= worst:
             worst = part
-    for i in range(m.system.works):
+    for i in range(m.system.energies):
         part = abs(more[i]) / m.energy[i % m.lanes]
         if not part <= worst:
             worst = part

@@ -18,6 +18,7 @@ from flexarm.errors import SimulationError
 
 SHORTEST, LONGEST = 1e-12, 1e9  # [s] of a run
 TIGHTEST, LOOSEST = 1e-12, 0.1  # error of the deflections over their range
+CLOSER = 30  # times smaller is the tolerance of a solution that another one is judged by
 MOST_SAMPLES = 10**7  # that are kept, or at which a law is asked
 MOST_STEPS = 10**10
 

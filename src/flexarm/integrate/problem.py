@@ -160,12 +160,14 @@ def system_of(
     groups: tuple[list[Channel], ...],
     *,
     lanes: int = 1,
-    accounts: int = 0,
+    works: int = WORKS,
+    impulses: int = 0,
 ) -> tuple[System, dict[str, Array]]:
     """Join compiled equations and channels.
 
     With several lanes, each element of every array is that many numbers side by side, one per arm,
-    and channels are listed likewise.  Accounts are works after the first four.
+    and channels are listed likewise.  The equations give so many powers and, after them, so many
+    rates of impulses.
     """
     model = equation.model
     listed = [channel for group in groups for channel in group]
@@ -175,7 +177,7 @@ def system_of(
     buffers = {
         "t": np.zeros(1), "q": np.zeros(n), "v": np.zeros(n), "u": np.zeros(len(groups[0])),
         "w": np.zeros(len(groups[1])), "given": np.zeros(len(groups[2])), "a": np.zeros(n),
-        "power": np.zeros((WORKS + accounts) * lanes),
+        "power": np.zeros((works + impulses) * lanes),
         "anchor": np.array(equation.anchor, dtype=float).ravel(),
         "load": model.links[-1].tip_body.numbers if model.load_given else np.zeros(0),
         **{name: np.zeros(sizes.get(name, 0)) for name in MISSION_PORTS},
@@ -189,8 +191,9 @@ def system_of(
         wrenches=len(groups[1]),
         known=len(groups[2]),
         targets=len(groups[3]),
-        works=(WORKS + accounts) * lanes,
+        works=(works + impulses) * lanes,
         states=len(buffers["x"]),
+        energies=works * lanes,
         equations=compiled.table_address,
         table=table,
         time=buffers["t"],

@@ -23,6 +23,7 @@ from flexarm.arm.arm import STARTS
 from flexarm.errors import SimulationError
 from flexarm.formulations import DEFAULT, FORMULATIONS
 from flexarm.integrate.choice.choose import choose
+from flexarm.integrate.choice.drift import closer_because, solve_until_kept
 from flexarm.integrate.choice.effort import (
     by_count,
     consider,
@@ -31,7 +32,7 @@ from flexarm.integrate.choice.effort import (
     solution,
     with_legs,
 )
-from flexarm.integrate.choice.halving import solve_in_equal_steps
+from flexarm.integrate.choice.halving import rotations_between, solve_in_equal_steps
 from flexarm.integrate.kept import run_of
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
@@ -47,7 +48,14 @@ from flexarm.integrate.mission.legs import (
 )
 from flexarm.integrate.mission.locks import Leg, Locks, legs, lock
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
-from flexarm.integrate.options import MOST_SAMPLES, TIGHTEST, refuse_kinds, refuse_options, seconds
+from flexarm.integrate.options import (
+    CLOSER,
+    MOST_SAMPLES,
+    TIGHTEST,
+    refuse_kinds,
+    refuse_options,
+    seconds,
+)
 from flexarm.integrate.problem import (
     channels,
     read_inputs,
@@ -69,7 +77,6 @@ P = ParamSpec("P")
 
 AUDIT = 1e-8  # of the energy exchanged: an audit's balance
 CHEAP = 0.1  # seconds, by its operations: what a run may take to be run once more, closely
-CLOSER = 30  # times the tolerance
 
 
 def simulate(
@@ -202,7 +209,8 @@ def simulate(
     )
     task = first = ready(state)
     period = refuse_ticks(task, t_end) if control is None else period
-    if method == "auto":
+    automatic, tolerance = method == "auto", wanted
+    if automatic:
         chosen, why = choose(task, wanted, audit=energy_audit, period=period)
     else:
         chosen, why = METHODS[method], "asked for"
@@ -223,19 +231,30 @@ def simulate(
     others = set[str]()  # methods of legs that are not the chosen one
 
     def go(task: Task, before: Run | None) -> tuple[Run, Solution]:
+        nonlocal chosen, why, tolerance
         task = replace(task, times=split(task.times, finer))
         whole = partial(kept, task, before)
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
-        if chosen.adaptive or step is not None:
-            by = leg_method(chosen, first, task, wanted) if method == "auto" else chosen
+
+        def solved(closeness: float) -> tuple[Run, Solution]:
+            nonlocal chosen
+            if closeness < tolerance:
+                chosen = choose(task, closeness, audit=energy_audit, period=period)[0]
+            by = leg_method(chosen, first, task, closeness) if automatic else chosen
             others.update({by.name} - {chosen.name})
-            found = solve(task.beginning(by, wanted, step), progress, law, seen)
-            run, found = keep(whole, found)
+            found = solve(task.beginning(by, closeness, step), progress, law, seen)
+            return keep(whole, found)
+
+        if chosen.adaptive or step is not None:
+            asked, again = (chosen.name, tolerance), automatic and law is None
+            run, found, tolerance = solve_until_kept(tolerance, solved, again=again)
+            chosen = METHODS[run.method]
+            why += closer_because(*asked, run, tolerance)
             once = course.single and law is None and step is None and run.status == "finished"
             tried = run.statistics.steps + run.statistics.rejections
             once = once and by_count(task, chosen, tried) <= CHEAP
-            if once and wanted / CLOSER >= TIGHTEST:
-                closer = partial(closely, task, chosen, wanted / CLOSER, run.t)
+            if once and tolerance / CLOSER >= TIGHTEST:
+                closer = partial(closely, task, chosen, tolerance / CLOSER, run)
                 run = replace(run, closer=closer)
             return run, found
         if law is not None:
@@ -368,8 +387,10 @@ def refuse(
     refuse_options(t_end=t_end, dt=dt, rtol=rtol, step=step)
 
 
-def closely(task: Task, method: Method, wanted: float, times: Array) -> Array:
-    """Solve a task at a smaller tolerance, and give the coordinates at some of its times, (T, n).
+def closely(task: Task, method: Method, wanted: float, run: Run) -> Array:
+    """Solve a task at a smaller tolerance, and return the coordinates at a run's times, (T, n).
+
+    Angles of attitudes are those of the run, and the rotation from its attitude.
 
     Parameters
     ----------
@@ -377,8 +398,8 @@ def closely(task: Task, method: Method, wanted: float, times: Array) -> Array:
         The motion and how it is solved.
     wanted
         The tolerance.
-    times
-        Times [s] among those that the task keeps.
+    run
+        The run, whose times are among those that the task keeps.
 
     Raises
     ------
@@ -388,9 +409,16 @@ def closely(task: Task, method: Method, wanted: float, times: Array) -> Array:
     solution = solve(task.beginning(method, wanted, None))
     if solution.ending.status == "interrupted":
         raise KeyboardInterrupt(solution.ending.reason)
-    kept = np.searchsorted(task.times, times - instant(float(times[-1])))
-    last = len(solution.times) - 1  # where it ended, if it did so before the time
-    return np.asarray(solution.states[np.minimum(kept, last), : task.equation.model.size])
+    kept = np.searchsorted(task.times, run.t - instant(float(run.t[-1])))
+    kept = np.minimum(kept, len(solution.times) - 1)  # where it ended, if it did so before the time
+    q, anchors = solution.states[kept, : task.equation.model.size], solution.anchors[kept]
+    for k, first in enumerate(task.equation.model.attitudes):
+        rows, angles = slice(3 * k, 3 * k + 3), slice(first, first + 3)
+        turned = rotations_between(
+            run.anchors[:, rows], run.q[:, angles], anchors[:, rows], q[:, angles]
+        )
+        q[:, angles] = run.q[:, angles] + turned
+    return np.asarray(q)
 
 
 def audited(run: Run) -> Run:

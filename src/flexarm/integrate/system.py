@@ -1,7 +1,8 @@
 """The rates of a motion in compiled code: inputs and prescribed motions by their pieces, equations.
 
-The state is y = (q, v, work, x): n coordinates, n rates, what inputs, wrenches and prescribed
-coordinates have put in and what was dissipated so far [J], and the states of servos.
+The state is y = (q, v, work, impulse, x): n coordinates, n rates, what inputs, wrenches and
+prescribed coordinates have put in and what was dissipated so far [J], of a free base the impulse
+[N s] and angular impulse [N m s] of outer forces so far, and the states of servos.
 """
 
 import math
@@ -12,6 +13,7 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
 
 WORKS = 4
+IMPULSES = 6  # of outer forces and of their torques about the world's origin
 PRESCRIBED = 2  # of the works: what prescribed coordinates have put in
 PIECE = 9  # numbers in a row of flexarm.model.profiles.pieces
 # Times this near are one instant: of the time itself, which is at least so many seconds.
@@ -27,13 +29,14 @@ class System(Record):
     n: int
     channels: int
     # inputs, wrenches, known, targets, works, states: how many channels of each kind, how many
-    # works, and states of servos.
+    # integrals of powers and outer forces, and states of servos.
     inputs: int
     wrenches: int
     known: int
     targets: int
     works: int
     states: int
+    energies: int  # how many of these integrals are energies: errors are measured in them
     # equations, table: address of the compiled equations and the table of the pointers that they
     # take.
     equations: int

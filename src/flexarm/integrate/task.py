@@ -33,7 +33,6 @@ from flexarm.integrate.problem import (
     watches,
 )
 from flexarm.integrate.sampling import parts_for
-from flexarm.integrate.system import WORKS
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.mechanics.weightless import require_inertia
@@ -189,8 +188,8 @@ class Task:
     # Channels: inputs, wrench factors, prescribed motions, targets of servos.
     groups: tuple[list[Channel], ...]
     times: Array  # times to keep
-    # q, v, works, states: the initial state, works and accounts before it, states of servos and
-    # drives; 0 if left out.
+    # q, v, works, states: the initial state, works, accounts and impulses before it, states of
+    # servos and drives; 0 if left out.
     q: Array
     v: Array
     vibration: Vibration  # how the arm vibrates about it
@@ -334,8 +333,9 @@ class Task:
         """Begin the motion by a method."""
         actuators = self.motion.actuators
         system, buffers = system_of(
-            self.equation, self.motion.compiled(), self.groups, accounts=len(actuators.accounts)
-        )
+            self.equation, self.motion.compiled(), self.groups,
+            works=actuators.works, impulses=actuators.impulses,
+        )  # fmt: skip
         buffers["b"][:] = self.efforts
         sampled = [each.name for each in actuators.servos if each.servo.period is not None]
         buffers["h"][:] = [self.memory[k].held if k in self.memory else 0.0 for k in sampled]
@@ -377,7 +377,7 @@ class Task:
     def state(self) -> Array:
         """The initial state y."""
         actuators = self.motion.actuators
-        works = self.works if len(self.works) else np.zeros(WORKS + len(actuators.accounts))
+        works = self.works if len(self.works) else np.zeros(actuators.works + actuators.impulses)
         states = self.states if len(self.states) else np.zeros(actuators.states)
         return np.concatenate([self.q, self.v, works, states])
 

@@ -31,6 +31,18 @@ WORKS = {
     "dissipated": "energy taken so far by damping, friction and impacts",
     "brought": "energy of bodies captured so far, less that of bodies let go",
 }
+# Of an arm on a free base, in the order of a run's ``momentum`` and ``impulse``.
+MOMENTUM = {
+    "momentum": ("N s", "momentum of all that moves"),
+    "angular_momentum": ("N m s", "angular momentum of all that moves, about the world's origin"),
+    "base_momentum": ("N s", "momentum of the base relative to the centre of mass"),
+    "base_angular_momentum": ("N m s", "angular momentum of the base, about the centre of mass"),
+    "centre_of_mass": ("m", "centre of mass of all that moves"),
+}
+IMPULSE = {
+    "impulse": ("N s", "impulse of outer forces so far, with the momentum of bodies captured"),
+    "angular_impulse": ("N m s", "the same of angular momentum, about the world's origin"),
+}
 XYZ = np.array(["x", "y", "z"], dtype=object)
 
 
@@ -72,6 +84,7 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "evaluations": run.statistics.evaluations,
         "cpu_seconds": run.statistics.cpu_seconds,
         "energy_balance": run.energy_balance,
+        **({} if run.momentum_balance is None else {"momentum_balance": run.momentum_balance}),
         "happenings": json.dumps([[each.t, each.what, each.lost] for each in run.happenings]),
         "pending": json.dumps([list(astuple(each)) for each in run.pending]),
         "legs": json.dumps([leg.as_list() for leg in run.legs]),
@@ -134,6 +147,13 @@ def main_variables(run: RunData) -> list[Variable]:
         found.append(Variable(name, ("time",), run.energy[:, k], "J", f"{name} energy"))
     for k, (name, meaning) in enumerate(WORKS.items()):
         found.append(Variable(name, ("time",), run.works[:, k], "J", meaning))
+    if run.momentum.shape[1]:
+        values = [*np.split(run.momentum, len(MOMENTUM), axis=1), *np.split(run.impulse, 2, axis=1)]
+        known = (MOMENTUM | IMPULSE).items()
+        found += [
+            Variable(name, ("time", "axis"), rows, unit, f"{meaning}, in inertial axes")
+            for rows, (name, (unit, meaning)) in zip(values, known, strict=True)
+        ]
     found += drive_variables(run)
     axes = ("time", "axis", "anchor_axis")
     for k, (name, owner) in enumerate(anchor_names(run.model)):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.accuracy.momentum import MomentumBalance, compare_momenta
 from flexarm.arm.summary import Summary
 from flexarm.formulations import DEFAULT
 from flexarm.links.base import Array
@@ -161,6 +162,13 @@ class RunData:
     # formulation, paper: by which formulation, and whether with its paper's approximations.
     formulation: str = DEFAULT
     paper: bool = False
+    # Of an arm on a free base, in inertial axes: momentum [N s] over angular momentum [N m s] about
+    # the world's origin of all that moves, the same of the base relative to the centre of mass and
+    # about it, and that centre [m], (T, 15); (T, 0) of other arms.
+    momentum: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    # Likewise: impulse [N s] of all outer forces so far over their angular impulse [N m s], with
+    # the momenta of bodies captured, less those of bodies let go, (T, 6).
+    impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
     # What happened during it: events of the model file, and brakes that slipped.
     happenings: tuple[Happening, ...] = ()
     pending: tuple[PendingEvent, ...] = ()  # events of the model file that did not happen
@@ -194,8 +202,9 @@ class RunData:
             f"{len(self.t)} samples of {self.model.size} coordinates, {self.model.names[0]} to "
             f"{self.model.names[-1]}",
             f"{self.method} in {taken.steps} steps, rtol {self.rtol:g}, "
-            f"energy balance closed to {self.energy_balance:.0e}",
-            *([self.reason] if self.reason else []),
+            f"energy balance closed to {self.energy_balance:.0e}"
+            + "".join(f", momentum to {x:.0e}" for x in [self.momentum_balance] if x is not None),
+            *filter(None, (self.reason, self.unbalanced)),
             *(f"{each.what} did not happen: {each.why}" for each in self.pending),
         ]
         rows = [(f"{each.t:.6g} s", each.what) for each in self.happenings]
@@ -226,6 +235,43 @@ class RunData:
         if size <= STILL * largest:
             size = largest
         return error / size if error else 0.0
+
+    @cached_property
+    def momentum_errors(self) -> MomentumBalance | None:
+        """Changes of momentum that no impulse accounts for; None of an arm on no free base."""
+        if not self.momentum.shape[1]:
+            return None
+        length = max(sum(part.length for part in self.model.links), 1e-3)
+        return compare_momenta(self.momentum, self.impulse, length)
+
+    @property
+    def momentum_balance(self) -> float | None:
+        """Largest error of the momentum balance over the momentum exchanged.
+
+        None of an arm whose base is not free, or of a file that does not have it.
+        """
+        return None if self.momentum_errors is None else self.momentum_errors.error
+
+    @property
+    def balance_errors(self) -> dict[str, float]:
+        """Largest errors of the balances of energy and momentum, over what was exchanged."""
+        found = {"energy": self.energy_balance, "momentum": self.momentum_balance}
+        return {name: error for name, error in found.items() if error is not None}
+
+    @property
+    def unbalanced(self) -> str:
+        """Which balances are off by more than the tolerance, and what to do; empty if none is."""
+        off = [
+            f"the {name} balance is off by {error:.1e} of the {name} exchanged"
+            for name, error in self.balance_errors.items()
+            if error > self.rtol
+        ]
+        if not off:
+            return ""
+        return (
+            f"{' and '.join(off)}, beyond the tolerance of {self.rtol:g}. The motion is wrong by "
+            "about that, and by more where errors grow. Ask for a smaller rtol."
+        )
 
     @property
     def exchanged(self) -> float:
@@ -258,6 +304,7 @@ class RunData:
             self.model, motion, self.validity, rtol=rtol, closer=self.closer,
             at_rest=None if self.at_rest is None else partial(self.at_rest, self), why=why,
             unseen=unseen(self.model, self.t, self.q, self.v), steps=self.statistics.steps,
+            balance=max(self.balance_errors.values()),
         )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(found, model=None, parts=found.parts | {"theory": None})

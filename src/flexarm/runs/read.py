@@ -1,6 +1,7 @@
 """Read runs back from their files, whoever wrote them."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -14,7 +15,16 @@ from flexarm.formulations import DEFAULT, FORMULATIONS
 from flexarm.io.model_file import parse
 from flexarm.links.base import Array
 from flexarm.model import LinkTheory, Model, TipRotation, build
-from flexarm.runs.contents import ENERGIES, FILE, FORMAT, WORKS, anchor_names, input_units
+from flexarm.runs.contents import (
+    ENERGIES,
+    FILE,
+    FORMAT,
+    IMPULSE,
+    MOMENTUM,
+    WORKS,
+    anchor_names,
+    input_units,
+)
 from flexarm.runs.data import DriveData, Happening, PendingEvent, RunLeg, Statistics
 from flexarm.runs.run import Run
 
@@ -111,6 +121,8 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         energy=np.stack([stored.numbers(name, (samples,)) for name in ENERGIES], axis=1),
         works=np.stack([_work(stored, name, samples) for name in WORKS], axis=1),
         anchors=np.concatenate(anchors, axis=1),
+        momentum=_momenta(stored, samples, MOMENTUM),
+        impulse=_momenta(stored, samples, IMPULSE),
         status=_status(stored),
         reason=stored.text("reason"),
         method=stored.text("method"),
@@ -146,6 +158,13 @@ def _work(stored: "Stored", name: str, samples: int) -> Array:
     if name == "brought" and not stored.says("happenings"):
         return np.zeros(samples)
     return stored.numbers(name, (samples,))
+
+
+def _momenta(stored: "Stored", samples: int, names: Iterable[str]) -> Array:
+    """Read momenta or impulses of an arm on a free base; other files lack them."""
+    if not stored.has("impulse"):
+        return np.zeros((samples, 0))
+    return np.hstack([stored.numbers(name, (samples, 3)) for name in names])
 
 
 def _happenings(stored: "Stored") -> tuple[Happening, ...]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # What is said of a run as a whole that may differ from run to run.
 OF_A_RUN = ("status", "reason", "method", "rtol", "steps", "rejections", "evaluations",
-            "cpu_seconds", "energy_balance")  # fmt: skip
+            "cpu_seconds", "energy_balance", "momentum_balance")  # fmt: skip
 
 
 def runs_dataset(
@@ -52,7 +52,7 @@ def runs_dataset(
         data_vars="all", coords="minimal", compat="override",
     )  # fmt: skip
     found.attrs = {key: value for key, value in common.items() if key not in OF_A_RUN}
-    for key in OF_A_RUN:
+    for key in (each for each in OF_A_RUN if each in said[0]):
         found[key] = ("run", np.array([each[key] for each in said]))
     if parameters is not None:
         if not isinstance(parameters, Sequence) or len(parameters) != len(runs):

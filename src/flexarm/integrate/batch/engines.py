@@ -26,10 +26,11 @@ def member_of(task: Task) -> Member:
 
 def _stepper(task: Task, h: float, steps: int) -> tuple[Stepper, dict[str, Array]]:
     """Make what takes an arm's steps; its inputs are none of its channels, but given."""
-    accounts = len(task.motion.actuators.accounts)
+    actuators = task.motion.actuators
     system, buffers = system_of(
-        task.equation, task.motion.compiled(), task.groups, accounts=accounts
-    )
+        task.equation, task.motion.compiled(), task.groups,
+        works=actuators.works, impulses=actuators.impulses,
+    )  # fmt: skip
     inputs, system.inputs = system.inputs, 0
     system.channels -= inputs
     system.first, system.current = system.first[inputs:].copy(), system.current[inputs:].copy()

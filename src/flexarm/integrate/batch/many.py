@@ -30,6 +30,7 @@ from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.batch.gpu import solve_on_gpu
 from flexarm.integrate.batch.lanes import compile_abreast, solve_abreast
 from flexarm.integrate.choice.choose import choose
+from flexarm.integrate.choice.drift import closer_because, solve_until_kept
 from flexarm.integrate.choice.effort import consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.drivetrain import holders
@@ -173,10 +174,27 @@ def simulate_many(
     runs: list[Run] = []
     for found in solve_on_cores(tasks, chosen, workers):
         task = tasks[len(runs)]
-        runs.append(told(run_of(task, chosen, found, task.wanted, why), acting))
+        run = run_of(task, chosen, found, task.wanted, why)
+        runs.append(told(_kept_momentum(task, run, found) if automatic else run, acting))
         if progress is not None:
             progress(len(runs))
     return runs
+
+
+def _kept_momentum(task: Task, run: Run, found: Solution) -> Run:
+    """Solve a motion again, as `flexarm.simulate` does, if the momentum of a free base drifts."""
+
+    def solved(tolerance: float) -> tuple[Run, Solution]:
+        if tolerance == task.wanted:
+            return run, found
+        nearer = choose(task, tolerance, audit=False)[0]
+        other = solve(task.beginning(nearer, tolerance))
+        return run_of(task, nearer, other, task.wanted, run.why), other
+
+    best, _, tolerance = solve_until_kept(task.wanted, solved)
+    if best.status == "interrupted":
+        raise KeyboardInterrupt(best.reason)
+    return replace(best, why=best.why + closer_because(run.method, task.wanted, best, tolerance))
 
 
 def solve_on_cores(

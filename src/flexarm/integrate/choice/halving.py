@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.problem import Measures
 from flexarm.integrate.solve import Ending, Solution, interruption, solve
 from flexarm.integrate.task import Task, bumps, has_dry_friction, has_tables
 from flexarm.links.base import Array
@@ -71,7 +70,7 @@ def refinement(task: Task, method: Method, wanted: float) -> Refinement:
             break
         behind = PHASE * fastest * task.times[-1] * (step * fastest) ** method.order  # [rad]
         order = method.order if smooth and behind < 1 else 1
-        error = _error(found, finer, step, task.measures, order, task.equation.model.attitudes)
+        error = _error(found, finer, step, task, order)
         step, found = step / ratio, finer
         if MARGIN * error <= wanted:
             break
@@ -109,9 +108,8 @@ def _error(
     found: Solution,
     finer: Solution,
     step: float,
-    measures: Measures,
+    task: Task,
     order: int,
-    attitudes: tuple[int, ...],
 ) -> float:
     """Estimate the error of the finer of two runs; infinite if they do not tell."""
     # Steps end at samples, so that those taken are not in the ratio of those asked for.
@@ -119,25 +117,28 @@ def _error(
     alike = found.ending.status == finer.ending.status
     if ratio < 1.2 or not alike or abs(found.times[-1] - finer.times[-1]) > 2 * step:
         return np.inf
-    return float(_difference(found, finer, measures, attitudes) / (ratio**order - 1))
+    return float(_difference(found, finer, task) / (ratio**order - 1))
 
 
-def _difference(
-    one: Solution, other: Solution, measures: Measures, attitudes: tuple[int, ...]
-) -> float:
-    """Give the largest difference of a quantity, rate, work or state over its measure."""
-    n = measures.rows.shape[1]
-    last = other.states.shape[1] - len(measures.state_floor)
-    values, rates, works, states = np.split(other.states, [n, 2 * n, last], axis=1)
+def _difference(one: Solution, other: Solution, task: Task) -> float:
+    """Return the largest difference of a quantity, rate, work or state over its measure."""
+    measures, attitudes = task.measures, task.equation.model.attitudes
+    n, actuators = task.equation.model.size, task.motion.actuators
+    ends = np.cumsum([n, n, actuators.works, actuators.impulses]).tolist()
+    values, rates, works, _, states = np.split(other.states, ends, axis=1)
     # The last state of a run that stopped is at a time of its own.
     count = min(len(each.times) - (each.ending.status != "finished") for each in (one, other))
     apart = one.states[:count] - other.states[:count]
     elsewhere = np.any(one.anchors[:count] != other.anchors[:count], axis=(1, 2))
-    for k in np.flatnonzero(elsewhere).tolist():
-        for i, first in enumerate(attitudes):
-            here, there = (_attitude(each, k, i, first) for each in (one, other))
-            apart[k, first : first + 3] = _turn(here.T @ there)
-            apart[k, n + first : n + first + 3] = 0.0  # rates of other angles
+    here, there = (
+        (each.anchors[:count][elsewhere], each.states[:count][elsewhere]) for each in (one, other)
+    )
+    for i, first in enumerate(attitudes):
+        rows, angles = slice(3 * i, 3 * i + 3), slice(first, first + 3)
+        apart[elsewhere, angles] = rotations_between(
+            here[0][:, rows], here[1][:, angles], there[0][:, rows], there[1][:, angles]
+        )
+        apart[elsewhere, n + first : n + first + 3] = 0.0  # rates of other angles
     scale, top = measures.floor.copy(), measures.rate_floor.copy()
     np.maximum.at(scale, measures.group, np.ptp(values @ measures.rows.T, axis=0))
     np.maximum.at(top, measures.group, np.abs(rates @ measures.rows.T).max(axis=0))
@@ -147,19 +148,23 @@ def _difference(
     shares = (
         apart[:, :n] @ measures.rows.T / scale[measures.group],
         apart[:, n : 2 * n] @ measures.rows.T / top[measures.group],
-        apart[:, 2 * n : last] / energy,
-        apart[:, last:] / np.maximum(measures.state_floor, np.ptp(states, axis=0)),
+        apart[:, ends[1] : ends[2]] / energy,
+        apart[:, ends[3] :] / np.maximum(measures.state_floor, np.ptp(states, axis=0)),
     )
     return max(float(np.abs(share).max(initial=0.0)) for share in shares)
 
 
-def _attitude(solution: Solution, k: int, i: int, first: int) -> Array:
-    """Give the i-th attitude at a sample, (3, 3), whose angles begin at a place in the state."""
-    anchor, angles = solution.anchors[k, 3 * i : 3 * i + 3], solution.states[k, first : first + 3]
-    return np.asarray(anchor @ base_rotation_matrix(angles))
+def rotations_between(anchors: Array, angles: Array, others: Array, other_angles: Array) -> Array:
+    """Compute the rotations from attitudes to others as vectors [rad], (T, 3).
 
-
-def _turn(rotation: Array) -> Array:
-    """Give the vector of a small rotation [rad]."""
-    return np.array([rotation[(i + 2) % 3, (i + 1) % 3] - rotation[(i + 1) % 3, (i + 2) % 3]
-                     for i in range(3)]) / 2  # fmt: skip
+    Each attitude is one of T anchors, (T, 3, 3), turned by angles, (T, 3).
+    """
+    found = np.zeros_like(angles)
+    for k, (anchor, other) in enumerate(zip(anchors, others, strict=True)):
+        here = anchor @ base_rotation_matrix(angles[k])
+        R = here.T @ other @ base_rotation_matrix(other_angles[k])
+        sine = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
+        size = float(np.linalg.norm(sine))
+        angle = np.arctan2(size, (np.trace(R) - 1) / 2)
+        found[k] = sine * (angle / size if size else 1.0)
+    return found

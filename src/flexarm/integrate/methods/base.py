@@ -160,7 +160,8 @@ class Beginning:
     # jump.
     times: Array
     breaks: Array
-    y: Array  # the state: coordinates, rates, works and accounts, states of servos and drives
+    # The state: coordinates, rates, works, accounts and impulses, states of servos and drives.
+    y: Array
     method: Method  # the integrator
     tolerance: float  # per step
     h: float  # first trial step, or the step [s]
@@ -278,6 +279,11 @@ class Motion:
         """Whether a law of time and state is part of the equations: of inputs, or of a wrench."""
         return self.law is not None or bool(self.actuators.wrenches)
 
+    @property
+    def timely(self) -> bool:
+        """Whether time is part of the equations: in a law, or in the axes of impulses in orbit."""
+        return self.ruled or bool(self.actuators.impulses and self.equation.model.orbit)
+
     def trace(self, formulation: Formulation | None = None) -> ca.Function:
         """Trace it: see `motion_of`."""
         return self._of(formulation or self.equation.formulation)
@@ -328,7 +334,8 @@ class Motion:
         found = self.kept.get((name, level))
         if found is None:
             law = "" if self.law is None else self.law.serialize()
-            rest = replace(self.actuators, **dict.fromkeys(self._own, ()))
+            left_out: dict[str, Any] = dict.fromkeys(self._own, ())
+            rest = replace(self.actuators, **left_out)
             key = f"integrate {name} {law}{rest.key} {', '.join(self._own)}"
             found = self.equation.compile(key, make, level=level)
         return self.kept.setdefault((name, level), found)  # threads that compile at once share one

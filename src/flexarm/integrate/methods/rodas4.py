@@ -58,7 +58,7 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
         **beginning.fields,
         tangent=compiled.table_address,
         tangent_table=table,
-        timely=int(beginning.motion.ruled),
+        timely=int(beginning.motion.timely),
         gamma=GAMMA,
         alpha=np.array(ALPHA),
         d=np.array(D),

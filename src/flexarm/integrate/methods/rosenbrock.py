@@ -28,7 +28,7 @@ class RosenbrockMarch(March):
     power_by_q: Array
     power_by_v: Array
     power_by_a: Array
-    timely: int  # whether a law of time is part of the equations
+    timely: int  # whether time itself is part of the equations
     # gamma, alpha, d, a, c: the method's table; (6, 6) the last two.
     gamma: float
     alpha: Array

@@ -13,7 +13,7 @@ from flexarm.integrate.mission.lookouts import Complex, FixturePath
 from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia
 from flexarm.mechanics.loads import moments
-from flexarm.mechanics.orbit.hill import orbit_energy
+from flexarm.mechanics.orbit.hill import inertial_axes, orbit_energy
 from flexarm.model import Model
 from flexarm.spatial import Inertia, Pose, rotation_from_angles, skew_matrix
 
@@ -73,6 +73,19 @@ class Drift:
             R, p = self.pose.rotation, self.pose.position
             energy += float(orbit_energy(self.orbit, ca.DM(R), ca.DM(p), *moments(self.inertia)))
         return energy
+
+    @property
+    def inertial_momentum(self) -> Array:
+        """Momentum [N s] over angular momentum [N m s] about the world's origin, (6,).
+
+        Against inertial axes: in an orbit those that its frame has at time 0.
+        """
+        turning = np.array([0.0, 0.0, self.orbit])
+        linear = self.inertia.mass * (self.velocity + np.cross(turning, self.centre))
+        own = self.about_centre @ (self.spin + turning)
+        angular = np.cross(self.centre, linear) + own
+        turned = inertial_axes(self.orbit, ca.DM(self.begin), ca.DM(np.hstack([linear, angular])))
+        return np.array(turned).ravel()
 
     def path(self) -> FixturePath:
         """Return the path of the fixture.

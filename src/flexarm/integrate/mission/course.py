@@ -11,15 +11,15 @@ from flexarm.arm.mission import PAYLOAD, Event, Tie
 from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.actuators import Actuators, actuators_of
+from flexarm.integrate.actuators import Actuators, actuators_of, impulses
 from flexarm.integrate.drivetrain import Holder, Slipping, Tied, accounts, holders, tie_account
-from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
+from flexarm.integrate.mission.bodies import Drift, at_tip, held_at_tip, joined, require_reach
 from flexarm.integrate.mission.locks import Locks, arrest, instants, legs
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import Situation, State
 from flexarm.integrate.mission.starts import continued, state_of, steady_state
 from flexarm.integrate.problem import Channel
-from flexarm.integrate.system import WORKS, instant
+from flexarm.integrate.system import IMPULSES, WORKS, instant
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
@@ -145,7 +145,7 @@ class Course:
         target hold it, but in an equilibrium with servos that they balance: those hold the start.
         """
         q, v = start_state(self.model)
-        works = np.zeros(WORKS + len(self._accounts))
+        works = np.zeros(WORKS + len(self._accounts) + impulses(self.model))
         state = State(0.0, q, v, self.model.start_anchors, works)
         self.home = q
         if isinstance(other, RunData):
@@ -347,9 +347,8 @@ class Course:
         self.situation = replace(self.situation, held=held, drifting=drifting)
         after = self.equation(state.anchor, self.situation.loosened(self.model))
         impulse = joined(before, after, state.q, state.v, body)
-        works = _spent(state, impulse.given, impulse.lost)
-        brought = state.brought + body.energy
-        state = replace(state, v=impulse.v, works=works, brought=brought)
+        state = self._joined_by(body, replace(state, v=impulse.v))
+        state = replace(state, works=_spent(state, impulse.given, impulse.lost))
         self._turn_brakes(state)
         return state, impulse.lost
 
@@ -409,7 +408,14 @@ class Course:
         if name != PAYLOAD:
             drifting[name] = body
         self.situation = replace(without, drifting=drifting)
-        return replace(state, brought=state.brought - body.energy)
+        return self._joined_by(body, state, share=-1.0)
+
+    def _joined_by(self, body: Drift, state: State, share: float = 1.0) -> State:
+        """Add energy and momentum of a body that the arm captures; -1 times if it lets it go."""
+        works = state.works.copy()
+        if impulses(self.model):
+            works[-IMPULSES:] += share * body.inertial_momentum
+        return replace(state, works=works, brought=state.brought + share * body.energy)
 
     def _stopped(self, state: State) -> State:
         """Stop at once what is held now and moves: by locks and brakes that never slip."""

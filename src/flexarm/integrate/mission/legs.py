@@ -18,7 +18,7 @@ from flexarm.integrate.mission.lookouts import Lookout
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.solve import Solution
-from flexarm.integrate.system import WORKS, instant
+from flexarm.integrate.system import instant
 from flexarm.integrate.task import MotionStart, Task, begin_motion
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
@@ -26,6 +26,10 @@ from flexarm.mechanics.loads import input_names
 from flexarm.model import Model
 from flexarm.runs.data import PendingEvent, Statistics
 from flexarm.runs.run import Run
+
+# Arrays of a run with a row per sample.
+SAMPLED = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "momentum", "impulse",
+           "anchors")  # fmt: skip
 
 
 def times_of(times: Array, begin: float, end: float) -> Array:
@@ -134,7 +138,7 @@ def after(task: Task, solution: Solution, before: State) -> dict[str, Any]:
     """Give the state that a leg ended in, by its fields."""
     n, last = task.equation.model.size, solution.states[-1]
     actuators = task.motion.actuators
-    first = 2 * n + WORKS + len(actuators.accounts)
+    first = 2 * n + actuators.works + actuators.impulses
     return {
         "t": float(solution.times[-1]),
         "q": last[:n].copy(),
@@ -213,7 +217,7 @@ def joined(first: Run, second: Run) -> Run:
     kept = slice(0, -1)
     changes: dict[str, Any] = {
         name: np.concatenate([getattr(first, name)[kept], getattr(second, name)])
-        for name in ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
+        for name in SAMPLED
     }
     changes["losses"] = {
         name: np.concatenate([values[kept], second.losses[name]])

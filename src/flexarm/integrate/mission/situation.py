@@ -28,8 +28,8 @@ class State:
     q: Array
     v: Array
     anchor: Array  # attitudes that angles are relative to
-    # works, brought: works and accounts so far [J], and the energy of bodies captured less that of
-    # bodies let go.
+    # works, brought: works and accounts so far [J] and impulses [N s] and [N m s], of bodies
+    # captured too; the energy of these less that of bodies let go.
     works: Array
     brought: float = 0.0
     # x, memory: states of servos and drives by name, and what sampled servos know.

@@ -91,6 +91,13 @@ def orbit_energy(rate: float, R: Expr, p: Expr, mass: Expr, first: Expr, second:
     return rate * rate * (spread - at_origin) / 2
 
 
+def inertial_axes(rate: float, t: Expr, vectors: Expr) -> Expr:
+    """Turn vectors (3 k,) of the Hill frame at a time [s] into the axes that it has at time 0."""
+    cos, sin = ca.cos(rate * t), ca.sin(rate * t)
+    turn = ca.vertcat(ca.horzcat(cos, -sin, 0), ca.horzcat(sin, cos, 0), ca.horzcat(0, 0, 1))
+    return ca.vec(turn @ ca.reshape(vectors, 3, -1))
+
+
 def _pull(square: float, x: Expr, along: Expr, r: Expr) -> Expr:
     """Give ``n^2 (3 x x^T - 1) r`` where ``along`` is x^T r."""
     return square * (3 * x * along - r)

@@ -139,6 +139,7 @@ def _system(
         targets=len(arm.programme.targets),
         works=WORKS,
         states=arm.programme.states,
+        energies=WORKS,
         equations=0,
         table=np.array(table, dtype=np.int64),
         time=np.zeros(1),
