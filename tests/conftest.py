@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -37,6 +38,9 @@ with suppress(ImportError):  # of no promised name
     vars(import_module("hypothesis.internal.conjecture.providers"))["is_local_module_file"] = (
         lambda path: False
     )
+# Under `nohup` and some runners of jobs it is ignored, which the processes of tests inherit.
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 gc.disable()  # while thousands of tests are collected, none of which is garbage
 
 

@@ -9,7 +9,7 @@ from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import Carriage, Sliding
 from flexarm.arm.link import Link
 from flexarm.arm.mission import Event, FreeBody, require_events_fit
-from flexarm.arm.part import Body, Flag, Frame, Part, Title, fault
+from flexarm.arm.part import ONE_LINE, Body, Flag, Frame, Part, fault
 from flexarm.arm.profile import AngleProfile, LengthProfile
 from flexarm.arm.shapes import ClampedMass, Lumped
 from flexarm.arm.side_files import Mesh
@@ -127,7 +127,7 @@ class Arm(Part):
     """
 
     flexarm: Literal[1]
-    name: Annotated[Title, Field(min_length=1, max_length=200)]
+    name: Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
     notes: Annotated[str, Field(max_length=20_000)] = ""
     gravity: tuple[Acceleration, Acceleration, Acceleration] = (0.0, 0.0, -9.81)
     stiffening: Flag = True

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from flexarm.arm.joint import AnyActuated
-from flexarm.arm.part import Angles, Body, Flag, Name, Number, Part, Title, Vector, fault
+from flexarm.arm.part import ONE_LINE, Angles, Body, Flag, Name, Number, Part, Vector, fault
 from flexarm.arm.profile import LengthProfile
 from flexarm.arm.side_files import BesideModel
 from flexarm.units import AngularSpeed, ForceDamping, ForceStiffness, Length, Speed, Time
@@ -48,7 +48,7 @@ class Event(Part):
     With ``when``, ``after`` is the time from which on it is looked for.
     """
 
-    name: Annotated[Title, Field(max_length=100)] = ""
+    name: Annotated[str, Field(max_length=100), ONE_LINE] = ""
     at: Annotated[Time, Field(ge=0)] | None = None
     when: When | None = None
     after: Annotated[Time, Field(ge=0)] = 0.0

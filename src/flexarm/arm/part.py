@@ -69,7 +69,7 @@ def require_signs(part: BaseModel, positive: Iterable[str], others: Iterable[str
 SHOWN = 300  # characters of a piece that is printed
 MAX_NAME = 60
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), _checked(name_fault)]
-Title = Annotated[str, _checked(control_character)]  # name of an arm or event: several words
+ONE_LINE = _checked(control_character)  # of the name of an arm or event, which may be several words
 Number = Annotated[float, Field(strict=True)]
 Flag = StrictBool
 Count = Annotated[StrictInt, Field(ge=0, le=100)]

@@ -115,9 +115,10 @@ def preparation(arm: Arm, samples: int) -> Effort:
 
 def with_legs(effort: Effort, arm: Arm, legs: int) -> Effort:
     """Add the CPU time of compiling so many later legs of a run."""
-    compiling = legs * preparation(arm, 0).seconds
-    cause = effort.cause if effort.seconds > compiling else (
-        f"{legs} legs between events have equations of their own, {compiling / legs:.2g} s each to "
+    each = preparation(arm, 0).seconds
+    compiling = legs * each
+    cause = effort.cause if effort.seconds >= compiling else (
+        f"{legs} legs between events have equations of their own, {each:.2g} s each to "
         "compile: let fewer joints brake, or brakes never slip (no 'effort')"
     )  # fmt: skip
     return replace(effort, seconds=effort.seconds + compiling, cause=cause)

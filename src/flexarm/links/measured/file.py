@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, Strict, ValidationError
 from pydantic_core import PydanticCustomError
 
-from flexarm.arm.part import Angles, Name, Part, Title
+from flexarm.arm.part import ONE_LINE, Angles, Name, Part
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.io import source as text
@@ -88,7 +88,7 @@ class ModalFile(Part):
     """Modal data of one link as written in a file, in its own units and axes."""
 
     modal_data: Literal[1]
-    name: Annotated[Title, Field(min_length=1, max_length=200)]
+    name: Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
     notes: Annotated[str, Field(max_length=20_000)] = ""
     units: Units
     interface: Interface = Interface()
