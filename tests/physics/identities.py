@@ -188,13 +188,11 @@ def momentum_changes_by_what_acts_from_outside(arm: Traced) -> Verdict:
     s, model = arm.state, arm.model
     if not model.floats:
         return compare(0.0, 0.0)
-    a, n = arm.accelerations[0], model.size
-    whole = arm("inertial_momentum", s.q, s.v)[0].reshape(2, 3)
-    (change,) = rates_along(
-        np.concatenate([s.v, a]),
-        lambda ahead: arm("inertial_momentum", s.q + ahead[:n], s.v + ahead[n:])[:1],
-    )
-    change = change.reshape(2, 3) + np.cross([0, 0, model.orbit], whole)  # the world's axes turn
+    a = arm.accelerations[0]
+    whole, still, sped = (arm("inertial_momentum", s.q, x)[0] for x in (s.v, 0 * a, a))
+    (change,) = rates_along(s.v, lambda ahead: arm("inertial_momentum", s.q + ahead, s.v)[:1])
+    change = change + sped - still  # linear in the rates
+    change = change.reshape(2, 3) + np.cross([0, 0, model.orbit], whole.reshape(2, 3))  # axes turn
     (outer,) = arm("outer_wrench", s.q, s.v, s.factors)
     size = np.append(outer, np.abs(arm.mass[:6]) @ np.abs(a))
     return compare(change.ravel(), outer.ravel(), size=size, condition=arm.condition)
