@@ -312,6 +312,7 @@ def test_puma_masses() -> None:
     assert [link.mass for link in report.links] == [0, 17.4, 4.8, 0.82, 0.34, 0.09]
     assert report.mass == pytest.approx(23.45)
     assert report.step is None
+    assert [each.method for each in report.costs] == ["dop853"]
 
 
 @pytest.mark.parametrize("name", added_up("canadarm-free-base", "graves-rms"))

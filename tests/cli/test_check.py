@@ -79,11 +79,16 @@ def test_a_first_look_is_a_screenful_with_links_their_shapes_the_slowest_modes_a
         "Nothing looks wrong.",
         "--all prints all frequencies, why links have their shapes, and the coordinates.",
     ]
+    assert any(line.startswith("1 s of a run: about 0.00058 s of CPU, 1,700") for line in lines)
     assert not any("bending_y" in line for line in lines)
-    assert len(lines) < 28
+    assert len(lines) < 29
     other = squeezed(out(capsys, "chen-two-link"))  # 24 coordinates
-    assert len(other) < 32
+    assert len(other) < 34
     assert "link1 clamped-free: y 3, z 3, torsion 2, stretch 2 3.24254" in other
+    (own,) = [line for line in other if line.startswith("1 s of a run: about ")]
+    assert re.search(r"about 0\.0\d+ s of CPU, \d+ times real time \(\d+ steps of etd4\)\.$", own)
+    (half,) = [line for line in other if line.startswith("With half the shapes (link1 bending_y 2")]
+    assert re.search(r"times real time; the slowest frequencies change by 4\.\d %\.$", half)
 
 
 BOOM = """\
@@ -227,10 +232,13 @@ def test_json_names_have_not_changed() -> None:
         "CoordinateReport": ["name", "kind", "unit", "prescribed", "start", "start_speed"],
         "ArmMode": ["frequency", "coordinate", "share"],
         "StepReport": ["rk4", "rate", "limited_by", "coordinate"],
+        "CostReport": [
+            "coordinates", "method", "steps", "seconds", "frequency_change", "shapes",
+        ],
         "Report": [
             "check", "arm", "gravity", "stiffening", "base", "links", "coordinates",
             "degrees_of_freedom", "mass", "base_mass", "payload_mass", "centre_of_mass",
-            "rigid_motions", "modes_free", "modes_held", "step", "notices",
+            "rigid_motions", "modes_free", "modes_held", "step", "costs", "notices",
         ],
     }  # fmt: skip
 

@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm, FreeBase
+from flexarm.check.cost import costs
 from flexarm.check.damping_notice import arm_damping_notice
 from flexarm.check.description_notices import (
     contact_notices,
@@ -134,6 +135,7 @@ def check(arm: Arm) -> Report:
         modes_free=modes_free,
         modes_held=modes_held,
         step=step,
+        costs=costs(model, linear) if idle is None else (),
         notices=tuple(sorted(notices, key=lambda each: SEVERITIES.index(each.severity))),
     )
 

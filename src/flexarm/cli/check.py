@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
 SLOWEST = 5  # modes of the arm that a first look takes
+NAMED = 3  # links whose numbers of shapes are printed
+LEAST_CHANGE = 0.001  # [%] that is printed of a frequency
 AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 
@@ -236,8 +238,33 @@ def _print_step(console: "Console", report: "Report") -> None:
             f"{'highest mode' if step.limited_by == 'mode' else 'damping'} at "
             f"{step.rate:.6g} rad/s, mostly {step.coordinate}."
         )
-    for line in lines:
+    for line in [*lines, *_cost_lines(report)]:
         print_line(console, line, indent=0)
+
+
+def _cost_lines(report: "Report") -> list[str]:
+    """Say what 1 s of a run costs, and what half the shapes would save and change."""
+    lines = []
+    for each in report.costs:
+        speed = f"about {each.seconds:.2g} s of CPU, {_about(1 / each.seconds)} times real time"
+        if not each.shapes:
+            lines.append(f"1 s of a run: {speed} ({_about(each.steps)} steps of {each.method}).")
+            continue
+        listed = [f"{link} " + ", ".join(f"{key} {n}" for key, n in numbers.items() if n)
+                  for link, numbers in each.shapes.items()]  # fmt: skip
+        counts = "; ".join(listed[:NAMED]) + ("; ..." if len(listed) > NAMED else "")
+        change = max(100 * each.frequency_change, LEAST_CHANGE)
+        lines.append(
+            f"With half the shapes ({counts}): {speed}; the slowest frequencies change by "
+            f"{change:.2g} %{' or less' if change == LEAST_CHANGE else ''}."
+        )
+    return lines
+
+
+def _about(value: float) -> str:
+    """Write a number with two digits, and no exponent."""
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
 def _mode_row(k: int, mode: "ArmMode") -> list[str]:

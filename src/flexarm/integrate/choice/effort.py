@@ -11,7 +11,7 @@ from flexarm.arm.shapes import Counted, Elements
 from flexarm.errors import LongRun, SimulationError
 from flexarm.integrate.choice.choose import Pilot
 from flexarm.integrate.choice.equal_step import equal_step
-from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations
+from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations, TracedOperations
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.problem import jumps
@@ -129,10 +129,8 @@ def solution(
     period: float | None, runs: int = 1,
 ) -> Effort:  # fmt: skip
     """Estimate what solving one motion of many takes; if they take long, by trying its begin."""
-    rates = _rates(task)
-    needs = {name: duration * _steps_per_second(task, method, wanted, name, rate)
-             for name, rate in rates.items()}  # fmt: skip
-    asked = 0.0 if period is None else duration / period
+    rates, asked = _rates(task), 0.0 if period is None else duration / period
+    needs = _needs(task, method, wanted, duration)
     steps = FEWEST_STEPS + max(needs.values()) + 3 * _jumps(task) + asked
     needs |= {"the calls of a law": asked, "the jumps of inputs": 3.0 * _jumps(task)}
     worst = max(needs, key=lambda name: needs[name])
@@ -150,9 +148,40 @@ def solution(
     return Effort(seconds + ASKED * asked, KEPT * asked, f"{cause}: {REMEDIES[worst]}")
 
 
-def by_count(task: Task, method: Method, steps: float) -> float:
+def _needs(task: Task, method: Method, wanted: float, duration: float) -> dict[str, float]:
+    """Estimate the steps that each thing which a motion follows needs."""
+    return {name: duration * _steps_per_second(task, method, wanted, name, rate)
+            for name, rate in _rates(task).items()}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run will take, by counts alone: the same on every machine."""
+
+    method: str  # the cheaper one of those that follow vibrations
+    steps: float
+    seconds: float  # CPU time [s]
+
+
+def forecast(task: Task, wanted: float, duration: float) -> Forecast:
+    """Estimate what a run takes from its operations and steps; nothing is compiled or tried.
+
+    Notes
+    -----
+    ``auto`` may find a cheaper method by trying some, as of an arm with servos or dry friction.
+    """
+    pieces = TracedOperations(task.equation.model.size, task.motion)
+    found = []
+    for method in (ETD4, DOP853) if task.vibration.fastest else (DOP853,):
+        needed = max(_needs(task, method, wanted, duration).values())
+        steps = FEWEST_STEPS + needed + 3 * _jumps(task)
+        found.append(Forecast(method.name, steps, by_count(task, method, steps, pieces)))
+    return min(found, key=lambda each: each.seconds)
+
+
+def by_count(task: Task, method: Method, steps: float, pieces: Operations | None = None) -> float:
     """Say what trial steps take [s] by their operations: the same on every machine."""
-    pieces = Operations(task.equation.model.size, task.motion)
+    pieces = pieces or Operations(task.equation.model.size, task.motion)
     work = method.work(pieces)
     if method.renewal is not None:
         work += method.renewal(pieces) / method.renewed_after

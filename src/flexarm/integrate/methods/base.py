@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.compile import Compiled, Level
+from flexarm.engine.lower import lower
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of
@@ -139,6 +140,24 @@ class Operations:
     def matrices(self) -> int:
         """Operations of mass, elastic and damping matrices."""
         return self.motion.matrices().operations
+
+
+@dataclass(frozen=True)
+class TracedOperations(Operations):
+    """Counts of traced equations, which are not compiled.
+
+    Those of the equations are the same; those of matrices, which are few in a step, about.
+    """
+
+    @cached_property
+    def equations(self) -> int:
+        """Operations of one evaluation."""
+        return len(lower(self.motion.trace()).operations)
+
+    @cached_property
+    def matrices(self) -> int:
+        """Operations of mass, elastic and damping matrices."""
+        return int(self.motion.trace_matrices().n_instructions())
 
 
 @dataclass(frozen=True)
@@ -313,6 +332,11 @@ class Motion:
         if not self.actuators.servos:
             return self.equation.compiled("matrices")
         return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
+
+    def trace_matrices(self) -> ca.Function:
+        """Trace mass, elastic and damping matrices, servos included."""
+        formulation = self.equation.formulation
+        return matrices_of(formulation, self._acting(formulation))
 
     def _of(self, formulation: Formulation, *, accelerated: bool = False) -> ca.Function:
         return motion_of(formulation, self.law, self._acting(formulation), accelerated=accelerated)

@@ -1,0 +1,85 @@
+"""What a second of a run costs with the shapes of an arm, and with half of them."""
+
+import math
+
+import numpy as np
+
+from flexarm.arm import Arm
+from flexarm.arm.shapes import Counted
+from flexarm.check.report import CostReport
+from flexarm.errors import ModelError, ShapeError
+from flexarm.integrate.actuators import actuators_of
+from flexarm.integrate.choice.effort import forecast
+from flexarm.integrate.choice.vibration import vibration
+from flexarm.integrate.methods.base import Motion
+from flexarm.integrate.problem import channels
+from flexarm.integrate.task import Task, equation_of
+from flexarm.io.overrides import change_arm
+from flexarm.linear.at_start import Linear, elastic_modes, linearise_elastic, trace
+from flexarm.links.shape_counts import KEYS, chosen_counts
+from flexarm.model import Model, build, start_state
+
+FIRST = 3  # slowest elastic modes whose frequencies are compared
+TOLERANCE = 1e-3  # that of `simulate`, if nothing else is asked for
+
+
+def costs(model: Model, linear: Linear) -> tuple[CostReport, ...]:
+    """Estimate the costs of a run: with the arm's shapes, and with half of them if it has several.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    linear
+        Its matrices at the start.
+    """
+    own = _cost(model, linear, 0.0, {})
+    counts = half_the_shapes(model.arm)
+    if not counts:
+        return (own,)
+    changed = {f"links.{index + 1}.shapes": _with_counts(model.arm, index, each)
+               for index, each in counts.items()}  # fmt: skip
+    try:
+        fewer = build(change_arm(model.arm, changed))
+        theirs = linearise_elastic(fewer, trace(fewer), start_state(fewer)[0])
+    except (ModelError, ShapeError):  # the file names shapes that it would not have
+        return (own,)
+    pairs = zip(_slowest(model, linear), _slowest(fewer, theirs), strict=False)
+    change = max((abs(other / frequency - 1) for frequency, other in pairs), default=0.0)
+    names = {model.arm.link_names[index]: each for index, each in counts.items()}
+    return own, _cost(fewer, theirs, change, names)
+
+
+def half_the_shapes(arm: Arm) -> dict[int, dict[str, int]]:
+    """Return half the numbers of shapes by link and direction, where a link has several."""
+    halves = {}
+    for index, link in enumerate(arm.links):
+        if link.modal is None and link.flexible and isinstance(link.shapes, Counted):
+            now = {key: each.number for key, each in chosen_counts(arm, index, link.shapes).items()}
+            if max(now.values()) > 1:
+                halves[index] = {key: math.ceil(now[key] / 2) for key in KEYS}
+    return halves
+
+
+def _with_counts(arm: Arm, index: int, counts: dict[str, int]) -> dict[str, object]:
+    choice = arm.links[index].shapes
+    assert choice is not None
+    return choice.model_dump(mode="json", exclude_unset=True) | {"kind": choice.kind} | counts
+
+
+def _slowest(model: Model, linear: Linear) -> list[float]:
+    """Return the slowest elastic frequencies, joints free [rad/s]."""
+    free = [i for i in range(model.size) if i not in model.prescribed]
+    return [float(each) for each in elastic_modes(linear.keep(free)).frequencies[:FIRST]]
+
+
+def _cost(
+    model: Model, linear: Linear, change: float, shapes: dict[str, dict[str, int]]
+) -> CostReport:
+    equation, (q, v), actuators = equation_of(model), start_state(model), actuators_of(model)
+    stiff, damped = actuators.stiffness(model)
+    shaken = vibration(model, linear.mass, linear.stiffness + stiff, linear.damping + damped, v)
+    task = Task(equation, Motion(equation, None, actuators), channels(model, {}, q, {}),
+                np.array([0.0, 1.0]), q, v, shaken, TOLERANCE)  # fmt: skip
+    found = forecast(task, TOLERANCE, 1.0)
+    return CostReport(model.size, found.method, found.steps, found.seconds, change, shapes)

@@ -1,0 +1,71 @@
+"""What a run costs: by counts alone, with the arm's shapes and with half of them."""
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.check.check import check
+from flexarm.check.cost import half_the_shapes
+from flexarm.integrate.choice.effort import by_count, forecast
+from flexarm.integrate.methods import METHODS
+from flexarm.integrate.methods.base import Operations, TracedOperations
+from flexarm.integrate.task import prepare
+from flexarm.io.model_file import loads
+
+LINK = """
+flexarm: 1
+name: link
+gravity: [0, 0, 0]
+payload: {mass: 0.3}
+links:
+  - joint: {kind: revolute}
+    length: 1
+    section: {mass_per_length: 1, EIz: 30}
+"""
+
+
+def test_halves_are_rounded_up_and_one_shape_is_left_alone() -> None:
+    arm = loads(LINK)
+    (counts,) = half_the_shapes(arm).values()
+    assert counts == {"bending_y": 2, "bending_z": 0, "torsion": 0, "stretch": 0}
+    one = flexarm.change_arm(arm, {"links.1.shapes": {"kind": "loaded", "bending_y": 1}})
+    assert half_the_shapes(one) == {}
+    assert len(check(one).costs) == 1
+
+
+def test_fewer_shapes_cost_less_and_change_the_frequencies_as_such_an_arm_has_them() -> None:
+    arm = loads(LINK)
+    own, fewer = check(arm).costs
+    assert (own.coordinates, fewer.coordinates) == (5, 3)
+    assert own.seconds > fewer.seconds > 0
+    assert (own.frequency_change, own.shapes) == (0.0, {})
+    changed = flexarm.change_arm(arm, {"links.1.shapes": {"kind": "arm-modes", "bending_y": 2}})
+    assert fewer.shapes["link1"]["bending_y"] == 2
+    (again, _) = check(changed).costs
+    assert again.seconds == fewer.seconds
+    frequencies = [
+        [mode.frequency.hz for mode in check(each).modes_free or ()] for each in (arm, changed)
+    ]
+    changes = [abs(b / a - 1) for a, b in zip(*frequencies, strict=False)]
+    assert fewer.frequency_change == pytest.approx(max(changes), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["driven-link", "korayem-two-link"])
+def test_counts_are_those_of_the_compiled_equations(name: str) -> None:
+    task = prepare(flexarm.build(flexarm.sample(name)), np.array([0.0, 1.0]))
+    size = task.equation.model.size
+    traced, compiled = (kind(size, task.motion) for kind in (TracedOperations, Operations))
+    assert traced.equations == compiled.equations
+    found = forecast(task, 1e-3, 1.0)
+    method = METHODS[found.method]
+    assert found.seconds == pytest.approx(by_count(task, method, found.steps), rel=0.1)
+
+
+def test_an_arm_that_names_its_shapes_is_not_halved() -> None:
+    arm = flexarm.change_arm(loads(LINK), {"links.1.damping": [0.01, 0.02, 0.03]})
+    assert len(check(arm).costs) == 1
+
+
+def test_an_arm_without_inertia_has_no_costs() -> None:
+    text = "{joint: {kind: revolute, axis: [1, 0, 0]}, length: 1, body: {mass: 1, com: [1, 0, 0]}}"
+    assert check(loads(f"flexarm: 1\nname: on its axis\nlinks: [{text}]")).costs == ()
