@@ -15,7 +15,7 @@ import scipy.sparse
 from flexarm.links.measured.report import Report
 from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.reduced.craig_bampton import reduced_data
-from flexarm.links.reduced.file import inspect_data
+from flexarm.links.reduced.file import inspect_data, read_body, write_body
 from flexarm.links.reduced.formats.solids import SOLIDS
 from flexarm.links.reduced.full import full_model, market_model
 from flexarm.links.reduced.imports import Choices, import_body
@@ -43,6 +43,13 @@ WORDS = (
 
 def write_npz(folder: Path) -> list[str]:
     np.savez_compressed(folder / "body.npz", **craig_bampton(2, 3))
+    return ["body.npz"]
+
+
+def write_written(folder: Path) -> list[str]:
+    write_npz(folder)
+    body = read_body(folder / "body.npz")
+    write_body(folder / "body.npz", body, force=True)
     return ["body.npz"]
 
 
@@ -147,6 +154,7 @@ Write = Callable[[Path], list[str]]
 Read = Callable[[Path, list[str]], Found]
 FORMATS: Mapping[str, tuple[Write, Read]] = {
     "npz": (write_npz, read_import),
+    "written": (write_written, read_import),
     "json": (write_json, read_import),
     "market": (write_market, read_import),
     "abaqus": (write_abaqus, read_import),
@@ -195,20 +203,22 @@ def _damaged_npz(path: Path, rng: random.Random) -> bytes:
         key = rng.choice(sorted(arrays))
         array = arrays[key]
         way = rng.randrange(9)
+        plain = array.dtype.kind in "fiu"
         if way == 0:
             del arrays[key]
-        elif way == 1 and array.size:
+        elif way == 1 and array.size and plain:
             changed = np.array(array, dtype=float)
             changed.flat[rng.randrange(changed.size)] = rng.choice(NUMBERS)
             arrays[key] = changed
         elif way == 2:
             arrays[key] = np.full(array.shape, rng.choice(NUMBERS))
-        elif way == 3:
-            arrays[key] = array * 10.0 ** rng.uniform(-40, 40)
+        elif way == 3 and plain:
+            with np.errstate(over="ignore"):
+                arrays[key] = array * 10.0 ** rng.uniform(-40, 40)
         elif way == 4:
             arrays[key] = rng.choice([array.T, array.ravel(), array[:0], array[None], array[:1]]
                                      if array.ndim else [array[None]])  # fmt: skip
-        elif way == 5:
+        elif way == 5 and plain:
             kind = rng.choice(["f4", "i4", "c16", "U8", "S8", "?", "O", "u8"])
             with np.errstate(all="ignore"):
                 arrays[key] = np.real(array).astype(kind)

@@ -170,7 +170,7 @@ def test_numbers_that_are_none_are_refused(key: str, number: float, tmp_path: Pa
     changed = np.array(body[key], dtype=float)
     changed.flat[0] = number
     word = {"total_mass": "mass"}.get(key, key)
-    words = f"{word}: must be finite numbers of at most 1e+30"
+    words = f"{word}: must be finite numbers of at most 1.3e+30"
     assert words in said(tmp_path, body | {key: changed})
 
 

@@ -185,25 +185,28 @@ def _changed(body: ReducedBody, turn: Array) -> ReducedBody:
 def cleaned(body: ReducedBody) -> ReducedBody:
     """Set to zero what is rounding beside the largest that shapes of such mass can have (Schwarz).
 
-    Traced equations then skip it.
+    Traced equations then skip it.  Places along each axis, and rotary inertia about it, are
+    measured by their own size: a body that is long along one axis keeps its inertia about that.
     """
     i = body.integrals
     size = np.sqrt(np.diag(i.modal_mass))
     reach = np.sqrt(np.trace(i.second) + np.trace(i.rotary) / 2)
     pairs = np.outer(size, size)
+    along, about = (np.sqrt(np.abs(np.diag(x))) for x in (i.second, i.rotary))
+    along, about = (np.where(x <= DUST * reach, reach, x) for x in (along, about))
 
     def zeroed(values: Array, largest: Array | float) -> Array:
         return np.where(np.abs(values) <= DUST * largest, 0.0, values)
 
     integrals = replace(
         i,
-        first=zeroed(i.first, reach * np.sqrt(i.mass)),
-        second=zeroed(i.second, reach**2),
+        first=zeroed(i.first, along * np.sqrt(i.mass)),
+        second=zeroed(i.second, np.outer(along, along)),
         shape=zeroed(i.shape, size * np.sqrt(i.mass)),
-        position_shape=zeroed(i.position_shape, reach * size[:, None, None]),
+        position_shape=zeroed(i.position_shape, along[:, None] * size[:, None, None]),
         shape_shape=zeroed(i.shape_shape, pairs[:, :, None, None]),
-        rotary=zeroed(i.rotary, reach**2),
-        rotary_shape=zeroed(i.rotary_shape, reach * size),
+        rotary=zeroed(i.rotary, np.outer(about, about)),
+        rotary_shape=zeroed(i.rotary_shape, np.outer(about, size)),
     )
     angle = np.abs(body.tip_angle).max(axis=0, initial=0.0)
     moved = np.maximum(np.abs(body.tip_shape).max(axis=0, initial=0.0), body.length * angle)

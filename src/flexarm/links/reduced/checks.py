@@ -80,7 +80,9 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
         if np.abs(x - x.swapaxes(-1, -2)).max() > DEFINITE_TOLERANCE * np.abs(x).max():
             findings.refuse((f"second_order_{key}",), "must be symmetric in the amplitudes")
     check_rotation(findings, "tip", body.tip)
-    size = np.sqrt(np.abs(np.diag(i.modal_mass))) + 1e-300
+    if findings.problems:
+        return
+    size = np.sqrt(np.diag(i.modal_mass))
     own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
     apart = float(np.abs((own - i.modal_mass) / np.outer(size, size)).max(initial=0.0))
     if not body.first_order and apart > REFUSE_ABOVE:

@@ -25,6 +25,7 @@ from flexarm.links.reduced.formats.npz import read_arrays
 from flexarm.links.reduced.plain import (
     arrays_beside,
     body_name,
+    numbers_of,
     plain_data,
     shape_names,
 )
@@ -132,8 +133,7 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
     """Take a body that `write_body` wrote out of its keys."""
     if not np.array_equal(keys["flexarm_body"], VERSION):
         raise ModelError(f"{name}: flexarm_body: must be {VERSION}, the version of this form")
-    given = _key(keys, "names", name)
-    names = shape_names(given, np.size(given), f"{name}: names")
+    names = shape_names(_key(keys, "names", name), None, f"{name}: names")
     m, points, lines = (
         len(names),
         _size(keys, "drawn_places", name),
@@ -160,16 +160,17 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
     drawn_in = [value for key, value in found.items() if key.startswith("second_order")]
     if len(drawn_in) not in (0, 4):
         raise ModelError(f"{name}: second_order_first: and the others belong together, 4 arrays")
-    drawn = Drawn(
-        found["drawn_places"], found["drawn_moved"], found["drawn_lines"].astype(np.int64),
-        int(found["drawn_axis"]), found.get("drawn_faces", np.zeros((0, 3))).astype(np.int64),
-    )  # fmt: skip
-    named = np.concatenate([drawn.lines.ravel(), drawn.faces.ravel()])
-    inside = not named.size or (named.min() >= 0 and named.max() < points)
-    if not 2 <= drawn.axis <= points or not inside:
+    between = [found["drawn_lines"], found.get("drawn_faces", np.zeros((0, 3)))]
+    rows = np.concatenate([each.ravel() for each in between])
+    inside = np.all((rows >= 0) & (rows < points) & (rows == np.round(rows)))
+    if not 2 <= found["drawn_axis"] <= points or not inside:
         raise ModelError(
             f"{name}: drawn_axis: must be 2 to {points} points, and lines between them"
         )
+    drawn = Drawn(
+        found["drawn_places"], found["drawn_moved"], between[0].astype(np.int64),
+        int(found["drawn_axis"]), between[1].astype(np.int64),
+    )  # fmt: skip
     none = np.zeros((3, m, m))
     kept = [each.name for each in fields(Integrals) if "quadratic" not in each.name]
     moments = {key: found[key] for key in kept if key != "mass"}
@@ -183,14 +184,16 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
 
 
 def _array(keys: Mapping[str, Any], key: str, shape: tuple[int, ...], name: str) -> Array:
-    value = np.asarray(_key(keys, key, name))
-    if value.dtype.kind not in "fiub" or value.shape != shape or not np.isfinite(value).all():
-        raise ModelError(f"{name}: {key}: must be finite numbers of the shape {shape}")
-    return value.astype(np.float64)
+    _key(keys, key, name)
+    value = numbers_of(keys, key, name)
+    if value.shape != shape:
+        raise ModelError(f"{name}: {key}: must have the shape {shape}, got {value.shape}")
+    return value
 
 
 def _size(keys: Mapping[str, Any], key: str, name: str) -> int:
-    return len(np.atleast_1d(np.asarray(_key(keys, key, name))))
+    _key(keys, key, name)
+    return len(np.atleast_1d(numbers_of(keys, key, name)))
 
 
 def _key(keys: Mapping[str, Any], key: str, name: str) -> Any:

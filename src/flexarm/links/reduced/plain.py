@@ -184,7 +184,8 @@ def _superelement(
 def stated_mass(keys: Mapping[str, Any], name: str, mass: float, length: float) -> Stated:
     """Read mass, centre and inertia about the origin as a program states them, in SI units."""
     total = keys.get("total_mass", keys.get("mass"))
-    given = None if total is None or np.ndim(total) else numbers_of({"mass": total}, "mass", name)
+    single = total is not None and _is_single(total)
+    given = numbers_of({"mass": total}, "mass", name) if single else None
     centre = _optional(keys, "centre", name)
     inertia = _optional(keys, "inertia_about_origin", name)
     for key, array, shape in (("centre", centre, (3,)), ("inertia_about_origin", inertia, (3, 3))):
@@ -295,8 +296,8 @@ def _names(keys: Mapping[str, Any], start: str, m: int, name: str) -> tuple[str,
     return tuple(f"mode{k}" for k in range(1, m + 1))
 
 
-def shape_names(given: Any, m: int, where: str) -> tuple[str, ...]:
-    """Read the names of so many shapes.
+def shape_names(given: Any, m: int | None, where: str) -> tuple[str, ...]:
+    """Read the names of so many shapes, or of any number.
 
     Raises
     ------
@@ -305,9 +306,10 @@ def shape_names(given: Any, m: int, where: str) -> tuple[str, ...]:
     """
     words = tuple(str(each) for each in np.ravel(np.asarray(given, dtype=object)))
     odd = [word for word in words if not 0 < len(word) <= MAX_NAME or name_fault(word)]
-    if len(words) != m or len(set(words)) < m or odd:
+    count = len(words) if m is None else m
+    if len(words) != count or len(set(words)) < count or odd:
         raise ModelError(
-            f"{where}: must be {m} different words without . [ ] = , : or control characters"
+            f"{where}: must be {count} different words without . [ ] = , : or control characters"
         )
     return words
 
@@ -348,9 +350,14 @@ def element_faces(keys: Mapping[str, Any], name: str) -> Integers:
 
 def _any(keys: Mapping[str, Any], names: tuple[str, ...], name: str) -> Array | None:
     for each in names:
-        if each in keys and np.ndim(keys[each]) > 0:
+        if each in keys and not _is_single(keys[each]):
             return numbers_of(keys, each, name)
     return None
+
+
+def _is_single(value: Any) -> bool:
+    """Return whether a value is one number or text, not a list of them, however ragged."""
+    return not isinstance(value, list) and np.ndim(value) == 0
 
 
 def _optional(keys: Mapping[str, Any], key: str, name: str) -> Array | None:
@@ -370,7 +377,7 @@ def numbers_of(keys: Mapping[str, Any], key: str, name: str) -> Array:
         raise ModelError(f"{name}: {key}: must be an array of numbers") from None
     if not np.all(np.abs(found) <= LARGEST):
         raise ModelError(
-            f"{name}: {key}: must be finite numbers of at most {LARGEST:g}: was the file cut off?"
+            f"{name}: {key}: must be finite numbers of at most {LARGEST:.2g}: was the file cut off?"
         )
     return found
 

@@ -13,7 +13,8 @@ from flexarm.links.base import Array
 Label = tuple[int, int]  # node; direction 1 to 6, or 0 of a scalar point
 DIRECTIONS = (1, 2, 3, 4, 5, 6)
 MOST_UNKNOWNS = 112  # two interfaces and 100 modes
-LARGEST = 1e30  # of a number: a product of ten such numbers does not overflow
+# Of a number, 1.3e30: a product of ten such numbers does not overflow, and single precision has it.
+LARGEST = 2.0**100
 KINDS = {
     "K": "stiffness",
     "M": "mass",
@@ -140,7 +141,7 @@ def number(text: str, where: str) -> float:
         value = math.nan
     if not abs(value) <= LARGEST:
         raise ModelError(
-            f"{where}: expected a finite number of at most {LARGEST:g}, got {text.strip()[:30]!r}"
+            f"{where}: expected a finite number of at most {LARGEST:.2g}, got {text.strip()[:30]!r}"
         )
     return value
 

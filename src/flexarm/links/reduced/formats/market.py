@@ -121,7 +121,7 @@ def _numbers(content: bytes, head: Head, name: str) -> Array:
             f"{found.shape[1]}: was the file cut off?"
         )
     if not np.all(np.abs(found) <= LARGEST):
-        raise ModelError(f"{name}: must have finite numbers of at most {LARGEST:g}")
+        raise ModelError(f"{name}: must have finite numbers of at most {LARGEST:.2g}")
     return found
 
 

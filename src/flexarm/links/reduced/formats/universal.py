@@ -133,7 +133,7 @@ def _whole(numbers: Any) -> list[int]:
 def _bounded(values: Array) -> Array:
     """Return numbers; raises ValueError for those that are not finite, or too large."""
     if not np.all(np.abs(values) <= LARGEST):
-        raise ValueError(f"must be finite numbers of at most {LARGEST:g}")
+        raise ValueError(f"must be finite numbers of at most {LARGEST:.2g}")
     return values
 
 
