@@ -134,6 +134,13 @@ def _swapped(text: str) -> str:
     )  # fmt: skip
 
 
+def _odd_pair(text: str) -> str:
+    """Let one product of shapes in Gr be huge."""
+    before, _, after = text.partition("\nGr\n")
+    changed = re.sub(r"(m1 \( 3, 1, 15\) = )\S+", r"\g<1>1D+14", after, count=1)
+    return f"{before}\nGr\n{changed}"
+
+
 MISTAKES: dict[str, tuple[Any, str]] = {
     "cut": (lambda t: t[: t.index("end Ct")], "was it cut off"),
     "head": (lambda t: "SID\n" + t, "is no SID"),
@@ -145,6 +152,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "mass": (lambda t: t.replace("mass = ", "mass = -"), "must be > 0"),
     "missing": (lambda t: t.replace("Oe\n", "Ox\n"), "is no part of a SID"),
     "spins": (_swapped, "off what Gr says"),
+    "pairs": (_odd_pair, "off being symmetric in the amplitudes"),
     "many": (lambda t: t.replace("1 7 Geo", "1 700 Geo"), "1 to 100 amplitudes"),
 }
 

@@ -141,6 +141,13 @@ def _shape_pairs(sid: SidFile, findings: Findings, whole: Array) -> Array:
         cross = -b["Gr"].m1.reshape(m, 3, m, 3).transpose(0, 2, 1, 3) / 2
         pairs = _product(cross)
         _agree(findings, "Ge", turned, _axial(pairs), "Gr")
+        size = np.sqrt(np.maximum(np.diag(b["Me"].m0), 1e-300))
+        odd = np.abs(pairs - pairs.transpose(1, 0, 3, 2)).max(axis=(2, 3)) / np.outer(size, size)
+        apart = float(odd.max())
+        findings.judge(
+            apart, ("Gr",), f"m1 is {percent(apart)} of Me off being symmetric in the amplitudes: "
+            "is the file whole?",
+        )  # fmt: skip
         return pairs
     even = (whole + whole.swapaxes(2, 3)) / 2
     left = b["Me"].m0 - np.einsum("ijaa->ij", even)
