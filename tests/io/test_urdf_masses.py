@@ -258,3 +258,31 @@ def test_a_section_in_place_of_a_link_keeps_bodies_that_are_fixed_to_it(tmp_path
     assert hub_inertia(arm.links[0]).mass == pytest.approx(0.2)
     assert sag(arm) == pytest.approx(clamped(0.25, [(LENGTH, 1.0, 0.0)])[0], rel=1e-3)
     assert "fore: its section weighs 0.2 kg, in place of the URDF's 0.5 kg" in notes
+
+
+def fixed(name: str, body: Inertia, place: float) -> str:
+    """Write a link on a fixed joint along the beam."""
+    return (
+        f'<link name="{name}">{inertial(body)}</link><joint name="to_{name}" type="fixed">'
+        f'<parent link="fore"/><child link="{name}"/><origin xyz="{place} 0 0"/></joint>'
+    )
+
+
+def test_a_counterweight_behind_the_root_leaves_the_beam_its_mass(tmp_path: Path) -> None:
+    more = fixed("counterweight", ball(2.0, [0, 0, 0]), -0.3)
+    text = robot(rod(0.3, LENGTH), point(0.5, [0, 0, 0]), more=more)
+    arm, notes = imported(tmp_path, text)
+    expected = clamped(0.3 / LENGTH, [(LENGTH, 0.5, 0.0)])
+    assert (sag(arm), first(arm)) == pytest.approx(expected, rel=1e-3)
+    assert any(line.split() == ["counterweight", "2", "2", "-", "-"] for line in notes), notes
+    assert not any("warning" in note for note in notes)
+
+
+@pytest.mark.parametrize("place", [-0.3, LENGTH + 0.3])
+def test_a_guess_of_the_mass_along_a_beam_is_a_warning(tmp_path: Path, place: float) -> None:
+    body = rod(0.3, LENGTH) + ball(2.0, [place, 0, 0])
+    text = robot(body, point(0.5, [0, 0, 0]))
+    _, notes = imported(tmp_path, text)
+    assert any("does not determine the mass along the beam" in note for note in notes), notes
+    _, notes = imported(tmp_path, text, section=f", mass_per_length: {0.2999 / LENGTH}")
+    assert not any("does not determine" in note for note in notes)

@@ -16,6 +16,7 @@ from flexarm.io.urdf.masses import (
     distance_to_ends,
     is_body,
     mass_along,
+    mass_between,
     mass_that_fits,
     split_at_ends,
 )
@@ -42,11 +43,12 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
 
     Notes
     -----
-    Links that fixed joints carry at the beam's end or beyond it ride on its tip.  Of the link
-    itself and all else that is fixed to it, the beam takes the section's mass, or if the section
-    has none, the mass that is spread evenly along it (`mass_along`), with the link's radius of
-    gyration about the beam, and across it that of the section's shape, if it has one.  What
-    remains is split between root and tip (`split_at_ends`), or as ``tip_share`` says.
+    Links that fixed joints carry at the beam's end or beyond it ride on its tip, those behind its
+    root on the root.  Of the link itself and all else that is fixed to it, the beam takes the
+    section's mass, or if the section has none, the mass that is spread evenly along it
+    (`mass_along`), with the link's radius of gyration about the beam, and across it that of the
+    section's shape, if it has one.  What remains is split between root and tip (`split_at_ends`),
+    or as ``tip_share`` says.
     """
     start = _point(given, "from", np.zeros(3))
     way = _point(given, "to", segment.end.position) - start
@@ -76,12 +78,23 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
             f"{root.mass:.3g} kg on its root, but lie {away:.2g} m from there. The URDF does not "
             "say what carries them. If you know, give 'tip_share', or a section with mass."
         )
-    tip = tip.moved(pose)
+    whole = sum(bodies, NO_INERTIA)
+    if not _says_mass(given["section"]) and mass_between(whole, length) < -NEGLIGIBLE * mass:
+        notes.append(
+            f"warning: {segment.name}: some of it lies behind the beam's root or beyond its tip, "
+            f"so that the URDF does not determine the mass along the beam. {beam.mass:.3g} kg is a "
+            "guess. If you know it, give a section with mass."
+        )
+    root, tip = root.moved(pose), tip.moved(pose)
     for member in segment.members:
-        if member.name in riding:
-            shares.append(Share((member.name,), member.body.mass, tip=member.body.mass))
+        own = member.body.mass
+        if riding.get(member.name) == "tip":
+            shares.append(Share((member.name,), own, tip=own))
             tip += member.body
-    return Beam(pose, length, section, root.moved(pose), tip, tuple(shares), tuple(notes))
+        elif riding.get(member.name) == "root":
+            shares.append(Share((member.name,), own, root=own))
+            root += member.body
+    return Beam(pose, length, section, root, tip, tuple(shares), tuple(notes))
 
 
 def _beam_and_rest(
@@ -116,22 +129,30 @@ def _beam_and_rest(
     return section, beam, rest
 
 
-def _riding(segment: Segment, pose: Pose, length: float) -> set[str]:
-    """Return the links that are fixed at a beam's end or beyond it, and those fixed to them."""
-    members, found = segment.members, set[str]()
+def _riding(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
+    """Return which links ride on a beam's ``root`` or ``tip``, by name.
+
+    They are fixed behind the root, at the tip, beyond the tip, or to a link that rides there.  A
+    link that is fixed at the root may be the inertia of the beam itself, and does not ride.
+    """
+    members, ends = segment.members, dict[str, str]()
     for member in members[1:]:
         assert member.carrier is not None
         along = (pose.inverse() @ member.pose).position[0]
-        if members[member.carrier].name in found or along >= length * (1 - AT_END):
-            found.add(member.name)
-    return found
+        if carrier := ends.get(members[member.carrier].name):
+            ends[member.name] = carrier
+        elif along >= length * (1 - AT_END):
+            ends[member.name] = "tip"
+        elif along < -length * AT_END:
+            ends[member.name] = "root"
+    return ends
 
 
 def _split(rest: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
     """Split what is not along the beam between its root and its tip."""
     if share is None:
         return split_at_ends(rest, length)
-    value = quantity(share, "", name="tip_share")
+    value = quantity(share, "1", name="tip_share")
     if not 0 <= value <= 1:
         raise ModelError(f"tip_share: must be 0 to 1, got {value:g}")
     tip = Inertia(value * rest.mass, value * rest.first, value * rest.second)

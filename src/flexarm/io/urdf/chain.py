@@ -94,10 +94,10 @@ def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
 def _notes(
     robot: Robot, moving: list[UrdfJoint], segments: list["Segment"], tip: str
 ) -> Iterator[str]:
-    yield f"{len(moving)} joints from {robot.root} to {tip}"
+    yield f"{len(moving)} joint{'s' * (len(moving) != 1)} from {robot.root} to {tip}"
     for segment in segments:
         if segment.merged:
-            yield f"{segment.name}: with {some(list(segment.merged))}, which are fixed to it"
+            yield f"{segment.name}: with {some(list(segment.merged))}, fixed to it"
         if segment.frozen:
             yield f"{segment.name}: joints {some(list(segment.frozen))} branch off: frozen at 0"
     for segment in segments[1:]:

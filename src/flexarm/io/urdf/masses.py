@@ -29,9 +29,19 @@ def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
         Of the beam [m].
     """
     most = mass_that_fits(body, rod)
-    inside = [moments[0, 1] * length - moments[1, 1] for moments in (_along(body), _along(rod))]
-    evenly = inside[0] / inside[1] if inside[1] > 0 else most
+    between = mass_between(rod, length)
+    evenly = mass_between(body, length) / between if between > 0 else most
     return float(min(body.mass, np.clip(evenly, (1 - MOST_ALONG) * most, MOST_ALONG * most)))
+
+
+def mass_between(body: Inertia, length: float) -> float:
+    """Return the mass of the even rod with the same integral of x (length - x) as a body [kg].
+
+    Masses at the beam's ends do not contribute.  It is negative where masses behind the root or
+    beyond the tip outweigh those between.
+    """
+    moments = _along(body)
+    return float(moments[0, 1] * length - moments[1, 1]) * 6 / length**2
 
 
 def mass_that_fits(body: Inertia, rod: Inertia) -> float:
