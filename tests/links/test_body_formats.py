@@ -132,6 +132,7 @@ def test_matrix_market_files_are_read_as_scipy_writes_them(sparse: bool, symmetr
         ("coordinate pattern general\n2 2 1\n1 1\n", "got 'pattern general'"),
         ("coordinate real symmetric\n2 3 1\n1 1 1\n", "must be square"),
         ("vector coordinate real general\n2 1\n1 1\n", "must begin with"),
+        ("coordinate real symmetric\n2 2 4\n1 1 1\n2 2 1\n1 2 5\n2 1 5\n", "one triangle"),
     ],
 )
 def test_matrix_market_files_that_are_not_whole_are_refused(text: str, words: str) -> None:

@@ -95,6 +95,11 @@ def read_market(content: bytes, name: str) -> Any:
     (rows, columns), values = told.T.astype(np.int64) - 1, found[:, 2]
     if head.symmetric:
         apart = rows != columns
+        if np.any(rows < columns) and np.any(rows > columns):
+            raise ModelError(
+                f"{name}: must list one triangle of a symmetric matrix, but has entries on both "
+                "sides of the diagonal. If it lists the whole matrix, write 'general' in its head."
+            )
         rows, columns = (
             np.concatenate([rows, columns[apart]]),
             np.concatenate([columns, rows[apart]]),
