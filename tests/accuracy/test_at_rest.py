@@ -27,6 +27,21 @@ links:
     section: {mass_per_length: 1, EIz: 10}
     wrenches: [{torque: [0, 0, 15]}]
 """
+SPRUNG = """
+flexarm: 1
+name: two links on springs
+gravity: [0, -9.81, 0]
+start: equilibrium
+links:
+  - joint: {kind: revolute, actuation: free, spring: {stiffness: 60}}
+    length: 1
+    section: {mass_per_length: 1, EIz: 40}
+  - joint: {kind: revolute, actuation: free, spring: {stiffness: 30}}
+    length: 0.8
+    section: {mass_per_length: 0.5, EIz: 10}
+    shapes: {kind: clamped-free, bending_y: 1}
+payload: {mass: 1, com: [0.1, -0.2, 0]}
+"""
 TURNING = """
 flexarm: 1
 name: bar
@@ -83,6 +98,18 @@ def test_an_arm_at_rest_states_the_error_of_its_deflection() -> None:
     assert run.errors.shapes is not None
     assert 0.01 < true <= run.errors.shapes + ROUNDING
     assert run.errors.shapes < 1.05 * true
+
+
+def test_joints_on_springs_begin_in_balance_to_rounding_and_count_as_at_rest() -> None:
+    """By shooting the tips are (-20.2497, -180.862) mm and (-5.00879, -83.2220) mm off."""
+    run = at_rest(SPRUNG)
+    exact = 1e-3 * np.array([[-20.24971, -180.86193, 0], [-5.00879, -83.22204, 0]])
+    assert np.abs(run.v).max() < 1e-12
+    off = np.abs(tips(run.model, run.q[-1]) - exact).max(axis=1)
+    true = float((off / np.abs(exact).max(axis=1)).max())
+    assert run.errors.model == 0
+    assert run.errors.shapes is not None
+    assert 0.99 * true <= run.errors.shapes <= 1.05 * true
 
 
 @pytest.mark.few(2)

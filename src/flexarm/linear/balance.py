@@ -69,7 +69,8 @@ def balance(tangent: Balanced, start: Point, columns: Array, *, stable: bool) ->
         ):
             return point, count
     point, more = _descend(tangent, start, columns)
-    closer, last = _converge(tangent, point, columns, np.zeros(columns.shape[1]))
+    deflected: Array = np.linalg.lstsq(columns, point.q - start.q)[0].astype(float)
+    closer, last = _converge(tangent, point, columns, np.zeros(columns.shape[1]), deflected)
     if closer is not None and np.abs(closer.q - point.q).max() <= STRIDE * BALANCED**0.5:
         point = closer
     return point, count + more + last
@@ -174,10 +175,14 @@ def _newton(tangent: Balanced, start: Point, columns: Array) -> tuple[Point, int
 
 
 def _converge(
-    tangent: Balanced, point: Point, columns: Array, rest: Array
+    tangent: Balanced, point: Point, columns: Array, rest: Array, deflected: Array | None = None
 ) -> tuple[Point | None, int]:
-    """Make the forces along directions equal to a rest, or give None."""
-    still, travelled = np.zeros(tangent.model.size), np.zeros(columns.shape[1])
+    """Make the forces along directions equal to a rest; None if that does not converge.
+
+    ``deflected`` is how far the point is from the start along the directions, (k,).
+    """
+    still = np.zeros(tangent.model.size)
+    travelled = np.zeros(columns.shape[1]) if deflected is None else deflected
     residual = _pushed(tangent, point, columns) - rest
     for count in range(ITERATIONS):
         if not np.any(residual):
