@@ -69,7 +69,7 @@ def balance(tangent: Balanced, start: Point, columns: Array, *, stable: bool) ->
         ):
             return point, count
     point, more = _descend(tangent, start, columns)
-    deflected = np.linalg.lstsq(columns, point.q - start.q)[0]
+    deflected: Array = np.linalg.lstsq(columns, point.q - start.q)[0].astype(float)
     closer, last = _converge(tangent, point, columns, np.zeros(columns.shape[1]), deflected)
     if closer is not None and np.abs(closer.q - point.q).max() <= STRIDE * BALANCED**0.5:
         point = closer
