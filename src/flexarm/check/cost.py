@@ -19,7 +19,6 @@ from flexarm.linear.at_start import Linear, elastic_modes, linearise_elastic, tr
 from flexarm.links.shape_counts import KEYS, chosen_counts
 from flexarm.model import Model, build, start_state
 
-FIRST = 3  # slowest elastic modes whose frequencies are compared
 TOLERANCE = 1e-3  # that of `simulate`, if nothing else is asked for
 
 
@@ -44,8 +43,8 @@ def costs(model: Model, linear: Linear) -> tuple[CostReport, ...]:
         theirs = linearise_elastic(fewer, trace(fewer), start_state(fewer)[0])
     except (ModelError, ShapeError):  # the file names shapes that it would not have
         return (own,)
-    pairs = zip(_slowest(model, linear), _slowest(fewer, theirs), strict=False)
-    change = max((abs(other / frequency - 1) for frequency, other in pairs), default=0.0)
+    slowest = _slowest(model, linear)
+    change = abs(_slowest(fewer, theirs) / slowest - 1) if slowest else 0.0
     names = {model.arm.link_names[index]: each for index, each in counts.items()}
     return own, _cost(fewer, theirs, change, names)
 
@@ -67,10 +66,14 @@ def _with_counts(arm: Arm, index: int, counts: dict[str, int]) -> dict[str, obje
     return choice.model_dump(mode="json", exclude_unset=True) | {"kind": choice.kind} | counts
 
 
-def _slowest(model: Model, linear: Linear) -> list[float]:
-    """Return the slowest elastic frequencies, joints free [rad/s]."""
+def _slowest(model: Model, linear: Linear) -> float:
+    """Return the slowest elastic frequency, joints free [rad/s]; 0 if there is none.
+
+    Faster ones cannot be paired by their order: fewer shapes may leave one of them out.
+    """
     free = [i for i in range(model.size) if i not in model.prescribed]
-    return [float(each) for each in elastic_modes(linear.keep(free)).frequencies[:FIRST]]
+    frequencies = elastic_modes(linear.keep(free)).frequencies
+    return float(frequencies[0]) if len(frequencies) else 0.0
 
 
 def _cost(

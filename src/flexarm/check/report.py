@@ -156,8 +156,7 @@ class CostReport:
     method: str  # integrator
     steps: float
     seconds: float  # CPU time [s]
-    # Largest relative change of the three slowest frequencies, joints free, by these shapes instead
-    # of the arm's.
+    # Relative change of the slowest frequency, joints free, by these shapes instead of the arm's.
     frequency_change: float
     # Numbers of shapes by link and direction, where they are not those of the arm.
     shapes: dict[str, dict[str, int]]

@@ -255,7 +255,7 @@ def _cost_lines(report: "Report") -> list[str]:
         counts = "; ".join(listed[:NAMED]) + ("; ..." if len(listed) > NAMED else "")
         change = max(100 * each.frequency_change, LEAST_CHANGE)
         lines.append(
-            f"With half the shapes ({counts}): {speed}; the slowest frequencies change by "
+            f"With half the shapes ({counts}): {speed}; the slowest frequency changes by "
             f"{change:.2g} %{' or less' if change == LEAST_CHANGE else ''}."
         )
     return lines

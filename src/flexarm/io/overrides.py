@@ -120,8 +120,9 @@ def _apply(data: dict[str, Any], change: Change, *, present: bool = False) -> tu
         absent = isinstance(here, dict) and key not in here
         if absent and change.value is None and (present or not last):
             raise ModelError(f"{change.text}: the model file has no {show_path(path)}")
-        if last and change.value is None and not absent:
-            del here[key]
+        if last and change.value is None:
+            if not absent:
+                del here[key]
             return path
         if last:
             here[key] = change.value
@@ -192,6 +193,8 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     for key, value in values.items():
         if not _steps(key):
             raise refused("values", key, "a mapping by keys of a model file", ModelError)
+        if value is None:
+            read_value(arm, key)  # refuses a key that no file can have
         _apply(data, Change(f"{key}={'' if value is None else value}", _steps(key), value))
     try:
         return Arm.model_validate(data, context={"files": files_of(arm)})
