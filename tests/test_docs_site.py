@@ -16,6 +16,7 @@ from playwright.sync_api import Page
 import flexarm.control
 from tests.conftest import Starter
 from tests.docs_blocks import ROOT, blocks, commands
+from tests.patience import patient
 
 PAGES = sorted(page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md"))
 # Those that tests open outside campaigns; the reference, of all docstrings, takes most of the time.
@@ -79,8 +80,8 @@ def address(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
 @pytest.fixture
 def site(address: str, browsers: Starter) -> Iterator[Page]:
     """Open the site where a reader would; afterwards, nothing failed or came from elsewhere."""
-    context = browsers([]).new_context(
-        viewport={"width": 1200, "height": 900}, device_scale_factor=0.5
+    context = patient(
+        browsers([]).new_context(viewport={"width": 1200, "height": 900}, device_scale_factor=0.5)
     )
     page = context.new_page()
     troubles: list[str] = []
@@ -166,10 +167,10 @@ def test_what_is_nowhere_is_not_found(site: Page) -> None:
 @pytest.mark.campaign
 def test_a_page_is_dark_for_those_who_like_it(site: Page) -> None:
     assert site.context.browser is not None
-    page = site.context.browser.new_page(color_scheme="dark")
+    page = patient(site.context.browser.new_context(color_scheme="dark")).new_page()
     page.goto(site.url)
     page.wait_for_selector("body[data-md-color-scheme=slate]")
-    page.close()
+    page.context.close()
 
 
 @pytest.mark.campaign

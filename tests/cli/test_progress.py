@@ -13,8 +13,7 @@ import pytest
 
 import flexarm.cli
 from flexarm.cli.progress import heartbeat, progress, work_of
-
-PATIENCE = 60.0  # [s] that a test waits for what comes at once on an idle machine
+from tests.patience import HANGS
 
 
 class Listener(io.StringIO):
@@ -50,7 +49,7 @@ def test_words_of_the_command_are_printed_where_there_is_no_terminal(
     stderr = listening(monkeypatch, lines=2)
     with heartbeat("study", first=1e-3), progress() as tell:
         tell("3 of 8 designs [2/s]")
-        assert stderr.heard.wait(PATIENCE)
+        assert stderr.heard.wait(HANGS)
     assert re.match(r"flexarm study: 3 of 8 designs \[2/s\], \d+ s so far\n", stderr.getvalue())
 
 
@@ -77,7 +76,7 @@ def test_a_command_that_takes_long_says_what_it_is_doing(monkeypatch: pytest.Mon
     stderr = listening(monkeypatch)
 
     def run(_: object) -> int:
-        wait = partial(stderr.heard.wait, PATIENCE)
+        wait = partial(stderr.heard.wait, HANGS)
         return 0 if in_module("flexarm.formulations.articulated", wait) else 1
 
     command = SimpleNamespace(run=run, SUMMARY="", add_arguments=lambda parser: None)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from tests.conftest import Starter
-from tests.patience import HANGS
+from tests.patience import HANGS, patient
 
 SOFTWARE = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
 PATIENCE = 1000 * HANGS  # [ms]
@@ -24,7 +24,9 @@ Contexts = Callable[[tuple[str, ...], float], BrowserContext]
 @pytest.fixture(scope="session")
 def contexts(browsers: Starter) -> Contexts:
     """Share what pages of one browser can share: to begin anew takes a second of computing."""
-    return cache(lambda flags, dots: browsers([*flags]).new_context(device_scale_factor=dots))
+    return cache(
+        lambda flags, dots: patient(browsers([*flags]).new_context(device_scale_factor=dots))
+    )
 
 
 @pytest.fixture
@@ -60,7 +62,6 @@ def opener(contexts: Contexts, folder: Path) -> Iterator[Opener]:
         pages.append(page)
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # else it plays at once
-        page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
         page.on("request", lambda request: requests.append(request.url))

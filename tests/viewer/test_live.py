@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from flexarm.runs.read import load_run
 from flexarm.viewer.serve import serve
 from tests.conftest import Starter
-from tests.patience import HANGS
+from tests.patience import HANGS, patient
 from tests.viewer.conftest import PATIENCE, SOFTWARE, wait_until
 
 ENTRY = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -47,8 +47,10 @@ def page(path: Path, browsers: Starter) -> Iterator[Page]:
     with serve([path]) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
-        context = browsers(SOFTWARE).new_context(
-            viewport={"width": 800, "height": 900}, reduced_motion="reduce"
+        context = patient(
+            browsers(SOFTWARE).new_context(
+                viewport={"width": 800, "height": 900}, reduced_motion="reduce"
+            )
         )
         opened = context.new_page()
         opened.on("pageerror", lambda error: errors.append(str(error)))
