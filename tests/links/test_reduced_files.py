@@ -311,3 +311,13 @@ def test_a_body_with_a_far_node_keeps_its_inertia(tmp_path: Path) -> None:
     np.testing.assert_allclose(np.diag(body.integrals.second), np.diag(second), rtol=1e-12)
     write_body(tmp_path / "again.npz", body)
     assert read_body(tmp_path / "again.npz").names == body.names
+
+
+def test_a_body_whose_shapes_are_in_a_tiny_unit_is_read_again(tmp_path: Path) -> None:
+    keys = clamped(2)
+    np.savez(tmp_path / "body.npz", **keys | {"shapes": 1e20 * keys["shapes"]})
+    body = read_body(tmp_path / "body.npz")
+    assert np.abs(body.integrals.shape_shape).max() > 1e35
+    write_body(tmp_path / "again.npz", body)
+    again = read_body(tmp_path / "again.npz")
+    np.testing.assert_array_equal(again.integrals.modal_mass, body.integrals.modal_mass)

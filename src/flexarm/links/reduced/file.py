@@ -21,6 +21,7 @@ from flexarm.links.reduced.body import Drawn, ReducedBody
 from flexarm.links.reduced.checks import check_whole, finished
 from flexarm.links.reduced.data import BodyData, Superelement
 from flexarm.links.reduced.examine import examine
+from flexarm.links.reduced.formats.labelled import LARGEST
 from flexarm.links.reduced.formats.npz import read_arrays
 from flexarm.links.reduced.plain import (
     arrays_beside,
@@ -185,7 +186,7 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
 
 def _array(keys: Mapping[str, Any], key: str, shape: tuple[int, ...], name: str) -> Array:
     _key(keys, key, name)
-    value = numbers_of(keys, key, name)
+    value = numbers_of(keys, key, name, largest=LARGEST**3)  # masses times squares of lengths
     if value.shape != shape:
         raise ModelError(f"{name}: {key}: must have the shape {shape}, got {value.shape}")
     return value

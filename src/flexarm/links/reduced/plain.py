@@ -364,8 +364,8 @@ def _optional(keys: Mapping[str, Any], key: str, name: str) -> Array | None:
     return numbers_of(keys, key, name) if key in keys else None
 
 
-def numbers_of(keys: Mapping[str, Any], key: str, name: str) -> Array:
-    """Read an array of finite numbers that must be there."""
+def numbers_of(keys: Mapping[str, Any], key: str, name: str, *, largest: float = LARGEST) -> Array:
+    """Read an array of finite numbers, at most so large, that must be there."""
     if key not in keys:
         raise ModelError(f"{name}: {key}: is required")
     try:
@@ -375,9 +375,9 @@ def numbers_of(keys: Mapping[str, Any], key: str, name: str) -> Array:
         found = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{name}: {key}: must be an array of numbers") from None
-    if not np.all(np.abs(found) <= LARGEST):
+    if not np.all(np.abs(found) <= largest):
         raise ModelError(
-            f"{name}: {key}: must be finite numbers of at most {LARGEST:.2g}: was the file cut off?"
+            f"{name}: {key}: must be finite numbers of at most {largest:.2g}: was the file cut off?"
         )
     return found
 
