@@ -5,11 +5,10 @@ import multiprocessing
 import os
 import random
 import re
-import resource
 import traceback
 from collections import Counter
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from flexarm.formulations import formulation
 from flexarm.io.model_file import dumps, loads
 from flexarm.model import build, start_state
 from flexarm.samples import sample_names, sample_path
+from tests.apart import outcome_apart
 from tests.io.arms import RICH, SMALL
 from tests.io.mutate import UNKNOWN, change_numbers, damage, insert_unknown_key
 
@@ -134,22 +134,7 @@ def use_seed(seed: int) -> str:
 
 def used_apart(seed: int) -> str:
     """Use a changed file in a process of its own, its time and memory limited."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU))
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-        try:
-            said = use_seed(seed)
-        except BaseException:
-            said = traceback.format_exc()
-        os.write(writer, said.encode()[-2000:])
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        said = pipe.read().decode()
-    _, status = os.waitpid(child, 0)
-    return said or f"ended by signal {status}"
+    return outcome_apart(partial(use_seed, seed), cpu=MOST_CPU, memory=MOST_MEMORY)
 
 
 def check_chunk(seeds: range) -> tuple[Counter[str], list[str]]:

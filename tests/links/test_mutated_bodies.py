@@ -1,13 +1,11 @@
 """Damaged files of bodies: a body or a readable refusal, within time and memory."""
 
-import os
 import random
-import resource
 import shutil
-import traceback
 import warnings
 from collections import Counter
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ import pytest
 from flexarm.errors import ModelError
 from flexarm.links.integrals import Integrals
 from flexarm.links.reduced.file import read_body, write_body
+from tests.apart import outcome_apart
 from tests.links.mutate_bodies import FORMATS, damage_file
 
 MOST_CPU, MOST_MEMORY = 20, 3_000_000_000  # [s], [bytes] of address space that a mutant may take
@@ -49,22 +48,9 @@ def mutant(form: str, seed: int, original: Path, folder: Path) -> str:
 
 def mutant_apart(form: str, seed: int, original: Path, folder: Path) -> str:
     """Import a damaged file in a process of its own, its time and memory limited."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU))
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-        try:
-            said = mutant(form, seed, original, folder)
-        except BaseException:
-            said = traceback.format_exc()
-        os.write(writer, said.encode()[-2000:])
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        said = pipe.read().decode()
-    _, status = os.waitpid(child, 0)
-    return said or f"ended by signal {status}"
+    return outcome_apart(
+        partial(mutant, form, seed, original, folder), cpu=MOST_CPU, memory=MOST_MEMORY
+    )
 
 
 def outcomes(form: str, seeds: range, folder: Path) -> Counter[str]:

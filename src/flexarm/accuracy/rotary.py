@@ -14,7 +14,7 @@ SMALL = 1e-9  # [rad], [m]: amplitudes and angles below do not leave a plane
 PARALLEL = 1e-9  # largest sine between axes of rotation that are one axis
 UNKNOWN = (
     "sections of {link} keep their rotary inertia in the axes of its root, and it bends in space: "
-    "nobody measured that error"
+    "the error of that is unknown"
 )
 
 
