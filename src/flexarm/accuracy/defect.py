@@ -12,8 +12,8 @@ import numpy.typing as npt
 from flexarm.accuracy.response import Stretch, respond
 from flexarm.accuracy.richer import can_grow, richer
 from flexarm.accuracy.slender import shear_flexibility
+from flexarm.engine.functions import trace_recipe
 from flexarm.formulations import formulation
-from flexarm.formulations.quantities import trace
 from flexarm.links.base import Array
 from flexarm.links.integrals import shortening
 from flexarm.mechanics.drives import hub_row, input_limit, motor_row
@@ -24,6 +24,7 @@ from flexarm.mechanics.loads import (
     wrench_list,
 )
 from flexarm.model import LinkModel, Model
+from flexarm.model.state import fingerprint
 
 Indices = npt.NDArray[np.int_]
 # Of a motion, in each of which the modes are those of its middle.  Where they change, fast modes
@@ -114,11 +115,16 @@ class RicherArm:
     @cached_property
     def balance(self) -> ca.Function:
         """Mass matrix and what forces there are at no acceleration, inputs left out."""
-        return trace(formulation("composite", self.model).formulation, "balance")
+        return self._function("balance")
 
     @cached_property
     def _tangent(self) -> ca.Function:
-        return trace(formulation("composite", self.model).formulation, "smooth_matrices")
+        return self._function("smooth_matrices")
+
+    def _function(self, name: str) -> ca.Function:
+        equation = formulation("composite", self.model)
+        recipe = f"{equation.name} {name} {fingerprint(self.model)}"
+        return trace_recipe(recipe, lambda: equation.function(name))
 
     def stiffness_and_damping(self, given: Array) -> tuple[Array, Array]:
         """Evaluate elastic stiffness and smooth damping at the coordinates given, (n, n) each."""

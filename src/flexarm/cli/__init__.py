@@ -109,7 +109,7 @@ def _run(argv: Sequence[str] | None) -> int:
         return EXIT_USAGE
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> "_Parser":
     parser = _Parser(
         prog="flexarm",
         description="Dynamics of serial robot arms whose links bend, twist and stretch.",
@@ -117,20 +117,29 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
-        command.add_arguments(
-            subparsers.add_parser(name, help=command.SUMMARY, description=command.SUMMARY)
-        )
-    subparsers.choices["completion"].set_defaults(tree=parser)
+        below = subparsers.add_parser(name, help=command.SUMMARY, description=command.SUMMARY)
+        below.command = command
+    subparsers.choices["completion"].set_defaults(commands=subparsers.choices)
     return parser
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose help fails where it cannot be written, instead of being silent.
 
-    What a command does not know is told with the usage of that command.
+    A command adds its arguments when it is chosen; those that it does not have are refused with
+    the usage of that command.
     """
 
+    command: "Command | None" = None  # whose arguments are still to be added
+
+    def add_command(self) -> None:
+        """Add the arguments of the command, once."""
+        command, self.command = self.command, None
+        if command is not None:
+            command.add_arguments(self)
+
     def parse_known_args(self, *args: Any, **named: Any) -> tuple[Any, list[str]]:
+        self.add_command()
         found, rest = super().parse_known_args(*args, **named)
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")

@@ -185,12 +185,7 @@ def compile_recipe(
         The machine code in this process.
     """
     cache = cache or Cache(cache_folder())
-    tracer = [source_version(PACKAGE), casadi.CasadiMeta.version()]
-    recipe_key = _key(
-        recipe.encode(errors="backslashreplace"),
-        json.dumps(tracer).encode(),
-        _settings(level, width),
-    )
+    recipe_key = _recipe_key(recipe, _settings(level, width))
     known = cache.get(recipe_key) or b""
     loaded = _LOADED.get(known)
     if loaded is not None:
@@ -203,6 +198,30 @@ def compile_recipe(
     known, compiled = _compile_stream(lower(traced), level, width, cache)
     cache.put(recipe_key, known)
     return compiled
+
+
+def trace_recipe(recipe: str, make: Callable[[], casadi.Function]) -> casadi.Function:
+    """Trace a function, or take its operations from the cache.
+
+    Parameters
+    ----------
+    recipe, make
+        As for `compile_recipe`.
+    """
+    cache, key = Cache(cache_folder()), _recipe_key(recipe, b"traced")
+    known = cache.get(key)
+    if known is not None:
+        return casadi.Function.deserialize(known.decode("latin-1"))
+    with direct_operators():
+        traced = make()
+    cache.put(key, traced.serialize().encode("latin-1"))
+    return traced
+
+
+def _recipe_key(recipe: str, settings: bytes) -> str:
+    tracer = [source_version(PACKAGE), casadi.CasadiMeta.version()]
+    text = recipe.encode(errors="backslashreplace")
+    return _key(text, json.dumps(tracer).encode(), settings)
 
 
 def _compile_stream(

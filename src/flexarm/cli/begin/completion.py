@@ -37,8 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the script."""
-    commands = next(a for a in args.tree._actions if isinstance(a, argparse._SubParsersAction))
-    print(SHELLS[args.shell](commands.choices), end="")
+    for parser in args.commands.values():
+        parser.add_command()
+    print(SHELLS[args.shell](args.commands), end="")
     return 0
 
 
