@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from flexarm.linear.modes import modes
     from flexarm.linear.state_space import linearise
     from flexarm.linear.sweep import sweep
-    from flexarm.links.reduced.craig_bampton import reduce
+    from flexarm.links.imported.craig_bampton import reduce
     from flexarm.model import build
     from flexarm.model.curve import fit_curve
     from flexarm.model.rigid import rigid
@@ -111,7 +111,7 @@ _HOMES = {
     "mpc": "flexarm.planning.mpc",
     "optimise": "flexarm.studies.optimum.optimise",
     "plan": "flexarm.planning.plan",
-    "reduce": "flexarm.links.reduced.craig_bampton",
+    "reduce": "flexarm.links.imported.craig_bampton",
     "rigid": "flexarm.model.rigid",
     "runs_dataset": "flexarm.runs.together",
     "sample": "flexarm.io.sample",

@@ -39,6 +39,8 @@ MOVED = {
     "integrate.run": ("runs.run", "runs.data"),
     "integrate.run_file": ("runs.read", "runs.write"),
     "kinematics": ("mechanics.kinematics",),
+    "links.reduced": (),
+    "links.reduced.file": ("links.imported.file",),
     "links.tabulated": ("links.families.tabulated",),
     "mechanics.inertia": ("mechanics.weightless",),
     "mechanics.validity": ("accuracy.validity", "mechanics.drives"),

@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from flexarm.errors import ModelError
-from flexarm.links.measured.data import read_modal_data
+from flexarm.links.imported.line import read_modal_data
 
 Array = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
-from flexarm.links.measured.data import ModalData, inspect_modal_data, read_modal_data
+from flexarm.links.imported.line import ModalData, inspect_modal_data, read_modal_data
 from tests.io.strips import (
     CLAMPED_FREE,
     FREE_FREE,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from flexarm.errors import ModelError
-from flexarm.links.measured.data import inspect_modal_data, read_modal_data
+from flexarm.links.imported.line import inspect_modal_data, read_modal_data
 from tests.io.strips import blocks, changed, refusal, strip, write
 
 

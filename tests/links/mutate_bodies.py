@@ -12,13 +12,13 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from flexarm.links.measured.report import Report
-from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.craig_bampton import reduced_data
-from flexarm.links.reduced.file import inspect_data, read_body, write_body
-from flexarm.links.reduced.formats.solids import SOLIDS
-from flexarm.links.reduced.full import full_model, market_model
-from flexarm.links.reduced.imports import Choices, import_body
+from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.craig_bampton import reduced_data
+from flexarm.links.imported.file import inspect_data, read_body, write_body
+from flexarm.links.imported.imports import Choices, import_body
+from flexarm.links.imported.readers.full import full_model, market_model
+from flexarm.links.imported.readers.solids import SOLIDS
+from flexarm.links.imported.report import Report
 from tests.io.mutate import DAMAGES
 from tests.links.reduced_bodies import clamped, craig_bampton, lattice
 from tests.links.test_reduce_and_import import abaqus, dmig, frd, full_arrays, superelement

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import ModelError
-from flexarm.links.reduced.file import inspect_body
+from flexarm.links.imported.file import inspect_body
 
 Array = NDArray[np.float64]
 

@@ -17,11 +17,11 @@ import scipy.sparse
 from flexarm.cli import main
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.formats.calculix import read_inp
-from flexarm.links.reduced.formats.labelled import MOST_UNKNOWNS
-from flexarm.links.reduced.formats.market import dense, read_market
-from flexarm.links.reduced.full import listed_nodes, market_model
-from flexarm.links.reduced.imports import Choices, import_body
+from flexarm.links.imported.imports import Choices, import_body
+from flexarm.links.imported.readers.calculix import read_inp
+from flexarm.links.imported.readers.full import listed_nodes, market_model
+from flexarm.links.imported.readers.labelled import MOST_UNKNOWNS
+from flexarm.links.imported.readers.market import dense, read_market
 from tests.links.mutate_bodies import write_calculix
 from tests.links.reduced_bodies import clamped, craig_bampton, lattice, said
 from tests.links.test_reduce_and_import import abaqus, dmig, superelement

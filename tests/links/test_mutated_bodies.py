@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from flexarm.errors import ModelError
+from flexarm.links.imported.file import read_body, write_body
 from flexarm.links.integrals import Integrals
-from flexarm.links.reduced.file import read_body, write_body
 from tests.apart import outcome_apart
 from tests.links.mutate_bodies import FORMATS, damage_file
 

@@ -12,9 +12,9 @@ import scipy.sparse
 import flexarm
 from flexarm.cli import main
 from flexarm.errors import ModelError
-from flexarm.links.reduced.file import read_body
-from flexarm.links.reduced.formats.calculix import mesh_arrays, mesh_mass, read_frd
-from flexarm.links.reduced.formats.solids import SOLIDS, consistent_mass
+from flexarm.links.imported.file import read_body
+from flexarm.links.imported.readers.calculix import mesh_arrays, mesh_mass, read_frd
+from flexarm.links.imported.readers.solids import SOLIDS, consistent_mass
 from tests.links.reduced_bodies import Array, craig_bampton, lattice, rigid, said
 
 Keys = dict[str, Any]

@@ -11,7 +11,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import ModelError
-from flexarm.links.reduced.file import inspect_body, read_body, write_body
+from flexarm.links.imported.file import inspect_body, read_body, write_body
 from tests.links.reduced_bodies import clamped, craig_bampton, rigid, said
 
 Keys = dict[str, Any]
@@ -189,7 +189,7 @@ def test_a_hostile_or_damaged_file_is_refused(
     elif kind == "text":
         path.write_text("%PDF-1.4 not a body", encoding="utf-8")
     elif kind == "bomb":
-        monkeypatch.setattr("flexarm.links.reduced.formats.npz.MOST_BYTES", 1_000_000)
+        monkeypatch.setattr("flexarm.links.imported.readers.npz.MOST_BYTES", 1_000_000)
         np.savez_compressed(path, nodes=np.zeros(1_000_000))
     else:
         path.write_text("[" * 100_000, encoding="utf-8")

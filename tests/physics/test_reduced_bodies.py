@@ -14,7 +14,7 @@ from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
 from flexarm.closed_forms.equations import closed_form
 from flexarm.formulations import FORMULATIONS
-from flexarm.links.reduced.file import inspect_body, write_body
+from flexarm.links.imported.file import inspect_body, write_body
 from flexarm.model import Model
 from flexarm.studies.operations import operation_counts
 from tests.links.reduced_bodies import arm_with, clamped, craig_bampton, lattice, rigid

@@ -11,7 +11,7 @@ import scipy.linalg
 import flexarm
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
-from flexarm.links.reduced.file import write_body
+from flexarm.links.imported.file import write_body
 from tests.physics.solid_arms import Array, Assembled, Solid, assembled, bent_bar, rigid, turn_about
 
 PAYLOAD = 0.5

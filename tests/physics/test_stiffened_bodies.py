@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import flexarm
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
-from flexarm.links.reduced.file import inspect_body, write_body
+from flexarm.links.imported.file import inspect_body, write_body
 from tests.links.reduced_bodies import arm_with, craig_bampton, lattice, rigid, said
 
 Array = NDArray[np.float64]

@@ -18,9 +18,9 @@ from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.ends import clamped_ends, loaded_ends, with_tip_body
 from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.holds import hold
+from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.file import inspect_body
 from flexarm.links.integrals import Integrals, integrate
-from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.file import inspect_body
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of

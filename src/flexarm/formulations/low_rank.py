@@ -15,7 +15,7 @@ import numpy as np
 from flexarm.formulations.base import ldl_solve
 from flexarm.formulations.recursion import symmetric
 from flexarm.links.base import Array
-from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.imported.body import ReducedBody
 from flexarm.mechanics.sections import section_rotation
 from flexarm.model import Flexible, LinkModel, Model
 from flexarm.spatial import Expr, cayley, constant

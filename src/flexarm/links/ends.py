@@ -21,7 +21,7 @@ from flexarm.arm.part import Frame
 from flexarm.arm.shapes import ClampedMass
 from flexarm.links.base import Array, Ends
 from flexarm.links.holds import hold, reflected_rotor
-from flexarm.links.reduced.file import read_body
+from flexarm.links.imported.file import read_body
 from flexarm.links.span import Span
 from flexarm.spatial import (
     CROSS,

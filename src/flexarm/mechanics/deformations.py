@@ -7,7 +7,7 @@ a kink.  A link that static loads bend, twist and stretch is smooth in any shape
 import numpy as np
 
 from flexarm.links.base import DIRECTIONS, Array, Direction
-from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.imported.body import ReducedBody
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
 

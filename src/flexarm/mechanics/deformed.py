@@ -12,9 +12,9 @@ from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array, Direction
+from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import quadratic_displacement
-from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Deformed

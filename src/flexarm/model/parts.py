@@ -11,9 +11,9 @@ from flexarm.links.base import Array, Shapes
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.imported.body import ReducedBody
 from flexarm.links.integrals import Integrals, Points
 from flexarm.links.rails.rail import Rail
-from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.rotary import Rotary, constant_rotary
 from flexarm.links.span import Span
 from flexarm.model.joints import JointMotion

@@ -10,8 +10,8 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.holds import relaxed_stiffness
+from flexarm.links.imported.body import ReducedBody
 from flexarm.links.integrals import Integrals, integrate
-from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.span import Span
 from flexarm.model.parts import LinkModel, Model, Rotor
 from flexarm.spatial import CROSS, Inertia

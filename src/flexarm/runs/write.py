@@ -15,8 +15,8 @@ from flexarm.arm.side_files import SideFile, SideFiles, parts_beside
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import parse
 from flexarm.io.whole_file import write_whole
-from flexarm.links.measured.file import load_modal_file
-from flexarm.links.reduced.plain import arrays_beside
+from flexarm.links.imported.readers.plain import arrays_beside
+from flexarm.links.imported.readers.stations import load_modal_file
 from flexarm.runs.contents import (
     CHECKSUMS,
     FILE,

@@ -17,9 +17,9 @@ from flexarm.errors import ModelError
 from flexarm.io.meshes import coarser, read_mesh
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
+from flexarm.links.imported.body import ReducedBody
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.rails.rail import Rail, stacked
-from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import deformed

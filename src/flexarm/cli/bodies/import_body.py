@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from flexarm.cli.arguments import Misuse, add_options, file_path
 
 if TYPE_CHECKING:
-    from flexarm.links.measured.report import Report
-    from flexarm.links.reduced.body import ReducedBody
+    from flexarm.links.imported.body import ReducedBody
+    from flexarm.links.imported.report import Report
 
 SUMMARY = "check the modes, or the superelement, of a finite-element program, and make a body of it"
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the checks, and write the body."""
     from flexarm.io.whole_file import require_apart, require_writable
-    from flexarm.links.reduced.imports import Choices, import_body
+    from flexarm.links.imported.imports import Choices, import_body
 
     require_npz(args.out)
     require_writable(args.out, force=args.force)
@@ -61,7 +61,7 @@ def finish(
 ) -> int:
     """Print what was found, and write the body unless it is refused."""
     from flexarm.errors import ModelError
-    from flexarm.links.reduced.file import write_body
+    from flexarm.links.imported.file import write_body
 
     if body is None:
         raise ModelError("\n".join(report.errors))

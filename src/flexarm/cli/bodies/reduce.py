@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Reduce the model, print the checks, and write the body."""
     from flexarm.io.whole_file import require_apart, require_writable
-    from flexarm.links.reduced.craig_bampton import reduced_data
-    from flexarm.links.reduced.file import inspect_data
-    from flexarm.links.reduced.full import full_model, market_model
+    from flexarm.links.imported.craig_bampton import reduced_data
+    from flexarm.links.imported.file import inspect_data
+    from flexarm.links.imported.readers.full import full_model, market_model
 
     parts = (args.stiffness, args.mass, args.nodes)
     if (args.model is None) == (None in parts) and args.model is None:

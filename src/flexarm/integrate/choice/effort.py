@@ -17,7 +17,7 @@ from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.problem import jumps
 from flexarm.integrate.task import Task, has_dry_friction, has_strong_dampers
 from flexarm.links.base import Array
-from flexarm.links.reduced.file import read_body
+from flexarm.links.imported.file import read_body
 from flexarm.links.shape_counts import counts
 from flexarm.model.joints import JOINTS
 from flexarm.model.profiles import pieces as profile_pieces

@@ -13,11 +13,11 @@ from flexarm.errors import ShapeError
 from flexarm.io.model_file import dumps, write_text
 from flexarm.links.base import DIRECTIONS, Array, Counts, Discretisation, Ends, Shape, Shapes
 from flexarm.links.basis import MOTIONS
+from flexarm.links.imported.line import inspect_modal_data, read_modal_data
+from flexarm.links.imported.line_shapes import Masses, ShapeTable
+from flexarm.links.imported.readers.stations import ModalFile, Mode, Units
+from flexarm.links.imported.report import Reference, Report
 from flexarm.links.integrals import integrate
-from flexarm.links.measured.data import inspect_modal_data, read_modal_data
-from flexarm.links.measured.file import ModalFile, Mode, Units
-from flexarm.links.measured.report import Reference, Report
-from flexarm.links.measured.shapes import Masses, ShapeTable
 from flexarm.links.span import Span
 
 if TYPE_CHECKING:

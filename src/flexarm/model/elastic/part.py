@@ -18,9 +18,9 @@ from flexarm.links.beams.shear import sheared
 from flexarm.links.collocation import collocate
 from flexarm.links.ends import clamped_mass_ends, loaded_ends
 from flexarm.links.families.static import add_static
+from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.file import read_body
 from flexarm.links.integrals import integrate, quadratic_displacement
-from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.file import read_body
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span, union
 from flexarm.model.elastic.damping import damping_matrix, link_damping

@@ -8,8 +8,8 @@ from typing import final
 import casadi as ca
 import numpy as np
 
-from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.second_order import SecondOrder
+from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.second_order import SecondOrder
 from flexarm.mechanics.bodies.base import Body, cayley_spin, given_energy
 from flexarm.mechanics.bodies.reduced.moments import reduced_terms, second_rates
 from flexarm.mechanics.bodies.terms import Motion, Terms, add, rigid_terms

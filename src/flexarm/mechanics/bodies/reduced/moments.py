@@ -9,8 +9,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
+from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
-from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.mechanics.bodies.terms import Terms
 from flexarm.mechanics.sections import quadratic_section
 from flexarm.spatial import Expr, constant

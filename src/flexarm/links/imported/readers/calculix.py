@@ -8,10 +8,10 @@ import numpy as np
 
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.data import Integers, no_lines
-from flexarm.links.reduced.drawing import outer_faces
-from flexarm.links.reduced.formats.labelled import number, whole_number
-from flexarm.links.reduced.formats.solids import SOLIDS, consistent_mass
+from flexarm.links.imported.data import Integers, no_lines
+from flexarm.links.imported.drawing import outer_faces
+from flexarm.links.imported.readers.labelled import number, whole_number
+from flexarm.links.imported.readers.solids import SOLIDS, consistent_mass
 
 
 @dataclass

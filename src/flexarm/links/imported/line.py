@@ -14,7 +14,7 @@ from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import ModelError
 from flexarm.io.source import Path as Where
 from flexarm.io.source import Problem, report
-from flexarm.links.measured.checks import (
+from flexarm.links.imported.common_checks import (
     DEFINITE_TOLERANCE,
     Total,
     check_frequencies,
@@ -26,9 +26,9 @@ from flexarm.links.measured.checks import (
     check_total,
     least_eigenvalue,
 )
-from flexarm.links.measured.file import ModalFile, load_modal_file, locate
-from flexarm.links.measured.report import Findings, Reference, Report, percent, triple
-from flexarm.links.measured.shapes import ROOT_AT_REST, Array, HeldShapes, Masses, ShapeTable
+from flexarm.links.imported.line_shapes import ROOT_AT_REST, Array, HeldShapes, Masses, ShapeTable
+from flexarm.links.imported.readers.stations import ModalFile, load_modal_file, locate
+from flexarm.links.imported.report import Findings, Reference, Report, percent, triple
 from flexarm.spatial import rotation_from_angles
 
 LEAST_MASS = 1e-60  # [kg m^2]: keeps what is divided by it finite

@@ -10,12 +10,11 @@ import numpy as np
 
 from flexarm.arm.side_files import MAX_BYTES, SideFiles, open_regular
 from flexarm.errors import ModelError
-from flexarm.links.measured.report import Findings, Report
-from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.data import Integers
-from flexarm.links.reduced.file import inspect_body, inspect_data, report_of
-from flexarm.links.reduced.formats.abaqus import read_abaqus
-from flexarm.links.reduced.formats.calculix import (
+from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.data import Integers
+from flexarm.links.imported.file import inspect_body, inspect_data, report_of
+from flexarm.links.imported.readers.abaqus import read_abaqus
+from flexarm.links.imported.readers.calculix import (
     Deck,
     element_edges,
     mesh_arrays,
@@ -24,18 +23,19 @@ from flexarm.links.reduced.formats.calculix import (
     read_frd,
     read_inp,
 )
-from flexarm.links.reduced.formats.dmig import read_dmig
-from flexarm.links.reduced.formats.labelled import LARGEST as LARGEST_NUMBER
-from flexarm.links.reduced.formats.labelled import (
+from flexarm.links.imported.readers.dmig import read_dmig
+from flexarm.links.imported.readers.labelled import LARGEST as LARGEST_NUMBER
+from flexarm.links.imported.readers.labelled import (
     Matrices,
     interface_order,
     require_superelement,
 )
-from flexarm.links.reduced.formats.market import dense, is_market, market_head, read_market
-from flexarm.links.reduced.formats.sid import read_sid
-from flexarm.links.reduced.formats.universal import read_universal
-from flexarm.links.reduced.plain import plain_data, read_keys
-from flexarm.links.reduced.standard import examine_sid
+from flexarm.links.imported.readers.market import dense, is_market, market_head, read_market
+from flexarm.links.imported.readers.plain import plain_data, read_keys
+from flexarm.links.imported.readers.sid import read_sid
+from flexarm.links.imported.readers.universal import read_universal
+from flexarm.links.imported.report import Findings, Report
+from flexarm.links.imported.standard import examine_sid
 
 LARGEST = 10 * MAX_BYTES
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.reduced.body import Drawn
-from flexarm.links.reduced.data import Integers, no_lines
+from flexarm.links.imported.body import Drawn
+from flexarm.links.imported.data import Integers, no_lines
 from flexarm.spatial import Pose
 
 AXIS = 13  # points of the line, both ends included

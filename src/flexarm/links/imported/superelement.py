@@ -3,13 +3,13 @@
 import numpy as np
 
 from flexarm.links.base import Array
+from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.checks import check_rotation, check_stated, check_units, finished
+from flexarm.links.imported.common_checks import LENGTHS, check_matrix
+from flexarm.links.imported.data import Superelement, shifted
+from flexarm.links.imported.drawing import straight_axis
+from flexarm.links.imported.report import NOTE_ABOVE, Findings, percent
 from flexarm.links.integrals import Integrals
-from flexarm.links.measured.checks import LENGTHS, check_matrix
-from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent
-from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.checks import check_rotation, check_stated, check_units, finished
-from flexarm.links.reduced.data import Superelement, shifted
-from flexarm.links.reduced.drawing import straight_axis
 from flexarm.spatial import Pose
 
 GROUNDED = 1e-6  # of the largest stiffness: what rigid motions may meet

@@ -1,7 +1,7 @@
 """Abaqus matrices as text: ``node, direction, node, direction, value`` per line."""
 
 from flexarm.errors import ModelError
-from flexarm.links.reduced.formats.labelled import Entries, Matrices, number, whole_number
+from flexarm.links.imported.readers.labelled import Entries, Matrices, number, whole_number
 
 TYPES = {"STIFFNESS": "K", "MASS": "M", "VISCOUSDAMPING": "D", "DAMPING": "D",
          "STRUCTURALDAMPING": "K4"}  # fmt: skip

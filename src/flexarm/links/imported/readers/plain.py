@@ -12,7 +12,7 @@ from flexarm.arm.part import MAX_NAME, control_character, name_fault
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.data import (
+from flexarm.links.imported.data import (
     BodyData,
     Integers,
     Stated,
@@ -21,9 +21,9 @@ from flexarm.links.reduced.data import (
     no_lines,
     no_nodes,
 )
-from flexarm.links.reduced.drawing import SOLID_CORNERS, outer_faces, triangles
-from flexarm.links.reduced.formats.labelled import LARGEST
-from flexarm.links.reduced.formats.npz import read_arrays
+from flexarm.links.imported.drawing import SOLID_CORNERS, outer_faces, triangles
+from flexarm.links.imported.readers.labelled import LARGEST
+from flexarm.links.imported.readers.npz import read_arrays
 from flexarm.spatial import Pose
 from flexarm.units import quantity
 

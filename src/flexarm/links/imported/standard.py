@@ -3,15 +3,15 @@
 import numpy as np
 
 from flexarm.links.base import Array
+from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.checks import finished
+from flexarm.links.imported.common_checks import check_matrix
+from flexarm.links.imported.data import no_lines
+from flexarm.links.imported.drawing import drawn_points, straight_axis
+from flexarm.links.imported.readers.sid import SidFile, Taylor
+from flexarm.links.imported.report import NOTE_ABOVE, Findings, percent
+from flexarm.links.imported.second_order import SecondOrder, check_second_order
 from flexarm.links.integrals import Integrals
-from flexarm.links.measured.checks import check_matrix
-from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent
-from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.checks import finished
-from flexarm.links.reduced.data import no_lines
-from flexarm.links.reduced.drawing import drawn_points, straight_axis
-from flexarm.links.reduced.formats.sid import SidFile, Taylor
-from flexarm.links.reduced.second_order import SecondOrder, check_second_order
 from flexarm.spatial import Pose
 
 SPINS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # order of Oe

@@ -10,10 +10,10 @@ import numpy as np
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.data import Integers, Units, no_lines, no_nodes
-from flexarm.links.reduced.formats.market import dense, market_head, read_market
-from flexarm.links.reduced.imports import content_of, read_frames
-from flexarm.links.reduced.plain import (
+from flexarm.links.imported.data import Integers, Units, no_lines, no_nodes
+from flexarm.links.imported.imports import content_of, read_frames
+from flexarm.links.imported.readers.market import dense, market_head, read_market
+from flexarm.links.imported.readers.plain import (
     body_name,
     element_faces,
     frame_of,

@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.measured.checks import DEFINITE_TOLERANCE, check_matrix, least_eigenvalue
-from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent
-from flexarm.links.reduced.body import ReducedBody, gram_integrals, rigid_mass
-from flexarm.links.reduced.checks import (
+from flexarm.links.imported.body import ReducedBody, gram_integrals, rigid_mass
+from flexarm.links.imported.checks import (
     check_faces,
     check_modal_mass,
     check_modes,
@@ -19,7 +17,8 @@ from flexarm.links.reduced.checks import (
     finished,
     require_whole,
 )
-from flexarm.links.reduced.data import (
+from flexarm.links.imported.common_checks import DEFINITE_TOLERANCE, check_matrix, least_eigenvalue
+from flexarm.links.imported.data import (
     BodyData,
     Integers,
     gram_of,
@@ -30,8 +29,9 @@ from flexarm.links.reduced.data import (
     shifted,
     spans_a_frame,
 )
-from flexarm.links.reduced.drawing import drawn_points
-from flexarm.links.reduced.second_order import check_second_order, examine_loads
+from flexarm.links.imported.drawing import drawn_points
+from flexarm.links.imported.report import NOTE_ABOVE, Findings, percent
+from flexarm.links.imported.second_order import check_second_order, examine_loads
 from flexarm.spatial import Pose
 
 HELD = 1e-6  # of a shape's size: below it the hub is at rest

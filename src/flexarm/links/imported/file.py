@@ -15,23 +15,23 @@ from flexarm.errors import ModelError
 from flexarm.io.source import show_path
 from flexarm.io.whole_file import write_whole
 from flexarm.links.base import Array
-from flexarm.links.integrals import Integrals
-from flexarm.links.measured.report import Findings, Report
-from flexarm.links.reduced.body import Drawn, ReducedBody
-from flexarm.links.reduced.checks import check_whole, finished
-from flexarm.links.reduced.data import BodyData, Superelement
-from flexarm.links.reduced.examine import examine
-from flexarm.links.reduced.formats.labelled import LARGEST
-from flexarm.links.reduced.formats.npz import read_arrays
-from flexarm.links.reduced.plain import (
+from flexarm.links.imported.body import Drawn, ReducedBody
+from flexarm.links.imported.checks import check_whole, finished
+from flexarm.links.imported.data import BodyData, Superelement
+from flexarm.links.imported.examine import examine
+from flexarm.links.imported.readers.labelled import LARGEST
+from flexarm.links.imported.readers.npz import read_arrays
+from flexarm.links.imported.readers.plain import (
     arrays_beside,
     body_name,
     numbers_of,
     plain_data,
     shape_names,
 )
-from flexarm.links.reduced.second_order import SecondOrder
-from flexarm.links.reduced.superelement import examine_superelement
+from flexarm.links.imported.report import Findings, Report
+from flexarm.links.imported.second_order import SecondOrder
+from flexarm.links.imported.superelement import examine_superelement
+from flexarm.links.integrals import Integrals
 from flexarm.spatial import Pose
 
 VERSION = 1

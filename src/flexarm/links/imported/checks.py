@@ -3,7 +3,8 @@
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.measured.checks import (
+from flexarm.links.imported.body import ReducedBody, cleaned, orthogonal, rigid_mass
+from flexarm.links.imported.common_checks import (
     DEFINITE_TOLERANCE,
     FREQUENCIES,
     LENGTHS,
@@ -13,9 +14,8 @@ from flexarm.links.measured.checks import (
     check_total,
     least_eigenvalue,
 )
-from flexarm.links.measured.report import NOTE_ABOVE, REFUSE_ABOVE, Findings, percent, triple
-from flexarm.links.reduced.body import ReducedBody, cleaned, orthogonal, rigid_mass
-from flexarm.links.reduced.data import BodyData, Integers, Stated, Units, modal_mass
+from flexarm.links.imported.data import BodyData, Integers, Stated, Units, modal_mass
+from flexarm.links.imported.report import NOTE_ABOVE, REFUSE_ABOVE, Findings, percent, triple
 from flexarm.spatial import IDENTITY, Pose
 
 OUTSIDE = 0.5  # of the body's size: how far from its nodes an interface may be

@@ -1,7 +1,7 @@
 """Nastran's DMIG entries in a punch file: superelement matrices by grid and direction."""
 
 from flexarm.errors import ModelError
-from flexarm.links.reduced.formats.labelled import (
+from flexarm.links.imported.readers.labelled import (
     Entries,
     Label,
     Matrices,

@@ -12,7 +12,7 @@ from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.io import source as text
 from flexarm.io.explain import explain
-from flexarm.links.measured.table import (
+from flexarm.links.imported.readers.station_table import (
     COORDINATES,
     DISPLACEMENT,
     INERTIA,

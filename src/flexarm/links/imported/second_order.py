@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.links.base import Array
+from flexarm.links.imported.data import BodyData
+from flexarm.links.imported.report import Findings
 from flexarm.links.integrals import Integrals
-from flexarm.links.measured.report import Findings
-from flexarm.links.reduced.data import BodyData
 from flexarm.spatial import Pose
 
 SYMMETRY = 1e-4  # of the largest entry

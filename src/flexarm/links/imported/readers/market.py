@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.formats.labelled import LARGEST, whole_number
+from flexarm.links.imported.readers.labelled import LARGEST, whole_number
 
 BANNER = "%%MatrixMarket"
 FIELDS = ("real", "double", "integer", "unsigned-integer")

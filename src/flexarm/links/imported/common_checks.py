@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flexarm.io.source import Path
-from flexarm.links.measured.report import (
+from flexarm.links.imported.line_shapes import Array
+from flexarm.links.imported.report import (
     NOTE_ABOVE,
     REFUSE_ABOVE,
     Findings,
@@ -15,7 +16,6 @@ from flexarm.links.measured.report import (
     percent,
     triple,
 )
-from flexarm.links.measured.shapes import Array
 from flexarm.units import quantity
 
 PLACE_TOLERANCE = 1e-6  # of the length: how far off a station may lie

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexarm.links.base import Array
+from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
-from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.spatial import Inertia, Pose, skew_matrix
 
 ORTHOGONAL = 1e-13  # of two modes, for each amplitude: what rounding leaves of their product

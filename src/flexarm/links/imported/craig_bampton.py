@@ -12,11 +12,11 @@ import numpy.typing as npt
 from flexarm.arguments import require_array
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.data import BodyData, Integers, no_lines, rigid_columns, spans_a_frame
-from flexarm.links.reduced.drawing import triangles
-from flexarm.links.reduced.file import inspect_data
-from flexarm.links.reduced.plain import TIP_NAMES
+from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.data import BodyData, Integers, no_lines, rigid_columns, spans_a_frame
+from flexarm.links.imported.drawing import triangles
+from flexarm.links.imported.file import inspect_data
+from flexarm.links.imported.readers.plain import TIP_NAMES
 from flexarm.spatial import Pose
 
 Sparse = Any  # SciPy's matrices ship no types

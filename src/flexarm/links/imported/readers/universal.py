@@ -7,9 +7,9 @@ import numpy as np
 
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.data import rigid_columns
-from flexarm.links.reduced.formats.labelled import LARGEST
-from flexarm.links.reduced.plain import stated_mass
+from flexarm.links.imported.data import rigid_columns
+from flexarm.links.imported.readers.labelled import LARGEST
+from flexarm.links.imported.readers.plain import stated_mass
 
 NODES, SHAPES, UNITS = (15, 2411), (55, 2414), 164
 MODAL = 2  # kind of analysis: normal mode

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from flexarm.io.source import Path, show_path
-from flexarm.links.measured.shapes import Array, Masses, ShapeTable
+from flexarm.links.imported.line_shapes import Array, Masses, ShapeTable
 
 NOTE_ABOVE = 0.01  # relative difference that is worth a note
 REFUSE_ABOVE = 0.2  # relative difference that no rounding, lumping or measurement explains

@@ -1,0 +1,1 @@
+"""Files of bodies with modes: each reader returns the keys of the plain form."""

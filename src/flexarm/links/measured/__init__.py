@@ -1,1 +1,0 @@
-"""Modal data from finite elements or experiment."""

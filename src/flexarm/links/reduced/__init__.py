@@ -1,1 +1,0 @@
-"""Bodies of any shape, reduced from finite elements: read, checked, written, made."""

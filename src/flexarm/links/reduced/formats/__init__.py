@@ -1,1 +1,0 @@
-"""Readers of what finite-element programs write, one file each."""
