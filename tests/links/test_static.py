@@ -11,22 +11,23 @@ from tests.links.static_reference import static_shapes
 
 
 @pytest.mark.parametrize(
-    ("kind", "count"),
+    ("kind", "count", "density"),
     [
-        ("clamped-mass", 8),
-        ("loaded", 2),
+        ("clamped-mass", 8, 0.5),
+        ("loaded", 2, 0.5),
+        ("loaded", 2, 5e-7),  # modes of a link without mass would be the static shapes
         *(
-            pytest.param(kind, count, marks=pytest.mark.campaign)
+            pytest.param(kind, count, 0.5, marks=pytest.mark.campaign)
             for kind, count in (
                 ("clamped-mass", 2), ("loaded", 8), ("clamped-free", 2), ("clamped-free", 8)
             )
         ),
     ],
 )  # fmt: skip
-def test_their_stiffness_is_that_of_their_curvature(kind: str, count: int) -> None:
-    """However little eight modes leave of them."""
+def test_their_stiffness_is_that_of_their_curvature(kind: str, count: int, density: float) -> None:
+    """However little the modes leave of them."""
     arm = one_link(
-        section="mass_per_length: 0.5, EIz: 30",
+        section=f"mass_per_length: {density}, EIz: 30",
         shapes=f"{{kind: {kind}, bending_y: {count}, static: true}}",
         rest="payload: {mass: 1, com: [0.1, 0, 0], inertia: [1e-3, 2e-3, 3e-3]}",
     )
@@ -40,6 +41,17 @@ def test_their_stiffness_is_that_of_their_curvature(kind: str, count: int) -> No
     size = np.sqrt(np.diag(expected))
     apart = (elastic.integrals.stiffness - expected) / np.outer(size, size)
     assert np.abs(apart).max() < 1e-12
+
+
+def test_none_are_added_where_only_rounding_is_left_of_them() -> None:
+    arm = one_link(
+        section="mass_per_length: 1e-15, EIz: 30",
+        shapes="{kind: loaded, root: held, bending_y: 2, static: true}",
+        rest="payload: {mass: 1, inertia: [0.1, 0.1, 0.02]}",
+    )
+    elastic = build(arm).links[0].elastic
+    assert elastic is not None
+    assert elastic.shapes.names == ("y1", "y2")
 
 
 def test_they_are_right_to_rounding() -> None:

@@ -13,8 +13,9 @@ from flexarm.links.span import Span, union
 from flexarm.varied import agreed
 
 SMALL_TIP = 1e-3
+# Relative size of what is left of a shape beside others, below which rounding (10^-16) leaves it
+# fewer than four digits.
 DEPENDENT = 1e-12
-SPANNED = 1e-10  # of a curve's energy: what is left where modes have it
 
 
 def wanted(span: Span, counts: Counts) -> list[tuple["Motion", int]]:
@@ -238,16 +239,16 @@ def unit_columns(columns: Array, stiffness: Array) -> Array:
 
 
 def left_over(modes: Array, more: Array, stiffness: Array) -> Array:
-    """Take modes out of more columns (..., n, k), and make what is left of unit stiffness.
+    """Subtract the modes' part from more columns (..., n, k); scale the rest to unit stiffness.
 
-    Modes (..., n, m) are so already.  No column is left if they span all others.
+    Modes (..., n, m) have unit stiffness.  Return no column if only rounding is left of each.
     """
     back = modes.swapaxes(-1, -2) @ stiffness
     whole = np.sum(more * (stiffness @ more), axis=-2)
     for again in (False, True):  # because little is left, and that is much alike
         more = more - modes @ (back @ more)
         energy = np.sum(more * (stiffness @ more), axis=-2)
-        if not again and agreed(np.atleast_1d(np.all(energy < SPANNED * whole, axis=-1))):
+        if not again and agreed(np.atleast_1d(np.all(energy < DEPENDENT**2 * whole, axis=-1))):
             return more[..., :0]
         more = unit_columns(more, stiffness)
     return more
