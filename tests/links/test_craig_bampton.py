@@ -12,7 +12,7 @@ from flexarm.errors import ShapeError
 from flexarm.links.base import Counts, Direction, Ends, Shapes
 from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions, modes
-from flexarm.links.families.craig_bampton import CraigBampton
+from flexarm.links.families.craig_bampton import CraigBamptonShapes
 from flexarm.links.span import Span
 from tests.links.spans import BARE, HELD, frequencies, tapered, uniform
 
@@ -20,7 +20,7 @@ from tests.links.spans import BARE, HELD, frequencies, tapered, uniform
 def craig_bampton(span: Span, counts: Counts, normalise: str = "tip") -> Shapes:
     """Build Craig-Bampton shapes."""
     choice = choices.CraigBampton.model_validate({"kind": "craig-bampton", "normalise": normalise})
-    return CraigBampton().shapes(choice, span, BARE, counts)
+    return CraigBamptonShapes().shapes(choice, span, BARE, counts)
 
 
 def integral(function: Callable[[float], float], end: float) -> float:

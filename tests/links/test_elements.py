@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 from flexarm.arm import shapes as choices
 from flexarm.links.base import Counts, Ends, Shapes
-from flexarm.links.families.elements import Elements
+from flexarm.links.families.elements import ElementShapes
 from flexarm.links.span import Span
 from tests.links.spans import BARE, HELD, Array, frequencies, measured_order, tapered, uniform
 
@@ -31,7 +31,7 @@ THEODORE_EXACT = ("2.0864e2", "1.3075e3", "3.6611e3", "7.1742e3", "1.1860e4", "1
 def elements(span: Span, counts: Counts, ends: Ends = BARE, reduce: int | None = None) -> Shapes:
     """Build element shapes."""
     choice = choices.Elements(kind="elements", reduce=reduce)
-    return Elements().shapes(choice, span, ends, counts)
+    return ElementShapes().shapes(choice, span, ends, counts)
 
 
 def along_y(count: int) -> Counts:

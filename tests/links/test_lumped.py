@@ -8,14 +8,14 @@ from scipy.integrate import quad
 
 from flexarm.arm import shapes as choices
 from flexarm.links.base import Counts, Direction, Shapes
-from flexarm.links.families.lumped import Lumped
+from flexarm.links.families.lumped import LumpedShapes
 from flexarm.links.span import Span
 from tests.links.spans import BARE, frequencies, measured_order, tapered, uniform
 
 
 def lumped(span: Span, counts: Counts) -> Shapes:
     """Build lumped shapes."""
-    return Lumped().shapes(choices.Lumped(kind="lumped"), span, BARE, counts)
+    return LumpedShapes().shapes(choices.Lumped(kind="lumped"), span, BARE, counts)
 
 
 def test_one_spring_is_a_hinge_in_the_middle() -> None:

@@ -9,10 +9,10 @@ import pytest
 from scipy.integrate import quad
 
 from flexarm.arm.section import (
-    Box,
     IBeam,
     Material,
     Rectangle,
+    RectangularTube,
     Section,
     Tube,
     rectangle_torsion,
@@ -23,7 +23,7 @@ from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]
 RECTANGLE = Rectangle(kind="rectangle", width=0.05, height=0.02)
-BOX = Box(kind="box", width=0.08, height=0.05, thickness=0.004)
+BOX = RectangularTube(kind="box", width=0.08, height=0.05, thickness=0.004)
 BEAM = IBeam(kind="I", width=0.06, height=0.1, flange=0.008, web=0.005)
 TUBE = Tube(kind="tube", diameter=0.06, thickness=0.003)
 ROD = Tube(kind="tube", diameter=0.012)
@@ -127,7 +127,7 @@ def test_torsion_of_a_box_is_that_of_its_closed_wall() -> None:
 
 
 def test_torsion_of_a_thin_square_box_is_its_side_cubed_times_its_wall() -> None:
-    box = Box(kind="box", width=0.1, height=0.1, thickness=1e-6)
+    box = RectangularTube(kind="box", width=0.1, height=0.1, thickness=1e-6)
     assert section_numbers(box)[3] == pytest.approx(0.1**3 * 1e-6, rel=1e-4)
 
 

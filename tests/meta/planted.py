@@ -12,10 +12,10 @@ from flexarm.formulations.kinematic_influence.formulation import KinematicInflue
 from flexarm.integrate.methods import METHODS
 from flexarm.links import DISCRETISATIONS
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
-from flexarm.links.families.polynomials import Polynomials
+from flexarm.links.families.polynomials import PolynomialShapes
 from flexarm.links.span import Span
 from flexarm.model.joints import JOINTS
-from flexarm.model.joints.prismatic import Prismatic
+from flexarm.model.joints.prismatic import PrismaticKinematics
 from flexarm.spatial import Expr
 
 
@@ -50,7 +50,7 @@ class Weighty(KinematicInfluence):
         return right + 2 * weight
 
 
-class Stiff(Polynomials):
+class Stiff(PolynomialShapes):
     """Polynomials whose stiffness is 5 % too large, in place of the sound ones."""
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
@@ -58,7 +58,7 @@ class Stiff(Polynomials):
         return replace(right, stiffness=1.05 * right.stiffness)
 
 
-class Hasty(Prismatic):
+class Hasty(PrismaticKinematics):
     """A joint whose column is 1 % longer than the way that it makes, in place of the sound one."""
 
     def columns(self, q: Expr) -> Expr:

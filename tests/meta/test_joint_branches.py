@@ -2,17 +2,20 @@
 
 import ast
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import flexarm
+from flexarm.arm import Joint
 from flexarm.model.joints import JOINTS
 
 PACKAGE = Path(flexarm.__file__).parent
 OWN = ("arm/", "model/joints/")
-CLASSES = {each.__name__ for each in JOINTS.values()}
+DESCRIBED = get_args(get_args(Joint)[0])
+CLASSES = {each.__name__ for each in (*DESCRIBED, *JOINTS.values())}
 DECIDING = (ast.Call, ast.Compare, ast.Match, ast.Subscript)
-ROOMS = ("flexarm.arm", "flexarm.model.joints")
+PACKAGES = ("flexarm.arm", "flexarm.model.joints")
 
 
 def branches(package: Path) -> list[str]:
@@ -37,7 +40,7 @@ def joint_classes(tree: ast.Module) -> set[str]:
     return {
         alias.asname or alias.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(ROOMS)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGES)
         for alias in node.names
         if alias.name in CLASSES
     }
@@ -95,9 +98,13 @@ def test_nothing_asks_which_joint_it_is() -> None:
         "match link.joint.kind:\n    case 'screw' | 'fixed':\n        pass",
     ],
 )
-@pytest.mark.parametrize("room", ["flexarm.arm", "flexarm.model.joints.spherical"])
-def test_checker_finds_a_branch(line: str, room: str, tmp_path: Path) -> None:
-    (tmp_path / "mechanics.py").write_text(f"from {room} import Spherical\n{line}\n")
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [("flexarm.arm", "Spherical"), ("flexarm.model.joints.spherical", "SphericalKinematics")],
+)
+def test_checker_finds_a_branch(line: str, package: str, name: str, tmp_path: Path) -> None:
+    line = line.replace("Spherical", name)
+    (tmp_path / "mechanics.py").write_text(f"from {package} import {name}\n{line}\n")
     assert branches(tmp_path) == ["mechanics.py:2"]
 
 

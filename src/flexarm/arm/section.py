@@ -44,7 +44,7 @@ class Tube(Part):
         return self
 
 
-class Box(Part):
+class RectangularTube(Part):
     """Rectangular tube, ``width`` along y, ``height`` along z, one wall thickness."""
 
     kind: Literal["box"]
@@ -77,7 +77,7 @@ class IBeam(Part):
         return self
 
 
-Outline = Annotated[Rectangle | Tube | Box | IBeam, Field(discriminator="kind")]
+Outline = Annotated[Rectangle | Tube | RectangularTube | IBeam, Field(discriminator="kind")]
 
 
 def rectangle_torsion(width: float, height: float) -> float:
@@ -105,7 +105,7 @@ def section_numbers(shape: "Outline") -> tuple[float, float, float, float]:
         inner = 0.0 if shape.thickness is None else outer - 2 * shape.thickness
         second = math.pi / 64 * (outer**4 - inner**4)
         return math.pi / 4 * (outer**2 - inner**2), second, second, 2 * second
-    if isinstance(shape, Box):
+    if isinstance(shape, RectangularTube):
         b, h, t = shape.width, shape.height, shape.thickness
         bi, hi = b - 2 * t, h - 2 * t
         bm, hm = b - t, h - t
@@ -189,7 +189,7 @@ def shear_coefficient(shape: Outline, nu: float, *, along_y: bool) -> float:
         inner = 0.0 if shape.thickness is None else 1 - 2 * shape.thickness / shape.diameter
         square = (1 + inner**2) ** 2
         return 6 * (1 + nu) * square / ((7 + 6 * nu) * square + (20 + 12 * nu) * inner**2)
-    if isinstance(shape, Box):
+    if isinstance(shape, RectangularTube):
         side, other = (shape.width, shape.height) if along_y else (shape.height, shape.width)
         return side / (side + other - 2 * shape.thickness)
     flanges, web = 2 * shape.flange * shape.width, shape.web * (shape.height - 2 * shape.flange)

@@ -4,25 +4,25 @@ from collections.abc import Mapping
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import Discretisation
-from flexarm.links.families.arm_modes import ArmModes
+from flexarm.links.families.arm_modes import ArmModeShapes
 from flexarm.links.families.assumed import ASSUMED
-from flexarm.links.families.craig_bampton import CraigBampton
-from flexarm.links.families.elements import Elements
-from flexarm.links.families.loaded import Loaded
-from flexarm.links.families.lumped import Lumped
-from flexarm.links.families.polynomials import Polynomials
+from flexarm.links.families.craig_bampton import CraigBamptonShapes
+from flexarm.links.families.elements import ElementShapes
+from flexarm.links.families.loaded import LoadedModeShapes
+from flexarm.links.families.lumped import LumpedShapes
+from flexarm.links.families.polynomials import PolynomialShapes
 from flexarm.links.families.tabulated import Tabulated
 
 DISCRETISATIONS: Mapping[str, Discretisation] = {
     each.name: each
     for each in (
-        ArmModes(),
-        Loaded(),
+        ArmModeShapes(),
+        LoadedModeShapes(),
         *ASSUMED,
-        Elements(),
-        CraigBampton(),
-        Polynomials(),
-        Lumped(),
+        ElementShapes(),
+        CraigBamptonShapes(),
+        PolynomialShapes(),
+        LumpedShapes(),
         Tabulated(),
     )
 }

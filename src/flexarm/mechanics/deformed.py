@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.arguments import refused, require_array
-from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
+from flexarm.arm.section import IBeam, Rectangle, RectangularTube, Section, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array, Direction
@@ -236,7 +236,7 @@ def fibre_strain(
     shape = None if section is None else section.shape
     if isinstance(shape, Tube):
         bent = np.hypot(bend_y, bend_z) * shape.diameter / 2
-    elif isinstance(shape, Rectangle | Box | IBeam):
+    elif isinstance(shape, Rectangle | RectangularTube | IBeam):
         bent = (np.abs(bend_y) * shape.width + np.abs(bend_z) * shape.height) / 2
     elif link.span.has("EA"):  # fibres as far out as those of a solid round section
         x = link.along_span(places)

@@ -34,7 +34,7 @@ from flexarm.model.elastic.part import (
 )
 from flexarm.model.elastic.sliding import sliding_damping, sliding_nodes, sliding_shapes
 from flexarm.model.joints import JointMotion, motion_of
-from flexarm.model.joints.prismatic import Prismatic
+from flexarm.model.joints.prismatic import PrismaticKinematics
 from flexarm.model.parts import (
     BASE_COORDINATES,
     Axis,
@@ -148,14 +148,14 @@ def _build_link(
     motion = motion_of(link.joint)
     if motion.grows and not link.flexible:
         # a rigid beam that slides out is carried whole, from its inner end, along its own axis
-        motion = Prismatic()
+        motion = PrismaticKinematics()
         along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
         inner = Pose.along(link.tip_length - link.length)
         pose_to_joint = pose_to_joint @ along
         pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
     if motion.rides and not arm.links[index - 1].flexible:
         # along a rigid link it is carried whole; its joint's frame slides with it
-        motion = Prismatic()
+        motion = PrismaticKinematics()
         along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
         back = Pose(along.rotation.T, np.zeros(3))
         pose_to_joint, pose_to_root = along, back @ pose_to_joint @ pose_to_root

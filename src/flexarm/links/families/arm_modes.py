@@ -28,14 +28,14 @@ from flexarm.links.basis import (
     wanted,
 )
 from flexarm.links.curves import combine, integrate_strain
-from flexarm.links.families.loaded import Loaded
+from flexarm.links.families.loaded import LoadedModeShapes
 from flexarm.links.families.static import add_static
 from flexarm.links.span import Span, gauss_points
 
 RATIONAL = 6  # degrees more for a polynomial over a stiffness that changes
 
 
-class ArmModes(Discretisation):
+class ArmModeShapes(Discretisation):
     """What the arm's own modes, as it starts, bend, twist and stretch a link by.
 
     `flexarm.model.arm_modes` finds them; of a link without an arm they are its loaded modes.
@@ -52,11 +52,11 @@ class ArmModes(Discretisation):
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
-        return Loaded().shapes(choice, span, ends, counts)
+        return LoadedModeShapes().shapes(choice, span, ends, counts)
 
     def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> Sequence[Curve]:
         """Make curves of what forces at the tip do beside so many modes of a direction."""
-        return Loaded().rest(span, ends, direction, count)
+        return LoadedModeShapes().rest(span, ends, direction, count)
 
 
 def moment_curves(span: Span, motion: Motion, count: int) -> list[Curve]:

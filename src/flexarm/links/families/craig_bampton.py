@@ -7,7 +7,7 @@ from flexarm.links.beams.finite import Conditions, constraint_shapes, modes
 from flexarm.links.span import Span
 
 
-class CraigBampton(Discretisation):
+class CraigBamptonShapes(Discretisation):
     """Constraint shapes of the tip, and as many fixed-interface modes as counted.
 
     Bending: ``y1`` is the static shape of unit tip displacement [m] with the tip's slope held,

@@ -68,7 +68,7 @@ def _reduced(
     return family(motion.direction, modes, np.ones(len(modes)), nodal.edges)
 
 
-class Elements(Discretisation):
+class ElementShapes(Discretisation):
     """Elements of equal length, the counts being their numbers; the root node is clamped.
 
     Coordinates are the values at node k, k L/n from the root: ``node1.y``, ``node1.slope_y``

@@ -9,7 +9,7 @@ from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.span import Span
 
 
-class Loaded(Discretisation):
+class LoadedModeShapes(Discretisation):
     """Elastic modes of the span between the inertia at its root and the body at its tip.
 
     The root turns against ``Ends.root_inertia`` (infinite: it is held); the rigid-body mode that a

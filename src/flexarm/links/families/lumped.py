@@ -39,7 +39,7 @@ def _compliance(span: Span, motion: Motion, segments: Array) -> Array:
     return np.asarray(np.add.reduceat(width / left * factor, starts))
 
 
-class Lumped(Discretisation):
+class LumpedShapes(Discretisation):
     """Springs at the centres of equal segments, rigid straight pieces between them.
 
     Coordinates are what each spring gives way by: in bending the angle between its two pieces

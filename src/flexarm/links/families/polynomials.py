@@ -17,7 +17,7 @@ from flexarm.links.curves import integrate_strain
 from flexarm.links.span import Span
 
 
-class Polynomials(Discretisation):
+class PolynomialShapes(Discretisation):
     """All polynomials up to a degree that are clamped at the root, combined into modes.
 
     n shapes span x^2 to x^(n + 1) of beams, x to x^n of rods; ``y1`` is the slowest mode that they

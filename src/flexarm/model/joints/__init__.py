@@ -2,18 +2,27 @@
 
 from flexarm.arm import Joint
 from flexarm.model.joints.base import JointMotion
-from flexarm.model.joints.carriage import Carriage
-from flexarm.model.joints.fixed import Fixed
-from flexarm.model.joints.prismatic import Prismatic
-from flexarm.model.joints.revolute import Revolute
-from flexarm.model.joints.screw import Screw
-from flexarm.model.joints.sliding import Sliding
-from flexarm.model.joints.spherical import Spherical
-from flexarm.model.joints.universal import Universal
+from flexarm.model.joints.carriage import CarriageKinematics
+from flexarm.model.joints.fixed import FixedKinematics
+from flexarm.model.joints.prismatic import PrismaticKinematics
+from flexarm.model.joints.revolute import RevoluteKinematics
+from flexarm.model.joints.screw import ScrewKinematics
+from flexarm.model.joints.sliding import SlidingKinematics
+from flexarm.model.joints.spherical import SphericalKinematics
+from flexarm.model.joints.universal import UniversalKinematics
 
 JOINTS: dict[str, type[JointMotion]] = {
     each.name: each
-    for each in (Revolute, Prismatic, Sliding, Carriage, Screw, Universal, Spherical, Fixed)
+    for each in (
+        RevoluteKinematics,
+        PrismaticKinematics,
+        SlidingKinematics,
+        CarriageKinematics,
+        ScrewKinematics,
+        UniversalKinematics,
+        SphericalKinematics,
+        FixedKinematics,
+    )
 }
 
 

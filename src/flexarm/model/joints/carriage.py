@@ -8,7 +8,7 @@ from flexarm.model.joints.base import JointMotion, still
 from flexarm.spatial import Expr
 
 
-class Carriage(JointMotion):
+class CarriageKinematics(JointMotion):
     """Ride along the previous link, whose section at the station is frame F [m]."""
 
     name: ClassVar[str] = "carriage"

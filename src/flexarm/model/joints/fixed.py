@@ -8,7 +8,7 @@ from flexarm.model.joints.base import JointMotion, still
 from flexarm.spatial import Expr
 
 
-class Fixed(JointMotion):
+class FixedKinematics(JointMotion):
     """Move nothing."""
 
     name: ClassVar[str] = "fixed"

@@ -6,7 +6,7 @@ from flexarm.model.joints.base import JointMotion, column
 from flexarm.spatial import Expr
 
 
-class Prismatic(JointMotion):
+class PrismaticKinematics(JointMotion):
     """Move along z by a distance [m]."""
 
     name: ClassVar[str] = "prismatic"

@@ -6,7 +6,7 @@ from flexarm.model.joints.base import JointMotion, column
 from flexarm.spatial import Expr, turn_z
 
 
-class Revolute(JointMotion):
+class RevoluteKinematics(JointMotion):
     """Turn about z by an angle [rad]."""
 
     name: ClassVar[str] = "revolute"

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from flexarm.arm import Joint
-from flexarm.arm import Screw as Description
+from flexarm.arm import Joint, Screw
 from flexarm.model.joints.base import JointMotion, column
 from flexarm.spatial import Expr, turn_z
 
 
 @dataclass(frozen=True)
-class Screw(JointMotion):
+class ScrewKinematics(JointMotion):
     """Turn about z by an angle [rad], and move along z in proportion."""
 
     name: ClassVar[str] = "screw"
@@ -22,7 +21,7 @@ class Screw(JointMotion):
     @classmethod
     def of(cls, joint: Joint) -> Self:
         """Take the pitch."""
-        assert isinstance(joint, Description)
+        assert isinstance(joint, Screw)
         return cls(joint.travel)
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:

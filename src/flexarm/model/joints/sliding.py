@@ -8,7 +8,7 @@ from flexarm.model.joints.base import JointMotion, still
 from flexarm.spatial import Expr
 
 
-class Sliding(JointMotion):
+class SlidingKinematics(JointMotion):
     """Leave the mouth of the hub in place, from which the link grows."""
 
     name: ClassVar[str] = "sliding"

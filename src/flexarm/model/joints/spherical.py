@@ -5,15 +5,14 @@ from typing import ClassVar, Self
 
 import casadi as ca
 
-from flexarm.arm import Joint
-from flexarm.arm import Spherical as Description
+from flexarm.arm import Joint, Spherical
 from flexarm.links.base import Array
 from flexarm.model.joints.base import JointMotion, column
 from flexarm.spatial import Expr, base_rotation, constant, rotation_from_angles, turn_about
 
 
 @dataclass(frozen=True)
-class Spherical(JointMotion):
+class SphericalKinematics(JointMotion):
     """Turn by ``Rx(rx) Ry(ry) Rz(rz)`` from an anchor attitude."""
 
     name: ClassVar[str] = "spherical"
@@ -31,7 +30,7 @@ class Spherical(JointMotion):
     @classmethod
     def of(cls, joint: Joint) -> Self:
         """Take attitude, spin and damping."""
-        assert isinstance(joint, Description)
+        assert isinstance(joint, Spherical)
         return cls(rotation_from_angles(joint.start.rotation), joint.start.spin, joint.damping)
 
     @property
@@ -39,7 +38,7 @@ class Spherical(JointMotion):
         """The attitude at the start."""
         return self.start
 
-    def at_anchor(self, anchor: Expr) -> "Spherical":
+    def at_anchor(self, anchor: Expr) -> "SphericalKinematics":
         """Measure angles from another attitude."""
         return replace(self, anchor=anchor)
 

@@ -8,7 +8,7 @@ from flexarm.model.joints.base import JointMotion, column
 from flexarm.spatial import Expr, turn_about, turn_z
 
 
-class Universal(JointMotion):
+class UniversalKinematics(JointMotion):
     """Turn about z by the first angle, then about the turned y by the second [rad]."""
 
     name: ClassVar[str] = "universal"
