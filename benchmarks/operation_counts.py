@@ -12,7 +12,7 @@ from typing import Any
 
 from chains import flexible_chain
 from flexarm.arm import Arm
-from flexarm.engine.stream import Counts
+from flexarm.engine.stream import OperationCounts
 from flexarm.formulations import formulation
 from flexarm.io.sample import sample
 from flexarm.model import build
@@ -53,15 +53,15 @@ def main() -> None:
         write(args.markdown, page)
 
 
-def _count(arm: Arm, name: str, what: str, *, stiffening: bool) -> Counts:
+def _count(arm: Arm, name: str, what: str, *, stiffening: bool) -> OperationCounts:
     return operation_counts(formulation(name, build(arm, stiffening=stiffening)), what)
 
 
-def _total(found: Counts) -> int:
+def _total(found: OperationCounts) -> int:
     return found.multiplications + found.additions + found.divisions
 
 
-def _numbers(found: Counts) -> dict[str, int]:
+def _numbers(found: OperationCounts) -> dict[str, int]:
     return {
         "multiplications": found.multiplications,
         "additions": found.additions,

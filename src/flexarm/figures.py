@@ -21,14 +21,14 @@ STYLES = ("-", ":", "-.", (0, (6, 2)), (0, (1, 3)), (0, (6, 2, 1, 2, 1, 2)))
 DASHED = ("--", (0, (4, 2, 1, 2)), (0, (2, 2)), (0, (6, 4)), (0, (4, 2, 1, 2, 1, 2)), (0, (2, 5)))
 
 
-class Look(TypedDict):
+class CurveStyle(TypedDict):
     """How a curve is drawn."""
 
     color: str
     linestyle: str | tuple[int, tuple[int, ...]]
 
 
-def curve_look(k: int, *, dashed: bool = False) -> Look:
+def curve_look(k: int, *, dashed: bool = False) -> CurveStyle:
     """Choose colour and line style of the k-th curve of a panel: no two are alike up to 48."""
     styles = DASHED if dashed else STYLES
     return {

@@ -208,7 +208,7 @@ def varies(value: Any) -> bool:
     return isinstance(value, Varied)
 
 
-class Drawn:
+class LazyDesign:
     """A dataclass of which one may be drawn from many: parts are made when they are asked for."""
 
     if not TYPE_CHECKING:

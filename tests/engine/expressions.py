@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flexarm.engine.compile import Compiled, Level, MachineCode, Signature, host, object_code
-from flexarm.engine.emit.llvm import ANY, Fit, emit_llvm
+from flexarm.engine.emit.llvm import ANY, ProcessorFit, emit_llvm
 from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.lower import lower
 
@@ -116,7 +116,7 @@ def compiled(
     width: int = 1,
     chunk: int = CHUNK,
     level: Level = "fast",
-    fit: Fit = ANY,
+    fit: ProcessorFit = ANY,
 ) -> Compiled:
     """Compile a function, without a cache."""
     stream = lower(function)

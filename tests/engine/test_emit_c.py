@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from flexarm.engine.emit.c import Source, emit_c
+from flexarm.engine.emit.c import CSource, emit_c
 from flexarm.engine.lower import lower
 from tests.engine.expressions import EXACT, SMOOTH
 
@@ -20,7 +20,7 @@ COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wmissing-prototypes", "-Werror"]
 
 
-def library(source: Source, folder: Path, compiler: str) -> ctypes.CDLL:
+def library(source: CSource, folder: Path, compiler: str) -> ctypes.CDLL:
     """Compile C to a shared library and load it."""
     (folder / "f.c").write_text(source.source)
     target = folder / "f.so"
@@ -29,7 +29,7 @@ def library(source: Source, folder: Path, compiler: str) -> ctypes.CDLL:
     return ctypes.CDLL(str(target))
 
 
-def work_size(source: Source) -> int:
+def work_size(source: CSource) -> int:
     """Read the size of the work array where a C programmer would read it."""
     found = re.search(rf"#define {source.name.upper()}_WORK_SIZE (\d+)", source.header)
     assert found
@@ -37,7 +37,7 @@ def work_size(source: Source) -> int:
 
 
 def call(
-    source: Source, loaded: ctypes.CDLL, inputs: list[NDArray[np.float64]], sizes: list[int]
+    source: CSource, loaded: ctypes.CDLL, inputs: list[NDArray[np.float64]], sizes: list[int]
 ) -> list[NDArray[np.float64]]:
     """Call the C function, with outputs full of something else."""
     outputs = [np.full(size, np.nan) for size in sizes]

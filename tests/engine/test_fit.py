@@ -8,14 +8,14 @@ import pytest
 
 import flexarm
 from flexarm.engine.compile import Target, fit, host, native_width
-from flexarm.engine.emit.llvm import PAGE, WAYS, Fit, emit_llvm
+from flexarm.engine.emit.llvm import PAGE, WAYS, ProcessorFit, emit_llvm
 from flexarm.engine.lower import lower
 from tests.engine.expressions import compiled
 
 FITS = {
-    "near": Fit(range(-4, 4)),
-    "far": Fit(range(4096)),
-    "slots": Fit(range(-16, 16), slot=1024, chunk=25),
+    "near": ProcessorFit(range(-4, 4)),
+    "far": ProcessorFit(range(4096)),
+    "slots": ProcessorFit(range(-16, 16), slot=1024, chunk=25),
 }
 
 
@@ -58,6 +58,6 @@ def test_functions_that_stay_in_the_cache_share_no_part_of_a_page_with_the_other
 
 def test_small_code_and_quick_code_are_left_as_they_are() -> None:
     target = Target("x86_64-unknown-linux-gnu", "x86-64", "")
-    assert fit(target, level="fast", width=1, operations=4000) == Fit()
-    assert fit(target, level="quick", width=1, operations=40_000) == Fit(ordered=False)
+    assert fit(target, level="fast", width=1, operations=4000) == ProcessorFit()
+    assert fit(target, level="quick", width=1, operations=40_000) == ProcessorFit(ordered=False)
     assert fit(target, level="fast", width=1, operations=4001).slot > 0

@@ -6,7 +6,7 @@ import pytest
 
 from flexarm.engine.compile import native_width
 from flexarm.engine.emit import plan as planning
-from flexarm.engine.emit.llvm import ANY, Fit, emit_llvm
+from flexarm.engine.emit.llvm import ANY, ProcessorFit, emit_llvm
 from flexarm.engine.emit.plan import plan
 from flexarm.engine.emit.repeats import cuts
 from flexarm.engine.emit.rows import rows
@@ -54,10 +54,12 @@ def distinct(stream: Stream, chunk: int = 100) -> int:
 @pytest.mark.parametrize("numbers", ["own", "equal"])
 @pytest.mark.parametrize(
     ("fit", "chunk"),
-    [(ANY, 40), (ANY, 500), (Fit(range(-4, 4), slot=1024), 100)],
+    [(ANY, 40), (ANY, 500), (ProcessorFit(range(-4, 4), slot=1024), 100)],
     ids=["any-40", "any-500", "fitted-100"],
 )
-def test_results_are_those_of_casadi(fit: Fit, numbers: str, chunk: int, width: int) -> None:
+def test_results_are_those_of_casadi(
+    fit: ProcessorFit, numbers: str, chunk: int, width: int
+) -> None:
     function = chain(LINKS, numbers=numbers, different=LINKS // 2)
     stream = lower(function)
     assert distinct(stream, chunk) < 0.4 * len(stream.operations)

@@ -3,7 +3,7 @@
 import casadi
 
 from flexarm.engine.lower import lower
-from flexarm.engine.stream import Counts, counts
+from flexarm.engine.stream import OperationCounts, counts
 
 
 def test_the_counts_of_a_pendulum_are_those_found_by_hand() -> None:
@@ -15,7 +15,7 @@ def test_the_counts_of_a_pendulum_are_those_found_by_hand() -> None:
     outputs = [torque / inertia, -v / inertia, energy]  # 1 div and 2 mul for the two
     stopped = casadi.if_else(v > 0, u, 0)  # 1 comparison, 1 choice
     function = casadi.Function("f", [q, v, u], [*outputs, stopped])
-    assert counts(lower(function)) == Counts(
+    assert counts(lower(function)) == OperationCounts(
         multiplications=7,
         additions=5,
         divisions=2,

@@ -17,8 +17,8 @@ from flexarm.integrate.solve import begin_march
 from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
 from flexarm.loops import ptx
-from flexarm.loops.desks import Desk, Entries, Part, Path
-from flexarm.loops.language import Source
+from flexarm.loops.desks import Desk, RecordPath, SharedValue, TableEntries
+from flexarm.loops.language import LoopSource
 from flexarm.loops.ptx import roomy
 from flexarm.loops.writes import written_fields
 from flexarm.model import build
@@ -184,7 +184,7 @@ def test_what_kernels_are_found_to_write_is_all_that_changes(name: str) -> None:
     beginning = prepare(build(link()), np.array([0.0, 0.05, 0.1])).beginning(method, 1e-3)
     m = begin_march(beginning)
     m.budget = 10**6
-    bound: dict[str, Source | str] = {
+    bound: dict[str, LoopSource | str] = {
         "step": method.step,
         "sample": method.sample or method.step,
         "equations": "motion",
@@ -212,6 +212,6 @@ def test_what_kernels_are_found_to_write_is_all_that_changes(name: str) -> None:
 
 def test_equations_have_room_for_what_their_code_works_in() -> None:
     # It is cut otherwise than the processor's, whose array may be smaller.
-    tables = {"table": Entries(inputs=2, changing=frozenset(), last=3)}
-    parts = [Part((Path(0, "table", entry),), 40, True, "scratch") for entry in (2, 3)]
+    tables = {"table": TableEntries(inputs=2, changing=frozenset(), last=3)}
+    parts = [SharedValue((RecordPath(0, "table", entry),), 40, True, "scratch") for entry in (2, 3)]
     assert [roomy(part, tables, {"table": 721}).size for part in parts] == [40, 721]

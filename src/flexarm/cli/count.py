@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flexarm.cli.arguments import STIFFENING, add_arm, add_options, read_arm
 
 if TYPE_CHECKING:
-    from flexarm.engine.stream import Counts
+    from flexarm.engine.stream import OperationCounts
 
 SUMMARY = "count the operations that the equation of an arm takes"
 KINDS = ("multiplications", "additions", "divisions", "functions")
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _numbers(found: "Counts") -> dict[str, object]:
+def _numbers(found: "OperationCounts") -> dict[str, object]:
     return {
         "multiplications": found.multiplications,
         "additions": found.additions,

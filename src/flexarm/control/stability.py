@@ -155,7 +155,7 @@ class FrozenLoop:
         require_inertia(self.model, mass, when="in this posture")
         return carried_mass(self.model, mass)
 
-    def _pieces(self, q: Array, kp: Gain, kd: Gain) -> "_Loop":
+    def _pieces(self, q: Array, kp: Gain, kd: Gain) -> "_ClosedLoop":
         n, driven = len(self._kept), self._drives
         rows = driven.motors[:, self._kept]
         q = require_shaped("q", q, (self.model.size,))
@@ -166,7 +166,9 @@ class FrozenLoop:
         # The law believes in forces that are not there: u is off by their effect on H a.
         believed = -np.linalg.solve(self._mass(q), self._links(q))
         change = -loop.B[n:] @ rows @ believed
-        return _Loop(A, np.vstack([np.zeros((n, 2 * n)), np.hstack([change, np.zeros((n, n))])]))
+        return _ClosedLoop(
+            A, np.vstack([np.zeros((n, 2 * n)), np.hstack([change, np.zeros((n, n))])])
+        )
 
     def _links(self, q: Array) -> Array:
         """Differentiate the links' elastic forces by q, (r, r)."""
@@ -181,7 +183,7 @@ class FrozenLoop:
 
 
 @dataclass(frozen=True)
-class _Loop:
+class _ClosedLoop:
     """A closed loop as a function of the stiffness error."""
 
     exact: Array

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexarm.engine.emit.llvm import NUMBERS, Code, Fit
+from flexarm.engine.emit.llvm import NUMBERS, Code, ProcessorFit
 from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.stream import FUNCTIONS, Port
 from flexarm.errors import DeviceError, FlexarmError
@@ -63,7 +63,7 @@ def chunk_size(target: "Target", width: int) -> int:
     return max(1, WINDOWS_CHUNK // width) if "windows" in target.triple else CHUNK
 
 
-def fit(target: "Target", *, level: Level, width: int, operations: int) -> Fit:
+def fit(target: "Target", *, level: Level, width: int, operations: int) -> ProcessorFit:
     """Say how the code of so many operations is fitted to a machine.
 
     Notes
@@ -74,13 +74,13 @@ def fit(target: "Target", *, level: Level, width: int, operations: int) -> Fit:
     caches and instructions are larger, but a constant takes five of them without a table.
     """
     if EFFORT.get(level) == EFFORT["quick"]:
-        return Fit(ordered=False)
+        return ProcessorFit(ordered=False)
     if target.triple.startswith(ARM):
-        return Fit(range(4096 // width))
+        return ProcessorFit(range(4096 // width))
     if target.triple.startswith("x86_64") and operations > CACHED:
         half = 128 if width == WIDEST else 16 // width
-        return Fit(range(-half, half), slot=2048, chunk=250 if width == 1 else 210)
-    return Fit()
+        return ProcessorFit(range(-half, half), slot=2048, chunk=250 if width == 1 else 210)
+    return ProcessorFit()
 
 
 def object_code(code: Code, *, level: Level, target: "Target") -> bytes:

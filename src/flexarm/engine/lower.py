@@ -48,7 +48,7 @@ def lower(function: casadi.Function) -> Stream:
     outputs = tuple(
         _port(name, function.sparsity_out(k)) for k, name in enumerate(function.name_out())
     )
-    values, results = _read(function, _Values())
+    values, results = _read(function, _LoweredValues())
     needed = _needed(values, results)
     divisions = Counter(
         b for k, (op, _, b) in enumerate(values.defined) if op == "div" and needed[k]
@@ -86,8 +86,8 @@ def _elements(sparsity: casadi.Sparsity) -> list[int]:
 
 
 def _read(
-    function: casadi.Function, values: "_Values"
-) -> tuple["_Values", dict[tuple[int, int], int]]:
+    function: casadi.Function, values: "_LoweredValues"
+) -> tuple["_LoweredValues", dict[tuple[int, int], int]]:
     places_in = [_elements(function.sparsity_in(k)) for k in range(function.n_in())]
     places_out = [_elements(function.sparsity_out(k)) for k in range(function.n_out())]
     zero = values.constant(0.0)
@@ -128,7 +128,7 @@ def _read(
     return values, results
 
 
-def _needed(values: "_Values", results: dict[tuple[int, int], int]) -> list[bool]:
+def _needed(values: "_LoweredValues", results: dict[tuple[int, int], int]) -> list[bool]:
     needed = [False] * len(values.defined)
     for reference in results.values():
         needed[_unsigned(reference)] = True
@@ -143,11 +143,11 @@ def _needed(values: "_Values", results: dict[tuple[int, int], int]) -> list[bool
 
 
 def _share_reciprocals(
-    values: "_Values",
+    values: "_LoweredValues",
     results: dict[tuple[int, int], int],
     needed: list[bool],
     divisions: Counter[int],
-) -> tuple["_Values", dict[tuple[int, int], int]]:
+) -> tuple["_LoweredValues", dict[tuple[int, int], int]]:
     """Build the needed values again, with x/d as x*(1/d) where several are divided by d.
 
     Notes
@@ -155,7 +155,7 @@ def _share_reciprocals(
     CasADi turns (1/d)*x into x/d whatever the author wrote. A division takes as long as several
     multiplications; a single one is left alone, being one operation and rounded once.
     """
-    again = _Values()
+    again = _LoweredValues()
     new: list[int] = []
     for k, (op, a, b) in enumerate(values.defined):
         if not needed[k]:
@@ -183,7 +183,7 @@ def _finish(
     name: str,
     inputs: tuple[Port, ...],
     outputs: tuple[Port, ...],
-    values: "_Values",
+    values: "_LoweredValues",
     results: dict[tuple[int, int], int],
 ) -> Stream:
     """Put constants first, then loads, then operations, and leave out what is not needed."""
@@ -208,7 +208,7 @@ def _finish(
     return Stream(name, inputs, outputs, tuple(constants), tuple(loads), tuple(operations), stores)
 
 
-class _Values:
+class _LoweredValues:
     """Values under construction, each defined once, by values that carry no sign.
 
     What comes out of a method, and goes into one, is a reference: k means value k, ~k minus it.

@@ -25,7 +25,7 @@ BINARY = (
 )
 
 
-def counts(stream: "Stream") -> "Counts":
+def counts(stream: "Stream") -> "OperationCounts":
     """Count the operations of a stream by kind.
 
     Notes
@@ -34,7 +34,7 @@ def counts(stream: "Stream") -> "Counts":
     negation nothing, since it is folded into the sum or product that uses it.
     """
     ops = Counter(operation.op for operation in stream.operations)
-    return Counts(
+    return OperationCounts(
         multiplications=ops["mul"],
         additions=sum(ops[op] for op in ADDITIONS),
         divisions=ops["div"],
@@ -117,7 +117,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Counts:
+class OperationCounts:
     """Numbers of operations; `functions` by name, `selections` are comparisons and the like."""
 
     multiplications: int

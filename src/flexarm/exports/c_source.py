@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flexarm.engine.emit.c import Source, emit_c
+from flexarm.engine.emit.c import CSource, emit_c
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.exports.plant import Plant
@@ -82,7 +82,7 @@ def template(name: str, words: dict[str, str]) -> str:
     return re.sub(r"@([A-Z]+)@", lambda found: words[found[1]], text)
 
 
-def _words(plant: Plant, emitted: Sequence[Source]) -> dict[str, str]:
+def _words(plant: Plant, emitted: Sequence[CSource]) -> dict[str, str]:
     name = plant.name
     sizes = {
         "STATES": len(plant.start), "COORDINATES": len(plant.open), "INPUTS": len(plant.inputs),

@@ -88,7 +88,7 @@ def folders_of(fmi: str, processor: str, kind: str) -> list[str]:
     return [*named, *([old] if fmi == "2.0" else [])]
 
 
-def variables(plant: Plant) -> list["Variable"]:
+def variables(plant: Plant) -> list["FmuVariable"]:
     """List the variables of a unit, each at its reference and of a name of its own.
 
     States and inputs keep flexarm's; the unit's own get a ``_`` where those have them already.
@@ -97,7 +97,7 @@ def variables(plant: Plant) -> list["Variable"]:
     joints = {k for axis in model.axes for k in (axis.index, axis.motor)}
     shown = {model.names[k] for k in joints if k is not None}
     taken = {name for name, _ in (*plant.states, *plant.inputs)}
-    found: list[Variable] = []
+    found: list[FmuVariable] = []
 
     def own(name: str) -> str:
         while name in taken:
@@ -109,7 +109,7 @@ def variables(plant: Plant) -> list["Variable"]:
             of: int | None = None, nominal: float | None = None) -> None:  # fmt: skip
         jumps = nominal is not None and bool(plant.switches.holders or model.attitudes)
         known = (name, unit, causality, about, start, of, nominal, jumps, next(by, ()))
-        found.append(Variable(len(found), *known))
+        found.append(FmuVariable(len(found), *known))
 
     size, inputs = len(plant.states), len(plant.inputs)
     knowns = [*range(size + 1), *range(2 * size + 1, 2 * size + 1 + inputs)]
@@ -135,7 +135,7 @@ def variables(plant: Plant) -> list["Variable"]:
 
 
 @dataclass(frozen=True)
-class Variable:
+class FmuVariable:
     """A variable of a unit; ``of`` is the reference of the state that it is the rate of.
 
     ``jumps`` tells whether it is a state that an event may change, ``by`` are the references of
@@ -179,7 +179,9 @@ class Variable:
         return found | ({"reinit": "true"} if self.jumps else {})
 
 
-def description_2(plant: Plant, listed: list[Variable], token: str, code: list[str]) -> ET.Element:
+def description_2(
+    plant: Plant, listed: list[FmuVariable], token: str, code: list[str]
+) -> ET.Element:
     """Describe a unit as FMI 2.0 does; a variable's index is its reference."""
     counted = {"guid": token, "numberOfEventIndicators": str(len(plant.indicators))}
     root = _root(plant, "2.0", counted)
@@ -220,7 +222,9 @@ _VARIABLE_STEP = {"canHandleVariableCommunicationStepSize": "true"}
 _AFTER_STEPS = {"needsCompletedIntegratorStep": "true"}
 
 
-def description_3(plant: Plant, listed: list[Variable], token: str, code: list[str]) -> ET.Element:
+def description_3(
+    plant: Plant, listed: list[FmuVariable], token: str, code: list[str]
+) -> ET.Element:
     """Describe a unit as FMI 3.0 does."""
     root = _root(plant, "3.0", {"instantiationToken": token})
     for kind, more in (("ModelExchange", _AFTER_STEPS), ("CoSimulation", _VARIABLE_STEP)):
@@ -244,7 +248,7 @@ def description_3(plant: Plant, listed: list[Variable], token: str, code: list[s
     return root
 
 
-def _structure_3(listed: list[Variable]) -> Iterator[tuple[str, list[Variable]]]:
+def _structure_3(listed: list[FmuVariable]) -> Iterator[tuple[str, list[FmuVariable]]]:
     outputs = [each for each in listed if each.causality == "output"]
     rates = [each for each in listed if each.of is not None]
     bounds = [each for each in listed if each.name.startswith("indicator") and each.computed
@@ -263,7 +267,7 @@ def _root(plant: Plant, fmi: str, more: dict[str, str]) -> ET.Element:
     return ET.Element("fmiModelDescription", about | more)
 
 
-def _units_and_experiment(root: ET.Element, listed: list[Variable]) -> None:
+def _units_and_experiment(root: ET.Element, listed: list[FmuVariable]) -> None:
     units = ET.SubElement(root, "UnitDefinitions")
     for unit in sorted({each.unit for each in listed}):
         element = ET.SubElement(units, "Unit", name=unit)

@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.loops.language import Array, Ints, Record
 
 
-class Entries(NamedTuple):
+class TableEntries(NamedTuple):
     """Of a table: number of the inputs, which of them change between launches, the last entry."""
 
     inputs: int
@@ -35,12 +35,12 @@ class Desk:
             listed += [getattr(each, name) for _, name in each.layout().arrays]
         self._by_address = {array.ctypes.data: array for array in listed}
 
-    def array(self, path: "Path") -> Array | Ints:
+    def array(self, path: "RecordPath") -> Array | Ints:
         """Find an array."""
         found = getattr(self.records[path.record], path.name)
         return found if path.entry < 0 else self._by_address[int(found[path.entry])]
 
-    def value(self, path: "Path") -> Any:
+    def value(self, path: "RecordPath") -> Any:
         """Give a number of the record."""
         return getattr(self.records[path.record], path.name)
 
@@ -52,7 +52,7 @@ def _records(record: Record) -> Iterator[Record]:
 
 
 @dataclass(frozen=True)
-class Path:
+class RecordPath:
     """Where a number or an array is: number of the record, field, entry of a table or -1."""
 
     record: int
@@ -61,10 +61,10 @@ class Path:
 
 
 @dataclass(frozen=True)
-class Part:
+class SharedValue:
     """A number or an array that every thread has."""
 
-    paths: tuple[Path, ...]  # where it is found
+    paths: tuple[RecordPath, ...]  # where it is found
     size: int  # elements; 0 for a number of the record itself
     real: bool  # whether it is of floats
     # ``constant``; ``given``, read from the image; ``kept``, written to it too; ``scratch``,
@@ -87,19 +87,19 @@ def parts_of(
     desks: Sequence[Desk],
     written: frozenset[str],
     bound: Collection[str],
-    tables: Mapping[str, Entries],
+    tables: Mapping[str, TableEntries],
     outside: Sequence[str],
-) -> list[Part]:
+) -> list[SharedValue]:
     """List what threads have, and what becomes of it."""
-    parts: list[Part] = []
-    arrays: dict[int, list[Path]] = {}
+    parts: list[SharedValue] = []
+    arrays: dict[int, list[RecordPath]] = {}
     for r, record in enumerate(desks[0].records):
         layout = record.layout()
         for _, name in layout.numbers:
-            values = {desk.value(Path(r, name)) for desk in desks}
+            values = {desk.value(RecordPath(r, name)) for desk in desks}
             alike = len(values) == 1 or name in bound
             fate = "kept" if name in written else "constant" if alike else "given"
-            parts.append(Part((Path(r, name),), 0, layout.types[name] is float, fate))
+            parts.append(SharedValue((RecordPath(r, name),), 0, layout.types[name] is float, fate))
         for _, name in layout.arrays:
             for path in paths_to(record, r, name, tables):
                 arrays.setdefault(desks[0].array(path).ctypes.data, []).append(path)
@@ -107,23 +107,25 @@ def parts_of(
         found = [desk.array(paths[0]) for desk in desks]
         size = max(array.size for array in found)
         fate = "scratch" if size == 0 else _fate(paths, found, written, tables, outside)
-        parts.append(Part(tuple(paths), max(size, 1), found[0].dtype == np.float64, fate))
+        parts.append(SharedValue(tuple(paths), max(size, 1), found[0].dtype == np.float64, fate))
     return _placed(parts)
 
 
-def paths_to(record: Record, r: int, name: str, tables: Mapping[str, Entries]) -> list[Path]:
+def paths_to(
+    record: Record, r: int, name: str, tables: Mapping[str, TableEntries]
+) -> list[RecordPath]:
     """List the paths to an array, or to those that a table points to."""
     array = getattr(record, name)
     if name not in tables or not array[0]:  # no equations: its pointers are 0
-        return [Path(r, name)]
-    return [Path(r, name, k) for k in range(len(array))]
+        return [RecordPath(r, name)]
+    return [RecordPath(r, name, k) for k in range(len(array))]
 
 
 def _fate(
-    paths: Sequence[Path],
+    paths: Sequence[RecordPath],
     found: Sequence[Array | Ints],
     written: frozenset[str],
-    tables: Mapping[str, Entries],
+    tables: Mapping[str, TableEntries],
     outside: Sequence[str],
 ) -> str:
     if any(path.name in outside for path in paths):
@@ -140,7 +142,7 @@ def _fate(
     return "constant" if all(np.array_equal(found[0], each) for each in found[1:]) else "given"
 
 
-def _placed(parts: Sequence[Part]) -> list[Part]:
+def _placed(parts: Sequence[SharedValue]) -> list[SharedValue]:
     """Give the parts of the image their places."""
     found, place = [], 0
     for part in parts:

@@ -15,7 +15,7 @@ from flexarm.engine.cache import Cache, cache_folder
 from flexarm.engine.compile import EFFORT, host, load_object, machine
 from flexarm.engine.functions import source_version
 from flexarm.errors import FlexarmError
-from flexarm.loops.language import Array, Ints, Record, Source, address_of
+from flexarm.loops.language import Array, Ints, LoopSource, Record, address_of
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -25,7 +25,7 @@ def kernel(function: Callable[..., Any]) -> "Kernel":
     return Kernel(function)
 
 
-class Kernel(Source):
+class Kernel(LoopSource):
     """A function that runs in Python as ``.python`` and, when called, compiled."""
 
     _engine: llvm.ExecutionEngine

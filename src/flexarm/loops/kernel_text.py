@@ -6,7 +6,7 @@ from typing import Any
 from flexarm.engine.emit.llvm_text import number
 from flexarm.engine.emit.thread import FILL
 from flexarm.engine.gpu.ptx import GROUP, threads
-from flexarm.loops.desks import Desk, Entries, Part, Path, paths_to
+from flexarm.loops.desks import Desk, RecordPath, SharedValue, TableEntries, paths_to
 
 ENTRY = "flexarm_runs"
 WRITTEN_OUT = 64  # elements that are copied one by one; more in a loop
@@ -17,9 +17,9 @@ class KernelText:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[SharedValue],
         desk: Desk,
-        tables: Mapping[str, Entries],
+        tables: Mapping[str, TableEntries],
         bound: Collection[str],
         registers: int = 0,
         align: int = 8,
@@ -84,7 +84,7 @@ class KernelText:
         self.before.append(f"{place} = getelementptr i64, ptr %record{record}, i64 {slot}")
         self.before.append(f"store {value}, ptr {place}")
 
-    def _slot(self, path: Path) -> int:
+    def _slot(self, path: RecordPath) -> int:
         return list(self.desk.records[path.record].layout().types).index(path.name)
 
     def _place(self, place: int, name: str) -> list[str]:
@@ -94,7 +94,7 @@ class KernelText:
             f"{name}.p = getelementptr double, ptr addrspace(1) %image, i64 {name}.at",
         ]
 
-    def _number(self, k: int, part: Part) -> None:
+    def _number(self, k: int, part: SharedValue) -> None:
         path, kind = part.paths[0], _kind(part)
         slot = self._slot(path)
         if part.fate == "constant":
@@ -110,7 +110,7 @@ class KernelText:
             self.after.append(f"%n{k}.new = load {kind}, ptr %slot{path.record}.{slot}")
             self.after.append(f"store {kind} %n{k}.new, ptr addrspace(1) %n{k}.p")
 
-    def _array(self, k: int, part: Part) -> None:
+    def _array(self, k: int, part: SharedValue) -> None:
         kind = _kind(part)
         pointer = f"%array{k}"
         if part.fate == "constant":
@@ -140,7 +140,7 @@ class KernelText:
                 self.before.append(f"{name} = getelementptr ptr, ptr {table}, i64 {path.entry}")
                 self.before.append(f"store ptr {pointer}, ptr {name}")
 
-    def _copy(self, k: int, part: Part) -> None:
+    def _copy(self, k: int, part: SharedValue) -> None:
         """Take an array from the image, and bring it back."""
         if part.size > WRITTEN_OUT:
             self.before += self._place(part.place, f"%e{k}")
@@ -188,9 +188,9 @@ ret void
 }}"""
 
 
-def _kind(part: Part) -> str:
+def _kind(part: SharedValue) -> str:
     return "double" if part.real else "i64"
 
 
-def _constant(part: Part, value: Any) -> str:
+def _constant(part: SharedValue, value: Any) -> str:
     return number(float(value), 1) if part.real else str(int(value))

@@ -154,7 +154,7 @@ class Layout:
         return f"({', '.join(map(' '.join, zip(self.types, kinds, strict=True)))})"
 
 
-class Source:
+class LoopSource:
     """A function in the language of loops: its text, its types, where it stands."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

@@ -26,10 +26,10 @@ from flexarm.engine.emit.order import by_liveness
 from flexarm.engine.gpu.ptx import CUDA, GROUP, MOST, read
 from flexarm.engine.split import settled
 from flexarm.engine.stream import Stream
-from flexarm.loops.desks import Desk, Entries, Part, parts_of
+from flexarm.loops.desks import Desk, SharedValue, TableEntries, parts_of
 from flexarm.loops.kernel import optimise
 from flexarm.loops.kernel_text import ENTRY, KernelText
-from flexarm.loops.language import Array, Source
+from flexarm.loops.language import Array, LoopSource
 from flexarm.loops.translate import translate
 from flexarm.loops.writes import written_fields
 
@@ -48,7 +48,7 @@ ONE, TWO = 8, 16
 
 
 @dataclass(frozen=True)
-class Equations:
+class CalledEquations:
     """Equations that a kernel calls.
 
     Attributes
@@ -66,11 +66,11 @@ class Equations:
     changing: tuple[str, ...] = ()
 
     @property
-    def entries(self) -> "Entries":
+    def entries(self) -> "TableEntries":
         """Sort the entries of their table."""
         names = [port.name for port in self.stream.inputs]
         changing = frozenset(k for k, name in enumerate(names) if name in self.changing)
-        return Entries(len(names), changing, len(names) + len(self.stream.outputs))
+        return TableEntries(len(names), changing, len(names) + len(self.stream.outputs))
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class GpuProgram:
     # and each array that is left outside.  Runs whose code is 0 go on; the code is then what the
     # kernel has returned.
     texts: tuple[str, ...]
-    parts: tuple[Part, ...]  # what threads have
+    parts: tuple[SharedValue, ...]  # what threads have
     size: int  # numbers of a run in the image
     block: int = BRANCHED  # threads of a block
     near: int = 0  # doubles of a thread in the memory of its block
@@ -173,9 +173,9 @@ def rows_of(image: Array, count: int) -> Array:
 
 
 def gpu_program(
-    kernel: Source,
+    kernel: LoopSource,
     desks: Sequence[Desk],
-    bound: Mapping[str, Source | Equations],
+    bound: Mapping[str, LoopSource | CalledEquations],
     *,
     changing: Sequence[str] = (),
     outside: Sequence[str] = (),
@@ -212,9 +212,9 @@ def gpu_program(
     FlexarmError
         If the installed llvmlite cannot write PTX, or an operation has no code for it.
     """
-    equations = {key: each for key, each in bound.items() if isinstance(each, Equations)}
-    names: dict[str, Source | str] = {
-        key: f"flexarm_{each.stream.name}_table" if isinstance(each, Equations) else each
+    equations = {key: each for key, each in bound.items() if isinstance(each, CalledEquations)}
+    names: dict[str, LoopSource | str] = {
+        key: f"flexarm_{each.stream.name}_table" if isinstance(each, CalledEquations) else each
         for key, each in bound.items()
     }
     tables = {each.table: each.entries for each in equations.values()}
@@ -260,7 +260,9 @@ def _room(operations: int, near: int, *, few: bool, waits: bool) -> Room | None:
     return Room(near, 118, 25, tabled=True) if operations > SHORT else Room(near)
 
 
-def _common(parts: Sequence[Part], desk: Desk, equations: Equations) -> dict[int, Array]:
+def _common(
+    parts: Sequence[SharedValue], desk: Desk, equations: CalledEquations
+) -> dict[int, Array]:
     """Find the inputs of equations that are alike in all runs."""
     return {
         path.entry: np.asarray(desk.array(path), dtype=float)
@@ -285,7 +287,9 @@ ret ptr addrspace(3) %mine
 """
 
 
-def roomy(part: Part, tables: Mapping[str, Entries], works: Mapping[str, int]) -> Part:
+def roomy(
+    part: SharedValue, tables: Mapping[str, TableEntries], works: Mapping[str, int]
+) -> SharedValue:
     """Make the array that equations work in, the last of a table, as large as their code needs.
 
     That of the processor's code, which is cut otherwise, may be smaller.

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from llvmlite import ir
 
-from flexarm.loops.language import Source
+from flexarm.loops.language import LoopSource
 from flexarm.loops.numbers import I64, ONE, ZERO, rounds
 from flexarm.loops.values import Value, Values, llvm_type
 
@@ -16,8 +16,8 @@ KNOWN = "known"  # marks loops whose rounds are known
 
 
 def translate(
-    kernel: Source,
-    bound: Mapping[str, Source | str] = MappingProxyType({}),
+    kernel: LoopSource,
+    bound: Mapping[str, LoopSource | str] = MappingProxyType({}),
     *,
     unrolled: Collection[str] | None = None,
 ) -> str:
@@ -50,13 +50,15 @@ def _unrolled(text: str) -> str:
 class _Module:
     """The module under construction."""
 
-    def __init__(self, bound: Mapping[str, Source | str], unrolled: Collection[str] | None) -> None:
+    def __init__(
+        self, bound: Mapping[str, LoopSource | str], unrolled: Collection[str] | None
+    ) -> None:
         self.unrolled = unrolled
         self.module = ir.Module("kernels")
         self.known: dict[int, ir.Function] = {}
         self.bound = bound
 
-    def function(self, kernel: Source, *, public: bool = False) -> ir.Function:
+    def function(self, kernel: LoopSource, *, public: bool = False) -> ir.Function:
         """Return the LLVM function of a kernel, translating it the first time."""
         if id(kernel) not in self.known:
             *kinds, result = [llvm_type(kind) for kind in kernel.hints.values()]
@@ -65,7 +67,7 @@ class _Module:
             function.linkage = "" if public else "internal"
             function.attributes.add("nounwind")
             self.known[id(kernel)] = function
-            _Body(Values(self, kernel, function)).write()
+            _KernelBody(Values(self, kernel, function)).write()
         return self.known[id(kernel)]
 
 
@@ -78,7 +80,7 @@ class _Loop:
     breaks: list[frozenset[str]] = field(default_factory=list)
 
 
-class _Body:
+class _KernelBody:
     """The translation of one kernel's statements."""
 
     def __init__(self, values: Values) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Protocol
 from llvmlite import ir
 
 from flexarm.errors import FlexarmError
-from flexarm.loops.language import MATH, Array, Ints, Record, Source, run_equations, run_kernel
+from flexarm.loops.language import MATH, Array, Ints, LoopSource, Record, run_equations, run_kernel
 from flexarm.loops.numbers import BIT, F64, HIGHEST, I64, LOWEST, divide, magnitude
 
 PTR, VOID = ir.PointerType(), ir.VoidType()
@@ -26,17 +26,17 @@ class Functions(Protocol):
     """The module under construction, as far as expressions need it."""
 
     module: ir.Module
-    bound: Mapping[str, Source | str]
+    bound: Mapping[str, LoopSource | str]
     unrolled: Collection[str] | None
 
-    def function(self, kernel: Source, *, public: bool = False) -> ir.Function:
+    def function(self, kernel: LoopSource, *, public: bool = False) -> ir.Function:
         """Return the LLVM function of a kernel."""
 
 
 class Values:
     """The names of one kernel and the expressions of them."""
 
-    def __init__(self, module: Functions, kernel: Source, function: ir.Function) -> None:
+    def __init__(self, module: Functions, kernel: LoopSource, function: ir.Function) -> None:
         self.module, self.kernel, self.llvm = module, kernel, function
         self.tree = kernel.tree
         self.entry = ir.IRBuilder(function.append_basic_block("entry"))
@@ -285,7 +285,7 @@ class Values:
             return self.mathematics(node, target, arguments)
         if any(target is each for each in (abs, min, max, float, int)):
             return self.builtin(node, target, arguments)
-        if isinstance(target, Source):
+        if isinstance(target, LoopSource):
             *kinds, result = target.hints.values()
             values = self.arguments(node, arguments, kinds)
             return self.b.call(self.module.function(target), values), result
@@ -317,7 +317,7 @@ class Values:
         """Call what a field has the address of, or what is bound to its name."""
         bound = self.module.bound.get(getattr(field, "attr", ""))
         kind = ir.FunctionType(result, [PTR])
-        if isinstance(bound, Source):
+        if isinstance(bound, LoopSource):
             return self.b.call(self.module.function(bound), arguments[1:])
         if bound is not None:
             known = self.module.module.globals.get(bound)

@@ -12,14 +12,14 @@ from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.stream import Stream
 from flexarm.engine.wasm import WASM, link, read
 from flexarm.loops.kernel import optimise
-from flexarm.loops.language import Array, Ints, Record, Source
+from flexarm.loops.language import Array, Ints, LoopSource, Record
 from flexarm.loops.translate import translate
 
 ALIGNMENT = 16  # [bytes]
 
 
 @dataclass(frozen=True)
-class Program:
+class WasmProgram:
     """Kernels and equations as one WebAssembly module."""
 
     # code, reserved: as `flexarm.engine.wasm.WasmModule` has them.
@@ -32,8 +32,8 @@ class Program:
 
 
 def program(
-    kernel: Source, streams: Sequence[Stream], bound: Mapping[str, Source | Stream]
-) -> Program:
+    kernel: LoopSource, streams: Sequence[Stream], bound: Mapping[str, LoopSource | Stream]
+) -> WasmProgram:
     """Compile a kernel together with what it calls, and further equations.
 
     Parameters
@@ -53,7 +53,7 @@ def program(
     """
     target = foreign_machine(WASM, "WebAssembly")
     codes = {stream.name: emit_llvm(stream, dialect=BARE) for stream in streams}
-    names: dict[str, Source | str] = {
+    names: dict[str, LoopSource | str] = {
         key: codes[each.name].table_entry if isinstance(each, Stream) else each
         for key, each in bound.items()
     }
@@ -64,7 +64,7 @@ def program(
     entries = {name: code.entry for name, code in codes.items()}
     entries[kernel.name] = f"kernel_{kernel.name}"
     made, reserved = link(modules, entries.values(), target)
-    return Program(made, reserved, entries, {name: c.work_size for name, c in codes.items()})
+    return WasmProgram(made, reserved, entries, {name: c.work_size for name, c in codes.items()})
 
 
 @dataclass

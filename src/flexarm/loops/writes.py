@@ -4,10 +4,10 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flexarm.loops.language import Source, run_equations, run_kernel
+from flexarm.loops.language import LoopSource, run_equations, run_kernel
 
 
-def written_fields(kernel: Source, bound: Mapping[str, Source | str]) -> frozenset[str]:
+def written_fields(kernel: LoopSource, bound: Mapping[str, LoopSource | str]) -> frozenset[str]:
     """List the names of fields that a kernel may change, or change an element of.
 
     Parameters
@@ -18,7 +18,7 @@ def written_fields(kernel: Source, bound: Mapping[str, Source | str]) -> frozens
         Kernels and equations that are called by the address in a field, by its name; what equations
         write is not listed.
     """
-    return frozenset(_Reader(bound).writes(kernel).fields)
+    return frozenset(_KernelReader(bound).writes(kernel).fields)
 
 
 @dataclass
@@ -29,14 +29,14 @@ class _Writes:
     parameters: set[int] = field(default_factory=set)
 
 
-class _Reader:
+class _KernelReader:
     """Reads kernels, each once."""
 
-    def __init__(self, bound: Mapping[str, Source | str]) -> None:
+    def __init__(self, bound: Mapping[str, LoopSource | str]) -> None:
         self.bound = bound
         self.known: dict[int, _Writes] = {}
 
-    def writes(self, kernel: Source) -> _Writes:
+    def writes(self, kernel: LoopSource) -> _Writes:
         """Say what a kernel writes."""
         if id(kernel) not in self.known:
             self.known[id(kernel)] = found = _Writes()
@@ -52,7 +52,7 @@ class _Reader:
                 found.fields |= self.writes(called).fields
         return self.known[id(kernel)]
 
-    def _targets(self, kernel: Source) -> list[ast.expr]:
+    def _targets(self, kernel: LoopSource) -> list[ast.expr]:
         """List what is assigned to but for plain names, and arguments that others write."""
         found: list[ast.expr] = []
         for node in ast.walk(kernel.tree):
@@ -60,25 +60,25 @@ class _Reader:
                 found.append(node)
             elif isinstance(node, ast.Call):
                 called = _function(node, kernel)
-                if isinstance(called, Source):
+                if isinstance(called, LoopSource):
                     written = self.writes(called).parameters
                     found += [each for k, each in enumerate(node.args) if k in written]
         return found
 
-    def _called(self, kernel: Source) -> list[Source]:
+    def _called(self, kernel: LoopSource) -> list[LoopSource]:
         """List the kernels that a kernel calls."""
-        found: list[Source] = []
+        found: list[LoopSource] = []
         for node in ast.walk(kernel.tree):
             if isinstance(node, ast.Call):
                 called: object = _function(node, kernel)
                 if called is run_kernel or called is run_equations:
                     called = self.bound.get(getattr(node.args[0], "attr", ""))
-                if isinstance(called, Source):
+                if isinstance(called, LoopSource):
                     found.append(called)
         return found
 
 
-def _function(node: ast.Call, kernel: Source) -> object:
+def _function(node: ast.Call, kernel: LoopSource) -> object:
     return kernel.globals.get(node.func.id) if isinstance(node.func, ast.Name) else None
 
 

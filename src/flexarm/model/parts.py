@@ -19,7 +19,7 @@ from flexarm.links.span import Span
 from flexarm.model.joints import JointMotion
 from flexarm.model.points import ArmPoints
 from flexarm.spatial import Expr, Inertia, Pose, constant
-from flexarm.varied import Drawn
+from flexarm.varied import LazyDesign
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]
@@ -28,7 +28,7 @@ BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True)
-class Flexible(Drawn):
+class Flexible(LazyDesign):
     """The elastic part of a link of constant length, with m amplitudes."""
 
     # span, shapes, integrals, points: the flexible span, its shape functions and their integrals.
@@ -124,7 +124,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class LinkModel(Drawn):
+class LinkModel(LazyDesign):
     """One link: constant frames, bodies, shapes and where its coordinates stand in q.
 
     Frames: F the previous link's flexible tip (or the base), J the joint with its axis along z,
@@ -208,7 +208,7 @@ class LinkModel(Drawn):
 
 
 @dataclass(frozen=True)
-class Model(Drawn):
+class Model(LazyDesign):
     """An arm made ready for equations; `flexarm.build` makes one, with read-only arrays.
 
     Coordinates in order: base x, y, z, rx, ry, rz if it moves; per link: motor, joint, amplitudes.

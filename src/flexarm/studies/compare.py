@@ -17,7 +17,7 @@ import numpy as np
 from flexarm.arguments import refused, require_count, require_flag, require_function
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
-from flexarm.engine.stream import Counts
+from flexarm.engine.stream import OperationCounts
 from flexarm.errors import FlexarmError
 from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian, refuse_points
@@ -87,7 +87,7 @@ class Compared:
     singular: str | None = None
     curve: tuple[Errors, ...] = ()
     exponents: Errors | None = None
-    counts: dict[str, Counts] | None = None
+    counts: dict[str, OperationCounts] | None = None
     microseconds: float | None = None
 
 

@@ -3,13 +3,13 @@
 import casadi as ca
 
 from flexarm.engine.lower import lower
-from flexarm.engine.stream import Counts, counts
+from flexarm.engine.stream import OperationCounts, counts
 from flexarm.formulations.equation import Equation
 
 COUNTED = ("forward_dynamics", "mass_matrix", "bias")
 
 
-def operation_counts(eq: Equation, name: str) -> Counts:
+def operation_counts(eq: Equation, name: str) -> OperationCounts:
     """Count the operations of one function of a formulation, as they are compiled.
 
     Parameters
@@ -21,7 +21,7 @@ def operation_counts(eq: Equation, name: str) -> Counts:
 
     Returns
     -------
-    Counts
+    OperationCounts
         Numbers of operations. Of the mass matrix, which is symmetric, the upper triangle alone is
         counted: the rest is copied.
     """

@@ -28,7 +28,7 @@ DEFLECTIONS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))
 
 
 @dataclass(frozen=True)
-class Curve:
+class PanelLine:
     """A line in a panel: values (T,) in the panel's unit."""
 
     name: str
@@ -44,7 +44,7 @@ class Panel:
     title: str
     unit: str
     shown: bool  # whether it is there from the start
-    curves: Sequence[Curve]  # its lines
+    curves: Sequence[PanelLine]  # its lines
 
 
 def shown(run: RunData) -> tuple[RunData, str]:
@@ -138,64 +138,66 @@ def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
     yield Panel("angles", "Joint angles", "deg", True, angles)
     yield Panel("slides", "Joint slides", "m", True, slides)
     yield from _deflections(run, unit)
-    tip = [Curve(f"tip {axis}", run.tip[:, k]) for k, axis in enumerate("xyz")]
+    tip = [PanelLine(f"tip {axis}", run.tip[:, k]) for k, axis in enumerate("xyz")]
     yield Panel("tip", "Tip position", "m", True, tip)
     yield Panel("energy", "Energy", "J", True, _energies(run))
     inputs = list(input_units(run.model).items())
     for key, title, of in (("torques", "Joint torques", "N m"), ("forces", "Joint forces", "N")):
-        listed = [Curve(name, run.u[:, k]) for k, (name, u) in enumerate(inputs) if u == of]
+        listed = [PanelLine(name, run.u[:, k]) for k, (name, u) in enumerate(inputs) if u == of]
         yield Panel(key, title, of, False, [c for c in listed if np.any(c.values)])
     if run.model.arm.contacts:
         normal = equation_of(run).contacts(run.q, run.v).normal.T
         names = run.model.arm.contact_names
-        pushes = [Curve(name, values) for name, values in zip(names, normal, strict=True)]
+        pushes = [PanelLine(name, values) for name, values in zip(names, normal, strict=True)]
         yield Panel("contacts", "Contact forces", "N", True, pushes if np.any(normal) else [])
     if run.model.base_moves:
-        base = [Curve(f"base {axis}", run.q[:, k]) for k, axis in enumerate("xyz")]
+        base = [PanelLine(f"base {axis}", run.q[:, k]) for k, axis in enumerate("xyz")]
         yield Panel("base", "Base displacement", "m", False, base)
 
 
-def _joints(run: RunData) -> tuple[list[Curve], list[Curve]]:
+def _joints(run: RunData) -> tuple[list[PanelLine], list[PanelLine]]:
     """List the joints that turn [deg] and those that slide [m]."""
     angles, slides = [], []
     for axis in run.model.drawn_axes:
         values = run.q[:, axis.index]
         if axis.turns:
-            angles.append(Curve(axis.name, np.degrees(values)))
+            angles.append(PanelLine(axis.name, np.degrees(values)))
         else:
-            slides.append(Curve(axis.name, values))
+            slides.append(PanelLine(axis.name, values))
     return angles, slides
 
 
 def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
     """List displacement and twist of the flexible links' tips, from the undeformed link."""
-    moved: list[Curve] = []
-    twists: list[Curve] = []
+    moved: list[PanelLine] = []
+    twists: list[PanelLine] = []
     tip = np.array([1.0])
     for part in flexible_links(run.model):
         end = along(run.model, part, run.q, tip)
-        moved += [Curve(f"{part.name} {a}", end.deflection[:, 0, k]) for k, a in enumerate("xyz")]
-        twists.append(Curve(part.name, np.degrees(end.twist[:, 0])))
+        moved += [
+            PanelLine(f"{part.name} {a}", end.deflection[:, 0, k]) for k, a in enumerate("xyz")
+        ]
+        twists.append(PanelLine(part.name, np.degrees(end.twist[:, 0])))
     factor, name = unit
-    scaled = [Curve(curve.name, factor * curve.values) for curve in _notable(moved)]
+    scaled = [PanelLine(curve.name, factor * curve.values) for curve in _notable(moved)]
     yield Panel("deflections", "Link tip deflections", name, True, scaled)
     yield Panel("twists", "Link tip twists", "deg", False, _notable(twists))
 
 
-def _notable(curves: list[Curve]) -> list[Curve]:
+def _notable(curves: list[PanelLine]) -> list[PanelLine]:
     """Leave out curves that are flat beside the others."""
     sizes = [float(np.abs(curve.values).max()) for curve in curves]
     least = SMALL * max(sizes, default=0.0)
     return [curve for curve, size in zip(curves, sizes, strict=True) if size > least]
 
 
-def _energies(run: RunData) -> list[Curve]:
+def _energies(run: RunData) -> list[PanelLine]:
     """List energies, the gravitational one from the start on, and the balance."""
-    found = [Curve(name, run.energy[:, k]) for k, name in enumerate(ENERGIES)]
+    found = [PanelLine(name, run.energy[:, k]) for k, name in enumerate(ENERGIES)]
     if not np.any(run.model.gravity):
         found = found[:2]
     else:
-        found[2] = Curve("gravitational", run.energy[:, 2] - run.energy[0, 2])
+        found[2] = PanelLine("gravitational", run.energy[:, 2] - run.energy[0, 2])
     if np.any(run.work):
-        found.append(Curve("put in less lost", run.work))
-    return [*found, Curve("error of balance", run.balance)]
+        found.append(PanelLine("put in less lost", run.work))
+    return [*found, PanelLine("error of balance", run.balance)]

@@ -40,14 +40,14 @@ def serve(paths: Sequence[Path], port: int = 0) -> "Server":
         If the port is taken.
     """
     try:
-        return Server((HOST, port), Source(paths))
+        return Server((HOST, port), WatchedPage(paths))
     except OSError as error:
         raise FlexarmError(
             f"port {port}: cannot be listened on: {error.strerror}: name another with --port"
         ) from None
 
 
-class Source:
+class WatchedPage:
     """The page of some run files and its data, made again when they change."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -98,7 +98,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], source: Source) -> None:
+    def __init__(self, address: tuple[str, int], source: WatchedPage) -> None:
         self.source = source
         super().__init__(address, partial(Handler, source))
 
@@ -118,7 +118,7 @@ class Handler(BaseHTTPRequestHandler):
 
     server: Server
 
-    def __init__(self, source: Source, *args: object) -> None:
+    def __init__(self, source: WatchedPage, *args: object) -> None:
         self.source = source
         super().__init__(*args)  # type: ignore[arg-type]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flexarm.engine.emit.order import TURNS
-from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, Plan, plan, runs_of_leaves
+from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, CodeLayout, plan, runs_of_leaves
 from flexarm.engine.emit.sincos import c_sine
 from flexarm.engine.stream import Operation, Port, Stream
 
@@ -30,7 +30,7 @@ WRITTEN = {
 }
 
 
-def emit_c(stream: Stream, *, chunk: int = CHUNK) -> "Source":
+def emit_c(stream: Stream, *, chunk: int = CHUNK) -> "CSource":
     """Write a stream as C99.
 
     Parameters
@@ -42,7 +42,7 @@ def emit_c(stream: Stream, *, chunk: int = CHUNK) -> "Source":
 
     Returns
     -------
-    Source
+    CSource
         The C file, which is complete without its header, and the header, which says how to call
         the function.
     """
@@ -64,7 +64,7 @@ def emit_c(stream: Stream, *, chunk: int = CHUNK) -> "Source":
     parts.append(f"void {name}({parameters})\n{{")
     parts += [f"    {name}_{k}({arguments});" for k in range(len(bodies))]
     parts.append("}\n")
-    return Source(name, "\n".join(parts), header, max(planned.work_size, 1))
+    return CSource(name, "\n".join(parts), header, max(planned.work_size, 1))
 
 
 def _names(stream: Stream) -> list[str]:
@@ -140,7 +140,7 @@ def _expression(operation: Operation, names: list[str]) -> str:
     return f"{operation.op}({', '.join(names)})"
 
 
-def _piece(stream: Stream, planned: Plan, values: range) -> list[str]:
+def _piece(stream: Stream, planned: CodeLayout, values: range) -> list[str]:
     lines = []
     at_hand = set(values)
     for value in values:
@@ -179,7 +179,7 @@ def _place(stream: Stream, port: int, element: str) -> str:
 
 
 @dataclass(frozen=True)
-class Source:
+class CSource:
     """The C file and the header of a function, and the number of doubles of its scratch."""
 
     name: str

@@ -6,7 +6,7 @@ from itertools import chain
 
 from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, Kit
 from flexarm.engine.emit.llvm_text import number, per_lane
-from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, Plan, plan, runs_of_leaves
+from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, CodeLayout, plan, runs_of_leaves
 from flexarm.engine.emit.rows import Place, rows
 from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.emit.thread import Thread, quotient
@@ -25,7 +25,7 @@ MOST_PLACED = 64
 
 
 @dataclass(frozen=True)
-class Fit:
+class ProcessorFit:
     """How code is fitted to a processor."""
 
     # Elements, counted from the one that a register points to, that an instruction reaches with the
@@ -38,7 +38,7 @@ class Fit:
     ordered: bool = True  # take the time to order the operations so that few values wait
 
 
-ANY = Fit()
+ANY = ProcessorFit()
 
 
 def emit_llvm(
@@ -46,7 +46,7 @@ def emit_llvm(
     *,
     width: int = 1,
     chunk: int = CHUNK,
-    fit: Fit = ANY,
+    fit: ProcessorFit = ANY,
     dialect: Dialect = PROCESSOR,
     apart: bool = False,
 ) -> "Code":
@@ -90,7 +90,7 @@ def emit_llvm(
     calls, table, near = [""] * len(planned.pieces), 0, 0
     for k, where in _layout(len(planned.alike), fit.slot):
         members = planned.alike[k]
-        body = _Body(stream, planned, kit, f"{entry}.{k}", members, numbers)
+        body = _LlvmFunction(stream, planned, kit, f"{entry}.{k}", members, numbers)
         body.write_operations()
         text += body.function(where)
         table, near = table + body.table, max(near, body.near)
@@ -98,7 +98,7 @@ def emit_llvm(
             calls[piece] = body.call(row)
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
-        body = _Body(stream, planned, kit, f"{entry}.edge{start}", (), numbers)
+        body = _LlvmFunction(stream, planned, kit, f"{entry}.edge{start}", (), numbers)
         body.write_leaves(runs[start : start + chunk])
         text += body.function("")
         calls.append(body.call(0))
@@ -176,13 +176,13 @@ class Code:
 _Window = tuple[str, int | None, int]
 
 
-class _Body:
+class _LlvmFunction:
     """The lines of one internal function."""
 
     def __init__(
         self,
         stream: Stream,
-        planned: Plan,
+        planned: CodeLayout,
         kit: Kit,
         name: str,
         members: tuple[int, ...],

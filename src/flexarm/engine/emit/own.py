@@ -51,7 +51,7 @@ def needed(names: set[str]) -> list[str]:
 
 def own_function(name: str) -> str:
     """Write a function of one or two doubles."""
-    body = _Body()
+    body = _NativeFunction()
     arguments = ["%x", "%y"] if name in ("pow", "atan2", "hypot") else ["%x"]
     result = getattr(body, name)(*arguments)
     listed = ", ".join(f"double {argument}" for argument in arguments)
@@ -70,7 +70,7 @@ def _text(value: float | str) -> str:
 Value = float | str
 
 
-class _Body:
+class _NativeFunction:
     """The lines of one function; methods that are named after functions write those."""
 
     def __init__(self) -> None:

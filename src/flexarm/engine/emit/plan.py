@@ -20,7 +20,7 @@ LONGEST_WRITTEN_OUT = 8
 
 def plan(
     stream: Stream, *, chunk: int = CHUNK, unlike: int | None = None, ordered: bool = True
-) -> "Plan":
+) -> "CodeLayout":
     """Split a stream into pieces that become one function each.
 
     stream: the operations.
@@ -70,7 +70,7 @@ def plan(
                     released[last_piece[value]].append(place)
         for place in released[number]:
             heappush(free, place)
-    return Plan(stream, pieces, places, work_size, alike, stores)
+    return CodeLayout(stream, pieces, places, work_size, alike, stores)
 
 
 def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
@@ -143,7 +143,7 @@ def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CodeLayout:
     """Pieces of a stream as ranges of value numbers; places of values in the work array.
 
     `stream` has the operations in the order that is split.

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from itertools import chain
 
-from flexarm.engine.emit.plan import Plan
+from flexarm.engine.emit.plan import CodeLayout
 from flexarm.engine.stream import Stream
 
 Place = tuple[str, int]  # an array, and an element of it
 
 
 def rows(
-    stream: Stream, planned: Plan, members: tuple[int, ...], *, every_constant: bool = False
-) -> "Rows":
+    stream: Stream, planned: CodeLayout, members: tuple[int, ...], *, every_constant: bool = False
+) -> "AlikePieces":
     """Compare pieces that are alike.
 
     Parameters
@@ -25,12 +25,12 @@ def rows(
 
     Returns
     -------
-    Rows
+    AlikePieces
         Elements that move by the same steps from piece to piece share a column, so that along a
         chain of links there is about one column for each link that a piece looks at.
     """
     if not members or (len(members) < 2 and not every_constant):  # one piece differs in nothing
-        return Rows([], {}, [[]], {}, [[]])
+        return AlikePieces([], {}, [[]], {}, [[]])
     used = [_used(stream, planned, planned.pieces[number]) for number in members]
     columns: dict[tuple[str, tuple[int, ...]], int] = {}
     moved: dict[Place, int] = {}
@@ -46,7 +46,7 @@ def rows(
             constants[values[0]] = len(varied)
             varied.append(values)
     steps_of = [steps for _, steps in columns]
-    return Rows(
+    return AlikePieces(
         used[0][0],
         moved,
         [[steps[k] for steps in steps_of] for k in range(len(members))],
@@ -55,7 +55,7 @@ def rows(
     )
 
 
-def _used(stream: Stream, planned: Plan, values: range) -> tuple[list[Place], list[int]]:
+def _used(stream: Stream, planned: CodeLayout, values: range) -> tuple[list[Place], list[int]]:
     """List what a piece reads and writes, and its constants, in the order of the operations."""
     operations = stream.operations[values.start - stream.first_operation :][: len(values)]
     operands = chain.from_iterable(operation.operands for operation in operations)
@@ -78,7 +78,7 @@ def _used(stream: Stream, planned: Plan, values: range) -> tuple[list[Place], li
 
 
 @dataclass(frozen=True)
-class Rows:
+class AlikePieces:
     """A row for each of several pieces that are alike."""
 
     places: list[Place]  # what the first piece reads and writes

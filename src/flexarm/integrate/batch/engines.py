@@ -14,7 +14,7 @@ from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.desks import Desk
 from flexarm.loops.kernel_text import ENTRY
-from flexarm.loops.ptx import Equations, gpu_program, interleaved
+from flexarm.loops.ptx import CalledEquations, gpu_program, interleaved
 
 
 def member_of(task: Task) -> Member:
@@ -106,7 +106,7 @@ class OnGpu:
             key: Desk(stepper, [*buffers.values(), *member_of(kinds[key]).constants])
             for key, (stepper, buffers) in made.items()
         }
-        equations = Equations(member_of(tasks[0]).structure.body, "table", ("anchor",))
+        equations = CalledEquations(member_of(tasks[0]).structure.body, "table", ("anchor",))
         program = gpu_program(
             step_thread, list(desks.values()), {"equations": equations},
             changing=("steps",), outside=("row", "held"), near=gpu().near, steady=True,

@@ -22,8 +22,8 @@ from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.desks import Desk
 from flexarm.loops.kernel_text import ENTRY
-from flexarm.loops.language import Source
-from flexarm.loops.ptx import Equations, GpuProgram, gpu_program, interleaved, rows_of
+from flexarm.loops.language import LoopSource
+from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interleaved, rows_of
 
 WORK = 40_000_000  # operations of a thread in one launch, about
 SHARE = 0.4  # of the free memory
@@ -358,10 +358,10 @@ class Fleet:
 def _program(flight: Flight, desks: Sequence[Desk]) -> GpuProgram:
     """Compile the loop for runs of one structure."""
     method = flight.method
-    bound: dict[str, Source | Equations] = {"step": method.step}
+    bound: dict[str, LoopSource | CalledEquations] = {"step": method.step}
     bound["sample"] = method.sample or method.step  # without one, nothing calls it
     for key, (member, table) in flight.equations.items():
-        bound[key] = Equations(member.structure.body, table, ("anchor",))
+        bound[key] = CalledEquations(member.structure.body, table, ("anchor",))
     return gpu_program(
         march, desks, bound,
         changing=("budget",), outside=("samples",), waits=method.solves_vibrations,

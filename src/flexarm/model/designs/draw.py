@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from flexarm.links.base import Array, Curve, Direction, Shape, Shapes
 from flexarm.links.beams.shear import Sheared
 from flexarm.links.curves import Combination
-from flexarm.varied import LATER, Drawn, Varied, by_design
+from flexarm.varied import LATER, LazyDesign, Varied, by_design
 
 Draw = Callable[[int], Any]
 
@@ -174,7 +174,7 @@ class Drawer:
         if not found:
             return None
         later = {}
-        if issubclass(kind, Drawn):
+        if issubclass(kind, LazyDesign):
             later = {name: plan for name, plan in found.items() if not hasattr(kind, name)}
             parts = {name: part for name, part in parts.items() if name not in later}
         now = [(name, plan) for name, plan in found.items() if name not in later]

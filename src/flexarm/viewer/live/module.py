@@ -16,7 +16,7 @@ from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates
 from flexarm.integrate.task import Task, prepare
 from flexarm.links.base import Array
 from flexarm.loops.kernel import kernel
-from flexarm.loops.wasm import Memory, Program, program
+from flexarm.loops.wasm import Memory, WasmProgram, program
 from flexarm.model.profiles import last_time
 from flexarm.viewer.live.equations import LiveArm
 
@@ -43,7 +43,7 @@ class LiveModule:
     # The module.  Its kernel ``advance`` takes the record's place, a time [s], a number of steps,
     # and 1 where anything but time has changed since it was called last, else 0; it returns why it
     # stopped, as `flexarm.integrate.loop.march` does.
-    program: Program
+    program: WasmProgram
     memory: Memory  # as it begins
     # arrays, sizes: places [bytes] and sizes of arrays by name; ``y`` is the state: q, v and works.
     arrays: dict[str, int]

@@ -14,7 +14,7 @@ from flexarm.model import Model, start_state
 
 
 @dataclass(frozen=True)
-class Target:
+class ServoTargets:
     """Targets of a servo, one after the other, each from the time on that its channel begins."""
 
     channels: tuple[Channel, ...]
@@ -36,7 +36,7 @@ class Programme:
 
     # servos, targets: those that are played, and what they follow.
     servos: tuple[Servoed, ...]
-    targets: tuple[Target, ...]
+    targets: tuple[ServoTargets, ...]
     left_out: str  # what is not played, in words; empty if nothing
 
     @property
@@ -78,11 +78,11 @@ def _is_played(event: Event, names: set[str]) -> bool:
     return timed and names.issuperset(event.servo) and changes == {"target"}
 
 
-def _target(model: Model, each: Servoed, events: Sequence[Event]) -> Target:
+def _target(model: Model, each: Servoed, events: Sequence[Event]) -> ServoTargets:
     q, name = start_state(model)[0], f"{each.name}: servo"
     channels = [Channel(name, each.profile(q))]
     for event in events:
         if each.name in event.servo:
             found = replace(each, servo=each.servo.changed(event.servo[each.name]))
             channels.append(Channel(name, found.profile(q), float(event.at or 0.0)))
-    return Target(tuple(channels))
+    return ServoTargets(tuple(channels))
