@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import flexarm
-from flexarm.formulations.numbers.structures import Member, Structures
+from flexarm.formulations.numbers.structures import BoundKernel, Structures
 from flexarm.formulations.quantities import trace
 from flexarm.integrate.task import equation_of
 from flexarm.io.overrides import read_value
@@ -32,7 +32,7 @@ def drawn(name: str, keys: tuple[str, ...], count: int) -> Sets:
     return [{key: v * rng.uniform(0.8, 1.25) for key, v in own.items()} for _ in range(count)]
 
 
-def member(model: Model, structures: Structures) -> Member:
+def member(model: Model, structures: Structures) -> BoundKernel:
     """Give forward dynamics of a model."""
     equation = equation_of(model).among(structures)
     return structures.member(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from flexarm.formulations.gibbs_appell.chain import Link
+from flexarm.formulations.gibbs_appell.chain import ChainLink
 from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.spatial import Expr
 from flexarm_papers.korayem.counts import (
@@ -257,7 +257,7 @@ Tables = dict[str, list[list[Value]]]
 
 
 def _joint_rows(
-    book: Ledger, links: list[Link], R: list[list[Value]], r: list[list[Value]], s: Tables
+    book: Ledger, links: list[ChainLink], R: list[list[Value]], r: list[list[Value]], s: Tables
 ) -> None:
     n = len(links) - 1
     for j in range(1, n + 1):
@@ -283,7 +283,7 @@ def _joint_rows(
 
 
 def _deflection_rows(
-    book: Ledger, links: list[Link], R: list[list[Value]], r: list[list[Value]], s: Tables
+    book: Ledger, links: list[ChainLink], R: list[list[Value]], r: list[list[Value]], s: Tables
 ) -> None:
     n = len(links) - 1
     for j in range(1, n + 1):

@@ -11,8 +11,8 @@ import casadi as ca
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import counts
 from flexarm.formulations.gibbs_appell import steps
-from flexarm.formulations.gibbs_appell.chain import Hinge, Link
-from flexarm.formulations.gibbs_appell.terms import Body, nothing, tilde
+from flexarm.formulations.gibbs_appell.chain import ChainLink, Hinge
+from flexarm.formulations.gibbs_appell.terms import AccelerationEnergy, nothing, tilde
 from flexarm.spatial import Expr
 from flexarm_papers.korayem.counts import Pair
 
@@ -48,14 +48,14 @@ def counted_steps(n: int, flexible: int, m: int) -> dict[int, Pair]:
     return {k: operations(result) for k, result in results.items()}
 
 
-def generic_chain(n: int, flexible: int, m: int) -> list[Link]:
+def generic_chain(n: int, flexible: int, m: int) -> list[ChainLink]:
     """Make the paper's chain with a symbol for every number: the base, then links 1 to n.
 
     The last links are the flexible ones; coordinates are numbered link by link.
     """
     none, no_columns = ca.SX(3, 1), ca.SX(3, 0)
     eye = ca.SX.eye(3)
-    links = [Link(eye, eye, None, (), none, none, none, none, none, no_columns, no_columns,
+    links = [ChainLink(eye, eye, None, (), none, none, none, none, none, no_columns, no_columns,
                   nothing(0))]  # fmt: skip
     size = 0
     for i in range(1, n + 1):
@@ -63,7 +63,7 @@ def generic_chain(n: int, flexible: int, m: int) -> list[Link]:
         theta = symbols("theta", 3) if modes else none
         axis = ca.SX(ca.sparsify(ca.DM([0, 0, 1])))
         links.append(
-            Link(
+            ChainLink(
                 A=symbols("A", 3, 3),
                 E=eye + tilde(theta),
                 hinge=Hinge(axis, size),
@@ -82,9 +82,9 @@ def generic_chain(n: int, flexible: int, m: int) -> list[Link]:
     return links
 
 
-def _generic_body(m: int) -> Body:
+def _generic_body(m: int) -> AccelerationEnergy:
     none = ca.SX(3, 1)
-    return Body(
+    return AccelerationEnergy(
         M=symbols("M", 1),
         B2=tilde(symbols("B2", 3)) if m else ca.SX(3, 3),
         B3=tilde(symbols("B3", 3)),
@@ -103,7 +103,7 @@ def _generic_body(m: int) -> Body:
 
 
 def generic_tables(
-    links: list[Link], R: list[Expr]
+    links: list[ChainLink], R: list[Expr]
 ) -> tuple[list[list[Expr]], list[list[Expr]], steps.Sums]:
     """Give symbols for what steps 7, 8 and 9 hand on: jR_k, jr_Ok/Oj and the sums."""
     n = len(links)

@@ -10,7 +10,7 @@ from flexarm.arm.shapes import ShapeChoice
 from flexarm.errors import ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Counts, Curve, Ends, Shapes
-from flexarm.links.basis import MOTIONS, Motion
+from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.beams.finite import Conditions, Support, modes
 from flexarm.links.span import Span
 from tests.links.spans import BARE, HELD, Array, frequencies, stationed, tapered, uniform
@@ -29,7 +29,7 @@ def assumed(
     return discretisation(kind).shapes(choice, span, ends, counts)
 
 
-def conditions(kind: str, motion: Motion, ends: Ends) -> Conditions:
+def conditions(kind: str, motion: BeamDirection, ends: Ends) -> Conditions:
     """Say what the families are, for elements."""
     supports: dict[str, Support] = {
         "pinned-free": "pinned-free",

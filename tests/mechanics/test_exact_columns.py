@@ -9,7 +9,7 @@ from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.base import Body
+from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.model import Model, build
 from flexarm.model.designs.build import designs_together
 from flexarm.spatial import Expr
@@ -32,7 +32,7 @@ def nodes_of(model: Model, index: int = 0) -> Collocation:
     return nodes
 
 
-def seen(body: Body, seed: int = SEED) -> tuple[dict[str, Array], Array, Array]:
+def seen(body: LinkBody, seed: int = SEED) -> tuple[dict[str, Array], Array, Array]:
     """Evaluate a link's terms, its tip's columns and its tip's velocities at some state."""
     rng = np.random.default_rng(seed)
     q, v = (ca.DM(0.1 * rng.normal(size=body.model.size)) for _ in range(2))

@@ -9,7 +9,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import ModelError
 from flexarm.links.base import DIRECTIONS, Array, Curve, Shape, Shapes
-from flexarm.links.basis import MOTIONS, Motion, own_stiffness
+from flexarm.links.basis import MOTIONS, BeamDirection, own_stiffness
 from flexarm.links.curves import Piecewise, combine
 from flexarm.links.families.arm_modes import moment_curves
 from flexarm.links.integrals import integrate
@@ -137,7 +137,7 @@ def _added(part: LinkModel, elastic: Flexible) -> list[tuple[Shape, str]]:
     return [*found, (Shape("probe", {"x": probe}), "probe")]
 
 
-def _softest(elastic: Flexible, motion: Motion, tip_mass: float) -> list[Curve]:
+def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> list[Curve]:
     """Make shapes of a direction that have most of what those of a link leave of its flexibility.
 
     Their moments (forces of rods) are polynomials: what loads at the tip and spread along the span

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm.arm.section import Section, shear_coefficient
 from flexarm.links.base import Array
-from flexarm.links.basis import MOTIONS, Motion
+from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.span import Span
 from flexarm.model import LinkModel
 
@@ -14,7 +14,7 @@ SECTION = 1.2  # times the first order, for what the next ones add
 SHEAR_RATIO = 2.6 * 6 / 5  # E/(kappa G) of a solid rectangle with nu = 0.3
 
 
-def radius_of_gyration(span: Span, motion: Motion) -> float | None:
+def radius_of_gyration(span: Span, motion: BeamDirection) -> float | None:
     """Find the largest radius of gyration of a span's sections in one bending plane [m].
 
     It is ``sqrt(EI/EA)``, or ``sqrt(J/mu)`` where EA is not given; None if that is not either.
@@ -28,7 +28,7 @@ def radius_of_gyration(span: Span, motion: Motion) -> float | None:
     return None
 
 
-def shear_error(span: Span, motion: Motion, section: Section, omega: float) -> float:
+def shear_error(span: Span, motion: BeamDirection, section: Section, omega: float) -> float:
     """Estimate how much too high Euler-Bernoulli theory puts a frequency, relative.
 
     Parameters
@@ -55,7 +55,7 @@ def shear_error(span: Span, motion: Motion, section: Section, omega: float) -> f
     return math.sqrt(truth / (1 + kept * square)) - 1
 
 
-def shear_ratio(section: Section, motion: Motion) -> float:
+def shear_ratio(section: Section, motion: BeamDirection) -> float:
     """Find E/(kappa G) of a section; of one given by numbers that of a solid rectangle.
 
     0 of one that shears in the model.

@@ -13,7 +13,7 @@ from flexarm.check.shape_rule import why_count
 from flexarm.linear.at_start import Linear
 from flexarm.links import discretisation
 from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shape, Shapes
-from flexarm.links.basis import MOTIONS, Motion
+from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.ends import clamped_ends, loaded_ends, with_tip_body
 from flexarm.links.families.tabulated import modal_data_report
@@ -154,7 +154,9 @@ def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
     return np.asarray(vectors[:, kept][:, ::-1])
 
 
-def span_frequencies(span: Span, motion: Motion, ends: Ends, count: int) -> tuple[Frequency, ...]:
+def span_frequencies(
+    span: Span, motion: BeamDirection, ends: Ends, count: int
+) -> tuple[Frequency, ...]:
     """Find the first frequencies of a span between given ends, as many as have inertia."""
     conditions = Conditions.of(ends, motion)
     if not np.any(span.table[motion.inertia] > 0):

@@ -2,13 +2,13 @@
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, Counted, CraigBampton, Elements, Lumped, Tabulated
-from flexarm.links.basis import Motion
+from flexarm.links.basis import BeamDirection
 from flexarm.links.ends import rides
 from flexarm.links.shape_counts import chosen_counts
 from flexarm.model.arm_modes import weighs_held
 
 
-def why_count(arm: Arm, index: int, motion: Motion) -> str:
+def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
     """Say how many shapes a link has in a direction that its section is stiff in, and why."""
     choice = arm.links[index].shapes
     if isinstance(choice, Tabulated):
@@ -22,14 +22,14 @@ def why_count(arm: Arm, index: int, motion: Motion) -> str:
     return text + ridden + _of_arm(arm, motion, rule.number)
 
 
-def _of_arm(arm: Arm, motion: Motion, count: int) -> str:
+def _of_arm(arm: Arm, motion: BeamDirection, count: int) -> str:
     """Say what so many shapes of a direction keep beside the modes of the arm as it is."""
     held = "; with driven joints held weighed in" if weighs_held(arm, count) else ""
     static = "; the static twist by a torque at the tip is among them"
     return held + (static if count and motion.direction == "twist" else "")
 
 
-def _counted(choice: Counted, motion: Motion, count: int) -> str:
+def _counted(choice: Counted, motion: BeamDirection, count: int) -> str:
     """Write a number with what it counts."""
     word = "mode"
     if isinstance(choice, Elements):

@@ -14,7 +14,7 @@ from flexarm.closed_forms.angles import Places
 from flexarm.closed_forms.polynomials import Generator, Polynomial, Ring, evaluated
 from flexarm.engine.lower import lower
 from flexarm.links.base import Array
-from flexarm.links.fields import Basis, Moving
+from flexarm.links.fields import Basis, MovingField
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.exact.body import Exact
 from flexarm.mechanics.bodies.exact.material import tangent_material
@@ -174,7 +174,7 @@ class BentSections:
             constant(self.nodes.tip) * self._tangents().place
         )
 
-    def points(self) -> tuple[Moving, Basis]:
+    def points(self) -> tuple[MovingField, Basis]:
         """Give the points of the span, and its sections' turning."""
         mass = self.body.span.integrals.mass
         return tangent_material(self.nodes, mass, self._tangents(), self._vectors())

@@ -14,7 +14,7 @@ import numpy as np
 from flexarm.arm.summary import Summary
 from flexarm.closed_forms.angles import joined_angles, name_angles
 from flexarm.closed_forms.bent_sections import BentSections
-from flexarm.closed_forms.integrals import Integrals
+from flexarm.closed_forms.integrals import IntegralSymbols
 from flexarm.closed_forms.polynomials import (
     DUST,
     Generator,
@@ -137,7 +137,7 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
         rate = Generator(f"{known.name}_dot", rf"\dot {known.latex}", "rate", {})
         ring.add(rate)
     plain = not any(part.exact is not None or part.sliding is not None for part in model.links)
-    integrals = Integrals(model, q, ring) if named and plain else None
+    integrals = IntegralSymbols(model, q, ring) if named and plain else None
     tips = [_Tip(model, index, q, ring, integrals) for index in range(len(model.links))]
     symbols = ca.vertcat(*[tip.symbols for tip in tips])
     slopes = ca.vertcat(*[tip.slopes for tip in tips])
@@ -214,7 +214,7 @@ class _Tip:
     """
 
     def __init__(
-        self, model: Model, index: int, q: Expr, ring: Ring, integrals: Integrals | None
+        self, model: Model, index: int, q: Expr, ring: Ring, integrals: IntegralSymbols | None
     ) -> None:
         part, n = model.links[index], model.size
         self.symbols, self.slopes, self.places = ca.SX(0, 1), ca.SX(0, n), list[int]()

@@ -12,7 +12,7 @@ import casadi as ca
 
 from flexarm.closed_forms.polynomials import Generator, Monomial, Ring, evaluated
 from flexarm.engine.lower import lower
-from flexarm.formulations.lagrange import Body
+from flexarm.formulations.lagrange import LagrangeBody
 from flexarm.mechanics.bodies.points import Moments
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr
@@ -32,7 +32,7 @@ class Name(NamedTuple):
 Namer = Callable[[int, list[int]], Name]  # of the place in a matrix, and of mode numbers
 
 
-class Integrals:
+class IntegralSymbols:
     """Symbols that stand for the numbers of an arm's bodies, each a generator with a value."""
 
     def __init__(self, model: Model, q: Expr, ring: Ring) -> None:
@@ -41,13 +41,13 @@ class Integrals:
         self.places: list[int] = []
         self.values: dict[str, float] = {}
 
-    def body(self, body: Body) -> Body:
+    def body(self, body: LagrangeBody) -> LagrangeBody:
         """Name the numbers of a body's moments."""
         number = self._link(body)
         modes, label = _modes(self.model.links[number - 1]), f"{number}"
         if modes and not body.own:  # at the tip of a link that bends, or in its hub
             label += r"\mathrm{t}" if any(i in modes for i in body.D) else r"\mathrm{h}"
-        return Body(body.T, body.D, self._moments(body.weight, label), body.own)
+        return LagrangeBody(body.T, body.D, self._moments(body.weight, label), body.own)
 
     def tip(self, number: int, position: Expr) -> Expr:
         """Name the length of a link and the values of its shapes at its tip, (3,)."""
@@ -85,7 +85,7 @@ class Integrals:
 
         return self._renamed(force, named)
 
-    def _link(self, body: Body) -> int:
+    def _link(self, body: LagrangeBody) -> int:
         """Find which link a body belongs to, from 1: the last that moves it."""
         moving = {*body.D, *body.own}
         found = [

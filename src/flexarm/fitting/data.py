@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.fitting.problem import Problem
-from flexarm.fitting.statistics import Combination, ResidualTest
+from flexarm.fitting.statistics import ParameterCombination, ResidualTest
 from flexarm.links.base import Array
 
 
@@ -56,7 +56,7 @@ class FitData:
     covariance: Array  # of all of them, (k, k)
     correlated: bool  # whether residuals are correlated in time, which the intervals then count
     # What the data know of combinations of the numbers, worst first.
-    combinations: tuple[Combination, ...]
+    combinations: tuple[ParameterCombination, ...]
     residuals: tuple[ResidualTest, ...]  # tests of what is left, by run and sensor
     noise: dict[str, float]  # standard deviation of each sensor, in SI units
     # converged, message, evaluations: how the search ended.

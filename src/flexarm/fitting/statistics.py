@@ -37,7 +37,7 @@ class ResidualTest:
 
 
 @dataclass(frozen=True)
-class Combination:
+class ParameterCombination:
     """A combination of numbers, in parts of their sizes, and how well the data know it."""
 
     shares: dict[str, float]
@@ -155,7 +155,7 @@ def combinations(
     lengths: Sequence[int],
     *,
     white: bool,
-) -> tuple[Combination, ...]:
+) -> tuple[ParameterCombination, ...]:
     """List the principal combinations of numbers, worst known first.
 
     Parameters
@@ -171,7 +171,7 @@ def combinations(
         wider = np.sqrt(np.maximum(np.diag(_scatter(rows, residuals, lengths)), 1.0))
     errors = np.where(values > 1e-12 * values[0], wider / np.maximum(values, 1e-300), math.inf)
     found = [
-        Combination(dict(zip(names, (row * np.sign(row[np.argmax(np.abs(row))])).tolist(),
+        ParameterCombination(dict(zip(names, (row * np.sign(row[np.argmax(np.abs(row))])).tolist(),
                              strict=True)), float(error))
         for row, error in zip(shares, errors, strict=True)
     ]  # fmt: skip

@@ -31,7 +31,7 @@ import numpy as np
 from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation, recursions_only
 from flexarm.formulations.transforms import hub_transform, plain_span, steps, torque_refusal
-from flexarm.links.fields import Basis, Moving
+from flexarm.links.fields import Basis, MovingField
 from flexarm.mechanics.bodies.growing_points import sliding_moments
 from flexarm.mechanics.bodies.points import (
     Moments,
@@ -52,7 +52,7 @@ from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
 
 Tip = Callable[[LinkModel], tuple[Expr, dict[int, Expr]]]
-Points = Callable[[LinkModel], tuple[Moving, Basis] | None]
+Points = Callable[[LinkModel], tuple[MovingField, Basis] | None]
 LARGEST = 60  # coordinates: beyond, the closed form has millions of operations
 
 
@@ -136,7 +136,7 @@ class _Closed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Body:
+class LagrangeBody:
     """What is fixed in a frame, or moves in it by own coordinates."""
 
     # T, D: the frame in the world, (4, 4), and its derivatives by the coordinates that move it.
@@ -184,7 +184,7 @@ def _not_in_paper(model: Model) -> str | None:
 
 def bodies_of(
     model: Model, q: Expr, tip: Tip | None = None, points: Points | None = None
-) -> list[Body]:
+) -> list[LagrangeBody]:
     """Place all that has mass (S4, S5): links, hubs and rotors, bodies at tips.
 
     Parameters
@@ -201,22 +201,22 @@ def bodies_of(
     T, D = ca.SX.eye(4), dict[int, Expr]()
     for step in steps(model, q):
         if step.part is not None and step.part.rotor is not None:
-            bodies.append(Body(T, D, *_rotor_weight(step.part.rotor, q)))
+            bodies.append(LagrangeBody(T, D, *_rotor_weight(step.part.rotor, q)))
         D = {i: dT @ step.A for i, dT in D.items()}  # (S6.1)
         if step.coordinate is not None:
             D[step.coordinate] = T @ step.U  # (S6.1)
         T = T @ step.A  # (eq. 3)
-        bodies.append(Body(T, D, body_moments(step.body, q, 0)))
+        bodies.append(LagrangeBody(T, D, body_moments(step.body, q, 0)))
         if step.part is None:
             continue
         part, own = step.part, step.part.own
-        bodies += [Body(T, D, weight, own) for weight in _link_weights(part, q, points)]
+        bodies += [LagrangeBody(T, D, weight, own) for weight in _link_weights(part, q, points)]
         E, columns = link_transform(model, part, q) if tip is None else tip(part)
         D = {i: dT @ E for i, dT in D.items()}  # (S6.1)
         for i, column in columns.items():
             D[i] = T @ column  # (S6.1)
         T = T @ E  # (eq. 4)
-        bodies.append(Body(T, D, body_moments(part.tip_body, q, 0)))
+        bodies.append(LagrangeBody(T, D, body_moments(part.tip_body, q, 0)))
     return bodies
 
 
@@ -256,7 +256,7 @@ def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
     return Moments(G, [H], [[new(4, 4)]], spin, none, [none]), (rotor.coordinate,)
 
 
-def closed_mass_matrix(model: Model, bodies: list[Body]) -> Expr:
+def closed_mass_matrix(model: Model, bodies: list[LagrangeBody]) -> Expr:
     """Sum ``int (delta_i r)^T (delta_k r) dm`` over all bodies (Algorithms 1 and 2)."""
     M = ca.SX(model.size, model.size)
     exact = model.tip_rotation == "cayley"
@@ -290,7 +290,7 @@ def closed_coriolis(M: Expr, q: Expr, v: Expr) -> Expr:
     return ca.jtimes(momentum, q, v) - ca.gradient(ca.dot(v, momentum), q) / 2  # (Alg. 3, S2.1)
 
 
-def closed_gravity(model: Model, bodies: list[Body]) -> Expr:
+def closed_gravity(model: Model, bodies: list[LagrangeBody]) -> Expr:
     """Sum ``-g^T int delta_i r dm`` over all bodies (Algorithm 3, S2.2, sign put right), (n,)."""
     c = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity))

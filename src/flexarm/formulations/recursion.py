@@ -9,11 +9,11 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.once import once
-from flexarm.mechanics.bodies import Body, body_of
-from flexarm.mechanics.bodies.terms import Motion, Terms, attach
+from flexarm.mechanics.bodies import LinkBody, body_of
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, attach
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.orbit.hill import feel_gradient, frame_acceleration, rigid_gradient
-from flexarm.mechanics.riding import Station, riding_columns, station
+from flexarm.mechanics.riding import RailStation, riding_columns, station
 from flexarm.mechanics.sections import picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NO_INERTIA, Expr, Inertia, base_rotation, constant
@@ -55,7 +55,7 @@ class LinkState:
     # terms, tip: the link's inertia and the motion of its tip, or of the station that the next link
     # is at.
     terms: Terms
-    tip: Motion
+    tip: SectionMotion
     # What the tip's body needs from angular velocity and gravity's gradient alone, in T, (6,).
     tip_force: Expr
     ridden: bool = False  # whether the next link rides on it
@@ -138,7 +138,7 @@ def _link_states(model: Model, q: Expr, v: Expr, combined: bool) -> list[LinkSta
 
 
 def _link_state(
-    model: Model, body: Body, q: Expr, v: Expr, omega_tip: Expr, ridden: Station | None
+    model: Model, body: LinkBody, q: Expr, v: Expr, omega_tip: Expr, ridden: RailStation | None
 ) -> LinkState:
     part = body.part
     motion, own = part.motion, picked(q, part.carried_by)

@@ -34,7 +34,7 @@ import numpy as np
 from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation, recursions_only
 from flexarm.formulations.transforms import (
-    Step,
+    LinkTransform,
     Transform,
     hub_transform,
     plain_span,
@@ -139,10 +139,10 @@ class Flow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedLink:
     """A link (or the base: no part) on its way from base to tip."""
 
-    step: Step  # joint transformation
+    step: LinkTransform  # joint transformation
     tip: Transform  # link transformation E with its derivatives
     # before, W, W_hat: transformations to the world of the previous tip, of the root and of the
     # tip, each with its rate and its acceleration.
@@ -171,13 +171,13 @@ def _not_in_paper(model: Model) -> str | None:
     return None
 
 
-def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[Placed]:
+def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
     """Place all links with rates and accelerations (eq. 4 differentiated)."""
     symbols = (q, v) if a is None else (q, v, a)
     return once(model, "placed", symbols, lambda: _place(model, q, v, a))
 
 
-def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[Placed]:
+def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
     none = type(q)(4, 4)
     before = (type(q).eye(4), none, none)
     chain = []
@@ -200,12 +200,12 @@ def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[Placed]:
         E, E_d = tip.value, tip.rate
         end = (W @ E, W_d @ E + W @ E_d, W_dd @ E + 2 * W_d @ E_d + W @ E_dd)  # (eq. 4)
         weight, flow = _weigh(step, d, rates, more)
-        chain.append(Placed(step, tip, before, (W, W_d, W_dd), end, weight, flow))
+        chain.append(PlacedLink(step, tip, before, (W, W_d, W_dd), end, weight, flow))
         before = end
     return chain
 
 
-def _mass_matrix(model: Model, chain: list[Placed]) -> Expr:
+def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
     """Fill J (eqs. 29-41) inward; a coordinate's column is pending until all rows have met it."""
     J = ca.SX(model.size, model.size)
     phi, pending = ca.SX(4, 4), Columns()
@@ -245,7 +245,7 @@ def _mass_matrix(model: Model, chain: list[Placed]) -> Expr:
     return J
 
 
-def _forces(model: Model, chain: list[Placed], v: Expr, a: Expr | None, gravity: bool) -> Expr:
+def _forces(model: Model, chain: list[PlacedLink], v: Expr, a: Expr | None, gravity: bool) -> Expr:
     """Sum Q and P inward (eqs. 44-46) and give every coordinate its row."""
     result = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity)) if gravity else ca.SX(4, 1)
@@ -275,7 +275,7 @@ def _forces(model: Model, chain: list[Placed], v: Expr, a: Expr | None, gravity:
     return result
 
 
-def _weigh(step: Step, d: Expr, rates: Expr, more: Expr | None) -> tuple[Moments, Flow]:
+def _weigh(step: LinkTransform, d: Expr, rates: Expr, more: Expr | None) -> tuple[Moments, Flow]:
     """Sum a link's moments over its points, its root body and its hub."""
     part, m, new = step.part, d.shape[0], type(d)
     weight = body_moments(step.body, d, m)

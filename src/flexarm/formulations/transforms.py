@@ -21,7 +21,7 @@ Motion = tuple[Expr, Expr, Expr]  # a transformation with its first and second d
 
 
 @dataclass(frozen=True)
-class Step:
+class LinkTransform:
     """From the last tip to a link's root: ``A = dH HH(q) Hb`` (Chen, Zhang & Liu 2012, eq 1)."""
 
     # A, U, UU: the transformation and its first and second derivative by the joint's coordinate.
@@ -52,9 +52,9 @@ class Transform:
     bias: Expr
 
 
-def steps(model: Model, q: Expr) -> list[Step]:
+def steps(model: Model, q: Expr) -> list[LinkTransform]:
     """List the joints from the base on; a base that moves counts as six of them."""
-    result: list[Step] = []
+    result: list[LinkTransform] = []
     base = homogeneous(model.base_anchor, constant(model.base_pose.position))
     if model.base_moves:
         start = homogeneous(ca.DM.eye(3), constant(model.base_pose.position))
@@ -165,13 +165,13 @@ def _step(
     after: Expr | None,
     coordinate: int | None,
     part: LinkModel | None,
-) -> Step:
+) -> LinkTransform:
     left = ca.DM.eye(4) if before is None else before
     right = ca.DM.eye(4) if after is None else after
     if motion is None:
-        return Step(ca.SX(left @ right), ca.SX(4, 4), ca.SX(4, 4), None, part)
+        return LinkTransform(ca.SX(left @ right), ca.SX(4, 4), ca.SX(4, 4), None, part)
     A, U, UU = (left @ matrix @ right for matrix in motion)
-    return Step(A, U, UU, coordinate, part)
+    return LinkTransform(A, U, UU, coordinate, part)
 
 
 def _motions(factors: Factors, own: Expr, q: Expr) -> Iterator[Motion]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.numbers.structures import NUMBERS, Member, Structures
+from flexarm.formulations.numbers.structures import NUMBERS, BoundKernel, Structures
 from flexarm.integrate.actuators import Actuators, actuators_of, matrices_of, motion_of
 from flexarm.integrate.mission.lookouts import Lookout
 from flexarm.model import Model
@@ -32,7 +32,7 @@ class RateFunctions:
     law: ca.Function | None = None
     lookouts: tuple[Lookout, ...] = ()  # what events look out for
 
-    def member(self, name: str, formulation: Formulation, others: Others) -> Member:
+    def member(self, name: str, formulation: Formulation, others: Others) -> BoundKernel:
         """Compile one of them.
 
         ``rates`` are accelerations and rates of the further states (a, dx), ``matrices`` mass,

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations.numbers.parameters import Nearby, directions_of
-from flexarm.formulations.numbers.structures import Member
+from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.gradients.adjoint import Adjoint, pull
 from flexarm.gradients.events.phases import looks
 from flexarm.gradients.plan import KROGSTAD, Plan, Tableau, roundings
@@ -291,10 +291,10 @@ class Trajectory(Samples):
         return self.plan.renewed if len(self.plan.renewed) else np.zeros(count, dtype=np.int64)
 
     @cached_property
-    def _members(self) -> dict[str, Member]:
+    def _members(self) -> dict[str, BoundKernel]:
         return {}
 
-    def _member(self, name: str) -> Member:
+    def _member(self, name: str) -> BoundKernel:
         if name not in self._members:  # tables point to its constants as long as this lives
             formulation = self.task.equation.formulation
             self._members[name] = self.functions.member(name, formulation, self._others)

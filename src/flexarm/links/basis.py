@@ -18,7 +18,7 @@ SMALL_TIP = 1e-3
 DEPENDENT = 1e-12
 
 
-def wanted(span: Span, counts: Counts) -> list[tuple["Motion", int]]:
+def wanted(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
     """List the directions that get shapes, with their counts, in the order of the coordinates.
 
     Raises
@@ -130,7 +130,7 @@ def transform(shapes: Shapes, columns: Array) -> Shapes:
 
 
 def strain_matrix(
-    curves: Sequence[Curve], span: Span, motion: "Motion", edges: Array, *, points: int = 4
+    curves: Sequence[Curve], span: Span, motion: "BeamDirection", edges: Array, *, points: int = 4
 ) -> Array:
     """Integrate the stiffness matrix (m, m) of curves with so many points between edges [m]."""
     x, weight = span.quadrature(points, edges)
@@ -300,8 +300,8 @@ def _peak(curve: Curve, length: float) -> float:
 
 
 @dataclass(frozen=True)
-class Motion:
-    """How a span deforms in one direction."""
+class BeamDirection:
+    """A direction in which a span deforms, with its section properties."""
 
     direction: Direction  # what the curves measure
     key: str  # the choice's name for its number of shapes
@@ -315,9 +315,9 @@ class Motion:
     shear: str | None = None  # name of the section's shear stiffness along it, if it bends
 
 
-MOTIONS: dict[Direction, Motion] = {
-    "y": Motion("y", "bending_y", "EIz", "mass_per_length", "Jz", 2, 2, "GAy"),
-    "z": Motion("z", "bending_z", "EIy", "mass_per_length", "Jy", 2, 1, "GAz"),
-    "twist": Motion("twist", "torsion", "GJ", "Jx", None, 1, 0),
-    "x": Motion("x", "stretch", "EA", "mass_per_length", None, 1, None),
+MOTIONS: dict[Direction, BeamDirection] = {
+    "y": BeamDirection("y", "bending_y", "EIz", "mass_per_length", "Jz", 2, 2, "GAy"),
+    "z": BeamDirection("z", "bending_z", "EIy", "mass_per_length", "Jy", 2, 1, "GAz"),
+    "twist": BeamDirection("twist", "torsion", "GJ", "Jx", None, 1, 0),
+    "x": BeamDirection("x", "stretch", "EA", "mass_per_length", None, 1, None),
 }

@@ -38,7 +38,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Moving:
+class MovingField:
     """A field, its rate per own coordinate and its acceleration from velocities."""
 
     value: Field
@@ -123,7 +123,7 @@ class Weighed:
         return x + y + z
 
 
-def evaluate(moving: Moving, functions: Functions) -> tuple[Expr, Expr, Expr]:
+def evaluate(moving: MovingField, functions: Functions) -> tuple[Expr, Expr, Expr]:
     """Evaluate a moving field at the one place of functions: value, columns (3, k), bias."""
     ends = np.cumsum([len(functions[a]) for a in AXES])[:-1]
     there = np.split(settled(np.concatenate([functions[a][:, 0] for a in AXES])), ends)

@@ -14,24 +14,24 @@ from flexarm.links.base import Array
 from flexarm.links.rails.rail import Rail
 from flexarm.mechanics.bodies.base import section_spin
 from flexarm.mechanics.bodies.exact.tangents import Angles, node_tangents, turned
-from flexarm.mechanics.bodies.terms import Motion
+from flexarm.mechanics.bodies.terms import SectionMotion
 from flexarm.mechanics.sections import Local, own_values, picked, section_rotation
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
 
 @dataclass(frozen=True)
-class Station:
+class RailStation:
     """A section of a rail at the station of what rides there."""
 
     # Its motion relative to the rail's root, the station's rate among the rates; its columns are
     # those of the rail's own coordinates.
-    motion: Motion
+    motion: SectionMotion
     # Angular and linear velocity per rate of the station, in axes of the rail's root, (6,).
     along: Expr
 
 
-def station(model: Model, index: int, q: Expr, v: Expr) -> Station:
+def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
     """See where link ``index`` rides on the one before it."""
     part, rail_part = model.links[index], model.links[index - 1]
     rail = part.rail
@@ -52,7 +52,7 @@ def joint_columns(model: Model, index: int, q: Expr) -> Expr:
     return riding_columns(part, station(model, index, q, 0 * q))
 
 
-def riding_columns(part: LinkModel, at: Station) -> Expr:
+def riding_columns(part: LinkModel, at: RailStation) -> Expr:
     """Give the motion of frame K per rate of the station, in axes of K, (6, 1)."""
     back = at.motion.local.rotation.T
     spin, speed = back @ at.along[:3], back @ at.along[3:]
@@ -106,7 +106,7 @@ class _Curves:
         return total
 
 
-def _linear(model: Model, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Station:
+def _linear(model: Model, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
     """Move by ``x e_x + Phi(x) d``, turned by first-order angles."""
     rail = at.rail
     x, y, z, twist = (at.rows(series) for series in (rail.x, rail.y, rail.z, rail.twist))
@@ -121,11 +121,11 @@ def _linear(model: Model, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Stat
     spin, spin_bias = section_spin(model, angle, turn[0] @ rates + bend * rate, angle_bias)
     rotation, per = section_rotation(model, angle)
     local = Local(straight * at.x + shape[0] @ d, rotation, shape[0], per @ turn[0])
-    motion = Motion(local, spin, speed, spin_bias, speed_bias)
-    return Station(motion, ca.vertcat(per @ bend, along))
+    motion = SectionMotion(local, spin, speed, spin_bias, speed_bias)
+    return RailStation(motion, ca.vertcat(per @ bend, along))
 
 
-def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Station:
+def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
     """Move by ``sum_g I_g(x) P_g``, turned by the sums of slope shapes."""
     rail, nodes = at.rail, part.exact
     assert rail.reach is not None and nodes is not None
@@ -153,4 +153,6 @@ def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> St
         angular += by @ slopes[0][k]
     local = Local(ca.sum2(reach[0] * t.place), turn.rotation, linear, angular)
     speed = linear @ rates + along * rate
-    return Station(Motion(local, turn.spin, speed, bias, speed_bias), ca.vertcat(spin, along))
+    return RailStation(
+        SectionMotion(local, turn.spin, speed, bias, speed_bias), ca.vertcat(spin, along)
+    )

@@ -28,7 +28,7 @@ REFERENCE = 8  # modes per direction of the reference, static shapes beside them
 
 
 @dataclass(frozen=True)
-class Basis:
+class NamedArm:
     """An arm on certain shapes, and what these are called."""
 
     name: str
@@ -123,7 +123,7 @@ def reference(arm: Arm) -> Arm:
     return _buildable(*(_changed(arm, partial(many, static=static)) for static in (True, False)))
 
 
-def families(arm: Arm) -> list[Basis]:
+def families(arm: Arm) -> list[NamedArm]:
     """List the arm on other families with as many shapes; none where amplitudes have names."""
     flexible = [link for link in arm.links if link.beam]
     if any(_names_amplitudes(link) for link in flexible):
@@ -135,7 +135,7 @@ def families(arm: Arm) -> list[Basis]:
         "clamped-free": lambda _, n: ClampedFree(kind="clamped-free", **_keys(n)),
         "craig-bampton": lambda _, n: CraigBampton(kind="craig-bampton", **_keys(_less(n))),
     }
-    return [Basis(name, _changed(arm, make)) for name, make in makers.items()]
+    return [NamedArm(name, _changed(arm, make)) for name, make in makers.items()]
 
 
 def title(arm: Arm) -> str:

@@ -31,7 +31,7 @@ from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
 from flexarm.studies.advice import advice, advice_on_want
 from flexarm.studies.bases import (
-    Basis,
+    NamedArm,
     by_rule,
     can_enrich,
     enriched,
@@ -167,11 +167,11 @@ def _wanted(arm: Arm, search: Search) -> Convergence:
     best, given = search.best, search.runs.of(arm)
     assert best is not None
     truth, _ = frequencies(reference(arm))
-    listed = [(Basis(f"as given: {title(arm)}", arm), given)]
+    listed = [(NamedArm(f"as given: {title(arm)}", arm), given)]
     if answer is not None:
         changed = change_arm(arm, answer.changes)
         run = search.runs.of(changed, answer.rtol)
-        listed.append((Basis(f"answer: {answer.basis}", changed), run))
+        listed.append((NamedArm(f"answer: {answer.basis}", changed), run))
     finished = given.status == "finished"
     found = Convergence(
         arm.name, search.runs.t_end, search.want, search.error(arm) if answer else None, None,
@@ -230,7 +230,7 @@ def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
     return max(differences(given, run).values(), default=None)
 
 
-def _erring_least(listed: list[Basis], rows: list[Row]) -> Arm:
+def _erring_least(listed: list[NamedArm], rows: list[Row]) -> Arm:
     """Give the shapes that erred least with no more coordinates than those given."""
     known = [
         (row.run_error, row.coordinates, k) for k, row in enumerate(rows)
@@ -239,17 +239,17 @@ def _erring_least(listed: list[Basis], rows: list[Row]) -> Arm:
     return listed[min(known, default=(0.0, 0, 0))[2]].arm
 
 
-def _bases(arm: Arm, *, others: bool) -> list[Basis]:
+def _bases(arm: Arm, *, others: bool) -> list[NamedArm]:
     """List what is tried: as given, enriched, one more, and then fewer and other families."""
     listed = [
-        Basis(f"as given: {title(arm)}", arm),
-        Basis("enriched", enriched(arm)),
-        Basis("one more", next_member(arm)),
+        NamedArm(f"as given: {title(arm)}", arm),
+        NamedArm("enriched", enriched(arm)),
+        NamedArm("one more", next_member(arm)),
     ]
     if not others:
         return listed
     less = fewer(arm)
-    listed += [Basis("one fewer", less)] if less is not None else []
+    listed += [NamedArm("one fewer", less)] if less is not None else []
     known = {_same(each.arm) for each in listed}
     for basis in families(arm):
         try:
@@ -282,7 +282,7 @@ def _poses(model: Model) -> dict[str, Array]:
     return {"start": start, "bent": bent}
 
 
-def _row(basis: Basis, run: Run, best: Run, truth: dict[tuple[str, str], Array]) -> Row:
+def _row(basis: NamedArm, run: Run, best: Run, truth: dict[tuple[str, str], Array]) -> Row:
     found, rate = frequencies(basis.arm)
     model = run.model
     planes = 1 + any(name.split(".")[-1].startswith("z") for name in model.names)

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations.gibbs_appell import steps
-from flexarm.formulations.gibbs_appell.chain import Link, paper_chain
+from flexarm.formulations.gibbs_appell.chain import ChainLink, paper_chain
 from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.links.base import Array
 from flexarm.model import Model, build
@@ -25,7 +25,7 @@ from flexarm_papers.korayem.counts import (
 )
 from flexarm_papers.runs import changed
 
-Change = Callable[[list[Link], list[list[Expr]], steps.Sums], steps.Sums]
+Change = Callable[[list[ChainLink], list[list[Expr]], steps.Sums], steps.Sums]
 DEFLECTION = 0.05  # [m] of the amplitudes, as large as their rates are in m/s
 
 
@@ -64,7 +64,7 @@ def _inertia(change: str) -> str:
 
 
 @cache
-def _sums_of() -> list[tuple[list[Link], steps.Table, steps.Table, steps.Sums]]:
+def _sums_of() -> list[tuple[list[ChainLink], steps.Table, steps.Table, steps.Sums]]:
     """Take steps 1 and 7 to 9 at every state."""
     found = []
     for q, v in _states():
@@ -75,16 +75,16 @@ def _sums_of() -> list[tuple[list[Link], steps.Table, steps.Table, steps.Sums]]:
     return found
 
 
-def _step_10(links: list[Link], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
+def _step_10(links: list[ChainLink], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
     return replace(s, psi_jk=s.psi_k, U_jk=s.U_k, gamma_j=s.gamma)
 
 
-def _eq_86(links: list[Link], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
+def _eq_86(links: list[ChainLink], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
     thin = [replace(link, body=replace(link.body, B9=link.body.B3)) for link in links]
     return replace(s, sigma_jk=steps.sums(thin, R, steps.positions(thin, R)).sigma_jk)
 
 
-def _step_9(links: list[Link], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
+def _step_9(links: list[ChainLink], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
     n = len(links)
     U = [[ca.SX(3, 3) for _ in range(n)] for _ in range(n)]
     for j in range(n):
@@ -156,8 +156,8 @@ def _efforts(q: Expr, v: Expr, a: Expr | None, printed: str) -> Expr:
 
 
 def _with(
-    links: list[Link], by: list[Expr], change: Callable[[Link, Expr], dict[str, Any]]
-) -> list[Link]:
+    links: list[ChainLink], by: list[Expr], change: Callable[[ChainLink, Expr], dict[str, Any]]
+) -> list[ChainLink]:
     """Change something of every link."""
     return [replace(link, **change(link, x)) for link, x in zip(links, by, strict=True)]
 

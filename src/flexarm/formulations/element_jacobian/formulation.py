@@ -6,12 +6,12 @@ an element has as many Gauss points as integrate its inertia exactly.
 
 paper symbol            | eq.       | code name
 ------------------------|-----------|--------------------------------------------------
-A_ij^f, u_ij^f          | 1, 2      | ``turned``; deflection in ``Section.place``
-Theta_(i-1)i, A_0ij     | 3, 4      | `Frame.through` and ``Frame.A``
-r_0ij^r, r_0ij^f        | 4, 6      | ``Frame.r``; ``Lump.r``
-J_ij(T)^r, J_ij(R)^r    | 11        | ``Frame.J_T``, ``Frame.J_R``
-J_ij^f                  | 11        | ``Section.columns``
-omega_ij^f, J_ij(R)^f   | 15, 17    | ``Section.angle_columns``
+A_ij^f, u_ij^f          | 1, 2      | ``turned``; deflection in ``ElementSection.place``
+Theta_(i-1)i, A_0ij     | 3, 4      | `LumpFrame.through` and ``LumpFrame.A``
+r_0ij^r, r_0ij^f        | 4, 6      | ``LumpFrame.r``; ``Lump.r``
+J_ij(T)^r, J_ij(R)^r    | 11        | ``LumpFrame.J_T``, ``LumpFrame.J_R``
+J_ij^f                  | 11        | ``ElementSection.columns``
+omega_ij^f, J_ij(R)^f   | 15, 17    | ``ElementSection.angle_columns``
 J_ij(T), J_ij(R)        | 20, 21    | ``Lump.J_T``, ``Lump.J_R``
 m_i l_ie, I_ij          | 18        | ``Lump.mass``, ``Lump.inertia``
 T, M(q)                 | 24, 25    | ``kinetic``; `mass_expression`
@@ -30,8 +30,8 @@ from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation, recursions_only, unstiffened
 from flexarm.formulations.element_jacobian.lumps import (
-    Frame,
     Lump,
+    LumpFrame,
     constant_sections,
     polar_lumps,
     sliding_polar_lumps,
@@ -255,7 +255,7 @@ class ElementJacobian(Formulation):
         model = self.model
         A, r = base_frame(model, q)
         J_T, J_R = (ca.sparsify(ca.SX(J)) for J in base_jacobian(model, q, r))
-        frame = Frame(A, r, J_T, J_R)
+        frame = LumpFrame(A, r, J_T, J_R)
         lumps = frame.carry(model.base_body)
         for part in model.links:
             if part.rotor is not None:
@@ -272,7 +272,7 @@ class ElementJacobian(Formulation):
             lumps += frame.carry(part.tip_body)
         return lumps
 
-    def _elements(self, part: LinkModel, q: Expr, frame: Frame) -> list[Lump]:
+    def _elements(self, part: LinkModel, q: Expr, frame: LumpFrame) -> list[Lump]:
         """Weigh the elements of a flexible link."""
         if part.sliding is not None:
             sections = sliding_sections(part, q, self.per_element)

@@ -31,7 +31,7 @@ def element_points(edges: Array, count: int) -> tuple[Array, Array]:
     return (edges[:-1, None] + half * (1 + node)).ravel(), (half * weight).ravel()
 
 
-def constant_sections(model: Model, part: LinkModel, q: Expr, count: int) -> list["Section"]:
+def constant_sections(model: Model, part: LinkModel, q: Expr, count: int) -> list["ElementSection"]:
     """See the points of a link of constant length."""
     e = part.elastic
     assert e is not None
@@ -47,7 +47,7 @@ def constant_sections(model: Model, part: LinkModel, q: Expr, count: int) -> lis
         angle = constant(theta[g])
         inertia = rotary[g] + (mass[g] * weight[g] ** 2 * ROD if count == 1 else 0.0)
         size = float(mass[g]), constant(inertia)
-        sections.append(Section(*size, place, columns, angle @ d, angle))
+        sections.append(ElementSection(*size, place, columns, angle @ d, angle))
     return sections
 
 
@@ -79,7 +79,7 @@ def _exact_places(
         yield place, columns
 
 
-def polar_lumps(frame: "Frame", part: LinkModel, q: Expr) -> list["Lump"]:
+def polar_lumps(frame: "LumpFrame", part: LinkModel, q: Expr) -> list["Lump"]:
     """Turn the sections' inertia about the link's x into one about their own axes."""
     nodes = None if part.elastic is None else part.elastic.nodes
     if nodes is None or nodes.polar is None:
@@ -99,7 +99,7 @@ def polar_lumps(frame: "Frame", part: LinkModel, q: Expr) -> list["Lump"]:
     return lumps
 
 
-def sliding_polar_lumps(model: Model, frame: "Frame", part: LinkModel, q: Expr) -> list["Lump"]:
+def sliding_polar_lumps(model: Model, frame: "LumpFrame", part: LinkModel, q: Expr) -> list["Lump"]:
     """Turn the sections' inertia of a sliding link about its x into one about their own axes."""
     sections = None if part.grown is None else part.grown.polar
     if sections is None:
@@ -116,7 +116,7 @@ def sliding_polar_lumps(model: Model, frame: "Frame", part: LinkModel, q: Expr) 
     return lumps
 
 
-def sliding_sections(part: LinkModel, q: Expr, count: int) -> list["Section"]:
+def sliding_sections(part: LinkModel, q: Expr, count: int) -> list["ElementSection"]:
     """See the points of a sliding link's exposed part, and the straight rest in the hub."""
     shapes, own = part.sliding, own_values(part, q)
     assert shapes is not None
@@ -132,13 +132,13 @@ def sliding_sections(part: LinkModel, q: Expr, count: int) -> list["Section"]:
         inertia = constant(J) * length
         if count == 1:
             inertia = inertia + constant(ROD) * mu * length**3
-        sections.append(Section(mu * length, inertia, place, columns, angle, angle_columns))
+        sections.append(ElementSection(mu * length, inertia, place, columns, angle, angle_columns))
     hidden, none = part.length - own[0], ca.SX(3, own.shape[0])
     along = ca.SX(3, own.shape[0])
     along[0, 0] = 1.0
     centre = ca.vertcat(-hidden / 2, 0, 0)
     inertia = constant(J) * hidden + constant(ROD) * mu * hidden**3
-    sections.append(Section(mu * hidden, inertia, centre, along, ca.SX(3, 1), none))
+    sections.append(ElementSection(mu * hidden, inertia, centre, along, ca.SX(3, 1), none))
     return sections
 
 
@@ -151,7 +151,7 @@ def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
 
 
 @dataclass(frozen=True)
-class Section:
+class ElementSection:
     """A point of an element and how its link's own coordinates move it, in the link's axes."""
 
     # mass, inertia: what the point stands for [kg], and about the axes [kg m^2], (3,).
@@ -180,7 +180,7 @@ class Lump:
 
 
 @dataclass(frozen=True)
-class Frame:
+class LumpFrame:
     """A frame in the world: axes, origin, translational and rotational Jacobian, (3, n) each."""
 
     A: Expr
@@ -199,7 +199,7 @@ class Frame:
         inertia = ca.SX(constant(body.second + body.mass * cross @ cross))
         return [Lump(body.mass, self.r + at, J_T, inertia, self.A.T @ self.J_R)]
 
-    def weigh(self, s: Section, own: tuple[int, ...], *, turned: bool) -> Lump:
+    def weigh(self, s: ElementSection, own: tuple[int, ...], *, turned: bool) -> Lump:
         """Weigh a point of a link whose frame this is, its inertia turned with the section."""
         u, J_f, J_Rf = self.A @ s.place, s.columns, s.angle_columns
         select = selection(own, self.J_T.shape[1])
@@ -210,13 +210,13 @@ class Frame:
             J_R = turn_z(s.angle[2]).T @ J_R  # (eq. 1)
         return Lump(s.mass, self.r + u, J_T, ca.SX(ca.diag(s.inertia)), J_R)  # (eq. 6)
 
-    def placed(self, pose: Pose) -> "Frame":
+    def placed(self, pose: Pose) -> "LumpFrame":
         """Go to a frame that is fixed in this one."""
         offset = self.A @ constant(pose.position)
         J_T = self.J_T - ca.skew(offset) @ self.J_R
-        return Frame(self.A @ constant(pose.rotation), self.r + offset, J_T, self.J_R)
+        return LumpFrame(self.A @ constant(pose.rotation), self.r + offset, J_T, self.J_R)
 
-    def through_joint(self, part: LinkModel, q: Expr) -> "Frame":
+    def through_joint(self, part: LinkModel, q: Expr) -> "LumpFrame":
         """Go from the previous tip to a link's frame."""
         frame, own = self.placed(part.pose_FJ), picked(q, part.carried_by)
         R_JK, p_JK = part.motion.place(own)
@@ -224,12 +224,12 @@ class Frame:
         J_T, J_R = ca.SX(frame.J_T - ca.skew(moved) @ frame.J_R), ca.SX(frame.J_R)
         for k, joint in enumerate(part.carried_by):
             J_R[:, joint], J_T[:, joint] = A @ columns[:3, k], A @ columns[3:, k]  # (eq. 11)
-        return Frame(A, frame.r + moved, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
+        return LumpFrame(A, frame.r + moved, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
 
-    def through(self, tip: Local, own: tuple[int, ...]) -> "Frame":
+    def through(self, tip: Local, own: tuple[int, ...]) -> "LumpFrame":
         """Go from a link's frame to its deflected tip (eqs. 3, 4)."""
         offset, select = self.A @ tip.position, selection(own, self.J_T.shape[1])
         J_T = self.J_T - ca.skew(offset) @ self.J_R + self.A @ tip.linear @ select
         # omega^f is in the link's axes
         J_R = self.J_R + self.A @ tip.angular @ select  # (eq. 14)
-        return Frame(self.A @ tip.rotation, self.r + offset, J_T, J_R)  # (eq. 4)
+        return LumpFrame(self.A @ tip.rotation, self.r + offset, J_T, J_R)  # (eq. 4)

@@ -11,8 +11,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations.gibbs_appell.terms import (
-    Body,
-    Moments,
+    AccelerationEnergy,
+    PointSums,
     beam,
     link_constants,
     nothing,
@@ -20,20 +20,22 @@ from flexarm.formulations.gibbs_appell.terms import (
     tilde,
     widened,
 )
-from flexarm.links.fields import AXES, Basis, Field, Moving
+from flexarm.links.fields import AXES, Basis, Field, MovingField
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.bodies.quadratic import quadratic_terms
-from flexarm.mechanics.bodies.terms import Motion, axial
+from flexarm.mechanics.bodies.terms import SectionMotion, axial
 from flexarm.mechanics.sections import own_values
 from flexarm.model import Flexible, LinkModel, Model, Rotor
 from flexarm.spatial import Expr, Inertia, constant
 
 
-def link_body(model: Model, part: LinkModel, q: Expr, v: Expr, tip: Motion) -> Body:
+def link_body(
+    model: Model, part: LinkModel, q: Expr, v: Expr, tip: SectionMotion
+) -> AccelerationEnergy:
     """Weigh a link with all it carries, about the origin of its root frame L.
 
     ``tip`` says how its flexible tip moves.
@@ -50,13 +52,13 @@ def link_body(model: Model, part: LinkModel, q: Expr, v: Expr, tip: Motion) -> B
     return body + attached(part.tip_body, tip, rate)
 
 
-def rigid(fixed: Inertia, m: int) -> Body:
+def rigid(fixed: Inertia, m: int) -> AccelerationEnergy:
     """Weigh a rigid body that is fixed in the link's frame: its part of eqs. 25 and 42."""
     mass, first = ca.SX(fixed.mass), ca.SX(constant(fixed.first))
     return replace(nothing(m), M=mass, B3=tilde(first), B9=ca.SX(constant(fixed.second)))
 
 
-def attached(body: Inertia, motion: Motion, rate: Expr) -> Body:
+def attached(body: Inertia, motion: SectionMotion, rate: Expr) -> AccelerationEnergy:
     """Weigh a rigid body that is fixed in a section, its points ``r = p + E rho``."""
     m = rate.shape[0]
     if not body.weighs:
@@ -80,13 +82,13 @@ def attached(body: Inertia, motion: Motion, rate: Expr) -> Body:
     about = tilde(first) @ speed_v + inertia @ spin_v + tilde(spin) @ (inertia @ spin)
     second = spread + p @ first.T + first @ p.T + mass * p @ p.T
     return of_moments(
-        Moments(ca.SX(mass), mass * p + first, second, eps, place, flow,
+        PointSums(ca.SX(mass), mass * p + first, second, eps, place, flow,
                 N.T @ eps + A.T @ momentum, s, tilde(p) @ s + about, N.T @ s + A.T @ about),
         rate,
     )  # fmt: skip
 
 
-def rotor_body(rotor: Rotor, motion: Motion, rate: Expr, speed: Expr) -> Body:
+def rotor_body(rotor: Rotor, motion: SectionMotion, rate: Expr, speed: Expr) -> AccelerationEnergy:
     """Weigh a rotor that a link's tip carries; its angle is one more deflection variable, the last.
 
     Parameters
@@ -119,7 +121,7 @@ def rotor_body(rotor: Rotor, motion: Motion, rate: Expr, speed: Expr) -> Body:
     return spun + widened(attached(second, motion, rate), 1)
 
 
-def _span(e: Flexible, delta: Expr, rate: Expr) -> Body:
+def _span(e: Flexible, delta: Expr, rate: Expr) -> AccelerationEnergy:
     """Weigh a flexible span of constant length with its sections' rotary inertia."""
     rotary = e.rotary
     if e.nodes is not None:
@@ -129,7 +131,7 @@ def _span(e: Flexible, delta: Expr, rate: Expr) -> Body:
         body = beam(link_constants(e.integrals), delta, rate, delta_squared=True)
     if e.nodes is None and e.points.draws:
         x = quadratic_terms(e, delta, rate)
-        more = Moments(ca.SX(0), x.first, x.second, x.linear, x.moments, x.flow, x.modal,
+        more = PointSums(ca.SX(0), x.first, x.second, x.linear, x.moments, x.flow, x.modal,
                        x.force, x.torque, x.effort)  # fmt: skip
         body = body + of_moments(more, rate)
     turned = constant(rotary.shape)
@@ -141,7 +143,7 @@ def _span(e: Flexible, delta: Expr, rate: Expr) -> Body:
     )
 
 
-def _sliding(model: Model, part: LinkModel, own: Expr, rate: Expr) -> Body:
+def _sliding(model: Model, part: LinkModel, own: Expr, rate: Expr) -> AccelerationEnergy:
     """Weigh a beam that slides out of its hub, outside and inside, its length the first variable.
 
     At the mouth stretch, twist and curvature begin, so velocities jump: what passes takes
@@ -169,7 +171,7 @@ def _sliding(model: Model, part: LinkModel, own: Expr, rate: Expr) -> Body:
     return total + _rolling(part, motion.linear, rate)
 
 
-def _rolling(part: LinkModel, motion: SlidingMotion, rate: Expr) -> Body:
+def _rolling(part: LinkModel, motion: SlidingMotion, rate: Expr) -> AccelerationEnergy:
     """Weigh what the turning of sections about their own axes has beyond the first order.
 
     What it takes is quadratic in the link's angular velocity.
@@ -189,7 +191,7 @@ def _rolling(part: LinkModel, motion: SlidingMotion, rate: Expr) -> Body:
     )  # fmt: skip
 
 
-def _sums(moving: Moving, basis: Basis, rate: Expr, scale: Expr) -> Moments:
+def _sums(moving: MovingField, basis: Basis, rate: Expr, scale: Expr) -> PointSums:
     """Sum over points that move as a field; masses are those of the basis times a scale."""
     r, columns, bias = moving.value, moving.columns, moving.bias
     speed = moving.speed(rate)
@@ -198,7 +200,7 @@ def _sums(moving: Moving, basis: Basis, rate: Expr, scale: Expr) -> Moments:
     for i in range(m):
         for j in range(i + 1):
             sc[i, j] = sc[j, i] = scale * ca.trace(basis.moment(columns[i], columns[j]))
-    return Moments(
+    return PointSums(
         scale * basis.mass,
         scale * basis.integral(r),
         scale * basis.moment(r, r),
@@ -212,7 +214,7 @@ def _sums(moving: Moving, basis: Basis, rate: Expr, scale: Expr) -> Moments:
     )
 
 
-def _hidden(length: Expr, rate: Expr, mu: float) -> Moments:
+def _hidden(length: Expr, rate: Expr, mu: float) -> PointSums:
     """Sum over the straight part of a sliding link in its hub, from x = -length to 0."""
     m, mass = rate.shape[0], mu * length
     x = ca.SX(constant(np.array([1.0, 0.0, 0.0])))
@@ -222,10 +224,10 @@ def _hidden(length: Expr, rate: Expr, mu: float) -> Moments:
     place[0], flow[0] = first @ x.T, mass * rate[0] * x @ x.T
     none = ca.SX(3, 1)
     second = mass * length**2 / 3 * x @ x.T
-    return Moments(mass, first, second, eps, place, flow, sc, none, none, ca.SX(m, 1))
+    return PointSums(mass, first, second, eps, place, flow, sc, none, none, ca.SX(m, 1))
 
 
-def _turning(motion: SlidingMotion, rate: Expr, J: Expr) -> Body:
+def _turning(motion: SlidingMotion, rate: Expr, J: Expr) -> AccelerationEnergy:
     """Weigh the rotary inertia of a sliding link's exposed sections, in link axes."""
     moving, basis = motion.rotation(), motion.rotation_basis()
     m = len(moving.columns)

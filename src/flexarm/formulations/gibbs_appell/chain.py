@@ -18,7 +18,7 @@ import numpy as np
 
 from flexarm.formulations.gibbs_appell.bodies import link_body, rigid, rotor_body
 from flexarm.formulations.gibbs_appell.terms import (
-    Body,
+    AccelerationEnergy,
     beam,
     link_constants,
     nothing,
@@ -27,7 +27,7 @@ from flexarm.formulations.gibbs_appell.terms import (
     widened,
 )
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.terms import Motion
+from flexarm.mechanics.bodies.terms import SectionMotion
 from flexarm.mechanics.kinematics import base_frame, base_jacobian
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.model import LinkModel, Model
@@ -45,7 +45,7 @@ class Hinge:
 
 
 @dataclass(frozen=True)
-class Link:
+class ChainLink:
     """A link i of the chain, at given coordinates and rates; m deflection variables."""
 
     # A, E: rotations: link i from the tip of link i-1, and tip of link i from link i, (3, 3) each.
@@ -67,14 +67,14 @@ class Link:
     # i+1.
     r_f: Expr
     theta_f: Expr
-    body: Body  # the link's integrals about O_i
+    body: AccelerationEnergy  # the link's integrals about O_i
 
 
-def exact_chain(model: Model, q: Expr, v: Expr) -> list[Link]:
+def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
     """List the links of any arm, base first, with everything that they carry."""
     parts = model.links
     links = [_mover(model, q, v)] if model.base_moves else []
-    still = Motion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
+    still = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
     base = rigid(model.base_body, 0) if model.base_moves else nothing(0)
     links.append(_carry(None, still, base, _next(parts, -1), q, v))
     for i, part in enumerate(parts):
@@ -84,9 +84,9 @@ def exact_chain(model: Model, q: Expr, v: Expr) -> list[Link]:
     return links
 
 
-def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[Link]:
+def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[ChainLink]:
     """List the links of an arm that the paper has, base first, with the paper's kinematics."""
-    still = Motion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
+    still = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
     links = [_carry(None, still, nothing(0), _next(model.links, -1), q, v)]
     for i, part in enumerate(model.links):
         delta, rate = own_values(part, q), own_values(part, v)
@@ -110,24 +110,31 @@ def exponential(theta: Expr) -> Expr:
     return ca.SX.eye(3) + sine * turned + versine / 2 * (turned @ turned)
 
 
-def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> Motion:
+def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> SectionMotion:
     """Follow a tip as the paper does: linear in the amplitudes, theta' an angular velocity."""
     none = ca.SX(3, 1)
     straight = ca.SX(constant(np.array([part.length, 0.0, 0.0])))
     if part.elastic is None:
         columns = ca.SX(3, 0)
-        return Motion(Local(straight, ca.SX.eye(3), columns, columns), none, none, none, none)
+        return SectionMotion(
+            Local(straight, ca.SX.eye(3), columns, columns), none, none, none, none
+        )
     r_f, theta_f = (ca.SX(constant(x)) for x in (part.elastic.tip_shape, part.elastic.tip_angle))
     theta = theta_f @ delta  # (eq. 8)
     first = model.tip_rotation == "first-order"
     E = ca.SX.eye(3) + tilde(theta) if first else exponential(theta)  # (eq. 6)
     local = Local(straight + r_f @ delta, E, r_f, theta_f)  # (eq. 60)
-    return Motion(local, theta_f @ rate, r_f @ rate, none, none)  # (eqs. 64, 61)
+    return SectionMotion(local, theta_f @ rate, r_f @ rate, none, none)  # (eqs. 64, 61)
 
 
 def _carry(
-    part: LinkModel | None, tip: Motion, body: Body, outer: LinkModel | None, q: Expr, v: Expr
-) -> Link:
+    part: LinkModel | None,
+    tip: SectionMotion,
+    body: AccelerationEnergy,
+    outer: LinkModel | None,
+    q: Expr,
+    v: Expr,
+) -> ChainLink:
     """Complete a link with what the joint at its tip adds to its deflection variables."""
     E, spin = tip.local.rotation, tip.spin
     A, hinge, lever = _joint(part, q)
@@ -160,7 +167,7 @@ def _carry(
     if lever is not None:
         body = shifted(body, lever)
     place = tip.local.position if lever is None else lever + tip.local.position
-    return Link(
+    return ChainLink(
         A, E, hinge, tuple(variables), place + e, r_d, r_v, theta_d, theta_v, r_f, theta_f,
         body,
     )  # fmt: skip
@@ -212,7 +219,7 @@ def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, E
     return axes @ columns[:3, :], axes @ (columns[3:, :] + swept), axes @ bias[:3], axes @ move_bias
 
 
-def _mover(model: Model, q: Expr, v: Expr) -> Link:
+def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
     """Make the massless link that places a moving base, in world axes: x, y, z, rx, ry, rz."""
     rotation, position = base_frame(model, q)
     linear, angular = (ca.sparsify(j[:, :6]) for j in base_jacobian(model, q, position))
@@ -221,19 +228,19 @@ def _mover(model: Model, q: Expr, v: Expr) -> Link:
     for k in (4, 5):  # an axis turns with the angles before it
         for l in range(3, k):
             theta_v = theta_v + tilde(angular[:, l]) @ angular[:, k] * (v[l] * v[k])
-    return Link(
+    return ChainLink(
         ca.SX.eye(3), rotation, None, tuple(range(6)), none, none, none,
         angular @ v[:6], theta_v, linear, angular, nothing(6),
     )  # fmt: skip
 
 
-def _widened_motion(tip: Motion, m: int) -> Motion:
+def _widened_motion(tip: SectionMotion, m: int) -> SectionMotion:
     """Give a tip's motion columns for variables that do not move it, too."""
     local = tip.local
     more = m - local.linear.shape[1]
     linear, angular = (ca.horzcat(x, ca.SX(3, more)) for x in (local.linear, local.angular))
     moved = Local(local.position, local.rotation, linear, angular)
-    return Motion(moved, tip.spin, tip.speed, tip.spin_bias, tip.speed_bias)
+    return SectionMotion(moved, tip.spin, tip.speed, tip.spin_bias, tip.speed_bias)
 
 
 def _still_frame() -> Local:

@@ -36,7 +36,7 @@ import numpy as np
 from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation, recursions_only, unstiffened
-from flexarm.formulations.gibbs_appell.chain import Link, exact_chain, paper_chain
+from flexarm.formulations.gibbs_appell.chain import ChainLink, exact_chain, paper_chain
 from flexarm.formulations.gibbs_appell.steps import (
     compound_rotations,
     deflection_forces,
@@ -137,13 +137,13 @@ class GibbsAppell(Formulation):
             result[:3, i], result[3:, i] = force, torque
         return result
 
-    def _links(self, q: Expr, v: Expr) -> list[Link]:
+    def _links(self, q: Expr, v: Expr) -> list[ChainLink]:
         make = partial(paper_chain, delta_squared=self.delta_squared) if self.paper else exact_chain
         what = (type(self), self.options())
         return once(self.model, what, (q, v), lambda: make(self.model, q, v))
 
     def _forces(
-        self, links: list[Link], R: list[Expr], v: Expr, a: Expr | None, *, gravity: bool
+        self, links: list[ChainLink], R: list[Expr], v: Expr, a: Expr | None, *, gravity: bool
     ) -> tuple[list[Expr], list[Expr], list[Expr]]:
         lift = ca.SX(constant(-self.model.gravity)) if gravity else ca.SX(3, 1)
         if not self.model.base_moves:

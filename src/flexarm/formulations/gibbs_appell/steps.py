@@ -9,20 +9,20 @@ from itertools import pairwise
 
 import casadi as ca
 
-from flexarm.formulations.gibbs_appell.chain import Link
+from flexarm.formulations.gibbs_appell.chain import ChainLink
 from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.spatial import Expr
 
 Table = list[list[Expr]]  # (3, 3) matrices jX_k at [j][k]
 
 
-def rotations(links: list[Link]) -> list[Expr]:
+def rotations(links: list[ChainLink]) -> list[Expr]:
     """Step 1: i-1R_i; its inverse is taken to be its transpose (erratum)."""
     return [ca.SX.eye(3)] + [before.E @ link.A for before, link in pairwise(links)]  # (eq. 4)
 
 
 def motions(
-    links: list[Link], R: list[Expr], v: Expr, a: Expr | None, lift: Expr
+    links: list[ChainLink], R: list[Expr], v: Expr, a: Expr | None, lift: Expr
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
     """Step 2: omega_i, omega'_i, r''_Oi; without accelerations a they are omega'_v,i, r''_Ov,i."""
     omega, omega_d, r_dd = [ca.SX(3, 1)], [ca.SX(3, 1)], [lift]
@@ -50,7 +50,7 @@ def motions(
 
 
 def link_forces(
-    links: list[Link], omega: list[Expr], omega_d: list[Expr], r_dd: list[Expr], a: Expr | None
+    links: list[ChainLink], omega: list[Expr], omega_d: list[Expr], r_dd: list[Expr], a: Expr | None
 ) -> tuple[list[Expr], list[Expr]]:
     """Step 3: S_i and T_i; with accelerations a the brackets of eqs. 43 and 44 (erratum)."""
     S, T = [], []
@@ -67,7 +67,7 @@ def link_forces(
 
 
 def gathered_forces(
-    links: list[Link], R: list[Expr], S: list[Expr], T: list[Expr]
+    links: list[ChainLink], R: list[Expr], S: list[Expr], T: list[Expr]
 ) -> tuple[list[Expr], list[Expr]]:
     """Step 4: phi_i and chi_i, from the last link inward."""
     phi, chi = [ca.SX(3, 1)], [T[-1]]
@@ -78,7 +78,7 @@ def gathered_forces(
 
 
 def deflection_forces(
-    links: list[Link], omega: list[Expr], omega_d: list[Expr], r_dd: list[Expr], a: Expr | None
+    links: list[ChainLink], omega: list[Expr], omega_d: list[Expr], r_dd: list[Expr], a: Expr | None
 ) -> list[Expr]:
     """Step 5: Q_jf; with accelerations a the last terms of eq. 44, their sign changed."""
     result = []
@@ -98,7 +98,12 @@ def deflection_forces(
 
 
 def generalised_forces(
-    links: list[Link], R: list[Expr], phi: list[Expr], chi: list[Expr], Q: list[Expr], size: int
+    links: list[ChainLink],
+    R: list[Expr],
+    phi: list[Expr],
+    chi: list[Expr],
+    Q: list[Expr],
+    size: int,
 ) -> Expr:
     """Step 6: -Re_j and -Re_jf, without torques and springs, (n,)."""
     result = ca.SX(size, 1)
@@ -125,7 +130,7 @@ def compound_rotations(R: list[Expr]) -> Table:
     return table
 
 
-def positions(links: list[Link], R: Table) -> Table:
+def positions(links: list[ChainLink], R: Table) -> Table:
     """Step 8: jr_{Oi/Oj} at [j][i], (3,) each."""
     n = len(links)
     step = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]  # jr_{O(i+1)/Oi} at [j][i]
@@ -162,7 +167,7 @@ class Sums:
     V: Table
 
 
-def sums(links: list[Link], R: Table, r: Table) -> Sums:
+def sums(links: list[ChainLink], R: Table, r: Table) -> Sums:
     """Step 9: the sums that make up the inertia matrix."""
     n = len(links)
     last = n - 1
@@ -205,7 +210,7 @@ def sums(links: list[Link], R: Table, r: Table) -> Sums:
     )  # fmt: skip
 
 
-def inertia_matrix(links: list[Link], R: Table, r: Table, s: Sums, size: int) -> Expr:
+def inertia_matrix(links: list[ChainLink], R: Table, r: Table, s: Sums, size: int) -> Expr:
     """Step 10: I, (n, n), from the sums of step 9."""
     entries: dict[tuple[int, int], Expr] = {}
     _joint_equations(entries, links, R, r, s)
@@ -214,7 +219,7 @@ def inertia_matrix(links: list[Link], R: Table, r: Table, s: Sums, size: int) ->
 
 
 def _joint_equations(
-    entries: dict[tuple[int, int], Expr], links: list[Link], R: Table, r: Table, s: Sums
+    entries: dict[tuple[int, int], Expr], links: list[ChainLink], R: Table, r: Table, s: Sums
 ) -> None:
     """Fill in joint and deflection variables in the joint equations (eqs. 75, 81)."""
     n = len(links)
@@ -242,7 +247,7 @@ def _joint_equations(
 
 
 def _deflection_equations(
-    entries: dict[tuple[int, int], Expr], links: list[Link], R: Table, r: Table, s: Sums
+    entries: dict[tuple[int, int], Expr], links: list[ChainLink], R: Table, r: Table, s: Sums
 ) -> None:
     """Fill in deflection variables in the deflection equations (eq. 85, erratum: j+ sums)."""
     n = len(links)
@@ -264,7 +269,7 @@ def _deflection_equations(
             _put_block(entries, link, other, block)
 
 
-def picked(a: Expr, link: Link) -> Expr:
+def picked(a: Expr, link: ChainLink) -> Expr:
     """Pick a link's deflection variables, (m,)."""
     return ca.vertcat(*[a[i] for i in link.variables])
 
@@ -292,7 +297,7 @@ def _before(X: Table, R: Table) -> Table:
     return [[R[j][j + 1] @ x for x in X[j + 1]] for j in range(len(X) - 1)]
 
 
-def _own(link: Link, R: Expr, r: Expr) -> Expr:
+def _own(link: ChainLink, R: Expr, r: Expr) -> Expr:
     """Moment of a link's momentum per deflection rate, about a point that its O is at r from."""
     return R @ link.body.alpha + tilde(r) @ (R @ link.body.eps)
 
@@ -314,7 +319,9 @@ def _put(
         entries[place] = entries[place] + value if place in entries else value
 
 
-def _put_block(entries: dict[tuple[int, int], Expr], a: Link, b: Link, block: Expr) -> None:
+def _put_block(
+    entries: dict[tuple[int, int], Expr], a: ChainLink, b: ChainLink, block: Expr
+) -> None:
     for f, i in enumerate(a.variables):
         for t, k in enumerate(b.variables):
             if a is not b or f <= t:

@@ -45,7 +45,7 @@ class Constants:
 
 
 @dataclass(frozen=True)
-class Body:
+class AccelerationEnergy:
     """A link's acceleration energy (eq. 13) at its deflection and rates; m deflection variables."""
 
     # M, B2, B3, B8, B9: mass; eqs. 24, 25, 30, 31, (3, 3) each.
@@ -69,18 +69,20 @@ class Body:
     t: Expr
     w: Expr
 
-    def __add__(self, other: "Body") -> "Body":
+    def __add__(self, other: "AccelerationEnergy") -> "AccelerationEnergy":
         """Join two parts of one link."""
-        mine, its = ([getattr(body, f.name) for f in fields(Body)] for body in (self, other))
+        mine, its = (
+            [getattr(body, f.name) for f in fields(AccelerationEnergy)] for body in (self, other)
+        )
         joined = [
             tuple(x + y for x, y in zip(a, b, strict=True)) if isinstance(a, tuple) else a + b
             for a, b in zip(mine, its, strict=True)
         ]
-        return Body(*joined)
+        return AccelerationEnergy(*joined)
 
 
 @dataclass(frozen=True)
-class Moments:
+class PointSums:
     """Sums over the points r of a part of a link, columns N_j = dr/d delta_j; m variables."""
 
     # mass, first, second: int dm, int r dm (3,), int r r^T dm (3, 3).
@@ -130,7 +132,7 @@ def link_constants(i: Integrals) -> Constants:
     )
 
 
-def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Body:
+def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> AccelerationEnergy:
     """Evaluate the sums of a link whose points move linearly with the amplitudes (eqs. 23-33).
 
     Parameters
@@ -154,7 +156,7 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Body:
     for j in range(m):
         B8 = B8 + rate[j] * beta[j]  # (eq. 30)
         B9 = B9 + delta[j] * (k.C_j[j].T + (beta[j] if delta_squared else k.C_j[j]))  # (eq. 31)
-    return Body(
+    return AccelerationEnergy(
         M=k.M,
         B2=tilde(eps_rate),  # (eq. 24)
         B3=B3,
@@ -172,17 +174,17 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Body:
     )
 
 
-def nothing(m: int) -> Body:
+def nothing(m: int) -> AccelerationEnergy:
     """Give a link without inertia, with m deflection variables."""
     none, zero, columns = ca.SX(3, 1), ca.SX(3, 3), ca.SX(3, m)
-    return Body(
+    return AccelerationEnergy(
         M=ca.SX(0), B2=zero, B3=zero, B8=zero, B9=zero, eps=columns, alpha=columns,
         beta=tuple(zero for _ in range(m)), sc=ca.SX(m, m), c=columns, h=none, s=none, t=none,
         w=ca.SX(m, 1),
     )  # fmt: skip
 
 
-def widened(body: Body, more: int) -> Body:
+def widened(body: AccelerationEnergy, more: int) -> AccelerationEnergy:
     """Add deflection variables that do not move the link's points."""
     if not more:
         return body
@@ -193,7 +195,7 @@ def widened(body: Body, more: int) -> Body:
     )  # fmt: skip
 
 
-def shifted(body: Body, place: Expr) -> Body:
+def shifted(body: AccelerationEnergy, place: Expr) -> AccelerationEnergy:
     """Refer a link's integrals to an origin O from which its own one is at ``place``."""
     back = tilde(place).T
     return replace(
@@ -207,14 +209,14 @@ def shifted(body: Body, place: Expr) -> Body:
     )
 
 
-def of_moments(x: Moments, rate: Expr) -> Body:
+def of_moments(x: PointSums, rate: Expr) -> AccelerationEnergy:
     """Bring sums over points into the paper's symbols (eqs. 14-22)."""
     m = rate.shape[0]
     beta = tuple(_crossed(place) for place in x.place)  # (eq. 21)
     B8 = ca.SX(3, 3)
     for j in range(m):
         B8 = B8 + rate[j] * beta[j]  # (eq. 30)
-    return Body(
+    return AccelerationEnergy(
         M=x.mass,
         B2=tilde(x.eps @ rate),  # (eq. 15)
         B3=tilde(x.first),  # (eq. 16)

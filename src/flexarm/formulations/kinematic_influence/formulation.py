@@ -27,8 +27,8 @@ import casadi as ca
 from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation, recursions_only, unstiffened
 from flexarm.formulations.kinematic_influence.links import (
+    LinkTerms,
     Riding,
-    Share,
     link_share,
     riding_along,
     rigid_share,
@@ -106,12 +106,12 @@ class KinematicInfluence(Formulation):
                     result[:, i] += ca.vertcat(load[:3], load[3:6] + lever)
         return result
 
-    def _bodies(self, q: Expr, v: Expr, *, lift: Expr) -> list["Body"]:
+    def _bodies(self, q: Expr, v: Expr, *, lift: Expr) -> list["InfluenceBody"]:
         """Walk from the base to the tip; ``lift`` is the base's acceleration."""
         what = (type(self), self.paper)
         return once(self.model, what, (q, v, lift), lambda: self._walk(q, v, lift))
 
-    def _walk(self, q: Expr, v: Expr, lift: Expr) -> list["Body"]:
+    def _walk(self, q: Expr, v: Expr, lift: Expr) -> list["InfluenceBody"]:
         if self.paper:
             model = replace(self.model, tip_rotation="first-order")
             straight = ca.SX(model.size, 1)  # eq. 25 (erratum): undeflected
@@ -173,7 +173,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Body:
+class InfluenceBody:
     """A link, the base or a rotor: axes and Jacobian of its frame, and what it weighs there.
 
     ``own`` are the coordinates that its inertia counts beside the frame's motion; ``link`` is the
@@ -184,7 +184,7 @@ class Body:
     point: Expr
     J: Expr
     rate: Rate
-    share: Share
+    share: LinkTerms
     own: tuple[int, ...]
     link: int
 
@@ -234,17 +234,17 @@ class Walk:
             J[:, influence.column] = influence.at(self.point)  # (eq. 7)
         return J
 
-    def body(self, share: Share, own: tuple[int, ...], link: int) -> Body:
+    def body(self, share: LinkTerms, own: tuple[int, ...], link: int) -> InfluenceBody:
         """Put what was weighed into the current frame."""
-        return Body(self.T, self.point, self.jacobian(), self.rate, share, own, link)
+        return InfluenceBody(self.T, self.point, self.jacobian(), self.rate, share, own, link)
 
-    def base(self) -> Body:
+    def base(self) -> InfluenceBody:
         """Put the base's body into its frame."""
         omega = self.T.T @ self.rate.omega
         share = rigid_share(self.model.base_body, riding_along(0), ca.SX(0, 1), omega)
         return self.body(share, (), -1)
 
-    def rotor(self, rotor: Rotor, carrier: int) -> Body:
+    def rotor(self, rotor: Rotor, carrier: int) -> InfluenceBody:
         """See a rotor as a body on the previous tip that one coordinate spins."""
         axis = ca.SX(3, 1) if rotor.axis is None else ca.SX(constant(rotor.axis))
         row = ca.horzcat(ca.SX(1, 3), axis.T, rotor.ratio)
@@ -252,7 +252,7 @@ class Walk:
         speed = rotor.ratio * self.v[rotor.coordinate] + ca.dot(axis, spin)
         torque = ca.cross(spin, axis) * (rotor.inertia * speed)
         load = ca.vertcat(ca.SX(3, 1), torque, ca.SX(1, 1))
-        share = Share(rotor.inertia * row.T @ row, load)
+        share = LinkTerms(rotor.inertia * row.T @ row, load)
         return self.body(share, (rotor.coordinate,), carrier)
 
     def cross_joint(self, part: LinkModel, frame: LinkFrames) -> None:

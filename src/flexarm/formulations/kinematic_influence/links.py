@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.fields import AXES, Axis, Basis, Field, Moving
+from flexarm.links.fields import AXES, Axis, Basis, Field, MovingField
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
@@ -27,7 +27,7 @@ Rows = dict[tuple[Axis, Axis], Expr]
 
 
 @dataclass(frozen=True)
-class Share:
+class LinkTerms:
     """What a part of a link adds, k own coordinates."""
 
     # Generalised inertia Pi of translation, rotation and own coordinates, (6 + k, 6 + k).
@@ -35,9 +35,9 @@ class Share:
     # What the part takes at zero acceleration of the frame and of the own coordinates, (6 + k,).
     load: Expr
 
-    def __add__(self, other: "Share") -> "Share":
+    def __add__(self, other: "LinkTerms") -> "LinkTerms":
         """Join two parts of one link."""
-        return Share(self.inertia + other.inertia, self.load + other.load)
+        return LinkTerms(self.inertia + other.inertia, self.load + other.load)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Riding:
 
 
 @dataclass(frozen=True)
-class Material:
+class LinkPoints:
     """The points of a link."""
 
     # basis, scale: functions of the place along the link with weights; mass [kg] is the weight
@@ -68,7 +68,7 @@ class Material:
 
 def link_share(
     model: Model, part: LinkModel, q: Expr, rates: Expr, omega: Expr, tip: Riding
-) -> Share:
+) -> LinkTerms:
     """Weigh a link with what its hub and tip carry.
 
     Parameters
@@ -104,7 +104,7 @@ def riding_along(k: int) -> Riding:
     return Riding(Local(ca.SX(3, 1), ca.SX.eye(3), none, none), ca.SX(6, 1))
 
 
-def rigid_share(body: Inertia, riding: Riding, rates: Expr, omega: Expr) -> Share:
+def rigid_share(body: Inertia, riding: Riding, rates: Expr, omega: Expr) -> LinkTerms:
     """Weigh a rigid body that rides in a section of a link."""
     at = riding.at
     eye, blank = ca.SX.eye(3), ca.SX(3, 3)
@@ -126,10 +126,10 @@ def rigid_share(body: Inertia, riding: Riding, rates: Expr, omega: Expr) -> Shar
     gyration = ca.vertcat(
         ca.cross(spin, ca.cross(spin, first)), ca.cross(spin, second @ spin)
     )  # (eq. 18)
-    return Share(J.T @ Pi @ J, J.T @ (Pi @ (gained + riding.drift) + gyration))  # (eqs. 24, 19)
+    return LinkTerms(J.T @ Pi @ J, J.T @ (Pi @ (gained + riding.drift) + gyration))  # (eqs. 24, 19)
 
 
-def _elastic_share(e: Flexible, d: Expr, rates: Expr, omega: Expr) -> Share:
+def _elastic_share(e: Flexible, d: Expr, rates: Expr, omega: Expr) -> LinkTerms:
     """Weigh the span of a link of constant length at amplitudes d."""
     total = _spread(_material(*material(e, d, rates), 1.0), rates, omega)
     rotary = e.rotary
@@ -137,7 +137,7 @@ def _elastic_share(e: Flexible, d: Expr, rates: Expr, omega: Expr) -> Share:
     return total + _turning(inertia, shape, ca.SX(modal), ca.SX(3 + d.shape[0], 1), rates, omega)
 
 
-def _sliding_share(model: Model, part: LinkModel, own: Expr, rates: Expr, omega: Expr) -> Share:
+def _sliding_share(model: Model, part: LinkModel, own: Expr, rates: Expr, omega: Expr) -> LinkTerms:
     """Weigh a beam that grows out of its hub: what is out, what is in, and its mouth."""
     shapes = part.sliding
     assert shapes is not None
@@ -156,17 +156,17 @@ def _sliding_share(model: Model, part: LinkModel, own: Expr, rates: Expr, omega:
         terms = grown_polar_terms(part.grown.polar, motion.linear, rates, omega)
         beyond = _turning(terms.second, terms.angular, terms.modal, ca.SX(3 + k, 1), rates, omega)
         load = ca.vertcat(terms.force, terms.torque, terms.effort)
-        total += Share(beyond.inertia, load)  # (eq. 25)
+        total += LinkTerms(beyond.inertia, load)  # (eq. 25)
     return total
 
 
-def _material(moving: Moving, basis: Basis, scale: Expr) -> Material:
+def _material(moving: MovingField, basis: Basis, scale: Expr) -> LinkPoints:
     """Put the columns of a moving field side by side."""
     psi = Field(*[ca.horzcat(*[c.of(axis) for c in moving.columns]) for axis in AXES])
-    return Material(basis, scale, moving.value, moving.bias, psi)
+    return LinkPoints(basis, scale, moving.value, moving.bias, psi)
 
 
-def _inside(own: Expr, mu: float, hidden: Expr) -> Material:
+def _inside(own: Expr, mu: float, hidden: Expr) -> LinkPoints:
     """See the straight part in the hub, from x = -hidden to 0, which the length moves along x."""
     node, weight = np.polynomial.legendre.leggauss(2)
     empty, k = np.zeros((0, 2)), own.shape[0]
@@ -178,10 +178,10 @@ def _inside(own: Expr, mu: float, hidden: Expr) -> Material:
     place = Field(ca.vertcat(0, -hidden), none, none)
     still = Field(ca.SX(2, 1), none, none)
     columns = Field(psi, ca.SX(0, k), ca.SX(0, k))
-    return Material(basis, mu * hidden, place, still, columns)
+    return LinkPoints(basis, mu * hidden, place, still, columns)
 
 
-def _mouth(model: Model, motion: GrowingMotion, rates: Expr, mu: float, J: Array) -> Share:
+def _mouth(model: Model, motion: GrowingMotion, rates: Expr, mu: float, J: Array) -> LinkTerms:
     """Add the momentum that material takes up as it passes the mouth and starts to strain.
 
     It is the moving limit of eq. 20's integral: velocities jump there from ``e_x l'`` to
@@ -193,10 +193,10 @@ def _mouth(model: Model, motion: GrowingMotion, rates: Expr, mu: float, J: Array
     turned = constant(J) * psi_r
     energy = mu * (ca.sumsqr(psi_t) - 1) + ca.dot(psi_r, turned)
     load = ca.vertcat(mu * (psi_t - ca.DM([1, 0, 0])), turned, energy / 2, ca.SX(k - 1, 1))
-    return Share(ca.SX(6 + k, 6 + k), out**2 * load)
+    return LinkTerms(ca.SX(6 + k, 6 + k), out**2 * load)
 
 
-def _spread(points: Material, rates: Expr, omega: Expr) -> Share:
+def _spread(points: LinkPoints, rates: Expr, omega: Expr) -> LinkTerms:
     """Integrate translation over the points (eq. 25 with all terms in the deflection)."""
     m, basis = points.scale, points.basis
     r, psi, bias = points.place, points.psi, points.bias
@@ -229,10 +229,10 @@ def _spread(points: Material, rates: Expr, omega: Expr) -> Share:
         rows = rows + bias.of(a).T @ constant(basis.gram[a, a]) @ psi.of(a)
         for j, b in enumerate(AXES):
             rows = rows + twice[i, j] * r_psi[b, a] + 2 * spin[i, j] * v_psi[b, a]  # (eq. 27)
-    return Share(Pi, ca.vertcat(force, axial(turning), m * rows.T))
+    return LinkTerms(Pi, ca.vertcat(force, axial(turning), m * rows.T))
 
 
-def _turned_share(points: Material, J: Array, rates: Expr, omega: Expr) -> Share:
+def _turned_share(points: LinkPoints, J: Array, rates: Expr, omega: Expr) -> LinkTerms:
     """Integrate the sections' rotary inertia over fields of their angles."""
     l, basis, psi = points.scale, points.basis, points.psi
     shape = l * constant(np.diag(J)) @ _integral(basis, psi)
@@ -246,14 +246,14 @@ def _turned_share(points: Material, J: Array, rates: Expr, omega: Expr) -> Share
 
 def _turning(
     inertia: Expr, shape: Expr, modal: Expr, bias: Expr, rates: Expr, omega: Expr
-) -> Share:
+) -> LinkTerms:
     """Weigh sections that turn by ``omega + psi_r q'`` in the link's axes."""
     k = rates.shape[0]
     blank = ca.SX(3, 3 + 3 + k)
     turned = ca.horzcat(ca.SX(3, 3), inertia, shape)  # (eqs. 25d, 25f)
     Pi = ca.vertcat(blank, turned, ca.horzcat(ca.SX(k, 3), shape.T, modal))
     torque = ca.cross(omega, inertia @ omega + shape @ rates)  # (eq. 18)
-    return Share(Pi, ca.vertcat(ca.SX(3, 1), torque + bias[:3], bias[3:]))
+    return LinkTerms(Pi, ca.vertcat(ca.SX(3, 1), torque + bias[:3], bias[3:]))
 
 
 def _integral(basis: Basis, f: Field) -> Expr:

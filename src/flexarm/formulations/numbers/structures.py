@@ -32,7 +32,7 @@ _WHOLE = Shapes | Span | SlidingShapes | QuadraticShape | ArmPoint | Box
 
 
 @final
-class Member(Compiled):
+class BoundKernel(Compiled):
     """A function of one arm: machine code that others share, with constants of its own."""
 
     def __init__(self, shared: Compiled, constants: Array, structure: "Structure") -> None:
@@ -58,12 +58,12 @@ class Structure:
         prologue, body = split(lower(function), NUMBERS)
         return cls(book, compile_stream(prologue, level="quick"), body, level)
 
-    def member(self, model: Model) -> Member | None:
+    def member(self, model: Model) -> BoundKernel | None:
         """Give the function of an arm, or None if it is of another structure."""
         numbers = self.book.numbers(model)
         if numbers is None:
             return None
-        return Member(self.compiled(), self.prologue.call(numbers)[0], self)
+        return BoundKernel(self.compiled(), self.prologue.call(numbers)[0], self)
 
     def constants(self, numbers: Array) -> Array:
         """Compute what evaluations take, (N, constants), of the numbers of N arms, (n, N)."""
@@ -86,7 +86,7 @@ class Structures:
 
     def __init__(self) -> None:
         self._known: dict[str, list[Structure]] = {}
-        self._last: dict[str, tuple[ref[Model], Member]] = {}  # by name: of which arm, and what
+        self._last: dict[str, tuple[ref[Model], BoundKernel]] = {}  # by name
 
     @property
     def traces(self) -> int:
@@ -101,7 +101,7 @@ class Structures:
         others: Callable[[], Sequence[Model]] = tuple,
         *,
         level: Level = "fast",
-    ) -> Member:
+    ) -> BoundKernel:
         """Give a function of an arm.
 
         Parameters
@@ -145,13 +145,13 @@ def _traced(
     return Structure.of(function, book.close(), level)
 
 
-def abreast(members: Sequence[Member]) -> Member | None:
+def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:
     """Put members into the lanes of one function, or None if their operations differ."""
     structure = members[0].structure
     if any(member.structure is not structure for member in members):
         return None
     lanes = np.ascontiguousarray(np.stack([each.constants[0] for each in members], axis=1))
-    return Member(structure.compiled(len(members)), lanes, structure)
+    return BoundKernel(structure.compiled(len(members)), lanes, structure)
 
 
 def digest_whole(value: object) -> str | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.formulations.numbers.structures import Member, Structure
+from flexarm.formulations.numbers.structures import BoundKernel, Structure
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.vibration import vibration
 from flexarm.integrate.methods.base import FEWEST_STEPS, Method
@@ -82,7 +82,7 @@ class DesignMotions:
 
 
 def _structure(member: object) -> Structure:
-    assert isinstance(member, Member)  # as all are whose numbers are inputs
+    assert isinstance(member, BoundKernel)  # as all are whose numbers are inputs
     return member.structure
 
 

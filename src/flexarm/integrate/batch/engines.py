@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.engine.gpu.cuda import Borrowed, GpuArray, GpuKernel, gpu
 from flexarm.engine.gpu.dlpack import DeviceArray
-from flexarm.formulations.numbers.structures import Member
+from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.integrate.batch.stepping import Rank, Stepper, step_all, step_thread
 from flexarm.integrate.problem import system_of
 from flexarm.integrate.task import Task
@@ -17,10 +17,10 @@ from flexarm.loops.kernel_text import ENTRY
 from flexarm.loops.ptx import CalledEquations, gpu_program, interleaved
 
 
-def member_of(task: Task) -> Member:
+def member_of(task: Task) -> BoundKernel:
     """Give the machine code of a motion, with its numbers."""
     compiled = task.motion.compiled()
-    assert isinstance(compiled, Member)
+    assert isinstance(compiled, BoundKernel)
     return compiled
 
 

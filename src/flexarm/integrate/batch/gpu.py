@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flexarm.engine.gpu.cuda import GpuArray, GpuKernel, gpu
 from flexarm.errors import SimulationError
-from flexarm.formulations.numbers.structures import Member
+from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.integrate.batch.designs import DesignMotions, Fields, NotInArrays
 from flexarm.integrate.choice.halving import refinement
 from flexarm.integrate.laws import Log
@@ -170,7 +170,7 @@ class Flight:
     solution: Solution | None = None  # when it has ended
 
     @property
-    def equations(self) -> dict[str, tuple[Member, str]]:
+    def equations(self) -> dict[str, tuple[BoundKernel, str]]:
         """The compiled equations that the method calls, by the field of their address."""
         motion = self.task.motion
         listed = {"equations": (motion.compiled(), "table")}
@@ -179,7 +179,7 @@ class Flight:
         return {
             key: (each, table)
             for key, (each, table) in listed.items()
-            if isinstance(each, Member)  # as all are whose numbers are inputs
+            if isinstance(each, BoundKernel)  # as all are whose numbers are inputs
         }
 
     @property

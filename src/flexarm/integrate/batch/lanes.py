@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from flexarm.formulations.numbers.structures import Member, abreast
+from flexarm.formulations.numbers.structures import BoundKernel, abreast
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.problem import Measures, Watch, jumps, system_of
 from flexarm.integrate.solve import Solution, solve
@@ -13,7 +13,7 @@ from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 
 
-def compile_abreast(tasks: Sequence[Task]) -> Member | None:
+def compile_abreast(tasks: Sequence[Task]) -> BoundKernel | None:
     """Compile as many motions as there are lanes for one register.
 
     None if they cannot go abreast: their operations differ, a base is free, there is a law or a
@@ -22,7 +22,7 @@ def compile_abreast(tasks: Sequence[Task]) -> Member | None:
     members = [task.motion.compiled() for task in tasks]
     if any(_is_alone(task) for task in tasks):
         return None
-    return abreast([member for member in members if isinstance(member, Member)])
+    return abreast([member for member in members if isinstance(member, BoundKernel)])
 
 
 def _is_alone(task: Task) -> bool:
@@ -33,7 +33,7 @@ def _is_alone(task: Task) -> bool:
 
 def solve_abreast(
     tasks: Sequence[Task],
-    compiled: Member,
+    compiled: BoundKernel,
     method: Method,
     progress: Callable[[float], None] | None = None,
 ) -> list[Solution] | None:

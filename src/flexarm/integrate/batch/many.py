@@ -25,7 +25,7 @@ from flexarm.engine.compile import native_width
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.numbers.structures import Member, Structures
+from flexarm.formulations.numbers.structures import BoundKernel, Structures
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.batch.gpu import solve_on_gpu
 from flexarm.integrate.batch.lanes import compile_abreast, solve_abreast
@@ -216,7 +216,7 @@ def solve_on_cores(
         if given_up.is_set():
             raise KeyboardInterrupt  # ends the run that is at work
 
-    def some(batch: Sequence[Task], lanes: Member | None) -> list[Solution]:
+    def some(batch: Sequence[Task], lanes: BoundKernel | None) -> list[Solution]:
         if not chosen.adaptive:
             return [solve_in_equal_steps(task, chosen, task.wanted, go_on) for task in batch]
         found = None if lanes is None else solve_abreast(batch, lanes, chosen, go_on)

@@ -12,7 +12,7 @@ from flexarm.errors import ModelError
 from flexarm.io.source import shorten
 from flexarm.io.urdf.chain import Segment
 from flexarm.io.urdf.masses import (
-    Share,
+    MassShare,
     distance_to_ends,
     is_body,
     mass_along,
@@ -64,7 +64,7 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
     section, beam, rest = _beam_and_rest(bodies, given, length)
     root, tip = _split(rest, length, given.get("tip_share"))
     names, mass = tuple(member.name for member in within), sum(each.mass for each in bodies)
-    shares = [Share(names, mass, root=root.mass, beam=beam.mass, tip=tip.mass)]
+    shares = [MassShare(names, mass, root=root.mass, beam=beam.mass, tip=tip.mass)]
     notes = []
     if given.get("inertia") == "section":
         notes.append(
@@ -89,10 +89,10 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
     for member in segment.members:
         own = member.body.mass
         if riding.get(member.name) == "tip":
-            shares.append(Share((member.name,), own, tip=own))
+            shares.append(MassShare((member.name,), own, tip=own))
             tip += member.body
         elif riding.get(member.name) == "root":
-            shares.append(Share((member.name,), own, root=own))
+            shares.append(MassShare((member.name,), own, root=own))
             root += member.body
     return Beam(pose, length, section, root, tip, tuple(shares), tuple(notes))
 
@@ -281,5 +281,5 @@ class Beam:
     section: dict[str, Any]
     root: Inertia
     tip: Inertia
-    shares: tuple[Share, ...]  # where the mass of the link and of all fixed to it went
+    shares: tuple[MassShare, ...]  # where the mass of the link and of all fixed to it went
     notes: tuple[str, ...]

@@ -73,11 +73,11 @@ def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
     """Collect what moves with a link: all below it, but for the chain's next moving joint."""
     onward = {joint.name for joint in path if joint.moves}
     end, frozen = IDENTITY, []
-    members: list[Member] = []
+    members: list[SegmentMember] = []
     waiting: list[tuple[str, Pose, int | None]] = [(start, IDENTITY, None)]
     while waiting:
         name, pose, carrier = waiting.pop()
-        members.append(Member(name, pose, robot.links[name].body.moved(pose), carrier))
+        members.append(SegmentMember(name, pose, robot.links[name].body.moved(pose), carrier))
         here = len(members) - 1
         if name == path[-1].child:
             end = pose
@@ -119,7 +119,7 @@ def plain_names(names: list[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Member:
+class SegmentMember:
     """A link of the URDF that is part of a segment; all in the segment's frame."""
 
     name: str
@@ -134,7 +134,7 @@ class Segment:
 
     name: str  # the link that its joint carries; its frame is that joint's, moved
     end: Pose  # the next joint's frame, or the tip's, in it
-    members: tuple[Member, ...]  # its links, its own first, carriers before what they carry
+    members: tuple[SegmentMember, ...]  # its links, its own first, carriers before what they carry
     frozen: tuple[str, ...]  # joints that branch off and do not move
 
     @property

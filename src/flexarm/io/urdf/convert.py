@@ -19,7 +19,7 @@ from flexarm.io.source import Problem, Source, read, report, show_path
 from flexarm.io.urdf.beam import OWN_KEYS, Beam, beam_of
 from flexarm.io.urdf.chain import Chain, chain_of, plain_names, some
 from flexarm.io.urdf.document import UrdfJoint, read_urdf
-from flexarm.io.urdf.masses import Share, central_without_rounding, table_of
+from flexarm.io.urdf.masses import MassShare, central_without_rounding, table_of
 from flexarm.io.urdf.pictures import picture
 from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, angles_from_rotation
 from flexarm.units import quantity
@@ -155,17 +155,17 @@ def _beams(chain: Chain, side: Source, source: str) -> dict[int, Beam]:
     return found
 
 
-def _shares(chain: Chain, beams: dict[int, Beam]) -> list[Share]:
+def _shares(chain: Chain, beams: dict[int, Beam]) -> list[MassShare]:
     """List where the mass of each link went, from base to tip."""
-    found: list[Share] = []
+    found: list[MassShare] = []
     for k, segment in enumerate(chain.segments):
         if k in beams:
             found += beams[k].shares
             continue
         for member in segment.members:
             mass = member.body.mass
-            at = Share((member.name,), mass, base=mass) if k == 0 else None
-            found.append(at or Share((member.name,), mass, rigid=mass))
+            at = MassShare((member.name,), mass, base=mass) if k == 0 else None
+            found.append(at or MassShare((member.name,), mass, rigid=mass))
     return found
 
 

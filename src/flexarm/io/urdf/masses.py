@@ -150,7 +150,7 @@ def _along(body: Inertia) -> Array:
 
 
 @dataclass(frozen=True)
-class Share:
+class MassShare:
     """Where the mass of links of a URDF went [kg]."""
 
     links: tuple[str, ...]
@@ -166,7 +166,7 @@ COLUMNS = {"urdf": "URDF", "base": "base", "rigid": "rigid", "root": "root", "be
            "tip": "tip"}  # fmt: skip
 
 
-def table_of(shares: list[Share]) -> list[str]:
+def table_of(shares: list[MassShare]) -> list[str]:
     """Write where each kilogram went, a line per share and their sum; no column is all 0."""
     shares = [share for share in shares if any(getattr(share, key) for key in COLUMNS)]
     keys = [key for key in COLUMNS if any(getattr(share, key) for share in shares)]

@@ -14,8 +14,8 @@ import numpy as np
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Curve, Ends
-from flexarm.links.basis import Motion, left_over
-from flexarm.links.beams.mesh import Mesh, mesh_for
+from flexarm.links.basis import BeamDirection, left_over
+from flexarm.links.beams.mesh import PanelMesh, mesh_for
 from flexarm.links.span import Span
 
 Support = Literal["clamped-free", "pinned-free", "free-free", "pinned-pinned", "clamped-clamped"]
@@ -24,7 +24,7 @@ TAIL = 1e-8
 REFINEMENTS = (1.0, 1.5, 2.25, 3.4)
 
 
-def modes(span: Span, motion: Motion, conditions: "Conditions", count: int) -> "Modes":
+def modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: int) -> "SpanModes":
     """Find the first elastic modes; rigid-body motions do not count.
 
     span, motion: the span and how it deforms.
@@ -32,24 +32,24 @@ def modes(span: Span, motion: Motion, conditions: "Conditions", count: int) -> "
     count: how many modes, at least 1.
     ShapeError: if fewer modes than that have inertia, or the tip body is impossible.
 
-    In strain coordinates z of unit stiffness (`Mesh`) the kinetic energy is ``1/2 |B z_t|^2``, with
-    rigid-body motion projected out of B's columns.  Its singular values are 1/omega, and the slow
-    modes are the large ones, so nothing squares the condition number of the problem.
+    In strain coordinates z of unit stiffness (`PanelMesh`) the kinetic energy is
+    ``1/2 |B z_t|^2``, with rigid-body motion projected out of B's columns.  Its singular values
+    are 1/omega, and the slow modes are the large ones, so nothing squares the condition number.
     """
     require_modes(span, motion, conditions, count)
     for refine in REFINEMENTS:
         mesh = mesh_for(span, motion, count + 1, refine=refine)
-        problem = Problem(mesh, conditions)
+        problem = SpanEigenproblem(mesh, conditions)
         sigma, z = _leading(problem, count)
         highest = z.reshape(len(mesh.half), mesh.size, -1)[:, -2:]
         if np.abs(highest).max() < TAIL:
             break
     own = float(np.sum(mesh.weights * span.at(motion.inertia, mesh.x)))
     scale = np.sqrt(own or conditions.tip_mass) / sigma * problem.sense(z)
-    return Modes(1 / sigma, scale**2, problem, z * scale)
+    return SpanModes(1 / sigma, scale**2, problem, z * scale)
 
 
-def constraint_shapes(span: Span, motion: Motion) -> tuple[tuple[Curve, ...], Array]:
+def constraint_shapes(span: Span, motion: BeamDirection) -> tuple[tuple[Curve, ...], Array]:
     """Find the static shapes of the clamped span under unit tip displacement and, beams, slope.
 
     Returns
@@ -64,7 +64,7 @@ def constraint_shapes(span: Span, motion: Motion) -> tuple[tuple[Curve, ...], Ar
     return mesh.curves(mesh.tip.T @ stiffness, root), (stiffness + stiffness.T) / 2
 
 
-def _leading(problem: "Problem", count: int) -> tuple[Array, Array]:
+def _leading(problem: "SpanEigenproblem", count: int) -> tuple[Array, Array]:
     """Find the largest singular values of B and right vectors, (count,) and (p q, count)."""
     size = problem.mesh.tip.shape[1]
     if size <= DENSE:
@@ -87,7 +87,7 @@ def _leading(problem: "Problem", count: int) -> tuple[Array, Array]:
     return np.asarray(values[order], float), np.ascontiguousarray(rows[order].T, float)
 
 
-def require_modes(span: Span, motion: Motion, conditions: "Conditions", count: int) -> None:
+def require_modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: int) -> None:
     """Refuse more modes than inertias: a massless rod has one, between two bodies."""
     if np.any(span.table[motion.inertia] > 0):
         return
@@ -114,7 +114,7 @@ class Conditions:
     tip_offset: float = 0.0  # distance of the tip mass's centre beyond the tip [m]
 
     @classmethod
-    def of(cls, ends: Ends, motion: Motion) -> "Conditions":
+    def of(cls, ends: Ends, motion: BeamDirection) -> "Conditions":
         """Read what a link's ends mean in one direction; the root never moves along the link."""
         if motion.axis is None:
             return cls(tip_mass=ends.tip_mass)
@@ -126,7 +126,7 @@ class Conditions:
             return cls(support, hub, inertia)
         return cls(support, hub, ends.tip_mass, inertia, ends.tip_offset)
 
-    def tip_factor(self, motion: Motion) -> Array:
+    def tip_factor(self, motion: BeamDirection) -> Array:
         """Factor the tip body's inertia on tip displacement and slope into A^T A, A (order, order).
 
         Raises
@@ -148,7 +148,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class SpanModes:
     """Elastic modes of a span, slowest first.
 
     Their mass, end bodies included, is the span's own (int mu dx, of twist int Jx dx), which is
@@ -158,7 +158,7 @@ class Modes:
     frequencies: Array  # angular frequencies [rad/s], (n,)
     stiffness: Array  # diagonal of the stiffness matrix, (n,)
     # problem, strains: the elements, and the modes in their coordinates (p q, n).
-    problem: "Problem"
+    problem: "SpanEigenproblem"
     strains: Array
 
     @cached_property
@@ -181,13 +181,13 @@ class Modes:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class SpanEigenproblem:
     """The map B from strains of unit stiffness to square roots of the kinetic energy's parts.
 
     Its rows: displacement and slope at the quadrature points, the tip body, the hub.
     """
 
-    mesh: Mesh
+    mesh: PanelMesh
     conditions: Conditions
 
     @cached_property

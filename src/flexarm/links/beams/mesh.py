@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from flexarm.links.base import Array
-from flexarm.links.basis import Motion
+from flexarm.links.basis import BeamDirection
 from flexarm.links.curves import Piecewise, integrate_strain
 from flexarm.links.span import Span, gauss_points
 
@@ -25,7 +25,7 @@ LARGEST_RATIO = 3.0
 FEW_PANELS = 8
 
 
-def mesh_for(span: Span, motion: Motion, waves: int, *, refine: float = 1.0) -> "Mesh":
+def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1.0) -> "PanelMesh":
     """Choose panels and degrees on which the first modes converge to rounding.
 
     Parameters
@@ -61,10 +61,10 @@ def mesh_for(span: Span, motion: Motion, waves: int, *, refine: float = 1.0) -> 
         fall = 1 / spread + math.sqrt(1 / spread**2 - 1)
         size = max(size, 1 + math.ceil(-math.log(SERIES_TOLERANCE) / math.log(fall)))
     size = max(size + 1, math.ceil(2 * waves / len(half)), 3)
-    return Mesh(span, motion, edges, math.ceil(refine * size))
+    return PanelMesh(span, motion, edges, math.ceil(refine * size))
 
 
-def panel_edges(span: Span, motion: Motion) -> Array:
+def panel_edges(span: Span, motion: BeamDirection) -> Array:
     """Cut a span at its stations, where its stiffness has tripled, and where panels are long."""
     stations = span.edges
     stations = stations[np.concatenate(([True], np.diff(stations) > 1e-12 * span.length))]
@@ -92,7 +92,7 @@ def _before(values: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class PanelMesh:
     """Strains of unit stiffness on p panels, q Legendre polynomials each.
 
     Fields along the span are arrays (p, g, k) of k columns at g quadrature points per panel;
@@ -100,7 +100,7 @@ class Mesh:
     """
 
     span: Span
-    motion: Motion
+    motion: BeamDirection
     edges: Array
     size: int
 

@@ -18,7 +18,7 @@ from flexarm.links.base import (
     Shapes,
 )
 from flexarm.links.basis import (
-    Motion,
+    BeamDirection,
     diagonalise,
     family,
     join,
@@ -59,7 +59,7 @@ class ArmModeShapes(Discretisation):
         return LoadedModeShapes().rest(span, ends, direction, count)
 
 
-def moment_curves(span: Span, motion: Motion, count: int) -> list[Curve]:
+def moment_curves(span: Span, motion: BeamDirection, count: int) -> list[Curve]:
     """Make curves whose moments (of rods: forces) are Legendre polynomials of the span.
 
     They are what loads at the tip, and loads spread along the span, cause in a beam of any section.
@@ -104,7 +104,7 @@ def combined_shapes(
         own = [i for i, shape in enumerate(curves.shapes) if direction in shape.curves]
         return curves.stiffness[np.ix_(own, own)]
 
-    def rest(motion: Motion, _: int) -> list[Curve]:
+    def rest(motion: BeamDirection, _: int) -> list[Curve]:
         weights = columns[motion.direction]
         static = np.eye(len(weights))[:, : motion.order]
         left = left_over(weights, static, stiffness(motion.direction))

@@ -13,7 +13,15 @@ import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.links.base import Array, Counts, Curve, Direction, Discretisation, Ends, Shapes
-from flexarm.links.basis import MOTIONS, Motion, family, join, normalisation, normalise, wanted
+from flexarm.links.basis import (
+    MOTIONS,
+    BeamDirection,
+    family,
+    join,
+    normalisation,
+    normalise,
+    wanted,
+)
 from flexarm.links.beams import classical
 from flexarm.links.beams.classical import BeamEnds, BeamShape, beam_roots, beam_shape
 from flexarm.links.beams.finite import Conditions, Support, modes
@@ -28,7 +36,7 @@ IDEAL_ENDS: dict[Support, BeamEnds] = {
 
 
 def _exact_or_elements(
-    span: Span, motion: Motion, conditions: Conditions, count: int, keep_root: bool
+    span: Span, motion: BeamDirection, conditions: Conditions, count: int, keep_root: bool
 ) -> tuple[tuple[Curve, ...], Array]:
     """Take the exact modes of a uniform span, else those of elements: curves and stiffness."""
     own = float(span.table[motion.inertia][0]) * span.length
@@ -50,7 +58,7 @@ def _exact_or_elements(
 
 
 def _exact(
-    motion: Motion, conditions: Conditions, count: int, own: float, length: float
+    motion: BeamDirection, conditions: Conditions, count: int, own: float, length: float
 ) -> list[BeamShape] | list[RodShape]:
     """Find the exact shapes of a uniform span with its own inertia (mass [kg], Jx L [kg m^2])."""
     if motion.order == 1:
@@ -90,7 +98,7 @@ class Assumed(Discretisation):
     name: str
     summary: str
     citation: str
-    conditions: Callable[[Ends, Motion], Conditions]  # of a direction, from the link's ends
+    conditions: Callable[[Ends, BeamDirection], Conditions]  # of a direction, from the link's ends
     keep_root: bool = False  # whether bending shapes keep their root slope, which turns the hub
     with_body: bool = False  # whether the conditions depend on the ends
 
@@ -118,7 +126,7 @@ def _bare(span: Span) -> Span:
     return replace(span, table={n: v for n, v in span.table.items() if n not in ("Jy", "Jz")})
 
 
-def _clamped(ends: Ends, motion: Motion) -> Conditions:
+def _clamped(ends: Ends, motion: BeamDirection) -> Conditions:
     """Clamp the root and put the tip body of the ends at the tip.
 
     Bending sees the body's mass, inertia and offset along the link, torsion its inertia about the
@@ -127,7 +135,7 @@ def _clamped(ends: Ends, motion: Motion) -> Conditions:
     return Conditions.of(replace(ends, root_inertia=(math.inf, math.inf, math.inf)), motion)
 
 
-def _beams(support: Support) -> Callable[[Ends, Motion], Conditions]:
+def _beams(support: Support) -> Callable[[Ends, BeamDirection], Conditions]:
     """Support beams as given and clamp the roots of rods, which a pin does not free."""
     return lambda ends, motion: Conditions(support if motion.order == 2 else "clamped-free")
 

@@ -6,7 +6,7 @@ from flexarm.arm import shapes as choices
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.links.base import LABELS, Array, Counts, Curve, Discretisation, Ends, Shape, Shapes
 from flexarm.links.basis import (
-    Motion,
+    BeamDirection,
     family,
     join,
     normalisation,
@@ -32,7 +32,7 @@ HERMITE = {
 LINEAR = {("value", "left"): (0.5, -0.5), ("value", "right"): (0.5, 0.5)}
 
 
-def nodal_shapes(span: Span, motion: Motion, count: int) -> Shapes:
+def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
     """Build the nodal shapes of one direction, root node clamped."""
     edges = np.linspace(0.0, span.length, count + 1)
     label = LABELS[motion.direction]
@@ -54,7 +54,7 @@ def nodal_shapes(span: Span, motion: Motion, count: int) -> Shapes:
 
 
 def _reduced(
-    nodal: Shapes, span: Span, motion: Motion, conditions: Conditions, count: int
+    nodal: Shapes, span: Span, motion: BeamDirection, conditions: Conditions, count: int
 ) -> Shapes:
     """Replace nodal shapes by their first modes with the tip body."""
     curves = [shape.curves[motion.direction] for shape in nodal.shapes]

@@ -4,12 +4,12 @@ import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.links.base import Array, Counts, Discretisation, Ends, Shapes
-from flexarm.links.basis import Motion, family, join, wanted
+from flexarm.links.basis import BeamDirection, family, join, wanted
 from flexarm.links.curves import Piecewise
 from flexarm.links.span import Span, union
 
 
-def _springs(span: Span, motion: Motion, count: int) -> Shapes:
+def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
     """Build the shapes of one direction."""
     segments = np.linspace(0.0, span.length, count + 1)
     centres = (segments[:-1] + segments[1:]) / 2
@@ -26,7 +26,7 @@ def _springs(span: Span, motion: Motion, count: int) -> Shapes:
     return family(motion.direction, curves, 1 / _compliance(span, motion, segments), edges)
 
 
-def _compliance(span: Span, motion: Motion, segments: Array) -> Array:
+def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
     """Integrate dx/E over each segment, E linear between stations."""
     edges = union(segments, span.edges)
     width = np.diff(edges)

@@ -5,12 +5,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from flexarm.links.base import Counts, Curve, Shapes
-from flexarm.links.basis import Motion, diagonalise, family, join, wanted
+from flexarm.links.basis import BeamDirection, diagonalise, family, join, wanted
 from flexarm.links.span import Span
 
 
 def add_static(
-    shapes: Shapes, span: Span, counts: Counts, rest: Callable[[Motion, int], Sequence[Curve]]
+    shapes: Shapes,
+    span: Span,
+    counts: Counts,
+    rest: Callable[[BeamDirection, int], Sequence[Curve]],
 ) -> Shapes:
     """Add the static shapes of the tip, less what the family has of them.
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from flexarm.links.base import DIRECTIONS, Array, Direction
-from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, Moving
+from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, MovingField
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import gauss_points
 from flexarm.spatial import Expr, constant
@@ -25,7 +25,7 @@ _POINTS = 48
 
 
 @dataclass(frozen=True)
-class Factors:
+class ParentFactors:
     """A direction's parent factors times amplitudes and rates at the current length."""
 
     matrix: Expr
@@ -55,7 +55,7 @@ class SlidingMotion:
         self._plain = plain
         self._divided = {d: self._over_length(f) for d, f in plain.items()}
 
-    def displacement(self) -> Moving:
+    def displacement(self) -> MovingField:
         """Give the displacement field of the exposed part, from the hub's mouth."""
         x, y, z = (self._direction(self._plain[d]) for d in AXES)
         columns = [Field(*c) for c in zip(x[1], y[1], z[1], strict=True)]
@@ -67,12 +67,12 @@ class SlidingMotion:
             for k, c in enumerate(columns)
         ]
         bias = Field(ca.vertcat(new(2, 1), x[2]), y[2], z[2])
-        return Moving(value, tuple(columns), bias)
+        return MovingField(value, tuple(columns), bias)
 
-    def slopes(self) -> Factors:
+    def slopes(self) -> ParentFactors:
         """Give what of each parent curve there is in the angles: slopes by x, twist as it is."""
         parts = [self._plain[d] if d == "twist" else self._divided[d] for d in DIRECTIONS]
-        return Factors(
+        return ParentFactors(
             matrix=ca.vertcat(*[f.matrix for f in parts]),
             value=ca.vertcat(*[f.value for f in parts]),
             slope=ca.vertcat(*[f.slope for f in parts]),
@@ -81,13 +81,13 @@ class SlidingMotion:
             grows=np.concatenate([f.grows for f in parts]),
         )
 
-    def rotation(self) -> Moving:
+    def rotation(self) -> MovingField:
         """Give the first-order angles of the sections: twist, -z', y'."""
         x = self._direction(self._plain["twist"])
         y = self._direction(self._divided["z"])
         z = self._direction(self._divided["y"])
         columns = [Field(a, -b, c) for a, b, c in zip(x[1], y[1], z[1], strict=True)]
-        return Moving(Field(x[0], -y[0], z[0]), tuple(columns), Field(x[2], -y[2], z[2]))
+        return MovingField(Field(x[0], -y[0], z[0]), tuple(columns), Field(x[2], -y[2], z[2]))
 
     def displacement_functions(self, xi: Array) -> Functions:
         """Evaluate the functions of the displacement at places xi."""
@@ -112,25 +112,25 @@ class SlidingMotion:
         """Integrate the functions of the section angles over xi."""
         return _integrated(self.shapes, self.rotation_functions, {})
 
-    def _factors(self, direction: Direction) -> Factors:
+    def _factors(self, direction: Direction) -> ParentFactors:
         series = self.shapes.factors[direction]
         low, high = range_ = self.shapes.range
         derived = (chebyshev.chebder(series, nu) / ((high - low) / 2) ** nu for nu in range(3))
         a, a1, a2 = (chebyshev_series(np.asarray(d), range_, self.length) for d in derived)
         bend = a2 @ self.d * self.out**2 + 2 * (a1 @ self.d_rate) * self.out
         grows = _grows(self.shapes, direction)
-        return Factors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, grows)
+        return ParentFactors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, grows)
 
-    def _over_length(self, f: Factors) -> Factors:
+    def _over_length(self, f: ParentFactors) -> ParentFactors:
         """Divide factors by the length, which slopes by x are more than slopes by xi."""
         l, out = self.length, self.out
         value = f.value / l
         slope = f.slope / l - value / l
         rate = f.rate / l
         bend = f.bend / l - 2 * out * (f.slope * out + f.rate) / l**2 + 2 * value * out**2 / l**2
-        return Factors(f.matrix / l, value, slope, rate, bend, 0 * f.grows)
+        return ParentFactors(f.matrix / l, value, slope, rate, bend, 0 * f.grows)
 
-    def _direction(self, f: Factors) -> tuple[Expr, list[Expr], Expr]:
+    def _direction(self, f: ParentFactors) -> tuple[Expr, list[Expr], Expr]:
         """Coefficients of ``P, (1 - xi) P', (1 - xi)^2 P''``: value, columns, bias.
 
         Where A grows with the length, ``A = A' l``, the second function is ``(1 - xi) P' + P``.

@@ -1,6 +1,6 @@
 """What links are made of, one file each: how a body moves, what it weighs, how it bends."""
 
-from flexarm.mechanics.bodies.base import Body
+from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.mechanics.bodies.exact.body import Exact
 from flexarm.mechanics.bodies.growing import Growing
 from flexarm.mechanics.bodies.modal import Modal
@@ -9,8 +9,8 @@ from flexarm.mechanics.bodies.rigid import Rigid
 from flexarm.model import LinkModel, Model
 
 
-def body_of(model: Model, part: LinkModel, *, combined: bool = False) -> Body:
-    """Give the body of a link; if ``combined``, columns may be sums of amplitudes: `Body.basis`."""
+def body_of(model: Model, part: LinkModel, *, combined: bool = False) -> LinkBody:
+    """Return the body of a link; if ``combined``, its columns may be those of `LinkBody.basis`."""
     if part.sliding is not None:
         return Growing(model, part)
     if part.reduced is not None:
@@ -22,4 +22,4 @@ def body_of(model: Model, part: LinkModel, *, combined: bool = False) -> Body:
     return Exact(model, part, combined)
 
 
-__all__ = ["Body", "body_of"]
+__all__ = ["LinkBody", "body_of"]

@@ -8,14 +8,14 @@ import casadi as ca
 from flexarm.links.base import Array, Shapes
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Deformed
-from flexarm.mechanics.bodies.terms import Motion, Terms
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms
 from flexarm.mechanics.sections import Local
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr
 
 
 @dataclass(frozen=True)
-class Body(ABC):
+class LinkBody(ABC):
     """The span of a link between its root L and its flexible tip T, with what its root carries.
 
     A final class implements the functions; algorithms call them and never ask which body it is.
@@ -44,7 +44,7 @@ class Body(ABC):
         """See a section at a fraction of the (exposed) span from the root."""
 
     @abstractmethod
-    def tip_motion(self, q: Expr, v: Expr) -> Motion:
+    def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Follow the flexible tip relative to the root."""
 
     @abstractmethod
@@ -59,7 +59,7 @@ class Body(ABC):
             Angular velocity of L, in L, (3,).
         """
 
-    def hub_motion(self, q: Expr, v: Expr) -> Motion | None:
+    def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:
         """Follow an outboard hub that root slopes turn about the joint's axis, or None."""
         return None
 

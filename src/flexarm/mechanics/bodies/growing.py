@@ -9,17 +9,17 @@ from flexarm.links.base import Array, Shapes
 from flexarm.links.growing.fields import chebyshev_series, exposed_points
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
-from flexarm.mechanics.bodies.base import Body, given_energy
+from flexarm.mechanics.bodies.base import LinkBody, given_energy
 from flexarm.mechanics.bodies.deformed import Deformed, parent_amplitudes
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.growing_terms import sliding_effort, sliding_energy, sliding_terms
-from flexarm.mechanics.bodies.terms import Motion, Terms
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.spatial import Expr
 
 
 @final
-class Growing(Body):
+class Growing(LinkBody):
     """The exposed part of a beam, and the straight part in its hub."""
 
     @property
@@ -50,7 +50,7 @@ class Growing(Body):
         own = own_values(self.part, q)
         return GrowingMotion.of(self.part, own, 0 * own).section(self.model, fraction).local
 
-    def tip_motion(self, q: Expr, v: Expr) -> Motion:
+    def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Follow the flexible tip."""
         own, rates = own_values(self.part, q), own_values(self.part, v)
         return GrowingMotion.of(self.part, own, rates).section(self.model, 1.0)

@@ -7,13 +7,13 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.fields import Basis, Functions, Moving, evaluate
+from flexarm.links.fields import Basis, Functions, MovingField, evaluate
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.mechanics.bodies.base import section_spin
 from flexarm.mechanics.bodies.exact.growing import grown_material
 from flexarm.mechanics.bodies.exact.tangents import Angles, turned
-from flexarm.mechanics.bodies.terms import Motion
+from flexarm.mechanics.bodies.terms import SectionMotion
 from flexarm.mechanics.sections import Local, turned_section
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr
@@ -35,7 +35,7 @@ class GrowingMotion:
         assert part.sliding is not None
         return cls(SlidingMotion(part.sliding, own, rates), part.grown, rates)
 
-    def displacement(self) -> Moving:
+    def displacement(self) -> MovingField:
         """Give the places of the sections, from the hub's mouth."""
         if self.nodes is None:
             return self.linear.displacement()
@@ -50,7 +50,7 @@ class GrowingMotion:
         """Integrate the functions of `displacement` over xi."""
         return self.linear.displacement_basis() if self.nodes is None else self.nodes.basis()
 
-    def section(self, model: Model, xi: float) -> Motion:
+    def section(self, model: Model, xi: float) -> SectionMotion:
         """Follow the material section that is now at x = xi l from the mouth."""
         at = np.array([xi])
         place, columns, bias = evaluate(self.displacement(), self.displacement_functions(at))
@@ -59,13 +59,13 @@ class GrowingMotion:
         if self.nodes is None:
             local = turned_section(model, place, columns, angle, by)
             spin, spin_bias = section_spin(model, angle, rate, gained)
-            return Motion(local, spin, speed, spin_bias, bias)
+            return SectionMotion(local, spin, speed, spin_bias, bias)
         at_angle, at_rate = _angles(angle), _angles(rate)
         found, more = turned(at_angle, at_rate), _angles(gained)
         axes = ca.horzcat(found.by_twist, -found.by_b, found.by_a)
         local = Local(place, found.rotation, columns, axes @ by)
         spin_bias = found.bias + axes @ ca.vertcat(more.twist, -more.b, more.a)
-        return Motion(local, found.spin, speed, spin_bias, bias)
+        return SectionMotion(local, found.spin, speed, spin_bias, bias)
 
     def angles(self, xi: float) -> tuple[Expr, Expr, Expr]:
         """Give a section's first-order angles (3,), their columns (3, k) and their bias (3,)."""

@@ -7,7 +7,7 @@ Columns are those of material points: a section moves out with the beam and so a
 import casadi as ca
 import numpy as np
 
-from flexarm.links.fields import AXES, Basis, Field, Moving
+from flexarm.links.fields import AXES, Basis, Field, MovingField
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.points import (
@@ -75,7 +75,7 @@ def _hidden(mu: float, rotary: Expr, hidden: Expr, k: int) -> Moments:
     )
 
 
-def _turned(moving: Moving, basis: Basis, inertia: Expr) -> Moments:
+def _turned(moving: MovingField, basis: Basis, inertia: Expr) -> Moments:
     """Weigh the turning of the exposed part's sections, in link axes, by first-order angles."""
     k = len(moving.columns)
     new = type(inertia)

@@ -11,8 +11,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import DIRECTIONS, Array, Direction
-from flexarm.links.fields import AXES, Basis, Moving, evaluate
-from flexarm.links.growing.fields import Factors, SlidingMotion, exposed_points
+from flexarm.links.fields import AXES, Basis, MovingField, evaluate
+from flexarm.links.growing.fields import ParentFactors, SlidingMotion, exposed_points
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import settled_pairs
 from flexarm.mechanics.bodies.exact.growing import grown_terms
@@ -81,7 +81,7 @@ def sliding_effort(part: LinkModel, q: Expr) -> Expr:
     return ca.vertcat(grown + ca.dot(slopes.slope, effort), slopes.matrix.T @ effort)
 
 
-def _slopes(part: LinkModel, q: Expr) -> tuple[Expr, Factors]:
+def _slopes(part: LinkModel, q: Expr) -> tuple[Expr, ParentFactors]:
     """Give the exposed length, and what of each parent curve there is in the angles."""
     assert part.sliding is not None
     own = own_values(part, q)
@@ -115,7 +115,7 @@ def _powers(part: LinkModel) -> Array:
     return np.concatenate([np.full(len(parents[d]), STIFFNESS[d][2]) for d in DIRECTIONS])
 
 
-def _translation(moving: Moving, basis: Basis, rates: Expr, omega: Expr, mass: Expr) -> Terms:
+def _translation(moving: MovingField, basis: Basis, rates: Expr, omega: Expr, mass: Expr) -> Terms:
     """Weigh the translation of the exposed part; ``mass`` is its mass."""
     place, bias = moving.value, moving.bias
     speed = moving.speed(rates)
@@ -143,7 +143,7 @@ def _translation(moving: Moving, basis: Basis, rates: Expr, omega: Expr, mass: E
     return Terms(mass, first, inertia, angular, linear, modal, torque, force, ca.vertcat(*effort))
 
 
-def _turning(moving: Moving, basis: Basis, rates: Expr, omega: Expr, inertia: Expr) -> Terms:
+def _turning(moving: MovingField, basis: Basis, rates: Expr, omega: Expr, inertia: Expr) -> Terms:
     """Weigh the sections' rotary inertia, in link axes, by their first-order angles."""
     k = len(moving.columns)
     means = ca.horzcat(*[inertia * basis.integral(c) for c in moving.columns])

@@ -2,21 +2,21 @@
 
 import casadi as ca
 
-from flexarm.links.fields import Basis, Field, Moving
+from flexarm.links.fields import Basis, Field, MovingField
 from flexarm.links.integrals import Points
 from flexarm.mechanics.bodies.exact.material import exact_material
 from flexarm.model import Flexible
 from flexarm.spatial import Expr
 
 
-def material(e: Flexible, d: Expr, rates: Expr) -> tuple[Moving, Basis]:
+def material(e: Flexible, d: Expr, rates: Expr) -> tuple[MovingField, Basis]:
     """See the points of a span at amplitudes d, (m,), and their rates."""
     if e.nodes is not None:
         return exact_material(e.nodes, e.integrals.mass, d, rates)
     return _series(e.points, d, rates)
 
 
-def _series(points: Points, d: Expr, rates: Expr) -> tuple[Moving, Basis]:
+def _series(points: Points, d: Expr, rates: Expr) -> tuple[MovingField, Basis]:
     """See points ``x e_x + Phi d + 1/2 d^T X d``."""
     m, used = d.shape[0], points.used
     value, bias, columns = [], [], [list[Expr]() for _ in range(m)]
@@ -31,7 +31,7 @@ def _series(points: Points, d: Expr, rates: Expr) -> tuple[Moving, Basis]:
             unit = _unit(type(d), m, j)
             picked = [unit[k] for k in moving]
             column.append(ca.vertcat(*still, *picked, pairs.products(d, unit)))
-    return Moving(Field(*value), tuple(Field(*c) for c in columns), Field(*bias)), used.basis
+    return MovingField(Field(*value), tuple(Field(*c) for c in columns), Field(*bias)), used.basis
 
 
 def _unit(new: type[Expr], size: int, k: int) -> Expr:

@@ -11,7 +11,7 @@ from flexarm.links.span import union
 from flexarm.mechanics.bodies.base import given_energy, section_spin
 from flexarm.mechanics.bodies.quadratic import quadratic_terms, quartic_energy, quartic_gradient
 from flexarm.mechanics.bodies.shaped import Shaped
-from flexarm.mechanics.bodies.terms import Motion, Terms, add, axial, rigid_terms
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, axial, rigid_terms
 from flexarm.mechanics.sections import (
     Local,
     own_values,
@@ -54,7 +54,7 @@ class Modal(Shaped):
         place = constant(np.array([x, 0.0, 0.0])) + position
         return turned_section(self.model, place, linear, angle, angle_columns)
 
-    def tip_motion(self, q: Expr, v: Expr) -> Motion:
+    def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Follow the flexible tip."""
         local, e = self.tip(q), self.span
         d, rates = self.amplitudes(q), own_values(self.part, v)
@@ -67,7 +67,7 @@ class Modal(Shaped):
         angle_bias = _second_rate(e.tip_angle_quadratic, rates)
         spin, spin_bias = section_spin(self.model, angle, angle_rate, angle_bias)
         speed_bias = _second_rate(e.tip_quadratic, rates)
-        return Motion(local, spin, local.linear @ rates, spin_bias, speed_bias)
+        return SectionMotion(local, spin, local.linear @ rates, spin_bias, speed_bias)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Weigh the span, the root's body and a hub that turns with the root."""

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.fields import Basis, Moving
+from flexarm.links.fields import Basis, MovingField
 from flexarm.mechanics.bodies.material import material
 from flexarm.model import Flexible
 from flexarm.spatial import Expr, Inertia, Pose, constant
@@ -27,7 +27,7 @@ class Moments(NamedTuple):
     eps: list[Expr]
 
 
-def field_moments(moving: Moving, basis: Basis, scale: Expr) -> Moments:
+def field_moments(moving: MovingField, basis: Basis, scale: Expr) -> Moments:
     """Weigh points that move as a field; masses are those of the basis times a scale."""
     h, s = moving.value, moving.columns
     mass, mean = scale * basis.mass, scale * basis.integral(h)
@@ -46,7 +46,7 @@ def field_moments(moving: Moving, basis: Basis, scale: Expr) -> Moments:
     )
 
 
-def span_moments(e: Flexible, d: Expr, points: tuple[Moving, Basis] | None = None) -> Moments:
+def span_moments(e: Flexible, d: Expr, points: tuple[MovingField, Basis] | None = None) -> Moments:
     """Weigh the flexible span of a link of constant length, its points given or those at d.
 
     What is constant of the sections' rotary inertia is in link axes.

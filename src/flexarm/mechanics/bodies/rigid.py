@@ -2,14 +2,14 @@
 
 from typing import final
 
-from flexarm.mechanics.bodies.base import Body
-from flexarm.mechanics.bodies.terms import Motion, Terms, rigid_terms
+from flexarm.mechanics.bodies.base import LinkBody
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, rigid_terms
 from flexarm.mechanics.sections import Local, rigid_section
 from flexarm.spatial import Expr
 
 
 @final
-class Rigid(Body):
+class Rigid(LinkBody):
     """A link that does not bend."""
 
     def tip(self, q: Expr) -> Local:
@@ -24,10 +24,10 @@ class Rigid(Body):
         """See a section."""
         return self.section(q, fraction * self.part.length)
 
-    def tip_motion(self, q: Expr, v: Expr) -> Motion:
+    def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Leave the tip where it is."""
         none = type(q).zeros(3, 1)
-        return Motion(self.tip(q), none, none, none, none)
+        return SectionMotion(self.tip(q), none, none, none, none)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Weigh the body at the root."""

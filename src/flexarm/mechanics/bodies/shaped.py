@@ -7,15 +7,15 @@ import numpy as np
 
 from flexarm.links.base import Array, Shapes
 from flexarm.links.span import Span
-from flexarm.mechanics.bodies.base import Body, given_energy
+from flexarm.mechanics.bodies.base import LinkBody, given_energy
 from flexarm.mechanics.bodies.deformed import Deformed
-from flexarm.mechanics.bodies.terms import Motion, Terms, attach
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, attach
 from flexarm.mechanics.sections import Local, own_values
 from flexarm.model import Flexible
 from flexarm.spatial import Expr, constant
 
 
-class Shaped(Body):
+class Shaped(LinkBody):
     """What such links have in common, however their points follow from the shapes."""
 
     @property
@@ -34,7 +34,7 @@ class Shaped(Body):
             return self.tip(q)
         return self.section(q, fraction * self.part.length)
 
-    def hub_motion(self, q: Expr, v: Expr) -> Motion | None:
+    def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:
         """Turn an outboard hub by the root slopes about the joint's axis, if there are any."""
         part = self.part
         if not np.any(self.span.root_angle):
@@ -52,7 +52,7 @@ class Shaped(Body):
         local = Local(
             place, constant(back) @ about_z, type(q).zeros(3, rates.shape[0]), constant(axis) @ row
         )
-        return Motion(local, constant(axis) * (row @ rates), none, none, none)
+        return SectionMotion(local, constant(axis) * (row @ rates), none, none, none)
 
     def with_hub(self, terms: Terms, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Add an outboard hub that turns with the root."""

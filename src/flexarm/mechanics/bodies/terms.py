@@ -33,7 +33,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Motion:
+class SectionMotion:
     """How a section moves relative to L: place, columns, rates and velocity-product terms."""
 
     local: Local  # place, rotation and columns
@@ -70,7 +70,7 @@ def turning_terms(second: Expr, angular: Expr, modal: Expr, torque: Expr, effort
     return Terms(0.0, new(3, 1), second, angular, none, modal, torque, new(3, 1), effort)
 
 
-def attach(terms: Terms, body: Inertia, motion: Motion, omega: Expr) -> Terms:
+def attach(terms: Terms, body: Inertia, motion: SectionMotion, omega: Expr) -> Terms:
     """Add a rigid body that is fixed in a section of the link."""
     local = motion.local
     R, p, N, A = local.rotation, local.position, local.linear, local.angular

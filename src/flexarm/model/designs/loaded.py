@@ -8,8 +8,8 @@ import numpy as np
 
 from flexarm.arm.shapes import ClampedMass, ShapeChoice
 from flexarm.links.base import Counts, Direction, Ends
-from flexarm.links.basis import Motion, family, join, wanted
-from flexarm.links.beams.finite import REFINEMENTS, TAIL, Conditions, Problem
+from flexarm.links.basis import BeamDirection, family, join, wanted
+from flexarm.links.beams.finite import REFINEMENTS, TAIL, Conditions, SpanEigenproblem
 from flexarm.links.beams.mesh import mesh_for
 from flexarm.links.span import Span
 from flexarm.model.designs.arm_modes import LinkCurves
@@ -32,7 +32,9 @@ def loaded_designs(
             slopes = sizes.of(motion.rotary) / (sizes.of(motion.inertia) * sizes.length**2)
         for refine in REFINEMENTS:
             mesh = mesh_for(first, motion, count + 1, refine=refine)
-            problem = Problem(mesh, Conditions("clamped-free" if hub is None else "pinned-free"))
+            problem = SpanEigenproblem(
+                mesh, Conditions("clamped-free" if hub is None else "pinned-free")
+            )
             columns[motion.direction] = z = _modes(problem, tip, hub, slopes, count)
             if np.abs(z[:, -2:]).max() < TAIL:
                 break
@@ -41,7 +43,7 @@ def loaded_designs(
     return LinkCurves.on(first, join(parts, first), sizes).scaled(columns, choice)
 
 
-def _bodies(ends: Ends, motion: Motion, sizes: Sizes) -> tuple[Array, Array | None]:
+def _bodies(ends: Ends, motion: BeamDirection, sizes: Sizes) -> tuple[Array, Array | None]:
     """Give roots of the tip body's inertia, (N, order, order), and of the hub's, None if held."""
     count, length = len(sizes.length), sizes.length
     own = sizes.of(motion.inertia) * length
@@ -63,7 +65,9 @@ def _bodies(ends: Ends, motion: Motion, sizes: Sizes) -> tuple[Array, Array | No
     return tip, hub
 
 
-def _modes(problem: Problem, tip: Array, hub: Array | None, slopes: Array, count: int) -> Array:
+def _modes(
+    problem: SpanEigenproblem, tip: Array, hub: Array | None, slopes: Array, count: int
+) -> Array:
     """Find the first elastic modes, in strains of unit stiffness, (N, strains, count)."""
     mesh, order = problem.mesh, problem.mesh.motion.order
     rows, rigid = (

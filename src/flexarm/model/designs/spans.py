@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.links.base import Shapes
-from flexarm.links.basis import MOTIONS, SMALL_TIP, Motion
+from flexarm.links.basis import MOTIONS, SMALL_TIP, BeamDirection
 from flexarm.links.collocation import STIFFNESSES, Collocation, Polar
 from flexarm.links.curves import Piecewise
 from flexarm.links.integrals import Integrals, Points
@@ -89,7 +89,7 @@ class Growth:
     """How what stands over the span of the first design changes with the spans of others."""
 
     sizes: Sizes
-    motions: tuple[Motion, ...]  # of the shapes, m of them
+    motions: tuple[BeamDirection, ...]  # of the shapes, m of them
     shape: Array  # what shapes are times, (N, m)
 
     @classmethod

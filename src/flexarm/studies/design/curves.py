@@ -20,7 +20,7 @@ from flexarm.mechanics.weightless import total_mass
 from flexarm.model import Model
 from flexarm.runs.contents import ENERGIES, WORKS, table_columns
 from flexarm.runs.run import Run
-from flexarm.studies.design.plan import Quantity
+from flexarm.studies.design.plan import DesignQuantity
 from flexarm.varied import by_design
 
 TIP = tuple(f"tip {axis}" for axis in "xyz")
@@ -144,7 +144,7 @@ def curves_of(
     return found
 
 
-def of_arm(task: Task, of: Quantity) -> float:
+def of_arm(task: Task, of: DesignQuantity) -> float:
     """Give a number of the arm."""
     model: Model = task.equation.model
     if of.mass:
@@ -154,7 +154,7 @@ def of_arm(task: Task, of: Quantity) -> float:
     return _frequency(model, [m.reshape(model.size, -1) for m in found], of)
 
 
-def of_arms(motions: DesignMotions, of: Quantity) -> Array:
+def of_arms(motions: DesignMotions, of: DesignQuantity) -> Array:
     """Give a number of the arms of designs, (N,)."""
     model, count = motions.designs.model, len(motions.sound)
     if of.mass:
@@ -165,7 +165,7 @@ def of_arms(motions: DesignMotions, of: Quantity) -> Array:
     return found
 
 
-def _frequency(model: Model, matrices: Sequence[Array], of: Quantity) -> float:
+def _frequency(model: Model, matrices: Sequence[Array], of: DesignQuantity) -> float:
     """Find a natural frequency of what is elastic, at the start [Hz]."""
     mass, stiffness, damping = matrices
     locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()

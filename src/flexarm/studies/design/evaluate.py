@@ -41,7 +41,7 @@ from flexarm.model.designs.build import (
 )
 from flexarm.runs.run import Run
 from flexarm.studies.design.curves import curve, curves_of, of_arm, of_arms, of_designs, together
-from flexarm.studies.design.plan import Quantity, RunOptions
+from flexarm.studies.design.plan import DesignQuantity, RunOptions
 from flexarm.studies.design.read import ALLOWED, START, Study
 from flexarm.studies.design.reductions import REDUCTIONS
 from flexarm.varied import Differ
@@ -165,7 +165,7 @@ class Evaluator:
                 rows.fail(k, f"{name}: {type(error).__name__}: {error}")
 
     @property
-    def _of_arms(self) -> dict[str, Quantity]:
+    def _of_arms(self) -> dict[str, DesignQuantity]:
         return {k: q for k, q in self.study.plan.quantities.items() if q.needs_arm}
 
     @cached_property
@@ -306,7 +306,7 @@ class Evaluator:
         for k, task, found in zip(which, tasks, solutions, strict=True) if asked else ():
             self._ask_run(rows, k, run_of(task, self._method, found, task.wanted, ""), asked)
 
-    def _reduced(self, each: Quantity, x: Array) -> Array:
+    def _reduced(self, each: DesignQuantity, x: Array) -> Array:
         assert each.reduce is not None
         kept = self._times >= each.after
         return REDUCTIONS[each.reduce](self._times[kept], x[:, kept], each.band)
@@ -400,7 +400,7 @@ class Evaluator:
         except (NotInArrays, FlexarmError, *UNFORESEEN):
             return []
 
-    def _take(self, rows: Rows, name: str, each: Quantity, x: Array, which: Any) -> None:
+    def _take(self, rows: Rows, name: str, each: DesignQuantity, x: Array, which: Any) -> None:
         """Keep what becomes of curves; of runs that did not go to the end it means nothing."""
         with np.errstate(all="ignore"):
             rows.found[name][which] = self._reduced(each, x)

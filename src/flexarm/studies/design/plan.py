@@ -118,7 +118,7 @@ class RunOptions(Part):
     allow_long: Flag = False
 
 
-class Quantity(Part):
+class DesignQuantity(Part):
     """What is wanted of a design: a number.
 
     Either ``of`` (a column of a run's table, such as ``joint1`` or ``link2 tip deflection y``) and
@@ -182,7 +182,7 @@ class Aim(Part):
         return 1.0 if self.maximise is None else -1.0
 
 
-class Limit(Part):
+class QuantityBound(Part):
     """What a quantity must keep, in SI."""
 
     least: Number | None = None
@@ -197,7 +197,7 @@ class Limit(Part):
         return self
 
 
-class Plan(Part):
+class StudyFile(Part):
     """A study as its file describes it; aim and limits are for `flexarm.optimise`."""
 
     study: Literal[1]
@@ -209,10 +209,10 @@ class Plan(Part):
     sampling: Sampling
     run: RunOptions | None = None
     quantities: Annotated[
-        dict[str, Annotated[Quantity, BeforeValidator(_reduced)]], Field(min_length=1)
+        dict[str, Annotated[DesignQuantity, BeforeValidator(_reduced)]], Field(min_length=1)
     ]
     aim: Aim | None = None
-    limits: dict[str, Limit] = Field(default_factory=dict)
+    limits: dict[str, QuantityBound] = Field(default_factory=dict)
     device: Device = "cpu"
     workers: Annotated[StrictInt, Field(ge=1, le=4096)] | None = None
     dask: str | None = None

@@ -34,8 +34,8 @@ from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
 from flexarm.studies.design.curves import curve_names
 from flexarm.studies.design.functions import identity, imported
-from flexarm.studies.design.plan import Parameter, Plan, Quantity
-from flexarm.studies.design.sampling import CELLS, Axis, design_count, shares
+from flexarm.studies.design.plan import DesignQuantity, Parameter, StudyFile
+from flexarm.studies.design.sampling import CELLS, ParameterValues, design_count, shares
 from flexarm.units import quantity
 
 CHUNK = {"cpu": 64, "gpu": 65_536}  # designs that are computed and written together
@@ -50,10 +50,10 @@ ALLOWED = "say 'allow_long: true' in the study's run"
 class Study:
     """A study ready to be computed."""
 
-    plan: Plan  # as its file describes it
+    plan: StudyFile  # as its file describes it
     folder: Path  # where files of Python lie that it names
     arm: Arm | None  # the arm, if any
-    axes: tuple[Axis, ...]  # the parameters
+    axes: tuple[ParameterValues, ...]  # the parameters
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to another process: the arm as its text, with the files that it names."""
@@ -79,7 +79,7 @@ class Study:
         places = shares(self.plan.sampling, self.axes, first, last)
         return {axis.name: axis.at(places[:, k]) for k, axis in enumerate(self.axes)}
 
-    def function(self, of: Quantity) -> Any:
+    def function(self, of: DesignQuantity) -> Any:
         """Give the function of Python that a quantity names."""
         return imported(of.function, self.folder) if isinstance(of.function, str) else of.function
 
@@ -98,7 +98,7 @@ class Study:
         }
         return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in told.items()}
 
-    def _identity(self, of: Quantity) -> str:
+    def _identity(self, of: DesignQuantity) -> str:
         if of.function is None:
             return repr(of)
         try:
@@ -130,7 +130,11 @@ class Study:
 
 
 def _restored(
-    plan: Plan, folder: Path, arm: Any, axes: tuple[Axis, ...], parts: dict[str, str]
+    plan: StudyFile,
+    folder: Path,
+    arm: Any,
+    axes: tuple[ParameterValues, ...],
+    parts: dict[str, str],
 ) -> Study:
     """Take a study that has come from another process."""
     made = parse(Arm, arm[0], name="arm", files=SideFiles(kept=arm[1])) if arm else None
@@ -155,7 +159,7 @@ def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
     except ModelError:
         raise refused("plan", given, "a study file, or a mapping of its contents") from None
     content = read_content(path)
-    plan = parse(Plan, content, name=str(path), files=files_beside(path))
+    plan = parse(StudyFile, content, name=str(path), files=files_beside(path))
     study, problems = _resolved(plan, path.parent.resolve())
     if problems:
         source = read(content, str(path))
@@ -174,9 +178,9 @@ def _locate(source: Source, where: Place) -> tuple[int, int]:
 def _of_mapping(given: Mapping[str, Any]) -> Study:
     data = {"study": 1, **given}
     try:
-        plan = Plan.model_validate(data)
+        plan = StudyFile.model_validate(data)
     except ValidationError as error:
-        found = explain_data(error, Plan, data)
+        found = explain_data(error, StudyFile, data)
         said = [f"{show_path(each.path)}: {each.message}" for each in found]
         raise ModelError("plan: " + "; ".join(said)) from None
     study, problems = _resolved(plan, Path.cwd())
@@ -189,7 +193,7 @@ def _of_mapping(given: Mapping[str, Any]) -> Study:
 Problems = list[tuple[Place, str]]
 
 
-def _resolved(plan: Plan, folder: Path) -> tuple[Study, Problems]:
+def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
     """Load the arm, and take all ranges in SI."""
     problems: Problems = []
     try:
@@ -233,7 +237,7 @@ def _resolved(plan: Plan, folder: Path) -> tuple[Study, Problems]:
     return study, problems
 
 
-def _twice(axes: Sequence[Axis], arm: Arm | None, model: Model | None) -> Problems:
+def _twice(axes: Sequence[ParameterValues], arm: Arm | None, model: Model | None) -> Problems:
     """Find parameters that set what another sets already."""
     problems: Problems = []
     taken: list[tuple[str, Place]] = []
@@ -267,7 +271,7 @@ def _place(arm: Arm, model: Model, key: str) -> Place:
     return (START, name)
 
 
-def _curves(plan: Plan, arm: Arm, model: Model) -> list[str]:
+def _curves(plan: StudyFile, arm: Arm, model: Model) -> list[str]:
     """List the curves of an arm's runs, if some are wanted; refuse runs that cannot be had."""
     run = plan.run
     if run is None:
@@ -281,7 +285,7 @@ def _curves(plan: Plan, arm: Arm, model: Model) -> list[str]:
     return curve_names(task, METHODS["dop853"])
 
 
-def _require_frequency(of: Quantity, model: Model, axes: Sequence[Axis]) -> None:
+def _require_frequency(of: DesignQuantity, model: Model, axes: Sequence[ParameterValues]) -> None:
     """Refuse a frequency that no design has: lists of values alone add coordinates."""
     locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
     most = len(moves(model, locked)[0])
@@ -297,7 +301,7 @@ def _arm(given: str | Arm | None, folder: Path) -> Arm | None:
     return load(beside if beside.is_file() else arm_path(given))
 
 
-def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> Axis:
+def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> ParameterValues:
     """Take a parameter with its numbers in SI."""
     keys = tuple(each.keys or (name,))
 
@@ -316,19 +320,19 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> A
         values = tuple(map(taken, each.values))
         if {*map(type, values)} == {int, float}:
             values = tuple(map(float, values))
-        return Axis(name, keys, "values", levels=len(values), values=values)
+        return ParameterValues(name, keys, "values", levels=len(values), values=values)
     if each.mean is not None:
         mean = number(each.mean)
         deviation = _deviation(each.deviation, mean, number)
         if not deviation > 0:
             raise ModelError(f"deviation must be > 0, got {deviation:g}")
-        return Axis(name, keys, "normal", mean, deviation)
+        return ParameterValues(name, keys, "normal", mean, deviation)
     low, high = number(each.low), number(each.high)
     if not low < high:
         raise ModelError(f"the range is empty: low {low:g} must be < high {high:g}")
     if each.scale == "log" and low <= 0:
         raise ModelError(f"low must be > 0 for scale: log, got {low:g}")
-    return Axis(name, keys, each.scale, low, high, each.levels or 0)
+    return ParameterValues(name, keys, each.scale, low, high, each.levels or 0)
 
 
 def _deviation(given: Any, mean: float, number: Callable[[Any], float]) -> float:

@@ -20,7 +20,7 @@ EDGE = 1e-12  # of the unit interval that normal distributions leave out
 
 
 @dataclass(frozen=True)
-class Axis:
+class ParameterValues:
     """A parameter, its numbers in SI."""
 
     # name, keys: of the column, and of the model file or the start.
@@ -59,14 +59,14 @@ class Axis:
         return self.values[self._cells.tolist().index(cell)]
 
 
-def design_count(sampling: Sampling, axes: Sequence[Axis]) -> int:
+def design_count(sampling: Sampling, axes: Sequence[ParameterValues]) -> int:
     """Count the designs of a study."""
     if sampling.kind == "grid":
         return prod(axis.levels for axis in axes)
     return (sampling.count or 0) * (len(axes) + 2 if sampling.kind == "saltelli" else 1)
 
 
-def shares(sampling: Sampling, axes: Sequence[Axis], first: int, last: int) -> Array:
+def shares(sampling: Sampling, axes: Sequence[ParameterValues], first: int, last: int) -> Array:
     """Place designs in the unit cube, (last - first, parameters), whichever are asked for."""
     numbers, size = np.arange(first, last), len(axes)
     if sampling.kind == "grid":
@@ -84,7 +84,7 @@ def shares(sampling: Sampling, axes: Sequence[Axis], first: int, last: int) -> A
     return _saltelli(sampling, size, first, last)
 
 
-def _level(axis: Axis, k: NDArray[np.intp]) -> Array:
+def _level(axis: ParameterValues, k: NDArray[np.intp]) -> Array:
     return np.asarray((k + 0.5) / axis.levels if axis.values else k / max(axis.levels - 1, 1))
 
 

@@ -16,7 +16,7 @@ from flexarm.mechanics.bodies.exact.space import columns, space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, node_tangents, turned
 from flexarm.mechanics.bodies.shaped import Shaped
-from flexarm.mechanics.bodies.terms import Motion, Terms, add, rigid_terms, turning_terms
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, rigid_terms, turning_terms
 from flexarm.mechanics.sections import Local, own_values, rigid_section
 from flexarm.spatial import Expr, constant
 
@@ -64,7 +64,7 @@ class Exact(Shaped):
         per = rows if basis is None else (rows[0] @ basis, rows[1] @ basis)
         return self._motion(d, 0 * d, reach, rows, per).local
 
-    def tip_motion(self, q: Expr, v: Expr) -> Motion:
+    def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Follow the flexible tip."""
         nodes, moved = self.nodes, self._moved
         d, rates = self.amplitudes(q), own_values(self.part, v)
@@ -109,7 +109,7 @@ class Exact(Shaped):
         reach: Array,
         shapes: tuple[Array, Array],
         per: tuple[Array, Array],
-    ) -> Motion:
+    ) -> SectionMotion:
         """Follow a section at ``sum reach_g P_g``.
 
         Its shapes, and how it turns ``per`` column, are (2, 1, m) and (1, m).
@@ -124,7 +124,7 @@ class Exact(Shaped):
         local = Local(place, at.rotation, linear, angular)
         few = self.basis is None and len(self.part.own) < self.nodes.count
         speed = linear @ rates if few else ca.sum2(weights * t.rate)
-        return Motion(local, at.spin, speed, at.bias, ca.sum2(weights * t.bias))
+        return SectionMotion(local, at.spin, speed, at.bias, ca.sum2(weights * t.bias))
 
 
 def _constant_rotary(rotary: Rotary, rates: Expr, omega: Expr, basis: Expr | None) -> Terms:

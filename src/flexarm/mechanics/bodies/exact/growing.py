@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from flexarm.links.base import Array
-from flexarm.links.fields import Field, Moving
+from flexarm.links.fields import Field, MovingField
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.mechanics.bodies.exact.tangents import Angles, Tangents, tangents
@@ -63,7 +63,7 @@ def _turned(t: Tangents, a: int, change: Angles) -> Expr:
     return total
 
 
-def grown_material(nodes: GrowingNodes, motion: SlidingMotion) -> Moving:
+def grown_material(nodes: GrowingNodes, motion: SlidingMotion) -> MovingField:
     """See the points as fields of the functions of `GrowingNodes.functions`."""
     g, l, out = Grown.of(nodes, motion), motion.length, motion.out
     none = type(l)(nodes.at.count, 1)
@@ -79,7 +79,7 @@ def grown_material(nodes: GrowingNodes, motion: SlidingMotion) -> Moving:
     past = [2 * out * rate for rate in g.rate]
     further = [out**2 / l * place for place in g.place]
     value = field([l * place for place in g.place], still, still)
-    return Moving(value, tuple(columns), field(g.bias, past, further))
+    return MovingField(value, tuple(columns), field(g.bias, past, further))
 
 
 class _Weighed:

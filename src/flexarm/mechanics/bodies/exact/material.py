@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation, Polar
-from flexarm.links.fields import AXES, Basis, Field, Moving
+from flexarm.links.fields import AXES, Basis, Field, MovingField
 from flexarm.mechanics.bodies.exact.space import columns
 from flexarm.mechanics.bodies.exact.tangents import (
     Angles,
@@ -23,7 +23,9 @@ from flexarm.spatial import Expr
 SHARES = (-0.5, 0.5, 0.5)
 
 
-def exact_material(nodes: Collocation, mass: float, d: Expr, rates: Expr) -> tuple[Moving, Basis]:
+def exact_material(
+    nodes: Collocation, mass: float, d: Expr, rates: Expr
+) -> tuple[MovingField, Basis]:
     """See the points of a span, and its sections' turning about their axes."""
     turning = [] if nodes.polar is None else _vectors(nodes.polar, d, rates)
     return tangent_material(nodes, mass, node_tangents(nodes, d, rates), turning)
@@ -31,7 +33,7 @@ def exact_material(nodes: Collocation, mass: float, d: Expr, rates: Expr) -> tup
 
 def tangent_material(
     nodes: Collocation, mass: float, t: Tangents, turning: list[tuple[Expr, Expr, Expr]]
-) -> tuple[Moving, Basis]:
+) -> tuple[MovingField, Basis]:
     """See the points of a span from its tangents.
 
     Parameters
@@ -61,7 +63,7 @@ def tangent_material(
         mass,
     )
     moved = tuple(Field(*[per[a][:, j] for a in range(3)]) for j in range(nodes.twist.shape[1]))
-    return Moving(Field(*value), moved, Field(*bias)), basis
+    return MovingField(Field(*value), moved, Field(*bias)), basis
 
 
 def _vectors(sections: Polar, d: Expr, rates: Expr) -> list[tuple[Expr, Expr, Expr]]:

@@ -10,15 +10,15 @@ import numpy as np
 
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.second_order import SecondOrder
-from flexarm.mechanics.bodies.base import Body, cayley_spin, given_energy
+from flexarm.mechanics.bodies.base import LinkBody, cayley_spin, given_energy
 from flexarm.mechanics.bodies.reduced.moments import reduced_terms, second_rates
-from flexarm.mechanics.bodies.terms import Motion, Terms, add, rigid_terms
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, rigid_terms
 from flexarm.mechanics.sections import Local, own_values, quadratic_section
 from flexarm.spatial import Expr, cayley, constant
 
 
 @final
-class Reduced(Body):
+class Reduced(LinkBody):
     """A body whose hub is the root and whose tip carries what follows.
 
     L and T have the hub's axes; the turn of the tip frame is in what follows it.
@@ -71,7 +71,7 @@ class Reduced(Body):
         moved, columns = quadratic_section(self.amplitudes(q), shape, drawn)
         return Local(constant(place) + moved, type(q).eye(3), columns, type(q)(3, m))
 
-    def tip_motion(self, q: Expr, v: Expr) -> Motion:
+    def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
         """Follow the tip."""
         local, rates, x = self.tip(q), own_values(self.part, v), self.drawn_in
         _, _, angle, turns = self._tip(q)
@@ -79,7 +79,7 @@ class Reduced(Body):
         if x is not None:
             moved, turned = (second_rates(list(each), rates) for each in (x.tip, x.tip_angle))
         spin, spin_bias = cayley_spin(angle, turns @ rates, turned)
-        return Motion(local, spin, local.linear @ rates, spin_bias, moved)
+        return SectionMotion(local, spin, local.linear @ rates, spin_bias, moved)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Weigh the body, and what is rigid at its root."""
