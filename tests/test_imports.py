@@ -284,6 +284,14 @@ def test_a_class_that_has_moved_is_found_in_its_old_module() -> None:
     assert old.RunGradient is new.RunGradient
 
 
+def test_limits_of_a_joint_are_found_under_their_old_name() -> None:
+    arm = import_module("flexarm.arm")
+    with pytest.warns(DeprecationWarning, match=r"flexarm\.arm\.JointLimits now"):
+        assert arm.Limits is arm.JointLimits
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = arm.nothing
+
+
 def test_every_public_name_is_what_the_type_checker_sees_and_can_be_imported() -> None:
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     seen = {

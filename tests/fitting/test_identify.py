@@ -16,7 +16,7 @@ from flexarm.fitting.data import Estimate
 from flexarm.fitting.fit import Fit
 from flexarm.fitting.identify import _tell_of_many_shapes, _telling
 from flexarm.fitting.pieces import pieces
-from flexarm.fitting.problem import Problem
+from flexarm.fitting.problem import FitProblem
 from flexarm.fitting.recording import read_recording
 from flexarm.fitting.sensor import Sensor
 from flexarm.fitting.statistics import combinations, covariance
@@ -122,7 +122,9 @@ def test_a_search_turns_back_where_the_model_cannot_be_run(
     assert fit.values[mass] == pytest.approx(TRUTH[mass], rel=1e-4)
     assert np.isinf(fit.problem.residuals(np.array([-1.0]), np.ones(1))).all()
     astray = [replace(run, start=np.full(1, math.nan)) for run in fit.problem.runs]
-    monkeypatch.setattr(Problem, "finer", lambda self, times: replace(self, runs=astray, _last={}))
+    monkeypatch.setattr(
+        FitProblem, "finer", lambda self, times: replace(self, runs=astray, _last={})
+    )
     with pytest.raises(FlexarmError, match=r"step: .* halves of them the fitted arm cannot be run"):
         fit.problem.step_errors(np.array([TRUTH[mass]]), np.ones(1))
 
@@ -445,9 +447,9 @@ def test_horizons_that_are_none_are_refused(fitted: Callable[..., Fit], horizon:
 def test_a_model_that_is_far_off_is_told_without_a_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Problem, "residuals", lambda *_: np.array([1e200, 1.0]))
+    monkeypatch.setattr(FitProblem, "residuals", lambda *_: np.array([1e200, 1.0]))
     lines: list[str] = []
-    told = _telling(Problem([], (), {}, ()), lines.append, "whole runs", "the noise")
+    told = _telling(FitProblem([], (), {}, ()), lines.append, "whole runs", "the noise")
     told(np.zeros(1), np.ones(1))
     assert lines == ["whole runs: run 1, residual inf % of the noise"]
 

@@ -9,7 +9,7 @@ from scipy.signal import lsim
 
 import flexarm
 from flexarm.errors import FlexarmError
-from flexarm.fitting.problem import Problem, measured
+from flexarm.fitting.problem import FitProblem, measured
 from flexarm.fitting.recording import read_recording
 from flexarm.fitting.sensor import Sensor, lagged
 from flexarm.io.model_file import loads
@@ -94,7 +94,7 @@ def test_readings_of_every_kind_follow_their_derivatives() -> None:
     data = read_recording({"time": t, "volts": 4 + t} | dict.fromkeys(sensors, 0 * t))
     runs = flexarm.differentiable(loads(MOTOR), t_end=0.5, parameters=keys, step=0.001)
     run = measured(runs, data, {"joint1": "volts"}, sensors, "model")
-    problem = Problem([run], tuple(keys), sensors, ("joint1",))
+    problem = FitProblem([run], tuple(keys), sensors, ("joint1",))
     at, noise = problem.first, np.ones(4)
     found = problem.jacobian(at, noise).reshape(4, 101, -1)
     for k, h in enumerate(1e-4 * np.array([1, 4, 1, 1, 1, 0.1, 0.1])):

@@ -21,7 +21,7 @@ from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.batch import many
 from flexarm.integrate.batch.lanes import solve_abreast
 from flexarm.integrate.batch.many import simulate_many
-from flexarm.integrate.methods.base import Motion
+from flexarm.integrate.methods.base import MotionFunctions
 from flexarm.integrate.solve import Solution, solve
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
@@ -198,7 +198,11 @@ def test_threads_that_compile_at_once_get_the_same_machine_code(
         return compiled
 
     equation = formulation("articulated", build(link()))
-    ask = Motion(equation).compiled if what == "motion" else lambda: equation.compiled("energy")
+    ask = (
+        MotionFunctions(equation).compiled
+        if what == "motion"
+        else lambda: equation.compiled("energy")
+    )
     monkeypatch.setattr("flexarm.formulations.equation.compile_recipe", at_once)
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: ask(), range(2))

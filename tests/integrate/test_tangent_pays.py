@@ -12,7 +12,7 @@ import flexarm
 from flexarm.engine.compile import Compiled, Level
 from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.integrate import solve
-from flexarm.integrate.methods.base import Motion
+from flexarm.integrate.methods.base import MotionFunctions
 from flexarm.integrate.task import tangent_pays
 from flexarm.model import Model, build, fingerprint
 from flexarm.runs.run import Run
@@ -40,16 +40,16 @@ def test_a_tangent_that_takes_minutes_to_compile_is_not_tried() -> None:
 
 def test_a_long_run_goes_on_with_a_tangent_of_full_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     levels: list[str] = []
-    compiled = Motion.slopes
+    compiled = MotionFunctions.slopes
 
-    def spied(self: Motion, level: Level = "quick") -> Compiled:
+    def spied(self: MotionFunctions, level: Level = "quick") -> Compiled:
         levels.append(level)
         return compiled(self, level)
 
     def run() -> Run:
         return flexarm.simulate(stepped(), t_end=0.5, method="rodas4")
 
-    monkeypatch.setattr(Motion, "slopes", spied)
+    monkeypatch.setattr(MotionFunctions, "slopes", spied)
     short = run()
     assert set(levels) == {"quick"}
     assert short.statistics.steps > 60
@@ -77,7 +77,7 @@ def test_slopes_of_forces_are_those_of_accelerations() -> None:
     q, v = state(model)
     symbols = [ca.SX.sym(name, size) for name, size in (("t", 1), ("q", n), ("v", n))]
     law = ca.Function("law", symbols, [ca.sin(symbols[1][0]) * symbols[2][:1]])
-    both = Motion(formulation("articulated", model), law)
+    both = MotionFunctions(formulation("articulated", model), law)
     given = {"t": 0.0, "q": q, "v": v, "w": np.zeros(0), "given": np.array([0.7])}
 
     def found(compiled: Any, more: Any) -> list[Any]:

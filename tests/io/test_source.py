@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from flexarm.errors import ModelError
-from flexarm.io.source import MAX_BYTES, MAX_DEPTH, Problem, read, report, show_path
+from flexarm.io.source import MAX_BYTES, MAX_DEPTH, Diagnostic, read, report, show_path
 from tests.io.arms import RICH
 
 # Text, line and column of the mistake, and a piece of the sentence.
@@ -169,7 +169,7 @@ def test_what_is_not_there_is_located_at_what_surrounds_it() -> None:
 
 
 def test_a_report_is_sorted_and_cut_after_fifty_lines() -> None:
-    problems = [Problem((line, 1), ("links", line), "bad") for line in range(60, 0, -1)]
+    problems = [Diagnostic((line, 1), ("links", line), "bad") for line in range(60, 0, -1)]
     lines = report("arm.yaml", problems).splitlines()
     assert lines[0] == "arm.yaml:1:1: links[2]: bad"
     assert lines[49].startswith("arm.yaml:50:")

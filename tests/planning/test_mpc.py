@@ -10,7 +10,7 @@ from scipy.integrate import quad_vec
 import flexarm
 from flexarm.control import Timing, Weights, joint_move, pd_law
 from flexarm.planning import Limits, Mpc
-from flexarm.planning.receding.active import Program, solve_active
+from flexarm.planning.receding.active import QuadraticProgram, solve_active
 from flexarm.planning.receding.program import SampleProgram
 from flexarm.planning.sensitivity import integral_of_exponential
 
@@ -97,7 +97,7 @@ def test_programs_solved_from_their_bounds_are_those_of_another_solver() -> None
     for _ in range(4):
         half = draw.normal(size=(n, n))
         H, g = half @ half.T + n * np.eye(n), 9 * draw.normal(size=n)
-        made = Program.sized(H)
+        made = QuadraticProgram.sized(H)
         made.g[:], made.low[:], made.top[:] = g, *np.sort(draw.uniform(-1, 1, (2, n)), axis=0)
         assert solve_active(made) == 0
         none = np.zeros((0, n)), np.zeros(0), np.zeros(0)
@@ -142,7 +142,7 @@ def test_programs_with_rows_are_those_of_another_solver_or_given_up() -> None:
             9 * draw.normal(size=n),
             draw.normal(size=(m, n)),
         )
-        made = Program.sized(H, m)
+        made = QuadraticProgram.sized(H, m)
         made.g[:], made.low[:], made.top[:], made.A[:] = g, -0.6, 0.6, rows.ravel()
         made.least[:], made.most[:] = -0.5, 0.5
         if solve_active(made) == 0:

@@ -18,7 +18,7 @@ from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.planning import Limits, Plan
 from flexarm.planning.problem import undriven
-from flexarm.planning.program import Iterate, Program
+from flexarm.planning.program import Iterate, NonlinearProgram
 from flexarm.runs.run import Run
 
 TO = {"joint1": 0.8, "joint2": 0.6}
@@ -154,7 +154,7 @@ def test_goal_and_limits_are_judged_by_the_tight_simulation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A search that calls a rigid arm's motion good is not believed."""
-    monkeypatch.setattr(Program, "solve", lambda self, first: (first, 0))
+    monkeypatch.setattr(NonlinearProgram, "solve", lambda self, first: (first, 0))
     ask = partial(flexarm.plan, LINK, {"joint1": 0.05}, duration=0.47, intervals=8, tolerance=1e3)
     with pytest.raises(flexarm.FlexarmError, match="at a tolerance of 1e-08, it misses its goal"):
         ask()
@@ -167,10 +167,10 @@ def test_goal_and_limits_are_judged_by_the_tight_simulation(
 
 
 def test_first_duration_counts_what_holding_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    def solve(self: Program, first: Iterate) -> None:
+    def solve(self: NonlinearProgram, first: Iterate) -> None:
         raise flexarm.FlexarmError(f"{first.duration:.3f}")
 
-    monkeypatch.setattr(Program, "solve", solve)
+    monkeypatch.setattr(NonlinearProgram, "solve", solve)
     heavy = flexarm.change_arm(LINK, {"gravity": [0, -9.81, 0], "links.1.joint.input": None})
     held = Statics(flexarm.build(heavy)).effort(np.zeros(2))[0]
     ask = partial(flexarm.plan, heavy, {"joint1": 0.05}, aim="time")

@@ -16,7 +16,7 @@ from flexarm.studies.design import evaluate, table
 from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import read_study
 from flexarm.studies.design.result import StudyResult
-from flexarm.studies.design.table import Table
+from flexarm.studies.design.table import StudyTable
 from tests.studies.designs import EIZ, link, plan
 
 
@@ -121,7 +121,7 @@ def test_a_design_that_would_take_hours_is_a_row_with_that_reason(tmp_path: Path
 
 def test_a_folder_without_a_row_is_begun_anew(tmp_path: Path) -> None:
     first, second = (
-        Table.of(tmp_path / "out", read_study(asking(scaled(by)))) for by in (1.0, 5.0)
+        StudyTable.of(tmp_path / "out", read_study(asking(scaled(by)))) for by in (1.0, 5.0)
     )
     first.begin()
     flexarm.study(asking(scaled(5.0)), out=tmp_path / "out")

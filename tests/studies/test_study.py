@@ -20,7 +20,7 @@ from flexarm.studies.design.evaluate import Evaluator, chunk_rows
 from flexarm.studies.design.read import Study, read_study
 from flexarm.studies.design.reductions import REDUCTIONS
 from flexarm.studies.design.result import StudyResult
-from flexarm.studies.design.table import Table
+from flexarm.studies.design.table import StudyTable
 from tests.engine.emulated_gpu import emulated_gpu
 from tests.studies.designs import EIZ, deadly, ishigami, link, picky, plan, tip_work
 
@@ -192,9 +192,9 @@ def begin_when_chunks_were_parts(given: dict[str, Any], out: Path) -> None:
     """Begin a study as older versions did: the chunk's size told it from others, no checksums."""
     study = read_study(given)
     study = study.as_begun(3, study.parts | {"chunk": hashlib.sha256(b"3").hexdigest()})
-    about = {**Table.of(out, study).about, "format": 1}
+    about = {**StudyTable.of(out, study).about, "format": 1}
     del about["checksum"]
-    Table(out, about).begin()
+    StudyTable(out, about).begin()
     for number in range(3):
         columns = chunk_rows(Evaluator(study), number)
         named = {f"column:{name}": values for name, values in columns.items()}

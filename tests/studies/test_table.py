@@ -14,7 +14,7 @@ import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.studies.design import table
 from flexarm.studies.design.result import StudyResult
-from flexarm.studies.design.table import Table, of_file, to_bytes
+from flexarm.studies.design.table import StudyTable, of_file, to_bytes
 
 REMEDY = "delete this chunk, and the same study computes it again"
 
@@ -127,7 +127,7 @@ def test_a_chunk_without_its_checksum_is_noticed_but_in_folders_of_before(
     )
     with pytest.raises(FlexarmError, match="was changed since it was written"):
         _ = StudyResult.open(tmp_path).columns
-    about = {**Table.open(tmp_path).about, "format": 1}
+    about = {**StudyTable.open(tmp_path).about, "format": 1}
     del about["checksum"]
     (tmp_path / "study.json").write_text(json.dumps(about), encoding="utf-8")
     assert len(StudyResult.open(tmp_path).columns["f"]) == 8

@@ -1,5 +1,8 @@
 """The arm as its user describes it: frozen, validated once, SI units, no algorithms."""
 
+import warnings
+from typing import TYPE_CHECKING
+
 from flexarm.arm.arm import Arm, FixedBase, FreeBase, MovedBase, Payload
 from flexarm.arm.drive import Drive, Friction, SpringTable
 from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
@@ -9,7 +12,7 @@ from flexarm.arm.joint import (
     Carriage,
     Fixed,
     Joint,
-    Limits,
+    JointLimits,
     Moving,
     Prismatic,
     Revolute,
@@ -37,7 +40,7 @@ __all__ = [
     "FreeBase",
     "Friction",
     "Joint",
-    "Limits",
+    "JointLimits",
     "Link",
     "Material",
     "MovedBase",
@@ -59,3 +62,12 @@ __all__ = [
     "Universal",
     "Wrench",
 ]
+
+if not TYPE_CHECKING:  # a checker that saw it would let any name pass
+
+    def __getattr__(name: str) -> object:
+        if name != "Limits":
+            raise AttributeError(f"module 'flexarm.arm' has no attribute '{name}'")
+        message = "flexarm.arm.Limits is flexarm.arm.JointLimits now"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return JointLimits

@@ -52,7 +52,7 @@ class DH(Part):
     alpha: Angle = 0.0
 
 
-class Limits(Part, Generic[Q, S, E]):
+class JointLimits(Part, Generic[Q, S, E]):
     """Range of the coordinate and the largest speed and effort."""
 
     lower: Q | None = None
@@ -134,7 +134,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
     input: PE | None = None
     servo: Servo[Q, S, E, K, D, PQ, PS] | None = None
     brake: Brake[E] | None = None
-    limits: Limits[Q, S, E] | None = None
+    limits: JointLimits[Q, S, E] | None = None
     stops: Stops[S, K] | None = None
     drive: Drive[Q, S, E, K, D, G] | None = None
     spring: Spring[Q, E, K, D] | None = None
@@ -199,25 +199,25 @@ class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS, G], Placed, Generic[Q, S, E, K,
         return {"": self}
 
 
-class Rotary(Moving[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
+class RotaryJoint(Moving[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
                     AngleProfile, TorqueProfile, AngularSpeedProfile]):  # fmt: skip
     """A joint whose coordinate is an angle about its axis."""
 
     turns_about: ClassVar[tuple[int, ...]] = (2,)
 
 
-class Linear(Moving[Length, Speed, Force, ForceStiffness, ForceDamping,
+class LinearJoint(Moving[Length, Speed, Force, ForceStiffness, ForceDamping,
                     LengthProfile, ForceProfile, SpeedProfile, SlidingGearRatio]):  # fmt: skip
     """A joint whose coordinate is a length along its axis."""
 
 
-class Revolute(Rotary):
+class Revolute(RotaryJoint):
     """A turn about ``axis``."""
 
     kind: Literal["revolute"]
 
 
-class Prismatic(Linear):
+class Prismatic(LinearJoint):
     """A slide along ``axis`` that carries the whole link."""
 
     kind: Literal["prismatic"]
@@ -228,7 +228,7 @@ class Prismatic(Linear):
         return 1.0
 
 
-class Sliding(Linear):
+class Sliding(LinearJoint):
     """The link grows out of its hub along its own x axis; the coordinate is the exposed length."""
 
     kind: Literal["sliding"]
@@ -246,7 +246,7 @@ class Sliding(Linear):
         return self
 
 
-class Carriage(Linear):
+class Carriage(LinearJoint):
     """The link rides along the previous one and its bends; the coordinate is its station there.
 
     Stations count along the previous link from its root; the joint's frame is the section's.
@@ -268,7 +268,7 @@ class Carriage(Linear):
         return self
 
 
-class Screw(Rotary):
+class Screw(RotaryJoint):
     """A turn about ``axis`` that carries the link along it, ``pitch`` [m] per turn."""
 
     kind: Literal["screw"]

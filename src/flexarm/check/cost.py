@@ -11,7 +11,7 @@ from flexarm.errors import ModelError, ShapeError
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.effort import forecast
 from flexarm.integrate.choice.vibration import vibration
-from flexarm.integrate.methods.base import Motion
+from flexarm.integrate.methods.base import MotionFunctions
 from flexarm.integrate.problem import channels
 from flexarm.integrate.task import Task, equation_of
 from flexarm.io.overrides import change_arm
@@ -82,7 +82,7 @@ def _cost(
     equation, (q, v), actuators = equation_of(model), start_state(model), actuators_of(model)
     stiff, damped = actuators.stiffness(model)
     shaken = vibration(model, linear.mass, linear.stiffness + stiff, linear.damping + damped, v)
-    task = Task(equation, Motion(equation, None, actuators), channels(model, {}, q, {}),
+    task = Task(equation, MotionFunctions(equation, None, actuators), channels(model, {}, q, {}),
                 np.array([0.0, 1.0]), q, v, shaken, TOLERANCE)  # fmt: skip
     found = forecast(task, TOLERANCE, 1.0)
     return CostReport(model.size, found.method, found.steps, found.seconds, change, shapes)

@@ -21,7 +21,7 @@ DEFLECTION = 0.02  # of the link's length, and turn of a section [rad], at most
 
 
 @dataclass(frozen=True)
-class _State:
+class _RandomState:
     """Random coordinates, rates and accelerations, (n,) each."""
 
     q: Array
@@ -82,7 +82,7 @@ def _candidates(model: Model) -> list[int]:
 
 def _random_state(
     model: Model, linear: Linear, pose: Array, still: list[int], generator: np.random.Generator
-) -> _State:
+) -> _RandomState:
     """Draw a state in which the given amplitudes are at rest, and fixed joints where they start."""
     fixed = set(still) | _fixed(model)
     size = _roots(linear.mass)
@@ -103,7 +103,7 @@ def _random_state(
     v, a = (scale * generator.standard_normal(model.size) for _ in range(2))
     for i in fixed:
         q[i], v[i], a[i] = (0.0 if i in still else pose[i]), 0.0, 0.0
-    return _State(q, v, a)
+    return _RandomState(q, v, a)
 
 
 def _reached(model: Model, part: LinkModel, q: Array) -> float:
@@ -134,7 +134,11 @@ def _fixed(model: Model) -> set[int]:
 
 
 def _forces(
-    model: Model, traced: ca.Function, linear: Linear, state: _State, generator: np.random.Generator
+    model: Model,
+    traced: ca.Function,
+    linear: Linear,
+    state: _RandomState,
+    generator: np.random.Generator,
 ) -> Iterator[tuple[Array, Array]]:
     """Yield kinds of force at a state, each with the scale that makes its entries comparable."""
     mass, moving, elastic = (np.array(value) for value in traced(state.q, state.v)[:3])

@@ -24,7 +24,7 @@ ROUNDED = 1e-9  # relative: less is rounding
 
 
 @dataclass(frozen=True)
-class Span:
+class HeldInterval:
     """Time between two events with a time, and what holds the joints meanwhile."""
 
     begin: float  # [s]
@@ -71,15 +71,15 @@ def held_notices(
         yield from _straight(model, traced, linear, start)
 
 
-def _spans(model: Model, start: Array) -> list[Span]:
+def _spans(model: Model, start: Array) -> list[HeldInterval]:
     """Cut the time at events that have one, until nothing changes any more."""
     timed = sorted((e for e in model.arm.events if e.at is not None), key=lambda e: e.at or 0.0)
     now, begin, found = Situation.at_start(model, ()), 0.0, []
 
-    def span(end: float) -> Span:
+    def span(end: float) -> HeldInterval:
         known = {each.name: each for each in servos(now.servoed(model))}
         since = {name: begins for name, (_, begins, _) in now.servos.items()}
-        return Span(begin, end, now.braked, known, since)
+        return HeldInterval(begin, end, now.braked, known, since)
 
     for event in timed:
         at = float(event.at or 0.0)
@@ -96,7 +96,7 @@ def _spans(model: Model, start: Array) -> list[Span]:
     return [*found, span(end)]
 
 
-def _places(model: Model, spans: list[Span], start: Array) -> list[dict[str, Array]]:
+def _places(model: Model, spans: list[HeldInterval], start: Array) -> list[dict[str, Array]]:
     """Return where joints are at the times of each span, by name, if they follow their targets.
 
     Brakes hold joints where they closed; joints without a target are where they start.
@@ -114,7 +114,7 @@ def _places(model: Model, spans: list[Span], start: Array) -> list[dict[str, Arr
 
 
 def _fighting(
-    axis: Axis, spans: list[Span], places: list[dict[str, Array]], start: Array
+    axis: Axis, spans: list[HeldInterval], places: list[dict[str, Array]], start: Array
 ) -> Iterator[Notice]:
     """Report a closed brake against which the servo of its joint pushes."""
     pushes = {}
@@ -153,7 +153,7 @@ def _by_speed(each: Servoed) -> float:
 def _weak(
     model: Model,
     traced: ca.Function,
-    spans: list[Span],
+    spans: list[HeldInterval],
     places: list[dict[str, Array]],
     start: Array,
 ) -> Iterator[Notice]:
@@ -189,7 +189,7 @@ def _weak(
 def _shortages(
     model: Model,
     axis: Axis,
-    span: Span,
+    span: HeldInterval,
     places: dict[str, Array],
     start: Array,
     holding: Callable[[Array], Array],

@@ -30,7 +30,7 @@ from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.laws import refuse_misfit
-from flexarm.integrate.methods.base import Motion
+from flexarm.integrate.methods.base import MotionFunctions
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import LEFT_OUT, Tangent
 from flexarm.links.base import Array
@@ -286,7 +286,7 @@ def closed_loop_eigenvalues(
     equation = formulation(DEFAULT, run.model)
     left = np.delete(np.arange(n), run.model.prescribed)
     open_ = np.ix_(left, left)
-    motion = Motion(equation, law)
+    motion = MotionFunctions(equation, law)
     tangent = motion.tangent()
     wrenches = np.zeros(len(wrench_list(run.model)))
     found: list[Complex] = []

@@ -10,7 +10,7 @@ from flexarm.arm.mission import ACTIONS, Event
 from flexarm.integrate.actuators import Servoed
 from flexarm.integrate.drivetrain import Holder, Slipping, holders
 from flexarm.integrate.mission.course import Course
-from flexarm.integrate.mission.digital import Memory
+from flexarm.integrate.mission.digital import ServoMemory
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.integrate.mission.situation import Situation
 from flexarm.integrate.problem import TURN
@@ -38,7 +38,7 @@ class Switches:
     looks: tuple[Lookout, ...] = ()
     # sampled, memory: servos that are sampled, and what they know at the start, by name.
     sampled: tuple[Servoed, ...] = ()
-    memory: Mapping[str, Memory] = field(default_factory=dict)
+    memory: Mapping[str, ServoMemory] = field(default_factory=dict)
 
     @classmethod
     def of(cls, course: Course, task: Task, ends: list[Event]) -> "Switches":
@@ -153,7 +153,7 @@ class Switches:
         }
         found |= {f"holder_{name}": np.array(row, dtype=float) for name, row in kept.items()}
         at = [place[k] - len(place) for k in self.model.attitudes]
-        known = [self.memory.get(each.name, Memory()) for each in self.sampled]
+        known = [self.memory.get(each.name, ServoMemory()) for each in self.sampled]
         digital = {
             "period": [each.servo.period for each in self.sampled],
             "delay": [each.servo.delay for each in self.sampled],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.fitting.problem import Problem
+from flexarm.fitting.problem import FitProblem
 from flexarm.fitting.statistics import ParameterCombination, ResidualTest
 from flexarm.links.base import Array
 
@@ -63,7 +63,7 @@ class FitData:
     converged: bool
     message: str
     evaluations: int
-    problem: Problem  # what was fitted
+    problem: FitProblem  # what was fitted
 
     @property
     def values(self) -> dict[str, float]:

@@ -30,7 +30,7 @@ from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.data import Estimate
 from flexarm.fitting.fit import Fit, fitted_arm
 from flexarm.fitting.pieces import pieces
-from flexarm.fitting.problem import Problem, measured, read_recordings, tests_of
+from flexarm.fitting.problem import FitProblem, measured, read_recordings, tests_of
 from flexarm.fitting.recording import FEWEST
 from flexarm.fitting.sensor import Sensor
 from flexarm.fitting.statistics import LEVEL, combinations, covariance, left_to_go, moved_by
@@ -147,7 +147,7 @@ def identify(
     )  # fmt: skip
     model = runs.equation.model
     offsets = tuple(require_names("input_offsets", input_offsets, "names of driven joints"))
-    problem = Problem(
+    problem = FitProblem(
         [measured(runs, each, inputs, sensors, start) for each in recordings],
         tuple(bounds), sensors, offsets,
     )  # fmt: skip
@@ -211,7 +211,7 @@ def _sensors(outputs: object) -> dict[str, Sensor]:
     }
 
 
-def _limits(problem: Problem, bounds: Mapping[str, tuple[float, float] | None]) -> Array:
+def _limits(problem: FitProblem, bounds: Mapping[str, tuple[float, float] | None]) -> Array:
     """Give the least and greatest values, (2, k): of a number > 0 a thousandth to a thousand."""
     rows = []
     for name, value in zip(problem.names, problem.first, strict=True):
@@ -230,7 +230,7 @@ def _limits(problem: Problem, bounds: Mapping[str, tuple[float, float] | None]) 
     return np.array(rows).T
 
 
-def _require_samples(horizon: float, problem: Problem) -> None:
+def _require_samples(horizon: float, problem: FitProblem) -> None:
     timed = [run.recording.t for run in problem.runs if not run.recording.is_response]
     if not timed:
         raise FlexarmError("horizon: is for time histories, and the data are frequency responses")
@@ -242,10 +242,10 @@ def _require_samples(horizon: float, problem: Problem) -> None:
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchEnd:
     """How a search ended."""
 
-    problem: Problem  # with the steps of its last runs
+    problem: FitProblem  # with the steps of its last runs
     values: Array  # (k,)
     noise: Array  # of the sensors
     given: Array  # the noise that was given, NaN where none was
@@ -255,7 +255,7 @@ class Search:
 
 
 def _searched(
-    problem: Problem,
+    problem: FitProblem,
     begin: Array,
     limits: Array,
     loss: Loss,
@@ -263,7 +263,7 @@ def _searched(
     say: Callable[[str], None],
     *,
     whole: bool = True,
-) -> Search:
+) -> SearchEnd:
     """Search for the values with the least errors.
 
     Steps of whole runs get shorter where their errors move the values by a part of a standard
@@ -298,10 +298,10 @@ def _searched(
             problem = problem.finer(parts)
         elif np.all(np.abs(noise / before - 1) < SETTLED):
             break
-    return Search(problem, values, noise, given, result, evaluations, by_steps)
+    return SearchEnd(problem, values, noise, given, result, evaluations, by_steps)
 
 
-def _refuse_overflow(problem: Problem, values: Array, noise: Array) -> None:
+def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
     """Refuse readings whose squared errors are no numbers."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(np.sum(problem.residuals(values, noise) ** 2))
@@ -325,7 +325,7 @@ def _scale(given: Array, k: int) -> str:
 
 
 def _telling(
-    problem: Problem, say: Callable[[str], None], what: str, scale: str
+    problem: FitProblem, say: Callable[[str], None], what: str, scale: str
 ) -> Callable[[Array, Array], Array]:
     """Return the residuals as a function that reports every run of the model."""
     runs = count(1)
@@ -340,7 +340,7 @@ def _telling(
     return residuals
 
 
-def _spread(problem: Problem) -> Array:
+def _spread(problem: FitProblem) -> Array:
     """Return the standard deviations of the readings; 1 of weighted responses."""
     runs = [run.outputs for run in problem.runs if not run.recording.is_response]
     found = np.ones(len(problem.noises))
@@ -350,7 +350,7 @@ def _spread(problem: Problem) -> Array:
     return found
 
 
-def _noise(problem: Problem, values: Array, given: Array, loss: Loss) -> Array:
+def _noise(problem: FitProblem, values: Array, given: Array, loss: Loss) -> Array:
     """Estimate the noise of sensors for which none is given: of the middle half, if robust."""
     left = problem.left(values)
     share = max(1e-3, 1 - len(values) / max(sum(map(len, left)), 1))
@@ -361,7 +361,7 @@ def _noise(problem: Problem, values: Array, given: Array, loss: Loss) -> Array:
     return np.where(np.isnan(given), np.maximum(found, 1e-300), given)
 
 
-def _fit(arm: Arm, limits: Array, search: Search) -> Fit:
+def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
     from scipy.stats import t as student
 
     problem, values, noise = search.problem, search.values, search.noise

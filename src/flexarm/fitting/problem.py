@@ -49,7 +49,7 @@ class MeasuredRun:
 
 
 @dataclass
-class Problem:
+class FitProblem:
     """Sensors of an arm in measured runs as a function of what is fitted."""
 
     runs: Sequence[MeasuredRun]  # the measured runs
@@ -98,7 +98,7 @@ class Problem:
             self._last[key] = tuple(found)
         return self._last[key]
 
-    def finer(self, times: int) -> "Problem":
+    def finer(self, times: int) -> "FitProblem":
         """Give the same with so many times as many steps."""
         runs = [
             replace(run, runs=replace(run.runs, finer=run.runs.finer * times)) for run in self.runs
@@ -186,7 +186,7 @@ class Driven:
     """
 
     def __init__(
-        self, problem: Problem, run: MeasuredRun, values: Array, like: "Driven | None" = None
+        self, problem: FitProblem, run: MeasuredRun, values: Array, like: "Driven | None" = None
     ) -> None:
         self.run, self._problem, self._values, self._like = run, problem, values, like
         count, driven = len(problem.keys), input_names(run.runs.equation.model)
@@ -278,7 +278,7 @@ class Driven:
 class Responding:
     """The frequency responses of an arm beside measured ones; attributes as those of `Driven`."""
 
-    def __init__(self, problem: Problem, run: MeasuredRun, values: Array) -> None:
+    def __init__(self, problem: FitProblem, run: MeasuredRun, values: Array) -> None:
         self.run, self._problem, self._values = run, problem, values
         self._model = run.runs.equation.model
         if problem.keys:
@@ -382,7 +382,7 @@ def _measured_start(model: Model, sensors: Sequence[Sensor], first: Array) -> Ar
     return q
 
 
-def tests_of(problem: Problem, values: Array) -> tuple[ResidualTest, ...]:
+def tests_of(problem: FitProblem, values: Array) -> tuple[ResidualTest, ...]:
     """Test what is left of every sensor in every run."""
     tests = []
     for run, each in zip(problem.runs, problem.at(values), strict=True):

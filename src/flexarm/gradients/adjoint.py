@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flexarm.gradients.modes import turn_back
 from flexarm.gradients.steps import (
-    Steps,
+    GivenSteps,
     hold_known,
     hold_matrices,
     mix,
@@ -21,7 +21,7 @@ from flexarm.loops.language import Array, Ints, run_equations
 
 
 @dataclass(kw_only=True)
-class Adjoint(Steps):
+class Adjoint(GivenSteps):
     """The adjoint of a motion: how a function of its samples changes with what it depends on."""
 
     # numbers, matrix_numbers: how many there are, of the rates and of the matrices.

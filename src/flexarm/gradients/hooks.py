@@ -75,7 +75,7 @@ def torch_function(runs: Runs) -> Callable[..., Any]:
     def tensors(arrays: tuple[Array, ...], like: Any) -> tuple[Any, ...]:
         return tuple(torch.as_tensor(each, dtype=like.dtype, device=like.device) for each in arrays)
 
-    class Run(torch.autograd.Function):  # type: ignore[misc,name-defined]
+    class TorchRun(torch.autograd.Function):  # type: ignore[misc,name-defined]
         @staticmethod
         def forward(context: Any, names: tuple[str, ...], *given: Any) -> Any:
             context.names = names
@@ -92,7 +92,7 @@ def torch_function(runs: Runs) -> Callable[..., Any]:
         values = torch.as_tensor(values)
         given = _given(runs, values, q, v, inputs)
         like = {"dtype": values.dtype, "device": values.device}
-        return Run.apply(tuple(given), *(torch.as_tensor(x, **like) for x in given.values()))
+        return TorchRun.apply(tuple(given), *(torch.as_tensor(x, **like) for x in given.values()))
 
     return of
 

@@ -44,7 +44,7 @@ class Tableau:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StepSequence:
     """The steps of a phase of a run, which are held when it is differentiated.
 
     Attributes
@@ -83,21 +83,21 @@ class Plan:
         places = np.searchsorted(able, np.arange(0, count, max(1, math.isqrt(count + 1))))
         return np.append(np.unique(able[places[places < len(able)]]), count)
 
-    def begun(self, t: float) -> "Plan":
+    def begun(self, t: float) -> "StepSequence":
         """Begin at another time [s], from which a step goes to the begin of these."""
         if abs(t - self.ends[0]) <= self._grain:
             return self
         phase = replace(self.phase, times=np.append(t, self.phase.times[1:]))
         renewed = np.insert(self.renewed, 0, 1) if len(self.renewed) else self.renewed
-        return Plan(np.insert(self.ends, 0, t), phase, renewed)
+        return StepSequence(np.insert(self.ends, 0, t), phase, renewed)
 
-    def until(self, t: float) -> "Plan":
+    def until(self, t: float) -> "StepSequence":
         """End at another time [s], to which a step goes from the end of these."""
         if abs(t - self.ends[-1]) <= self._grain:
             return self
         phase = replace(self.phase, times=np.append(self.phase.times[:-1], t))
         renewed = np.append(self.renewed, 0) if len(self.renewed) else self.renewed
-        return Plan(np.append(self.ends, t), phase, renewed)
+        return StepSequence(np.append(self.ends, t), phase, renewed)
 
 
 def roundings(times: Array) -> Array:

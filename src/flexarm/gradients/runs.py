@@ -30,11 +30,11 @@ from flexarm.gradients.events.phases import (
     refuse_released,
 )
 from flexarm.gradients.hooks import jax_function, torch_function
-from flexarm.gradients.plan import Plan, Tableau, roundings
+from flexarm.gradients.plan import StepSequence, Tableau, roundings
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.recorded import apart, divided, recorded
 from flexarm.gradients.samples import Samples
-from flexarm.gradients.trajectory import Trajectory
+from flexarm.gradients.trajectory import RecordedTrajectory
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.methods import dop853, rk4
@@ -151,7 +151,7 @@ class Differentiable:
 
         Returns
         -------
-        Trajectory
+        RecordedTrajectory
             The run, and its derivatives.
         """
         model, arms, known = (
@@ -159,7 +159,7 @@ class Differentiable:
         )
         plans = self._plans(model, steps)
         phase: Phase | None = plans[0].phase if plans else Phase.of(model, self.times)
-        parts: list[Trajectory] = []
+        parts: list[RecordedTrajectory] = []
         entries: list[Entry | None] = []
         moved: dict[int, float] = {}  # when events happen that a quantity brings about [s]
         while phase is not None:
@@ -183,9 +183,9 @@ class Differentiable:
             if task.motion.actuators.sampled:
                 raise SimulationError("gradients: sampled servos jump: take their 'period' away")
             others = [] if like is None else like.parts
-            leg = Trajectory(
+            leg = RecordedTrajectory(
                 task, self.functions, self.parameters, TABLEAUS[self.method.name],
-                Plan(phase.times, phase), self.times, partial(phase.nearby, model, arms),
+                StepSequence(phase.times, phase), self.times, partial(phase.nearby, model, arms),
                 not parts and q is None and v is None, held_at,
                 next((part for part in others if part.plan.phase.done == phase.done), None),
                 {} if len(phase.carried) else known.setdefault(phase.done, {}),
@@ -230,7 +230,7 @@ class Differentiable:
     def _last(self) -> dict[str, tuple[Model, Arms, Known]]:
         return {}
 
-    def _plans(self, model: Model, steps: Array | AnyRun | None) -> tuple[Plan, ...]:
+    def _plans(self, model: Model, steps: Array | AnyRun | None) -> tuple[StepSequence, ...]:
         """Take the steps of another run; none if there is none."""
         if steps is None:
             return ()
@@ -240,7 +240,7 @@ class Differentiable:
         several = len(phase.times) < len(self.times) or np.isfinite(phase.bounds(model)).any()
         if self.method.solves_vibrations or several:
             raise SimulationError(f"steps: {ANOTHER}: give the other run itself")
-        return (Plan(steps, phase),)
+        return (StepSequence(steps, phase),)
 
     def jax(self) -> Callable[..., Any]:
         """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.
@@ -363,8 +363,8 @@ class Differentiable:
         self._smooth.add(phase.done)
 
     def _legs(
-        self, model: Model, leg: Trajectory, phase: Phase
-    ) -> tuple[list[Trajectory], Phase | None]:
+        self, model: Model, leg: RecordedTrajectory, phase: Phase
+    ) -> tuple[list[RecordedTrajectory], Phase | None]:
         """Choose the steps of a phase, and end it where a quantity brings an event about."""
         plan, seen, t = self._plan(leg.task, phase)
         begin, end = float(phase.times[0]), float(phase.times[-1])
@@ -381,7 +381,7 @@ class Differentiable:
                 break
         return found, phase.after(model, self.times, t, seen)
 
-    def _plan(self, task: Task, phase: Phase) -> tuple[Plan, tuple[int, ...], float]:
+    def _plan(self, task: Task, phase: Phase) -> tuple[StepSequence, tuple[int, ...], float]:
         """Choose the steps: equal ones, or those that a run by an adaptive method takes.
 
         Events that a quantity brings about, and when [s], come after them.
@@ -394,10 +394,10 @@ class Differentiable:
             stops = np.append(stops[stops < t], t)
             ends = divided(stops, taken, np.arange(float(len(taken))))
             if not self.method.solves_vibrations:
-                return Plan(ends, phase), seen, t
+                return StepSequence(ends, phase), seen, t
             modes = np.zeros(len(ends) - 1, dtype=np.int64)
             modes[np.searchsorted(ends, renewed - roundings(renewed))] = 1
-            return Plan(ends, phase, modes), seen, t
+            return StepSequence(ends, phase, modes), seen, t
         # Smooth friction decays fastest at rest, where a joint that moves now may come to.
         model, rest = task.equation.model, task
         if task.v.any():
@@ -405,7 +405,7 @@ class Differentiable:
         duration = float(self.times[-1] - self.times[0])
         h = equal_step(self.method, rest.vibration, duration, self.rtol, self.step)
         span = stops[[0, -1]]
-        plan = Plan(divided(stops, span, (span - span[0]) / h, self.finer), phase)
+        plan = StepSequence(divided(stops, span, (span - span[0]) / h, self.finer), phase)
         if not np.isfinite(task.bounds).any():
             return plan, (), 0.0
         return plan, *recorded(task, self.method, self.rtol, h / self.finer)[2:]

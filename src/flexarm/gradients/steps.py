@@ -21,7 +21,7 @@ NAN = float("nan")
 
 
 @dataclass(kw_only=True)
-class Steps(Record):
+class GivenSteps(Record):
     """A motion in given steps."""
 
     system: System  # rates of the state and what drives it
@@ -104,7 +104,7 @@ def record(m: March, rounds: int, tries: int, begins: Array, ends: Array) -> int
 
 
 @kernel
-def take_modes(s: Steps) -> None:
+def take_modes(s: GivenSteps) -> None:
     """Take the modes of the mass and stiffness at the present state."""
     n = s.system.n
     for i in range(n):
@@ -125,7 +125,7 @@ def take_modes(s: Steps) -> None:
 
 
 @kernel
-def hold_matrices(s: Steps, matrices: Array, mass: float) -> None:
+def hold_matrices(s: GivenSteps, matrices: Array, mass: float) -> None:
     """Cut prescribed coordinates loose from mass, stiffness and damping."""
     n = s.system.n
     for c in range(s.system.known):
@@ -136,7 +136,7 @@ def hold_matrices(s: Steps, matrices: Array, mass: float) -> None:
 
 
 @kernel
-def tabulate(s: Steps, j: int, parts: int) -> None:
+def tabulate(s: GivenSteps, j: int, parts: int) -> None:
     """Tabulate the weights of step j, or their derivatives too."""
     h = s.lengths[j]
     n = s.system.n
@@ -175,7 +175,7 @@ def tabulate(s: Steps, j: int, parts: int) -> None:
 
 
 @kernel
-def weigh_mode(s: Steps, part: int, r: int, when: float) -> None:
+def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
     """Set a mode's weights, or a derivative of them, at stages at a part of the step."""
     n = s.system.n
     h = s.table_h
@@ -195,7 +195,7 @@ def weigh_mode(s: Steps, part: int, r: int, when: float) -> None:
 
 
 @kernel
-def to_modes(s: Steps, v: Array, out: Array) -> None:
+def to_modes(s: GivenSteps, v: Array, out: Array) -> None:
     """Take rates of coordinates to those of modes."""
     n = s.system.n
     if s.in_modes == 1:
@@ -206,7 +206,7 @@ def to_modes(s: Steps, v: Array, out: Array) -> None:
 
 
 @kernel
-def mix(s: Steps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
+def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
     """Go from the begin of a step to the modal state at stage i, or to a derivative of it."""
     n = s.system.n
     swing = s.swing[2 * (part * (s.stages + 1) + i) * n :]
@@ -222,7 +222,7 @@ def mix(s: Steps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
 
 
 @kernel
-def unfold(s: Steps, i: int, modal: Array, y: Array, p: Array, out: Array) -> None:
+def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) -> None:
     """Go from a modal state at stage i to coordinates, rates and further states."""
     n = s.system.n
     if s.in_modes == 1:
@@ -237,7 +237,7 @@ def unfold(s: Steps, i: int, modal: Array, y: Array, p: Array, out: Array) -> No
 
 
 @kernel
-def note(s: Steps, i: int, modal: Array, change: Array, g: Array, p: Array) -> None:
+def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array) -> None:
     """Note rates (a, dx) at stage i."""
     n = s.system.n
     to_modes(s, change, g[i * n :])
@@ -251,7 +251,7 @@ def note(s: Steps, i: int, modal: Array, change: Array, g: Array, p: Array) -> N
 
 
 @kernel
-def begin_step(s: Steps, j: int, parts: int) -> None:
+def begin_step(s: GivenSteps, j: int, parts: int) -> None:
     """Begin step j."""
     tabulate(s, j, parts)
     enter_pieces(s.system, s.times[j] + rounding(s.times[j]))
@@ -259,7 +259,7 @@ def begin_step(s: Steps, j: int, parts: int) -> None:
 
 
 @kernel
-def take_stage(s: Steps, j: int, i: int, place: Array) -> None:
+def take_stage(s: GivenSteps, j: int, i: int, place: Array) -> None:
     """Leave the state at stage i of step j, and note the rates there."""
     mix(s, 0, i, s.x, s.g, s.modal)
     unfold(s, i, s.modal, s.y, s.p, place)
@@ -268,7 +268,7 @@ def take_stage(s: Steps, j: int, i: int, place: Array) -> None:
 
 
 @kernel
-def end_step(s: Steps, j: int) -> None:
+def end_step(s: GivenSteps, j: int) -> None:
     """Go to the end of step j."""
     mix(s, 0, s.stages, s.x, s.g, s.modal)
     unfold(s, s.stages, s.modal, s.y, s.p, s.trial)
@@ -278,7 +278,7 @@ def end_step(s: Steps, j: int) -> None:
 
 
 @kernel
-def step(s: Steps, j: int, places: Array) -> None:
+def step(s: GivenSteps, j: int, places: Array) -> None:
     """Take step j in its modes, and leave states and rates at its stages."""
     begin_step(s, j, 1)
     for i in range(s.stages):
@@ -290,7 +290,7 @@ def step(s: Steps, j: int, places: Array) -> None:
 
 
 @kernel
-def keep(s: Steps, j: int) -> None:
+def keep(s: GivenSteps, j: int) -> None:
     """Keep the state at the begin of step j where a sample is."""
     if s.ends_at[j] >= 0:
         for r in range(s.size):
@@ -298,7 +298,7 @@ def keep(s: Steps, j: int) -> None:
 
 
 @kernel
-def advance(s: Steps) -> None:
+def advance(s: GivenSteps) -> None:
     """Take all steps, with checkpoints."""
     prescribe(s.system, s.times[0], s.y)
     for segment in range(s.segments):
@@ -313,7 +313,7 @@ def advance(s: Steps) -> None:
 
 
 @kernel
-def hold_known(s: Steps, y: Array) -> None:
+def hold_known(s: GivenSteps, y: Array) -> None:
     """Clear what belongs to prescribed coordinates, which nothing changes but where they stay."""
     for c in range(s.system.known):
         if s.stays[c] == 0:

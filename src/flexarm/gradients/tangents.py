@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flexarm.gradients.modes import turn
 from flexarm.gradients.steps import (
-    Steps,
+    GivenSteps,
     begin_step,
     end_step,
     hold_known,
@@ -25,7 +25,7 @@ from flexarm.loops.sums import weigh, weigh_both
 
 
 @dataclass(kw_only=True)
-class Tangents(Steps):
+class MotionTangents(GivenSteps):
     """Tangents of a motion along given directions of numbers and starts."""
 
     # columns, numbers, matrix_numbers: how many directions, and of how many numbers of the rates
@@ -64,7 +64,7 @@ class Tangents(Steps):
 
 
 @kernel
-def turn_modes(s: Tangents) -> None:
+def turn_modes(s: MotionTangents) -> None:
     """Find how the modes that were just taken change along all columns."""
     n = s.system.n
     for column in range(s.columns):
@@ -81,7 +81,7 @@ def turn_modes(s: Tangents) -> None:
 
 
 @kernel
-def go_along(s: Tangents, i: int, column: int, out: Array) -> None:
+def go_along(s: MotionTangents, i: int, column: int, out: Array) -> None:
     """Go on to stage i along a column, with s.modal the modal state there."""
     n = s.system.n
     own = column * s.stages
@@ -107,7 +107,7 @@ def go_along(s: Tangents, i: int, column: int, out: Array) -> None:
 
 
 @kernel
-def push_stage(s: Tangents, i: int) -> None:
+def push_stage(s: MotionTangents, i: int) -> None:
     """Push all tangents through the rates at a stage, at which the equations are."""
     n = s.system.n
     for column in range(s.columns):
@@ -129,7 +129,7 @@ def push_stage(s: Tangents, i: int) -> None:
 
 
 @kernel
-def keep_tangents(s: Tangents, j: int) -> None:
+def keep_tangents(s: MotionTangents, j: int) -> None:
     """Keep the tangents at the begin of step j where a sample is."""
     block = s.columns * s.size
     if s.ends_at[j] >= 0:
@@ -138,7 +138,7 @@ def keep_tangents(s: Tangents, j: int) -> None:
 
 
 @kernel
-def push(s: Tangents) -> None:
+def push(s: MotionTangents) -> None:
     """Take all steps together with their tangents."""
     n = s.system.n
     prescribe(s.system, s.times[0], s.y)

@@ -12,11 +12,11 @@ from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.gradients.adjoint import Adjoint, pull
 from flexarm.gradients.events.phases import looks
-from flexarm.gradients.plan import KROGSTAD, Plan, Tableau, roundings
+from flexarm.gradients.plan import KROGSTAD, StepSequence, Tableau, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.samples import RunGradient, Samples
-from flexarm.gradients.steps import Steps, advance
-from flexarm.gradients.tangents import Tangents, push
+from flexarm.gradients.steps import GivenSteps, advance
+from flexarm.gradients.tangents import MotionTangents, push
 from flexarm.integrate.methods.base import zeros
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
@@ -26,11 +26,11 @@ from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, start_state
 
-__all__ = ["RunGradient", "Samples", "Trajectory"]
+__all__ = ["RecordedTrajectory", "RunGradient", "Samples"]
 
 
 @dataclass(frozen=True)
-class Trajectory(Samples):
+class RecordedTrajectory(Samples):
     """A motion in recorded steps.
 
     Attributes
@@ -61,16 +61,16 @@ class Trajectory(Samples):
     functions: RateFunctions
     parameters: tuple[str, ...]
     tableau: Tableau
-    plan: Plan
+    plan: StepSequence
     nodes: Array
     arms: Callable[..., Mapping[str, Nearby]]
     started: bool
     held: tuple[int, ...] = ()
-    like: "Trajectory | None" = None
+    like: "RecordedTrajectory | None" = None
     known: dict[Any, Array] = field(default_factory=dict, repr=False)
 
     @property
-    def parts(self) -> "tuple[Trajectory, ...]":
+    def parts(self) -> "tuple[RecordedTrajectory, ...]":
         """Itself."""
         return (self,)
 
@@ -134,7 +134,7 @@ class Trajectory(Samples):
             first = np.zeros((size, columns))
             first[:, :count] = self._start_slopes.T
         ways = np.concatenate([np.eye(count, columns), first[size:]])
-        record = Tangents(
+        record = MotionTangents(
             **fields,
             columns=columns,
             numbers=len(along),
@@ -214,11 +214,11 @@ class Trajectory(Samples):
             record.by_inputs.reshape(len(self.nodes), -1),
         )
 
-    def by(self, plan: Plan) -> "Trajectory":
+    def by(self, plan: StepSequence) -> "RecordedTrajectory":
         """Go by another plan."""
         return replace(self, task=replace(self.task, times=plan.phase.times), plan=plan)
 
-    def begun(self, y: Array) -> "Trajectory":
+    def begun(self, y: Array) -> "RecordedTrajectory":
         """Begin at another state."""
         q, v, x = np.split(y, [self.n, 2 * self.n])
         return replace(self, task=replace(self.task, q=q, v=v, states=x), started=False)
@@ -275,8 +275,8 @@ class Trajectory(Samples):
         return 2 * self.n + self.task.motion.actuators.states
 
     @cached_property
-    def _steps(self) -> Steps:
-        return Steps(**self._fields[0])
+    def _steps(self) -> GivenSteps:
+        return GivenSteps(**self._fields[0])
 
     def _rewind(self) -> None:
         """Go back to the start."""

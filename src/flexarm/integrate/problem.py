@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from pydantic import ValidationError
 
-from flexarm.arm.joint import Limits
+from flexarm.arm.joint import JointLimits
 from flexarm.arm.profile import Constant
 from flexarm.engine.compile import Compiled
 from flexarm.errors import SimulationError
@@ -328,7 +328,7 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
 
 
 def _limits(
-    name: str, limits: Limits[float, float, float], position: Array, speed: Array
+    name: str, limits: JointLimits[float, float, float], position: Array, speed: Array
 ) -> list[Watch]:
     found = []
     remedy = "change the input or the initial state, or widen the joint's limits"

@@ -46,7 +46,7 @@ from flexarm.integrate.mission.legs import (
     of_model,
     pending_events,
 )
-from flexarm.integrate.mission.locks import Leg, Locks, legs, lock
+from flexarm.integrate.mission.locks import LockedPhase, Locks, legs, lock
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
 from flexarm.integrate.options import (
     CLOSER,
@@ -429,7 +429,9 @@ def audited(run: Run) -> Run:
     return replace(run, reason=f"{closed}: take method 'auto', or a smaller rtol")
 
 
-def refuse_inputs(model: Model, inputs: Mapping[str, Any] | None, parts: Sequence[Leg]) -> None:
+def refuse_inputs(
+    model: Model, inputs: Mapping[str, Any] | None, parts: Sequence[LockedPhase]
+) -> None:
     """Refuse inputs that cannot be read or end too soon, those of all legs before the first."""
     read = read_inputs(model, inputs or {})
     for leg in parts:

@@ -20,7 +20,7 @@ from flexarm.integrate.loop import (
 )
 from flexarm.integrate.march import RANGES, March, widen
 from flexarm.integrate.methods.base import Beginning
-from flexarm.integrate.mission.digital import Digital, Memory
+from flexarm.integrate.mission.digital import Digital, ServoMemory
 from flexarm.integrate.mission.passing import speeds_beyond
 from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
 from flexarm.integrate.system import PRESCRIBED, instant, prescribe, rates
@@ -66,7 +66,7 @@ class Solution:
     held: Array | None = None
     servoed: Array | None = None
     # What sampled servos know at the end.
-    memory: Mapping[str, Memory] = field(default_factory=dict)
+    memory: Mapping[str, ServoMemory] = field(default_factory=dict)
     # seen, value: which quantities that were looked out for ended it, and the value of the first.
     seen: tuple[int, ...] = ()
     value: float = 0.0

@@ -18,8 +18,8 @@ from flexarm.integrate.actuators import Actuators, actuators_of
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, refuse_misfit
-from flexarm.integrate.methods.base import Beginning, Method, Motion
-from flexarm.integrate.mission.digital import Memory
+from flexarm.integrate.methods.base import Beginning, Method, MotionFunctions
+from flexarm.integrate.mission.digital import ServoMemory
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -108,7 +108,9 @@ def begin_motion(
         still = Constant[float](kind="constant", value=0.0)
         groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:3], [])
         actuators = replace(actuators, servos=())
-    motion = Motion(equation, control if isinstance(control, ca.Function) else None, actuators)
+    motion = MotionFunctions(
+        equation, control if isinstance(control, ca.Function) else None, actuators
+    )
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     refuse_outside(watches(model, q, wanted), q, v)
     reason = equation.singularity(q) if equation.guarded else ""
@@ -123,7 +125,7 @@ class MotionStart:
 
     model: Model  # with the servos of now
     equation: Equation
-    motion: Motion
+    motion: MotionFunctions
     groups: tuple[list[Channel], ...]
     times: Array
     q: Array
@@ -184,7 +186,7 @@ class Task:
 
     # equation, motion: the formulation and its compiled rates.
     equation: Equation
-    motion: Motion
+    motion: MotionFunctions
     # Channels: inputs, wrench factors, prescribed motions, targets of servos.
     groups: tuple[list[Channel], ...]
     times: Array  # times to keep
@@ -201,7 +203,7 @@ class Task:
     # Of the quantities that are looked out for, low and high.
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
     # What sampled servos know and what they hold, by joint.
-    memory: Mapping[str, Memory] = field(default_factory=dict)
+    memory: Mapping[str, ServoMemory] = field(default_factory=dict)
     brought: float = 0.0  # energy [J] of bodies captured before, less that of bodies let go
     # Of what errors are measured in, in the legs before.
     ranges: Mapping[str, Array] = field(default_factory=dict)

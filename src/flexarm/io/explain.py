@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from flexarm.io.source import Path, Problem, Source, shorten
+from flexarm.io.source import Diagnostic, Path, Source, shorten
 
 Node = Mapping[str, Any]  # a node of pydantic's core schema
 
@@ -58,7 +58,7 @@ _OUT_OF_SCOPE = {
 _LENGTHS = {"missing", "too_short", "too_long"}
 
 
-def explain(error: ValidationError, model: type[BaseModel], source: Source) -> list[Problem]:
+def explain(error: ValidationError, model: type[BaseModel], source: Source) -> list[Diagnostic]:
     """Explain why data do not fit a model.
 
     Parameters
@@ -72,7 +72,7 @@ def explain(error: ValidationError, model: type[BaseModel], source: Source) -> l
 
     Returns
     -------
-    list of Problem
+    list of Diagnostic
         One per mistake; none about values that `source` has already complained of.
     """
     schema: Node = TypeAdapter(model).core_schema
@@ -91,7 +91,7 @@ def explain(error: ValidationError, model: type[BaseModel], source: Source) -> l
 
 def explain_data(
     error: ValidationError, model: type[BaseModel], data: dict[str, Any]
-) -> list[Problem]:
+) -> list[Diagnostic]:
     """Explain why data that are in no file do not fit a model; positions mean nothing."""
     return explain(error, model, Source(data, {}, {(): (1, 1)}, ()))
 
@@ -167,7 +167,7 @@ class _Explainer:
     source: Source
     definitions: Mapping[str, Node]
 
-    def explain(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Problem]:
+    def explain(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Diagnostic]:
         """Yield the problems at and below `path`."""
         node = self._bare(node)
         if node["type"] == "union":
@@ -227,7 +227,7 @@ class _Explainer:
 
     def _keys(
         self, node: Node, path: Path, faults: Sequence[_Fault]
-    ) -> Generator[Problem, None, list[_Fault]]:
+    ) -> Generator[Diagnostic, None, list[_Fault]]:
         """Yield the unknown and missing keys of a mapping; return the other faults."""
         fields = self._fields(node)
         given = self.source.at(path)
@@ -240,13 +240,13 @@ class _Explainer:
                 meant.add(guess)
                 where = (*path, key)
                 position = self.source.keys.get(where, self.source.locate(path))
-                yield Problem(position, where, message)
+                yield Diagnostic(position, where, message)
         rest = []
         for fault in faults:
             if fault.kind == "missing" and len(fault.steps) == 1:
                 where = (*path, fault.steps[0])
                 if fault.steps[0] not in meant:
-                    yield Problem(self.source.locate(where), where, "is required")
+                    yield Diagnostic(self.source.locate(where), where, "is required")
             elif fault.kind != "extra_forbidden" or len(fault.steps) != 1:
                 rest.append(fault)
         return rest
@@ -269,13 +269,13 @@ class _Explainer:
             return f"unknown key; it belongs in {' or '.join(homes)}", ""
         return f"unknown key; the keys here are {shorten(', '.join(fields), 200)}", ""
 
-    def _leaf(self, node: Node, path: Path, fault: _Fault) -> Problem:
+    def _leaf(self, node: Node, path: Path, fault: _Fault) -> Diagnostic:
         value = self.source.at(path)
         if fault.kind.startswith("union_tag"):
             return self._tag(node, path, fault)
         if fault.steps == ("[key]",):  # pydantic's mark for a mapping's key
             message = f"the key {_sentence(fault, path[-1])}"
-            return Problem(self.source.keys.get(path, self.source.locate(path)), path, message)
+            return Diagnostic(self.source.keys.get(path, self.source.locate(path)), path, message)
         if fault.kind == "model_attributes_type" and node["type"] == "tagged-union":
             key, tags = node["discriminator"], ", ".join(map(str, node["choices"]))
             message = f"must be a mapping with '{key}', one of {tags}; got {_shown(value)}"
@@ -286,9 +286,9 @@ class _Explainer:
         else:
             path = (*path, *fault.context.get("path", ()))
             message = _sentence(fault, self.source.at(path))
-        return Problem(self.source.locate(path), path, message)
+        return Diagnostic(self.source.locate(path), path, message)
 
-    def _tag(self, node: Node, path: Path, fault: _Fault) -> Problem:
+    def _tag(self, node: Node, path: Path, fault: _Fault) -> Diagnostic:
         key = str(fault.context["discriminator"]).strip("'")
         where = (*path, key)
         value, tags = self.source.at(path), list(node["choices"])
@@ -300,9 +300,9 @@ class _Explainer:
             )
             hint = f"; is '{close[0]}' meant to be '{key}'?" if close else ""
             message = f"is required: one of {', '.join(map(str, tags))}{hint}"
-        return Problem(self.source.locate(where), where, message)
+        return Diagnostic(self.source.locate(where), where, message)
 
-    def _union(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Problem]:
+    def _union(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Diagnostic]:
         """Explain by the one branch that the data look like, or by naming all branches."""
         choices = node["choices"]
         groups: dict[str | int, list[_Fault]] = {}
@@ -318,7 +318,7 @@ class _Explainer:
             choice, own = min(fitting, key=lambda branch: _distance(branch[1]))
             yield from self.explain(choice, path, own)
         elif branches:
-            yield Problem(self.source.locate(path), path, self._all_branches(choices, path))
+            yield Diagnostic(self.source.locate(path), path, self._all_branches(choices, path))
 
     def _fits(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
         """Say whether the data look like a branch that they do not satisfy."""

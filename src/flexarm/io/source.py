@@ -67,7 +67,7 @@ _LONGEST_NUMBER = 400  # digits; a double has at most 309 before its point
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Diagnostic:
     """A mistake in a model file: where it stands, what it is about, what to change."""
 
     position: Position
@@ -82,7 +82,7 @@ class Source:
     data: dict[str, Any]
     keys: dict[Path, Position]
     values: dict[Path, Position]
-    problems: tuple[Problem, ...]
+    problems: tuple[Diagnostic, ...]
 
     def locate(self, path: Path) -> Position:
         """Find where the value at `path` stands, or the nearest thing around it that is there.
@@ -136,7 +136,7 @@ def read(content: str | bytes, name: str) -> Source:
     return Source(reader.root, reader.keys, reader.values, tuple(reader.problems))
 
 
-def report(name: str, problems: Iterable[Problem]) -> str:
+def report(name: str, problems: Iterable[Diagnostic]) -> str:
     """Write problems as lines ``file:line:column: path: message``, sorted by position."""
     ordered = sorted(problems, key=lambda problem: problem.position)
     lines = list(dict.fromkeys(_line(name, problem) for problem in ordered))
@@ -173,7 +173,7 @@ def shorten(text: str, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def _line(name: str, problem: Problem) -> str:
+def _line(name: str, problem: Diagnostic) -> str:
     line, column = problem.position
     where = f"{show_path(problem.path)}: " if problem.path else ""
     return f"{name}:{line}:{column}: {where}{problem.message}"
@@ -263,7 +263,7 @@ class _Fatal(Exception):
 
     def __init__(self, position: Position, message: str, path: Path = ()) -> None:
         super().__init__(message)
-        self.problem = Problem(position, path, message)
+        self.problem = Diagnostic(position, path, message)
 
 
 @dataclass(slots=True)
@@ -282,7 +282,7 @@ class _Reader:
     root: Any = None
     keys: dict[Path, Position] = field(default_factory=dict)
     values: dict[Path, Position] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
     open: list[_Open] = field(default_factory=list)
     documents: int = 0
 
@@ -392,6 +392,6 @@ class _Reader:
             self._complain(position, path, f"tags are not allowed; remove {tag!r}")
 
     def _complain(self, position: Position, path: Path, message: str) -> None:
-        self.problems.append(Problem(position, path, message))
+        self.problems.append(Diagnostic(position, path, message))
         if len(self.problems) > 2 * MAX_REPORTED:
             raise _Fatal(position, "too many mistakes so far; the rest is not read")

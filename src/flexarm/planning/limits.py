@@ -12,7 +12,7 @@ from flexarm.links.base import Array
 from flexarm.mechanics.deformed import flexible_links, section_forces, tip_rows
 from flexarm.mechanics.drives import input_limits
 from flexarm.model import Axis, Model
-from flexarm.planning.problem import Problem
+from flexarm.planning.problem import MotionProblem
 
 Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
 ByName = WithUnit | Mapping[str, WithUnit] | None
@@ -90,7 +90,7 @@ def largest_inputs(model: Model, limits: Limits, names: tuple[str, ...]) -> Arra
     ])  # fmt: skip
 
 
-def list_limits(problem: Problem, limits: Limits) -> tuple[Limit, ...]:
+def list_limits(problem: MotionProblem, limits: Limits) -> tuple[Limit, ...]:
     """List what a motion must keep beside its inputs."""
     return (
         *_positions(problem), *_speeds(problem, limits), *_deflections(problem, limits),
@@ -98,7 +98,7 @@ def list_limits(problem: Problem, limits: Limits) -> tuple[Limit, ...]:
     )  # fmt: skip
 
 
-def linear_limits(problem: Problem, limits: Limits) -> tuple[Array, Array, Array]:
+def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array, Array]:
     """Give speeds, deflections and ranges as ``low <= rows (q, v) <= top``, of like sizes."""
     given = [name for name in ("strain", "base_force", "base_torque") if getattr(limits, name)]
     if given:
@@ -120,7 +120,7 @@ def linear_limits(problem: Problem, limits: Limits) -> tuple[Array, Array, Array
     return np.vstack(found), np.array(low), np.array(top)
 
 
-def _positions(problem: Problem) -> list[Limit]:
+def _positions(problem: MotionProblem) -> list[Limit]:
     """List the ranges of joints, measured from the motion's farther end; stops may be touched."""
     found = []
     for axis in problem.model.axes:
@@ -155,7 +155,7 @@ def _beyond(index: int, sign: float, begin: float) -> Measure:
     return lambda q, v, u: np.maximum(sign * q[:, [index]] - begin, 0.0)
 
 
-def _speeds(problem: Problem, limits: Limits) -> list[Limit]:
+def _speeds(problem: MotionProblem, limits: Limits) -> list[Limit]:
     model, names = problem.model, problem.names
     given = _by_name("speed", limits.speed, names, "rad/s|m/s")
     axes = [axis for axis in model.axes if axis.driven]
@@ -173,7 +173,7 @@ def _rates(row: Array) -> Measure:
     return lambda q, v, u: (v @ row)[:, None]
 
 
-def _deflections(problem: Problem, limits: Limits) -> list[Limit]:
+def _deflections(problem: MotionProblem, limits: Limits) -> list[Limit]:
     model = problem.model
     names = tuple(part.name for part in flexible_links(model))
     given = _by_name("deflection", limits.deflection, names, "m")
@@ -188,7 +188,7 @@ def _places(rows: Array) -> Measure:
     return lambda q, v, u: q @ rows.T
 
 
-def _strain(problem: Problem, limits: Limits) -> list[Limit]:
+def _strain(problem: MotionProblem, limits: Limits) -> list[Limit]:
     if limits.strain is None:
         return []
     model, top = problem.model, require_positive("strain", limits.strain)
@@ -205,7 +205,7 @@ def _strain(problem: Problem, limits: Limits) -> list[Limit]:
     return [Limit("strain", "", top, measure)]
 
 
-def _base(problem: Problem, limits: Limits) -> list[Limit]:
+def _base(problem: MotionProblem, limits: Limits) -> list[Limit]:
     asked = {"base_force": limits.base_force, "base_torque": limits.base_torque}
     given = {
         name: require_positive(name, top, unit=FORCES[name])

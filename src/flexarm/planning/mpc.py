@@ -42,8 +42,8 @@ from flexarm.loops.rows import bind_rows
 from flexarm.mechanics.loads import wrench_factors
 from flexarm.planning.limits import Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
-from flexarm.planning.problem import Problem
-from flexarm.planning.receding.active import Program
+from flexarm.planning.problem import MotionProblem
+from flexarm.planning.receding.active import QuadraticProgram
 from flexarm.planning.receding.horizon import Goal, Horizon, improve, linearise, move
 from flexarm.planning.receding.program import SampleProgram
 from flexarm.planning.vibrations import vibrations
@@ -77,7 +77,7 @@ class Mpc(Summarised):
     """
 
     def __init__(
-        self, problem: Problem, period: float, intervals: int, limits: Limits,
+        self, problem: MotionProblem, period: float, intervals: int, limits: Limits,
         weights: tuple[Weights | None, float],
     ) -> None:  # fmt: skip
         self.period, self.intervals, self.names = period, intervals, problem.names
@@ -112,7 +112,7 @@ class Mpc(Summarised):
             np.empty(N * n), self.x.reshape(-1), self.u.reshape(-1), np.empty((N + 1) * n),
             np.empty(N * k), np.empty(0), np.empty(0), np.empty((N + 1) * n), np.empty(N * k),
             np.empty(N * k), np.empty(2 * n), self.most, self._rows.reshape(-1), low, top,
-            Program.sized(self._hessian, N * len(self._rows)), period, 0.0, 0,
+            QuadraticProgram.sized(self._hessian, N * len(self._rows)), period, 0.0, 0,
             self._accelerations.reshape(-1), self._nudges, np.empty(n * n), np.empty(2 * n * n),
         )  # fmt: skip
         self.begin()
@@ -419,7 +419,7 @@ def mpc(
     arm = validated(arm)
     if isinstance(arm.base, FreeBase):
         raise FlexarmError("arm: mpc is for bases that stay: on a free one take lqr or a plan")
-    problem = Problem.staying(arm, {}, {})
+    problem = MotionProblem.staying(arm, {}, {})
     if weights is not None:
         require_fitting(weights, 2 * problem.model.size, len(problem.names))
     if asked is None:
@@ -434,7 +434,7 @@ def _root(weight: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
-def _follow(target: Plan, problem: Problem, period: float) -> tuple[Array, Array]:
+def _follow(target: Plan, problem: MotionProblem, period: float) -> tuple[Array, Array]:
     """Sample a plan's states, and its inputs by their means over the intervals that follow."""
     from scipy.interpolate import CubicHermiteSpline
 

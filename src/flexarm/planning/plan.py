@@ -33,8 +33,8 @@ from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.planning.inputs import FINE, Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
-from flexarm.planning.problem import METHOD, Problem, require_clear, require_rest
-from flexarm.planning.program import HIT, NEAR_HIT, Iterate, Program
+from flexarm.planning.problem import METHOD, MotionProblem, require_clear, require_rest
+from flexarm.planning.program import HIT, NEAR_HIT, Iterate, NonlinearProgram
 from flexarm.planning.robustness import Variation, variations
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.planning.vibrations import vibrations
@@ -227,7 +227,7 @@ def plan(
 def _pose(
     arm: Arm, to: Mapping[str, WithUnit], aim: Aim, duration: WithUnit | None,
     start: Mapping[str, WithUnit] | None, limits: Limits, intervals: int, joining: Joining,
-) -> tuple[Problem, Program, Iterate]:  # fmt: skip
+) -> tuple[MotionProblem, NonlinearProgram, Iterate]:  # fmt: skip
     """Check what is asked for, and make the program with a first motion."""
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     require_mapping("to", to, "positions of driven joints by name", optional=False)
@@ -244,7 +244,7 @@ def _pose(
     to, places = (
         require_numbers(k, x, what, units=units) for k, x in (("to", to), ("start", start))
     )
-    problem = Problem.of(validated(arm), to, places)
+    problem = MotionProblem.of(validated(arm), to, places)
     require_rest(model, problem.start)
     most = largest_inputs(problem.model, limits, problem.names)
     if duration is None and (aim == "energy" or not np.all(np.isfinite(most))):
@@ -262,7 +262,7 @@ def _pose(
     sizes = np.where(np.isfinite(most), most, np.abs(values).max())
     spread = np.abs(values).max(axis=0) / sizes
     spread = np.maximum(spread, LEAST_SPREAD * spread.max())
-    program = Program(problem, inputs, listed, most, sizes, spread)
+    program = NonlinearProgram(problem, inputs, listed, most, sizes, spread)
     first = program.simulate(values, length)
     if not np.isfinite(first.miss):
         raise FlexarmError(
@@ -273,7 +273,7 @@ def _pose(
 
 
 def _rigid_inputs(
-    problem: Problem, to: Mapping[str, float], start: Mapping[str, float], length: float,
+    problem: MotionProblem, to: Mapping[str, float], start: Mapping[str, float], length: float,
     shares: Array,
 ) -> Array:  # fmt: skip
     """Give the inputs of the rigid arm at shares of a smooth motion of some duration, (T, k)."""
@@ -287,7 +287,7 @@ def _rigid_inputs(
 
 
 def _first_duration(
-    problem: Problem, to: Mapping[str, float], start: Mapping[str, float], most: Array
+    problem: MotionProblem, to: Mapping[str, float], start: Mapping[str, float], most: Array
 ) -> float:
     """Estimate a duration [s] in which a smooth motion of the rigid arm is easy.
 
@@ -310,7 +310,7 @@ def _first_duration(
     return length
 
 
-def _require_holds(problem: Problem, most: Array) -> None:
+def _require_holds(problem: MotionProblem, most: Array) -> None:
     """Refuse ends at which the arm cannot be held."""
     for where, holds in zip(("start", "to"), np.abs(problem.holds), strict=True):
         for name, held, top in zip(problem.names, holds, most, strict=True):
@@ -322,7 +322,7 @@ def _require_holds(problem: Problem, most: Array) -> None:
                 )
 
 
-def _require_effort(problem: Problem, values: Array, most: Array, length: float) -> None:
+def _require_effort(problem: MotionProblem, values: Array, most: Array, length: float) -> None:
     """Refuse a duration in which not even the rigid arm would get there by far."""
     needed = np.abs(values).max(axis=0)
     worst = int(np.argmax(needed / most))
@@ -350,7 +350,7 @@ class _Judged:
     count: int  # iterations that led to it
 
 
-def _judge(program: Program, found: Iterate, after: float, count: int) -> _Judged:
+def _judge(program: NonlinearProgram, found: Iterate, after: float, count: int) -> _Judged:
     """Simulate a motion tightly; refuse it if it stops or misses its goal."""
     problem, row = program.problem, 2 * FINER * program.inputs.steps
     run = problem.simulate(
@@ -381,7 +381,7 @@ def _judge(program: Program, found: Iterate, after: float, count: int) -> _Judge
     )
 
 
-def _within_limits(program: Program, first: Iterate, after: float) -> _Judged:
+def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _Judged:
     """Solve, and again with tighter limits while peaks between samples are beyond them."""
     total = 0
     for _ in range(TIGHTER):
@@ -401,7 +401,7 @@ def _within_limits(program: Program, first: Iterate, after: float) -> _Judged:
     )
 
 
-def _shortest(program: Program, judged: _Judged) -> _Judged:
+def _shortest(program: NonlinearProgram, judged: _Judged) -> _Judged:
     """Find the shortest duration in which a motion arrives, by halving what is in doubt."""
     low, factor, total = 0.0, SHORTER, judged.count
     while judged.found.duration - low > SHORTEST * judged.found.duration:
@@ -421,7 +421,7 @@ def _shortest(program: Program, judged: _Judged) -> _Judged:
     return replace(judged, count=total)
 
 
-def _unshaped(problem: Problem, duration: float, t_end: float) -> Run:
+def _unshaped(problem: MotionProblem, duration: float, t_end: float) -> Run:
     """Simulate the same way by cycloids of joints that are exactly followed."""
     changes: dict[str, Any] = {}
     for axis in problem.model.axes:

@@ -82,7 +82,7 @@ def require_rest(model: Model, rest: Array) -> None:
 
 
 @dataclass(frozen=True)
-class Problem:
+class MotionProblem:
     """A rest-to-rest motion of an arm."""
 
     # arm, model: the arm at rest at the start, nothing but inputs driving it.
@@ -96,7 +96,7 @@ class Problem:
     @classmethod
     def of(
         cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float] | None = None
-    ) -> "Problem":
+    ) -> "MotionProblem":
         """Make the problem of moving joints from their start to given places."""
         found = cls.staying(arm, to, start or {})
         if not np.any(np.abs(drives(found.model).hubs @ (found.goal - found.start)) > 1e-9):
@@ -104,7 +104,9 @@ class Problem:
         return found
 
     @classmethod
-    def staying(cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float]) -> "Problem":
+    def staying(
+        cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float]
+    ) -> "MotionProblem":
         """Make the problem of moving joints to given places, which may be where they are."""
         bare = undriven(arm)
         model = build(bare)

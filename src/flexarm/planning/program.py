@@ -14,7 +14,7 @@ from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.limits import Limit
-from flexarm.planning.problem import Problem
+from flexarm.planning.problem import MotionProblem
 from flexarm.planning.sensitivity import sensitivity
 from flexarm.runs.run import Run
 
@@ -60,11 +60,11 @@ class Iterate:
 
 
 @dataclass(frozen=True)
-class Program:
+class NonlinearProgram:
     """What is optimised."""
 
     # problem, inputs, limits: the motion, how its inputs are made, and what it must not exceed.
-    problem: Problem
+    problem: MotionProblem
     inputs: Inputs
     limits: tuple[Limit, ...]
     most: Array  # largest inputs, infinite where there are none, (k,)

@@ -14,7 +14,7 @@ from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
 from flexarm.model.profiles import cubic_spline
 from flexarm.planning.inputs import Inputs
-from flexarm.planning.problem import Problem
+from flexarm.planning.problem import MotionProblem
 from flexarm.runs.run import Run
 
 TURN = 0.5  # [rad] that the fastest mode may turn in a piece, unless there were too many
@@ -23,7 +23,7 @@ SERIES = np.array([1 / math.factorial(k) for k in range(1, 10)]).reshape(3, 3)
 COVERED = 0.8  # [rad] of the fastest motion that the series has to 4e-8
 
 
-def sensitivity(problem: Problem, inputs: Inputs, duration: float, run: Run) -> Array:
+def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Run) -> Array:
     """Differentiate the states x = (q, v) of a run at the ends of all parts by its inputs' values.
 
     Returns
@@ -42,7 +42,7 @@ def sensitivity(problem: Problem, inputs: Inputs, duration: float, run: Run) -> 
     return found
 
 
-def propagators(problem: Problem, inputs: Inputs, run: Run, h: float) -> Array:
+def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> Array:
     """Solve the linear equations over each part of a run, (steps, 2n, 2n + orders * k)."""
     n, k = problem.model.size, len(problem.names)
     orders = len(inputs.derivatives)
@@ -94,7 +94,7 @@ def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
     return np.asarray(found)
 
 
-def accelerations(problem: Problem, inputs: Inputs, run: Run) -> Array:
+def accelerations(problem: MotionProblem, inputs: Inputs, run: Run) -> Array:
     """Differentiate accelerations by q, v and u in the middle of each part, (steps, n, 2n + k)."""
     middles = slice(1, 2 * inputs.steps, 2)
     t, q, v, u = run.t[middles], run.q[middles], run.v[middles], run.u[middles]

@@ -173,7 +173,9 @@ def compare(
     reference = _traced(formulation(REFERENCE, model))
     passed = _ran(arm)  # refuses what has no accelerations
     drawn = [[_paced(reference, *s) for s in _random_states(model, seed, d)] for d in deflections]
-    groups = [[_State(q, v, _values(reference, q, v)) for q, v in g] for g in (*drawn, passed)]
+    groups = [
+        [_ComparedState(q, v, _values(reference, q, v)) for q, v in g] for g in (*drawn, passed)
+    ]
     roots = [state.expected.root for group in groups for state in group]
     masses = [state.expected.mass for group in groups for state in group]
     condition = max(np.linalg.cond(M / np.outer(r, r)) for M, r in zip(masses, roots, strict=True))
@@ -229,7 +231,7 @@ class _Values(NamedTuple):
         return np.asarray(np.sqrt(np.diag(self.mass)))
 
 
-class _State(NamedTuple):
+class _ComparedState(NamedTuple):
     """Coordinates, rates, and the reference there."""
 
     q: Array
@@ -238,7 +240,7 @@ class _State(NamedTuple):
 
 
 def _compared(
-    eq: Equation, groups: list[list[_State]], deflections: Sequence[float], allowed: float
+    eq: Equation, groups: list[list[_ComparedState]], deflections: Sequence[float], allowed: float
 ) -> Compared:
     """Put a formulation beside the reference, deflections and short run apart."""
     traced = _traced(eq)
@@ -262,7 +264,7 @@ def _errors(values: Array | list[float]) -> Errors:
     return Errors(*(float(value) if np.isfinite(value) else None for value in values))
 
 
-def _largest_errors(traced: ca.Function, states: list[_State], free: list[int]) -> Array:
+def _largest_errors(traced: ca.Function, states: list[_ComparedState], free: list[int]) -> Array:
     """Find the largest differences of mass matrix, bias and acceleration over states, (3,)."""
     errors = np.zeros(3)
     for q, v, wanted in states:
@@ -277,7 +279,7 @@ def _largest_errors(traced: ca.Function, states: list[_State], free: list[int]) 
     return errors
 
 
-def _singular(eq: Equation, traced: ca.Function, groups: list[list[_State]]) -> str | None:
+def _singular(eq: Equation, traced: ca.Function, groups: list[list[_ComparedState]]) -> str | None:
     """Say why there are no accelerations at the start or at one of the states, or None."""
     start = start_state(eq.model)
     for q, v in (start, *((state.q, state.v) for group in groups for state in group)):

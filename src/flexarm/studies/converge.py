@@ -44,7 +44,7 @@ from flexarm.studies.bases import (
     title,
 )
 from flexarm.studies.convergence import Convergence, Row
-from flexarm.studies.shape_search import TRIALS, Search, ShapeRuns, differences
+from flexarm.studies.shape_search import TRIALS, ShapeRuns, ShapeSearch, differences
 from flexarm.units import quantity
 
 PER_PLANE = 3  # elastic modes that are compared per plane of bending
@@ -113,7 +113,7 @@ def converge(
         if not others:
             raise FlexarmError("others: must be True where an error is wanted, got False")
         wish = read_want(want)
-        search = Search(ShapeRuns(t_end, wish), want=wish, trials=trials, say=say)
+        search = ShapeSearch(ShapeRuns(t_end, wish), want=wish, trials=trials, say=say)
         return _wanted(arm, search)
     listed = _bases(arm, others=others)
     truth, _ = frequencies(reference(arm))
@@ -139,7 +139,7 @@ def converge(
     validity = best.validity
     answer = None
     if others and estimate is not None and estimate > wish:
-        search = Search(made, want=wish, trials=trials or TRIALS, say=say)
+        search = ShapeSearch(made, want=wish, trials=trials or TRIALS, say=say)
         answer = search.cheapest(_erring_least(listed, rows))
     say("one more stretch shape")
     found = Convergence(
@@ -161,7 +161,7 @@ def read_want(value: object) -> float:
     return share
 
 
-def _wanted(arm: Arm, search: Search) -> Convergence:
+def _wanted(arm: Arm, search: ShapeSearch) -> Convergence:
     """Find the cheapest shapes and tolerance for what is wanted, and compare with those given."""
     answer = search.cheapest(by_rule(arm))
     best, given = search.best, search.runs.of(arm)

@@ -92,7 +92,7 @@ def differences(run: Run, best: Run) -> dict[str, float]:
     return found
 
 
-class Search:
+class ShapeSearch:
     """Shapes of an arm in one motion, judged by a run with richer ones.
 
     Parameters

@@ -17,8 +17,8 @@ import numpy as np
 from flexarm.errors import SimulationError
 from flexarm.gradients.events.jumps import Entry, Slopes
 from flexarm.gradients.events.phases import value_of
-from flexarm.gradients.plan import Plan
-from flexarm.gradients.trajectory import Trajectory
+from flexarm.gradients.plan import StepSequence
+from flexarm.gradients.trajectory import RecordedTrajectory
 from flexarm.integrate.mission.legs import times_of
 from flexarm.integrate.system import instant
 from flexarm.links.base import Array
@@ -45,7 +45,9 @@ class Crossing:
     gap: Array
 
     @classmethod
-    def between(cls, before: Trajectory, after: Trajectory, entry: Entry) -> "Crossing | None":
+    def between(
+        cls, before: RecordedTrajectory, after: RecordedTrajectory, entry: Entry
+    ) -> "Crossing | None":
         """Find what becomes of them from a leg to the next; None if they stay."""
         event, y, k = before.plan.phase.ended, before.states[-1], len(before.parameters)
         size = len(y) + len(before.plan.phase.carried)
@@ -91,7 +93,9 @@ class Crossing:
         )
 
 
-def reached(leg: Trajectory, plan: Callable[[float], Plan], t: float) -> Trajectory:
+def reached(
+    leg: RecordedTrajectory, plan: Callable[[float], StepSequence], t: float
+) -> RecordedTrajectory:
     """End a leg where the quantity that ends it has its value, near a time [s] (Newton)."""
     event, model, moved = plan(t).phase.ended, leg.model, np.inf
     value = value_of(model, event)
@@ -114,24 +118,28 @@ def reached(leg: Trajectory, plan: Callable[[float], Plan], t: float) -> Traject
     return found
 
 
-def ended(leg: Trajectory, plan: Plan, event: int, t: float) -> list[Trajectory]:
+def ended(
+    leg: RecordedTrajectory, plan: StepSequence, event: int, t: float
+) -> list[RecordedTrajectory]:
     """End a leg by an event near a time [s]: whole steps, and the one to where it happens."""
     ends, phase, found = plan.ends[plan.ends < t - 2 * instant(t)], plan.phase, []
     last = float(ends[-1])
     if len(ends) > 1:
         times = times_of(phase.times, float(ends[0]), last)
-        whole = Plan(ends, replace(phase, times=times), plan.renewed[: len(ends) - 1])
+        whole = StepSequence(ends, replace(phase, times=times), plan.renewed[: len(ends) - 1])
         found = [leg.by(whole)]
         leg = replace(leg, like=leg.like or found[0]).begun(found[0].states[-1])
 
-    def until(t: float) -> Plan:
+    def until(t: float) -> StepSequence:
         ends = np.array([last, t])
-        return Plan(ends, replace(phase, times=ends, ended=event), np.minimum(plan.renewed[:1], 1))
+        return StepSequence(
+            ends, replace(phase, times=ends, ended=event), np.minimum(plan.renewed[:1], 1)
+        )
 
     return [*found, reached(leg, until, t)]
 
 
-def _beyond(leg: Trajectory, sample: int, event: int, value: float) -> tuple[float, float]:
+def _beyond(leg: RecordedTrajectory, sample: int, event: int, value: float) -> tuple[float, float]:
     """Give by how much a quantity is beyond its value at a sample of a leg, and its rate."""
     found, by_state, _ = leg.looked(sample, event)
     return found - value, float(by_state @ leg.rates_at(sample))

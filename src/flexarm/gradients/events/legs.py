@@ -11,7 +11,7 @@ from flexarm.gradients.events.crossing import Crossing
 from flexarm.gradients.events.jumps import Entry
 from flexarm.gradients.plan import roundings
 from flexarm.gradients.samples import Samples
-from flexarm.gradients.trajectory import Trajectory
+from flexarm.gradients.trajectory import RecordedTrajectory
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 
@@ -30,12 +30,12 @@ def require_like(first: Task, other: Task) -> None:
 class Legs(Samples):
     """A run in legs, from one event to the next."""
 
-    legs: tuple[Trajectory, ...]
+    legs: tuple[RecordedTrajectory, ...]
     t: Array  # times of the samples [s], (T,)
     entries: tuple[Entry | None, ...]  # between two legs; None within a phase
 
     @property
-    def parts(self) -> tuple[Trajectory, ...]:
+    def parts(self) -> tuple[RecordedTrajectory, ...]:
         """Its legs."""
         return self.legs
 
@@ -109,4 +109,4 @@ class Legs(Samples):
         return np.concatenate([each[own] for each, own in zip(rows, self._own, strict=True)])
 
 
-AnyRun = Trajectory | Legs
+AnyRun = RecordedTrajectory | Legs

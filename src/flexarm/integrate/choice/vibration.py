@@ -16,7 +16,7 @@ NOTABLE = 1e-3  # damping ratio below which an arm is taken to vibrate as if it 
 
 
 @dataclass(frozen=True)
-class Modes:
+class VibrationModes:
     """The K damped modes of an arm, or of designs of it along a first axis.
 
     Attributes
@@ -67,7 +67,7 @@ class Vibration:
     to_modes: Array
     # Its modes with their damping.  Dry friction does not count: it damps nothing while it slips,
     # and holds while it sticks.
-    modes: Modes
+    modes: VibrationModes
     # Frequencies of the undamped modes [rad/s], (n,), 0 for motion without elastic energy, negative
     # of modes that dampers keep from vibrating.
     rates: Array
@@ -87,7 +87,9 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Ar
     open_ = np.array([i for i in range(n) if i not in model.prescribed], dtype=int)
     basis, to_modes = (np.zeros(mass.shape) + np.eye(n) for _ in range(2))
     rates = np.zeros(mass.shape[:-1])
-    none = Modes(np.zeros((*designs, 0)), np.zeros((*designs, 0)), np.zeros((*designs, n, 0)))
+    none = VibrationModes(
+        np.zeros((*designs, 0)), np.zeros((*designs, 0)), np.zeros((*designs, n, 0))
+    )
     inertia, zero = plain(np.trace(mass, axis1=-2, axis2=-1) / 2), plain(np.zeros(designs))
     if not len(open_):
         return Vibration(zero, zero, zero, zero, basis, to_modes, none, rates, inertia)
@@ -135,7 +137,7 @@ def _common(answers: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(rows[0])
 
 
-def damped_modes(squares: Array, losses: Array) -> Modes:
+def damped_modes(squares: Array, losses: Array) -> VibrationModes:
     """Find the damped modes in terms of the undamped ones.
 
     Parameters
@@ -155,7 +157,7 @@ def damped_modes(squares: Array, losses: Array) -> Modes:
     weak = np.linalg.norm(losses, axis=(-2, -1)) <= 2 * NOTABLE * frequencies[..., 0]
     if agreed(np.asarray(weak)) or k > MODERATE:
         ratios = np.diagonal(losses, axis1=-2, axis2=-1)[..., elastic] / (2 * frequencies)
-        return Modes(frequencies, np.maximum(ratios, 0.0), np.eye(k)[:, elastic]
+        return VibrationModes(frequencies, np.maximum(ratios, 0.0), np.eye(k)[:, elastic]
                      / frequencies[..., None, :])  # fmt: skip
     found, vectors = np.linalg.eig(_system(squares, losses))
     sizes = np.abs(found)
@@ -170,7 +172,9 @@ def damped_modes(squares: Array, losses: Array) -> Modes:
     a = 2 * found * (shapes**2).sum(axis=-2)
     a = a + np.einsum("...ik,...ij,...jk->...k", shapes, losses, shapes)
     scale = np.sqrt(np.maximum(np.abs(a * found), 1e-300))
-    return Modes(sizes, np.clip(-found.real / sizes, 0.0, 1.0), shapes / scale[..., None, :])
+    return VibrationModes(
+        sizes, np.clip(-found.real / sizes, 0.0, 1.0), shapes / scale[..., None, :]
+    )
 
 
 def largest_rate(squares: Array, losses: Array) -> float:

@@ -124,7 +124,7 @@ class Operations:
     """What the pieces of a step cost."""
 
     n: int  # number of coordinates
-    motion: "Motion"  # the equations and their derivatives
+    motion: "MotionFunctions"  # the equations and their derivatives
 
     @property
     def equations(self) -> int:
@@ -167,7 +167,7 @@ class Beginning:
     # equation, motion: the formulation, and its function ``motion`` (with a control law in it, if
     # there is one).
     equation: Equation
-    motion: "Motion"
+    motion: "MotionFunctions"
     # system, buffers: the equations joined to their channels, and the arrays that they read and
     # write, by name.
     system: System
@@ -283,7 +283,7 @@ class Beginning:
 
 
 @dataclass(frozen=True)
-class Motion:
+class MotionFunctions:
     """The function that gives accelerations and powers, and its compiled derivatives."""
 
     equation: Equation  # the formulation

@@ -11,7 +11,7 @@ from flexarm.links.base import Array
 
 
 @dataclass(frozen=True)
-class Memory:
+class ServoMemory:
     """What a sampled servo knows from one tick to the next."""
 
     ticks: int = 0  # ticks so far, or passed while its joint was locked
@@ -42,7 +42,7 @@ class Digital:
             for k, each in enumerate(beginning.motion.actuators.servos)
             if each.servo.period is not None
         ]
-        self.memory: dict[str, Memory] = dict(beginning.memory)
+        self.memory: dict[str, ServoMemory] = dict(beginning.memory)
         self.held = beginning.buffers["h"]
         self.times: list[float] = []
         self.values: list[Array] = []
@@ -68,7 +68,7 @@ class Digital:
         return np.array(self.values)[np.maximum(which, 0)]
 
     def _row(self) -> Array:
-        known = [self.memory.get(each.name, Memory()).integral for _, each in self.servos]
+        known = [self.memory.get(each.name, ServoMemory()).integral for _, each in self.servos]
         return np.concatenate([self.held, known])
 
     def _due(self, place: int) -> float:
@@ -81,7 +81,7 @@ class Digital:
         k, each = self.servos[place]
         period, delay = each.servo.period or 0.0, each.servo.delay
         now = m.t + instant(m.t)
-        known = self.memory.get(each.name, Memory())
+        known = self.memory.get(each.name, ServoMemory())
         passed = int(np.ceil((m.t - instant(m.t)) / period))
         known = replace(known, ticks=max(known.ticks, passed))
         if known.ticks * period <= now:
@@ -93,7 +93,7 @@ class Digital:
         left = tuple((t, asked) for t, asked in known.waiting if t > now)
         self.memory[each.name] = replace(known, waiting=left, held=float(self.held[place]))
 
-    def _measure(self, m: March, k: int, known: Memory) -> tuple[Memory, float]:
+    def _measure(self, m: March, k: int, known: ServoMemory) -> tuple[ServoMemory, float]:
         each, s = self.beginning.motion.actuators.servos[k], m.system
         servo, period = each.servo, each.servo.period or 0.0
         n = s.n

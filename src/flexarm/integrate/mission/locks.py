@@ -19,7 +19,7 @@ Locks = Mapping[str, Sequence[tuple[float, float]]]
 
 
 @dataclass(frozen=True)
-class Leg:
+class LockedPhase:
     """A part of a motion in which the same joints are locked."""
 
     begin: float
@@ -27,7 +27,7 @@ class Leg:
     locked: tuple[str, ...]
 
 
-def legs(model: Model, locks: Locks, t_end: float) -> list[Leg]:
+def legs(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
     """Cut a motion into legs.
 
     Raises
@@ -55,7 +55,9 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[Leg]:
         for name, each in locks.items()
     }
     return [
-        Leg(a, b, tuple(name for name, each in held.items() if any(x <= a < y for x, y in each)))
+        LockedPhase(
+            a, b, tuple(name for name, each in held.items() if any(x <= a < y for x, y in each))
+        )
         for a, b in pairwise(times)
     ]
 

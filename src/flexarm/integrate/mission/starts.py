@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.actuators import Actuators, Servoed, servos
 from flexarm.integrate.drivetrain import windings
-from flexarm.integrate.mission.digital import Memory, held_of, integral_of
+from flexarm.integrate.mission.digital import ServoMemory, held_of, integral_of
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.problem import channels, read_inputs
 from flexarm.linear.balance import Push
@@ -100,7 +100,7 @@ def steady_state(
     _require_strength(model, working, acting, rates, holding - kept)
     integrals = {e.name: float(acting[e.column] - asked[e.column]) for e in working}
     memory = {
-        each.name: Memory(
+        each.name: ServoMemory(
             integral=integrals[each.name], held=float(acting[each.column] - u[each.column])
         )
         for each in servos(model)
@@ -224,7 +224,7 @@ def continued(model: Model, state: State, other: RunData) -> State:
         integral = x.get(integral_of(axis.name), 0.0)
         x[axis.name] = integral
         if held_of(axis.name) in x:
-            memory[axis.name] = Memory(integral=integral, held=x[held_of(axis.name)])
+            memory[axis.name] = ServoMemory(integral=integral, held=x[held_of(axis.name)])
     return replace(state, q=q, v=v, anchor=other.anchors[-1], x=x, memory=memory)
 
 

@@ -15,7 +15,7 @@ from flexarm.arm.part import CONTROL
 from flexarm.errors import ModelError
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import files_beside, read_content
-from flexarm.io.source import Problem, Source, read, report, show_path
+from flexarm.io.source import Diagnostic, Source, read, report, show_path
 from flexarm.io.urdf.beam import OWN_KEYS, Beam, beam_of
 from flexarm.io.urdf.chain import Chain, chain_of, plain_names, some
 from flexarm.io.urdf.document import UrdfJoint, read_urdf
@@ -113,7 +113,7 @@ def _read_side(path: Path, chain: Chain) -> Source:
 
 def _wrong_names(
     source: Source, key: str, known: set[str], words: set[str], chain: Chain
-) -> list[Problem]:
+) -> list[Diagnostic]:
     found = []
     for name, given in source.data[key].items():
         if name not in known:
@@ -133,8 +133,8 @@ def _wrong_names(
     return found
 
 
-def _problem(source: Source, path: tuple[str | int, ...], message: str) -> Problem:
-    return Problem(source.locate(path), path, message)
+def _problem(source: Source, path: tuple[str | int, ...], message: str) -> Diagnostic:
+    return Diagnostic(source.locate(path), path, message)
 
 
 _NONE = Source({}, {}, {(): (1, 1)}, ())
@@ -209,7 +209,7 @@ class _Draft:
             return Arm.model_validate(data, context={"files": files})
         except ValidationError as error:
             found = [
-                Problem(self.side.locate(where), where, each.message)
+                Diagnostic(self.side.locate(where), where, each.message)
                 for each in explain_data(error, Arm, data)
                 for where in [self._whence(each.path)]
             ]

@@ -12,8 +12,8 @@ import numpy as np
 from flexarm.arguments import require_path
 from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import ModelError
+from flexarm.io.source import Diagnostic, report
 from flexarm.io.source import Path as Where
-from flexarm.io.source import Problem, report
 from flexarm.links.imported.common_checks import (
     DEFINITE_TOLERANCE,
     Total,
@@ -85,7 +85,7 @@ def inspect_modal_data(
     content, source = load_modal_file(side)
     findings = Findings()
     data = _examine(content, findings, reference)
-    problems = [Problem(locate(source, where), where, why) for where, why in findings.problems]
+    problems = [Diagnostic(locate(source, where), where, why) for where, why in findings.problems]
     errors = report(str(path), problems).splitlines()
     assert content.stations is not None
     found = Report(

@@ -20,7 +20,7 @@ RAISED = 1e-12  # of a diagonal, for rows that hardly differ
 
 
 @dataclass
-class Program(Record):
+class QuadraticProgram(Record):
     """Minimise ``x^T H x / 2 + g^T x`` with bounds on x and on ``A x``; arrays are flat."""
 
     n: int
@@ -44,7 +44,7 @@ class Program(Record):
     d: Floats
 
     @classmethod
-    def sized(cls, H: Floats, rows: int = 0) -> "Program":
+    def sized(cls, H: Floats, rows: int = 0) -> "QuadraticProgram":
         """Make one of a square matrix, which it reads where it is."""
         n = len(H)
         g, low, top, x, z = np.zeros((5, n))
@@ -87,7 +87,7 @@ def back(n: int, U: Floats, z: Floats) -> None:
 
 
 @kernel
-def _hold_rows(r: Program, free: int) -> int:
+def _hold_rows(r: QuadraticProgram, free: int) -> int:
     """Take from z what holds rows at their bounds; 0 if there is such."""
     n, held = r.n, 0
     for row in range(r.m):
@@ -130,7 +130,7 @@ def _hold_rows(r: Program, free: int) -> int:
 
 
 @kernel
-def _solve_rest(r: Program) -> int:
+def _solve_rest(r: QuadraticProgram) -> int:
     """Solve for what is at no bound; 0 if there is a solution."""
     n, free = r.n, 0
     for i in range(n):
@@ -157,7 +157,7 @@ def _solve_rest(r: Program) -> int:
 
 
 @kernel
-def solve_active(r: Program) -> int:
+def solve_active(r: QuadraticProgram) -> int:
     """Solve the program from the sides that unknowns and rows have; 0 if it is solved."""
     n = r.n
     for _ in range(TRIES):

@@ -10,7 +10,7 @@ from flexarm.links.base import Array
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array as Floats
 from flexarm.loops.language import Record
-from flexarm.planning.receding.active import Program, solve_active
+from flexarm.planning.receding.active import QuadraticProgram, solve_active
 
 TERMS, COVERED = 9, 0.8  # of a series; [rad] of the fastest motion that it has to 4e-8
 
@@ -65,7 +65,7 @@ class Horizon(Record):
     rows: Floats  # limits of states, (R, s), and their bounds
     low: Floats
     top: Floats
-    program: Program
+    program: QuadraticProgram
     period: float
     fastest: float
     first: int  # interval that was linearised anew, and those after it

@@ -27,8 +27,8 @@ from flexarm.io.explain import explain_data
 from flexarm.io.model_file import dumps, files_beside, load, parse, read_content, validated
 from flexarm.io.overrides import change_arm, find_place, overlap, read_value
 from flexarm.io.sample import arm_path
+from flexarm.io.source import Diagnostic, Source, read, report, show_path
 from flexarm.io.source import Path as Place
-from flexarm.io.source import Problem, Source, read, report, show_path
 from flexarm.linear.at_start import moves
 from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
@@ -163,7 +163,7 @@ def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
     study, problems = _resolved(plan, path.parent.resolve())
     if problems:
         source = read(content, str(path))
-        listed = [Problem(_locate(source, where), where, said) for where, said in problems]
+        listed = [Diagnostic(_locate(source, where), where, said) for where, said in problems]
         raise ModelError(report(str(path), listed))
     return study
 

@@ -13,7 +13,7 @@ from flexarm.errors import FlexarmError
 from flexarm.io.whole_file import write_figure
 from flexarm.studies.design.evaluate import FINISHED, Columns
 from flexarm.studies.design.sensitivity import SobolIndices, sobol_indices
-from flexarm.studies.design.table import Table
+from flexarm.studies.design.table import StudyTable
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -34,12 +34,12 @@ class StudyResult(Summarised):
         Where they lie.
     """
 
-    table: Table
+    table: StudyTable
 
     @classmethod
     def open(cls, folder: str | Path) -> "StudyResult":
         """Open the results in a folder, of a study that is computed or still being computed."""
-        return cls(Table.open(require_path("folder", folder)))
+        return cls(StudyTable.open(require_path("folder", folder)))
 
     @property
     def parameters(self) -> list[str]:
@@ -60,7 +60,7 @@ class StudyResult(Summarised):
     def columns(self) -> Columns:
         """All rows, by column: ``index``, ``key``, parameters, quantities, ``status``, ``reason``.
 
-        They are read now; `Table.chunks_read` gives chunk after chunk of what is too much at once.
+        Read at once; `StudyTable.chunks_read` yields one chunk after the other.
         """
         parts = list(self.table.chunks_read())
         if not parts:

@@ -12,7 +12,7 @@ from flexarm.errors import FlexarmError
 from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import Study, read_study
 from flexarm.studies.design.result import StudyResult
-from flexarm.studies.design.table import Table
+from flexarm.studies.design.table import StudyTable
 from flexarm.studies.design.workers import (
     Made,
     compute_here,
@@ -83,7 +83,7 @@ def study(
     if not isinstance(plan, str | os.PathLike | Mapping | Study):
         raise refused("plan", plan, "a study file, or a mapping of its contents")
     read = read_study(plan)
-    table = Table.of(folder, read)
+    table = StudyTable.of(folder, read)
     read = read.as_begun(int(table.about["chunk"]), table.about["parts"])
     done = table.done
     missing = sorted(set(range(table.chunks)) - set(done))

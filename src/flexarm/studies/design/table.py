@@ -76,14 +76,14 @@ def _checksum_of_about(about: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class StudyTable:
     """The results of a study in a folder."""
 
     folder: Path  # where they lie
     about: dict[str, Any]  # what is said of the study: its digest, parts, columns, counts
 
     @classmethod
-    def of(cls, folder: Path, study: Study) -> "Table":
+    def of(cls, folder: Path, study: Study) -> "StudyTable":
         """Find the table of a study, begun or not; nothing is written yet.
 
         Raises
@@ -146,7 +146,7 @@ class Table:
             raise FlexarmError(f"{folder}: cannot be written to: {reason}") from None
 
     @classmethod
-    def open(cls, folder: Path) -> "Table":
+    def open(cls, folder: Path) -> "StudyTable":
         """Open the table of a study that was begun.
 
         Raises

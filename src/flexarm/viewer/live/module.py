@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.engine.stream import Port, Stream
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.loop import march
-from flexarm.integrate.methods.base import Beginning, Motion
+from flexarm.integrate.methods.base import Beginning, MotionFunctions
 from flexarm.integrate.methods.explicit import ExplicitMarch, explicit_step
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.problem import MISSION_PORTS, Channel, Measures, Watch, jumps, watches
@@ -164,7 +164,7 @@ def _record(
     record: ExplicitMarch = RK4.begin(
         Beginning(
             task.equation,
-            Motion(task.equation, None),
+            MotionFunctions(task.equation, None),
             system,
             buffers,
             unmeasured,

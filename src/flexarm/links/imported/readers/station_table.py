@@ -10,7 +10,7 @@ import numpy.typing as npt
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.io.csv_table import read_number, read_rows
-from flexarm.io.source import Problem, report, shorten
+from flexarm.io.source import Diagnostic, report, shorten
 
 Array = npt.NDArray[np.float64]
 
@@ -55,14 +55,14 @@ def read_table(file: SideFile, modes: Sequence[str]) -> dict[str, Array]:
     for k, (line, cells) in enumerate(body):
         if len(cells) != len(names):
             message = f"must have {len(names)} cells like the header, got {len(cells)}"
-            problems.append(Problem((line, 1), (), message))
+            problems.append(Diagnostic((line, 1), (), message))
             continue
         for j, (column, text) in enumerate(cells):
             values[k, j] = read_number(text)
             wrong = _wrong(names[j], values[k, j])
             if wrong:
                 message = f"{wrong}, got {shorten(repr(text))}"
-                problems.append(Problem((line, column), (names[j],), message))
+                problems.append(Diagnostic((line, column), (names[j],), message))
     if problems:
         raise ModelError(report(str(path), problems))
     return {name: values[:, j] for j, name in enumerate(names)}
@@ -79,24 +79,24 @@ def _wrong(column: str, value: float) -> str:
 
 def _header_problems(
     line: int, header: list[tuple[int, str]], modes: Sequence[str]
-) -> list[Problem]:
+) -> list[Diagnostic]:
     """Refuse columns that are unknown, doubled or missing."""
     known = [*COORDINATES, "station_mass", "mass_per_length", *INERTIA]
     known += [f"{mode}.{part}" for mode in modes for part in (*DISPLACEMENT, *ROTATION)]
     seen: set[str] = set()
-    problems: list[Problem] = []
+    problems: list[Diagnostic] = []
     for k, (column, name) in enumerate(header, 1):
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1) if len(problems) < 9 else ()
             columns = shorten(", ".join(known), 120)
             hint = f"did you mean '{close[0]}'?" if close else f"the columns are {columns}"
-            problems.append(Problem((line, column), (f"column {k}",), f"unknown name; {hint}"))
+            problems.append(Diagnostic((line, column), (f"column {k}",), f"unknown name; {hint}"))
         elif name in seen:
-            problems.append(Problem((line, column), (name,), "is given twice; keep one"))
+            problems.append(Diagnostic((line, column), (name,), "is given twice; keep one"))
         seen.add(name)
     required = ["x", *(mode for mode in modes if not any(n.startswith(f"{mode}.") for n in seen))]
     for name in required:
         if name not in seen:
             what = "is required" if name == "x" else "no column for this mode"
-            problems.append(Problem((line, 1), (name,), what))
+            problems.append(Diagnostic((line, 1), (name,), what))
     return problems

@@ -165,9 +165,9 @@ def locate(source: text.Source, path: text.Path) -> text.Position:
 
 def _problems(
     source: text.Source, found: Iterator[tuple[text.Path, str]]
-) -> Iterator[text.Problem]:
+) -> Iterator[text.Diagnostic]:
     for path, message in found:
-        yield text.Problem(locate(source, path), path, message)
+        yield text.Diagnostic(locate(source, path), path, message)
 
 
 def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
