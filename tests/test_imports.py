@@ -27,6 +27,7 @@ ROOMS = (
     "engine",
     "loops",
     "spatial",
+    "linear_model",
     "units",
     "arguments",
     "arm",

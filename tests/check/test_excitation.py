@@ -5,7 +5,7 @@ import pytest
 
 from flexarm.check.excitation import DEFLECTION, _random_state
 from flexarm.io.model_file import loads
-from flexarm.linear.at_start import linearise_elastic, trace
+from flexarm.linear.elastic import linearise_elastic, trace
 from flexarm.model import build, start_state
 
 

@@ -20,10 +20,10 @@ from flexarm.control import (
     start_at,
 )
 from flexarm.control.laws.state_feedback import sampled_costs
-from flexarm.control.linear import Linear
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
 from flexarm.linear.state_space import StateSpace
+from flexarm.linear_model import StateMatrices
 from tests.control.arms import elastic_joint, one_link, two_links
 from tests.control.test_bases import flexible
 
@@ -175,7 +175,7 @@ def test_costs_over_a_period_in_which_a_vibration_has_died_out() -> None:
     for i, (w, z) in enumerate(((3.0, 0.01), (5e3, 0.5))):  # e^-125 is left of the second
         A[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[0.0, 1.0], [-(w**2), -2 * z * w]]
     state = np.diag([9.0, 1.0, 25e6, 1.0])
-    weights, plant = Weights(state, np.eye(1)), Linear(A, np.array([[0.0], [1], [0], [1]]), ())
+    weights, plant = Weights(state, np.eye(1)), StateMatrices(A, np.array([[0.0], [1], [0], [1]]))
     forward, _, (Q, _, _) = sampled_costs(plant, weights, 0.05)
     moved = scipy.linalg.expm(0.05 * A)
     known = scipy.linalg.solve_continuous_lyapunov(A.T, moved.T @ state @ moved - state)

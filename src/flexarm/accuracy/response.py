@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from flexarm.linear_model import undamped
 from flexarm.links.base import Array
 
 NEARLY = 0.999  # of critical damping: more counts as that
@@ -55,13 +56,11 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
     In the modes of each stretch it is exact; damping that couples modes is left out.  What is held
     from a stretch on stops at once, all other momenta stay; let go, it begins from rest.
     """
-    import scipy.linalg  # a quarter of a second, which not all need
-
     x, rate = np.zeros(loads.shape[1:]), np.zeros(loads.shape[1:])
     result = np.zeros(loads.shape)
     for part in stretches:
         mass = part.mass[:, part.free]
-        squares, vectors = scipy.linalg.eigh(part.stiffness, mass)
+        squares, vectors = undamped(mass, part.stiffness)
         loss = np.einsum("im,ij,jm->m", vectors, part.damping, vectors)
         y, dy = vectors.T @ mass @ x[part.free], vectors.T @ part.mass @ rate
         if part.kick is not None:

@@ -43,16 +43,8 @@ from flexarm.check.unheld import unheld_notices
 from flexarm.errors import ModelError, SimulationError
 from flexarm.integrate.mission.lookouts import require_quantities
 from flexarm.io.model_file import validated
-from flexarm.linear.at_start import (
-    RK4_REACH,
-    ElasticModes,
-    Linear,
-    elastic_modes,
-    fastest_rate,
-    linearise_elastic,
-    lock_drives,
-    trace,
-)
+from flexarm.linear.elastic import RK4_REACH, linearise_elastic, lock_drives, trace
+from flexarm.linear_model import ElasticModes, LinearModel
 from flexarm.links.base import Array
 from flexarm.links.ends import link_length, own_inertia, piece_inertia
 from flexarm.links.holds import reflected_rotor
@@ -102,7 +94,7 @@ def check(arm: Arm) -> Report:
     if not large:
         notices += unexcited_notices(model, links, unexcited(model, traced, linear, pose))
     open_ = [i for i in range(model.size) if i not in model.prescribed]
-    free = linear.keep(open_)
+    free = linear.along(open_)
     held = lock_drives(model, linear)
     mass, centre = _centre_of_mass(model, pose)
     base_mass = arm.base.body.mass if isinstance(arm.base, FreeBase) else 0.0
@@ -111,9 +103,9 @@ def check(arm: Arm) -> Report:
     if idle is None:
         notices += unheld_notices(model, linear, start, speeds)
         notices += held_notices(model, traced, linear, pose)
-        modes = elastic_modes(free)
+        modes = free.elastic_modes()
         rigid_motions, step = modes.rigid, _step(free, modes)
-        modes_free, modes_held = _arm_modes(free, modes), _arm_modes(held, elastic_modes(held))
+        modes_free, modes_held = _arm_modes(free, modes), _arm_modes(held, held.elastic_modes())
         notices += [*unstable_notice(modes), *step_notices(model, free, modes, step)]
         notices += arm_damping_notice(model, held, pose)
     else:
@@ -185,7 +177,7 @@ def _described(
     yield from inertia_notices(model.arm)
 
 
-def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
+def _link(model: Model, index: int, linear: LinearModel, pose: Array) -> LinkReport:
     part = model.links[index]
     link, joint = part.link, part.link.joint
     sides = (joint.hub.inboard, joint.hub.outboard)
@@ -267,7 +259,7 @@ def _centre_of_mass(model: Model, pose: Array) -> tuple[float, Vector]:
     return mass, (x, y, z)
 
 
-def _arm_modes(linear: Linear, modes: ElasticModes) -> tuple[ArmMode, ...]:
+def _arm_modes(linear: LinearModel, modes: ElasticModes) -> tuple[ArmMode, ...]:
     return tuple(
         ArmMode(
             frequency=frequency(float(omega)),
@@ -278,9 +270,8 @@ def _arm_modes(linear: Linear, modes: ElasticModes) -> tuple[ArmMode, ...]:
     )
 
 
-def _step(linear: Linear, modes: ElasticModes) -> StepReport | None:
-    highest = float(modes.frequencies[-1]) if len(modes.frequencies) else 0.0
-    rate, index = fastest_rate(linear, highest)
+def _step(linear: LinearModel, modes: ElasticModes) -> StepReport | None:
+    rate, index = linear.fastest_rate()
     if rate == 0:
         return None
     by_mode = index is None

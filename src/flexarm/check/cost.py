@@ -15,14 +15,15 @@ from flexarm.integrate.methods.base import MotionFunctions
 from flexarm.integrate.problem import channels
 from flexarm.integrate.task import Task, equation_of
 from flexarm.io.overrides import change_arm
-from flexarm.linear.at_start import Linear, elastic_modes, linearise_elastic, trace
+from flexarm.linear.elastic import linearise_elastic, trace
+from flexarm.linear_model import LinearModel
 from flexarm.links.shape_counts import KEYS, chosen_counts
 from flexarm.model import Model, build, start_state
 
 TOLERANCE = 1e-3  # that of `simulate`, if nothing else is asked for
 
 
-def costs(model: Model, linear: Linear) -> tuple[CostReport, ...]:
+def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
     """Estimate the costs of a run: with the arm's shapes, and with half of them if it has several.
 
     Parameters
@@ -66,18 +67,18 @@ def _with_counts(arm: Arm, index: int, counts: dict[str, int]) -> dict[str, obje
     return choice.model_dump(mode="json", exclude_unset=True) | {"kind": choice.kind} | counts
 
 
-def _slowest(model: Model, linear: Linear) -> float:
+def _slowest(model: Model, linear: LinearModel) -> float:
     """Return the slowest elastic frequency, joints free [rad/s]; 0 if there is none.
 
     Faster ones cannot be paired by their order: fewer shapes may leave one of them out.
     """
     free = [i for i in range(model.size) if i not in model.prescribed]
-    frequencies = elastic_modes(linear.keep(free)).frequencies
+    frequencies = linear.along(free).elastic_modes().frequencies
     return float(frequencies[0]) if len(frequencies) else 0.0
 
 
 def _cost(
-    model: Model, linear: Linear, change: float, shapes: dict[str, dict[str, int]]
+    model: Model, linear: LinearModel, change: float, shapes: dict[str, dict[str, int]]
 ) -> CostReport:
     equation, (q, v), actuators = equation_of(model), start_state(model), actuators_of(model)
     stiff, damped = actuators.stiffness(model)

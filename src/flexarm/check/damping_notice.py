@@ -7,7 +7,7 @@ from numpy.polynomial import chebyshev
 
 from flexarm.arm import Arm
 from flexarm.check.report import Notice
-from flexarm.linear.at_start import Linear, undamped
+from flexarm.linear_model import LinearModel, undamped
 from flexarm.links.base import DIRECTIONS, LABELS, Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import Model
@@ -21,7 +21,7 @@ STILL = 1e-12  # of the square of the highest frequency: less is no vibration
 MOST_NAMED = 1000  # ratio of a mode by name
 
 
-def arm_damping_notice(model: Model, held: Linear, pose: Array) -> Iterator[Notice]:
+def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator[Notice]:
     """Tell of a link's damping ratio that the arm's slowest mode has much less of.
 
     ``held`` are the arm's matrices at a pose with driven joints locked.

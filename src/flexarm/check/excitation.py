@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.profile import Constant
-from flexarm.linear.at_start import Linear
+from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
 from flexarm.mechanics.bodies import body_of
@@ -29,7 +29,9 @@ class _RandomState:
     a: Array
 
 
-def unexcited(model: Model, traced: ca.Function, linear: Linear, pose: Array) -> tuple[int, ...]:
+def unexcited(
+    model: Model, traced: ca.Function, linear: LinearModel, pose: Array
+) -> tuple[int, ...]:
     """Find the amplitudes that stay at rest whatever else the arm does.
 
     Parameters
@@ -81,7 +83,7 @@ def _candidates(model: Model) -> list[int]:
 
 
 def _random_state(
-    model: Model, linear: Linear, pose: Array, still: list[int], generator: np.random.Generator
+    model: Model, linear: LinearModel, pose: Array, still: list[int], generator: np.random.Generator
 ) -> _RandomState:
     """Draw a state in which the given amplitudes are at rest, and fixed joints where they start."""
     fixed = set(still) | _fixed(model)
@@ -136,7 +138,7 @@ def _fixed(model: Model) -> set[int]:
 def _forces(
     model: Model,
     traced: ca.Function,
-    linear: Linear,
+    linear: LinearModel,
     state: _RandomState,
     generator: np.random.Generator,
 ) -> Iterator[tuple[Array, Array]]:

@@ -12,7 +12,8 @@ from flexarm.check.unheld import LONGEST
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.mission.situation import Situation
-from flexarm.linear.at_start import Linear, moves
+from flexarm.linear.elastic import moves
+from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_jacobian
 from flexarm.mechanics.loads import input_matrix
@@ -45,7 +46,7 @@ class HeldInterval:
 
 
 def held_notices(
-    model: Model, traced: ca.Function, linear: Linear, start: Array
+    model: Model, traced: ca.Function, linear: LinearModel, start: Array
 ) -> Iterator[Notice]:
     """Report what holds joints badly, and a start that the weight bends.
 
@@ -54,7 +55,7 @@ def held_notices(
     model
         The arm.
     traced
-        Its forces, as `flexarm.linear.at_start.trace` makes them.
+        Its forces, as `flexarm.linear.elastic.trace` makes them.
     linear
         Its matrices at the start.
     start
@@ -220,7 +221,9 @@ def _shortages(
         )
 
 
-def _straight(model: Model, traced: ca.Function, linear: Linear, start: Array) -> Iterator[Notice]:
+def _straight(
+    model: Model, traced: ca.Function, linear: LinearModel, start: Array
+) -> Iterator[Notice]:
     """Report how far the weight bends an arm that is held, and starts straight."""
     bends = [k for part in model.links for k in range(part.modes.start, part.modes.stop)]
     held = all(axis.prescribed or axis.is_braked or axis.acts.servo for axis in model.axes)

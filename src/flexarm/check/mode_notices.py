@@ -15,7 +15,7 @@ from flexarm.check.report import (
     Severity,
     StepReport,
 )
-from flexarm.linear.at_start import ElasticModes, Linear
+from flexarm.linear_model import ElasticModes, LinearModel
 from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span
 from flexarm.mechanics.weightless import Weightless, listed, place_of
@@ -137,7 +137,7 @@ def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
 
 
 def step_notices(
-    model: Model, linear: Linear, modes: ElasticModes, step: StepReport | None
+    model: Model, linear: LinearModel, modes: ElasticModes, step: StepReport | None
 ) -> Iterator[Notice]:
     """Tell of stretch or damping that makes the step much smaller than bending needs."""
     if step is None or not len(modes.frequencies):

@@ -3,14 +3,13 @@
 import math
 
 import numpy as np
-import scipy.linalg
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Tabulated
 from flexarm.arm.side_files import SideFile
 from flexarm.check.report import DirectionReport, FlexibleReport, Frequency, ShapeMode
 from flexarm.check.shape_rule import why_count
-from flexarm.linear.at_start import Linear
+from flexarm.linear_model import LinearModel, undamped
 from flexarm.links import discretisation
 from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shape, Shapes
 from flexarm.links.basis import MOTIONS, BeamDirection
@@ -31,7 +30,7 @@ MASSLESS = 1e-15
 LISTED = 3  # frequencies per direction, more where the link has more coordinates
 
 
-def flexible_report(model: Model, index: int, linear: Linear, pose: Array) -> FlexibleReport:
+def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) -> FlexibleReport:
     """Describe the flexible part of a link.
 
     Parameters
@@ -147,11 +146,11 @@ def _amplitude_modes(
 def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
     """Find modes, slowest first, one per column (m, k)."""
     if measured:  # only then may a shape have no stiffness, and must have mass
-        return np.asarray(scipy.linalg.eigh(stiffness, mass)[1])
+        return undamped(mass, stiffness)[1]
     # A twist that turns nothing but what other links carry has no mass here: no mode of this link.
-    flexibility, vectors = scipy.linalg.eigh(mass, stiffness)
+    flexibility, vectors = undamped(stiffness, mass)
     kept = flexibility > MASSLESS * flexibility.max()
-    return np.asarray(vectors[:, kept][:, ::-1])
+    return vectors[:, kept][:, ::-1]
 
 
 def span_frequencies(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexarm.check.report import Notice
-from flexarm.linear.at_start import Linear
+from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Axis, Model
@@ -16,7 +16,9 @@ LONGEST = 60.0  # [s] that inputs which never change are looked at
 INSTANTS = 1200
 
 
-def unheld_notices(model: Model, linear: Linear, start: Array, speeds: Array) -> Iterator[Notice]:
+def unheld_notices(
+    model: Model, linear: LinearModel, start: Array, speeds: Array
+) -> Iterator[Notice]:
     """Tell of joints that inputs drive into their limits, and when, about.
 
     Notes

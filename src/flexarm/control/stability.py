@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-import scipy.linalg
 
 from flexarm.arguments import renamed, require_count, require_kind, require_number, require_shaped
+from flexarm.control.decoupled import carried_mass, decoupled
 from flexarm.control.drives import (
     Gain,
     drives,
@@ -24,7 +24,6 @@ from flexarm.control.drives import (
     remaining,
     require_stiffness_error,
 )
-from flexarm.control.linear import carried_mass, decoupled
 from flexarm.control.statics import Statics
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
@@ -33,6 +32,7 @@ from flexarm.integrate.laws import refuse_misfit
 from flexarm.integrate.methods.base import MotionFunctions
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import LEFT_OUT, Tangent
+from flexarm.linear_model import undamped
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_list
@@ -113,7 +113,7 @@ class FrozenLoop:
         )  # fmt: skip
         pulled = m_rf.T @ np.linalg.solve(m_rr, m_rf)
         # H = pulled (M_ff - pulled)^-1: a pencil of symmetric matrices has real eigenvalues.
-        values = scipy.linalg.eigh(pulled, m_ff - pulled, eigvals_only=True)
+        values = undamped(m_ff - pulled, pulled)[0]
         return float(values[-1]) if len(values) else 0.0
 
     @renamed(stiffness="kp", damping="kd")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.linear.at_start import Linear
 from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.model import Model
 
@@ -42,7 +42,7 @@ class Pushed:
         """Compute the force that accelerations a take beside what pushes, (n,)."""
         return np.asarray(self.tangent.force(point, a) - self.push(point.q)[0])
 
-    def matrices(self, point: Point, a: Array) -> Linear:
+    def matrices(self, point: Point, a: Array) -> LinearModel:
         """Differentiate the force, what pushes included."""
         found = self.tangent.matrices(point, a)
         return replace(found, stiffness=found.stiffness - self.push(point.q)[1])

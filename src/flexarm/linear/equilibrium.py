@@ -18,8 +18,8 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
-from flexarm.linear.at_start import moves
 from flexarm.linear.balance import Push, Pushed, balance
+from flexarm.linear.elastic import moves
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed

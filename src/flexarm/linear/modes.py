@@ -22,8 +22,7 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
-from flexarm.linear.at_start import energy_shares, moves
-from flexarm.linear.eigen import Complex, eigen
+from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.following import shapes_following
 from flexarm.linear.friction import DryFriction, FrictionChoice
@@ -39,6 +38,7 @@ from flexarm.linear.names import (
 )
 from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import Tangent
+from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build
@@ -278,11 +278,11 @@ def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) 
     model, point = tangent.model, found.point
     kept, columns = moves(model, {name for name, state in states.items() if state == "locked"})
     full = tangent.matrices(point, np.zeros(model.size))
-    linear = full.keep(kept, columns)
+    linear = full.along(kept, columns)
     require_inertia(model, linear.mass, linear.names, when="in this posture")
     elastic = tangent.elastic(point)
     groups = strain_groups(model, elastic, point.q)
-    solved = eigen(linear)
+    solved = linear.modes()
     shapes = columns @ solved.vectors
     if not np.any(shapes.imag):
         shapes = _planes(np.abs(solved.values), shapes, groups)

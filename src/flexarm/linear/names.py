@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.linear.at_start import energy_shares
-from flexarm.linear.eigen import Complex
+from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import hub_row

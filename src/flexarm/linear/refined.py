@@ -17,10 +17,10 @@ from flexarm.accuracy.slender import shear_flexibility
 from flexarm.accuracy.stated import RestErrors
 from flexarm.accuracy.validity import validity
 from flexarm.errors import FlexarmError
-from flexarm.linear.at_start import moves
 from flexarm.linear.balance import Pushed, balance
-from flexarm.linear.eigen import Complex, eigen
+from flexarm.linear.elastic import moves
 from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear_model import Complex
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.mechanics.loads import input_matrix
@@ -296,7 +296,7 @@ class _RefinedModes:
         point = self.arm.state(without, balanced=self.balanced)
         kept, columns = self.arm.columns(self.locked, without)
         full = self.arm.tangent.matrices(point, np.zeros(self.arm.model.size))
-        solved = eigen(full.keep(kept, columns))
+        solved = full.along(kept, columns).modes()
         modes, values = columns @ solved.vectors, np.abs(solved.values)
         found = np.full(self.shapes.shape[1], np.nan)
         if not len(values):

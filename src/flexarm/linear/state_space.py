@@ -15,13 +15,13 @@ from flexarm.arguments import require_kind, require_names, require_number, requi
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
-from flexarm.linear.at_start import moves
 from flexarm.linear.balance import BALANCED
-from flexarm.linear.eigen import Complex, transmission_zeros
+from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear_model import Complex, transmission_zeros
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
 from flexarm.model import Model, build, start_state
@@ -117,13 +117,9 @@ def state_space(
     model = tangent.model
     open_, columns = moves(model, held)
     a = tangent.accelerations(point, columns)
-    linear = tangent.matrices(point, a).keep(open_, columns)
-    right = np.hstack([-linear.stiffness, -linear.damping, columns.T @ tangent.inputs])
-    solved: Array = np.linalg.solve(linear.mass, right).astype(np.float64)
-    n, m = len(open_), tangent.inputs.shape[1]
-    A = np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), solved[:, : 2 * n]])
-    B = np.vstack([np.zeros((n, m)), solved[:, 2 * n :]])
+    A, B = tangent.matrices(point, a).along(open_, columns).state_space()
     names = _default_outputs(model) if outputs is None else tuple(outputs)
+    solved = np.hstack([A, B])[len(open_) :]
     C, D, values, units = _outputs(tangent, (point, a), names, columns, solved)
     driven = [axis for axis in model.axes if axis.driven]
     kept = [model.names[i] for i in open_]

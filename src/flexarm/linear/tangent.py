@@ -11,8 +11,8 @@ from flexarm.arguments import require_kind
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
 from flexarm.formulations.quantities import anchored, symbol
-from flexarm.linear.at_start import Linear
 from flexarm.linear.friction import DryFriction
+from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.loops.rows import call_rows
 from flexarm.mechanics.kinematics import end_frame, end_jacobian
@@ -82,11 +82,11 @@ class Tangent:
         still = np.zeros(np.shape(np.atleast_2d(a)))
         return self._call("equation", point, a, still, still, still)[0].reshape(np.shape(a))
 
-    def matrices(self, point: Point, a: Array) -> Linear:
-        """Differentiate the force by a, by v and by q, at accelerations a: (n, n) each."""
+    def matrices(self, point: Point, a: Array) -> LinearModel:
+        """Differentiate the force by a, by v and by q, at accelerations a."""
         mass, damping, stiffness = self._columns("equation", point, a)
         damping = damping + self.friction.damping(self.model, point.v)
-        return Linear(mass, stiffness, damping, self.model.names)
+        return LinearModel(mass, stiffness, damping, self.model.names, self.inputs)
 
     def elastic(self, point: Point) -> Array:
         """Differentiate the elastic force by q, (n, n)."""

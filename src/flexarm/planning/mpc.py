@@ -30,13 +30,12 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.control.drives import drives
 from flexarm.control.laws.lqr import FASTEST, SLOWEST, Weights, require_fitting
 from flexarm.control.laws.state_feedback import sampled_costs
-from flexarm.control.linear import Linear
 from flexarm.control.statics import Statics, rigid_motions
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled
 from flexarm.io.model_file import validated
-from flexarm.linear.at_start import Linear as Linearised
 from flexarm.linear.tangent import Point
+from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.loops.rows import bind_rows
 from flexarm.mechanics.loads import wrench_factors
@@ -212,11 +211,7 @@ class Mpc(Summarised):
             x, u = np.append(held, np.zeros(n))[None], self._statics.effort(held)[None]
         still, tangent = np.zeros(n), problem.tangent
         linear = tangent.matrices(Point(held, still, u[-1]), still)
-        right = np.linalg.solve(
-            linear.mass, np.hstack([-linear.stiffness, -linear.damping, tangent.inputs])
-        )
-        A = np.vstack([np.eye(n, 2 * n, n), right[:, : 2 * n]])
-        plant = Linear(A, np.vstack([np.zeros_like(tangent.inputs), right[:, 2 * n :]]), ())
+        plant = linear.state_space()
         weights = self._weights[0] or self._energies(linear, held)
         Ad, Bd, (Q, R, N) = sampled_costs(plant, weights, self.period)
         P = None
@@ -230,7 +225,7 @@ class Mpc(Summarised):
                 "lower bandwidth; if some vibration cannot be reached from the inputs, give it "
                 "damping, or leave its shapes out"
             )
-        fastest = float(np.abs(np.linalg.eigvals(A)).max())
+        fastest = float(np.abs(np.linalg.eigvals(plant.A)).max())
         return Goal(
             x,
             u,
@@ -239,7 +234,7 @@ class Mpc(Summarised):
             fastest,
         )
 
-    def _energies(self, linear: Linearised, q: Array) -> Weights:
+    def _energies(self, linear: LinearModel, q: Array) -> Weights:
         """Weigh twice the energy, with springs in the joints that a rigid arm would swing in."""
         model, bandwidth = self._problem.model, self._weights[1]
         driven, moves = drives(model), rigid_motions(model)

@@ -154,8 +154,7 @@ class MotionProblem:
         """Fastest vibration at the start [rad/s], joints being as free as inputs leave them."""
         still = np.zeros(self.model.size)
         linear = self.tangent.matrices(Point(self.start, still, self.holds[0]), still)
-        squares = np.linalg.eigvals(np.linalg.solve(linear.mass, linear.stiffness))
-        return float(np.sqrt(np.abs(squares).max()))
+        return float(np.sqrt(np.abs(linear.undamped()[0]).max()))
 
     @cached_property
     def friction(self) -> str:

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import Servoed, servos
-from flexarm.linear.at_start import Linear, moves
-from flexarm.linear.eigen import Complex, eigen
+from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import settle_down
 from flexarm.linear.names import OSCILLATES, mode_names, place_energies, strain_groups
 from flexarm.linear.tangent import Tangent
+from flexarm.linear_model import Complex, LinearModel
 from flexarm.links.base import Array
 from flexarm.model.profiles import pieces
 
@@ -123,9 +123,9 @@ def vibrations(
         push, stiff, viscous = _servo(tangent, each)
         stiffness += np.outer(push, each.row) * stiff
         damping += np.outer(push, each.row) * viscous
-    whole = Linear(full.mass, stiffness, damping, model.names)
-    linear = whole.keep(kept, columns)
-    found = eigen(linear)
+    whole = LinearModel(full.mass, stiffness, damping, model.names)
+    linear = whole.along(kept, columns)
+    found = linear.modes()
     values, ratio = found.values, -found.values.real / np.abs(found.values)
     rings = (np.abs(values.imag) > OSCILLATES * np.abs(values)) & (ratio < RINGS)
     speed, less = np.abs(values[rings]), np.maximum(ratio[rings], 0.0)
@@ -157,7 +157,7 @@ def _servo(tangent: Tangent, each: Servoed) -> tuple[Array, float, float]:
     return push, each.servo.stiffness or 0.0, each.servo.damping or 0.0
 
 
-def _force(tangent: Tangent, whole: Linear, name: str, s: Complex) -> Complex:
+def _force(tangent: Tangent, whole: LinearModel, name: str, s: Complex) -> Complex:
     """Give the force per target or prescribed coordinate of a joint at rates s (k,), (n, k)."""
     for each in servos(tangent.model):
         if each.name == name:

@@ -17,14 +17,7 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
-from flexarm.linear.at_start import (
-    RK4_REACH,
-    elastic_modes,
-    fastest_rate,
-    linearise_elastic,
-    lock_drives,
-    trace,
-)
+from flexarm.linear.elastic import RK4_REACH, linearise_elastic, lock_drives, trace
 from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build, start_state
@@ -197,13 +190,12 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
     found, rate = {}, 0.0
     for pose, q in _poses(model).items():
         linear = linearise_elastic(model, traced, q)
-        free = linear.keep(open_)
+        free = linear.along(open_)
         require_inertia(model, free.mass, free.names, when=f"in the posture '{pose}'")
-        found[pose, "free"] = elastic_modes(free).frequencies
-        found[pose, "locked"] = elastic_modes(lock_drives(model, linear)).frequencies
+        found[pose, "free"] = free.elastic_modes().frequencies
+        found[pose, "locked"] = lock_drives(model, linear).elastic_modes().frequencies
         if pose == "start":
-            highest = float(found[pose, "free"].max(initial=0.0))
-            rate, _ = fastest_rate(free, highest)
+            rate, _ = free.fastest_rate()
     return found, rate
 
 

@@ -17,14 +17,15 @@ from flexarm.arguments import (
     require_shaped,
 )
 from flexarm.arm.summary import Summarised, Summary
+from flexarm.control.decoupled import carried_mass, decoupled
 from flexarm.control.drives import Drives, drives, felt_by_joints, remaining
-from flexarm.control.linear import Linear, carried_mass, decoupled
 from flexarm.control.statics import Statics
 from flexarm.control.timing import Timing
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear_model import StateMatrices
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model
@@ -92,15 +93,18 @@ class Regulator(Summarised):
         When the path is passed.
     arm
         The arm that they are for.
+    notices
+        How Coulomb friction enters the linear models, joint by joint.
     """
 
     progress: Array
     gains: Array
     costs: Array
-    models: tuple[Linear, ...]
+    models: tuple[StateMatrices, ...]
     weights: tuple[Weights, ...]
     timing: Timing
     arm: Model
+    notices: tuple[str, ...]
 
     def _summary(self) -> Summary:
         left = self.residuals()
@@ -121,11 +125,6 @@ class Regulator(Summarised):
         columns = ("progress", "growth [1/s]", "residual")
         title = f"Regulator of {self.arm.arm.name}"
         return Summary(title, lines, columns, rows, max(1, PRINTED - len(lines)))
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Say what became of Coulomb friction, joint by joint."""
-        return tuple(dict.fromkeys(each for model in self.models for each in model.notices))
 
     def at(self, s: float) -> Array:
         """Give the gain at a progress, by the polynomial through all gains, (k, 2n)."""
@@ -227,7 +226,14 @@ def lqr(
         gains.append(np.zeros((len(gain), 2 * arm.size)))
         gains[-1][:, [*kept, *(arm.size + i for i in kept)]] = gain
     return Regulator(
-        places, np.array(gains), np.array(costs), tuple(models), tuple(used), trajectory.timing, arm
+        places,
+        np.array(gains),
+        np.array(costs),
+        tuple(models),
+        tuple(used),
+        trajectory.timing,
+        arm,
+        dry.notices(arm, np.zeros(arm.size)),
     )
 
 
@@ -252,7 +258,7 @@ def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float)
     return Weights(state, (felt + felt.T) / (2 * bandwidth**2))
 
 
-def riccati(model: Linear, weights: Weights) -> tuple[Array, Array]:
+def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
     """Solve the Riccati equation, in states scaled to like weights: cost and gain."""
     heavy = np.diag(weights.state)
     size = 1 / np.sqrt(np.where(heavy > 0, heavy, 1.0))

@@ -11,11 +11,11 @@ from flexarm.arguments import require_array, require_kind, require_number, requi
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.control.drives import remaining
 from flexarm.control.laws.lqr import Weights, require_fitting, riccati
-from flexarm.control.linear import Linear
 from flexarm.control.margins import Margins, margins_of
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled
 from flexarm.linear.state_space import StateSpace
+from flexarm.linear_model import StateMatrices
 from flexarm.links.base import Array
 
 EPSILON = float(np.finfo(float).eps)  # eigenvalues of joints that turn freely err by its root
@@ -230,7 +230,7 @@ def _free(space: StateSpace) -> list[int]:
     return [space.model.names.index(name) for name in space.states[: len(space.A) // 2]]
 
 
-def _carried(space: StateSpace) -> tuple[list[int], list[int], Linear]:
+def _carried(space: StateSpace) -> tuple[list[int], list[int], StateMatrices]:
     """Leave out a free base at rest: the coordinates and states left, and their model."""
     _require_space(space)
     if not space.inputs:
@@ -240,7 +240,7 @@ def _carried(space: StateSpace) -> tuple[list[int], list[int], Linear]:
     free, kept = _free(space), set(remaining(space.model))
     left = [k for k, i in enumerate(free) if i in kept]
     chosen = [*left, *(len(free) + k for k in left)]
-    return left, chosen, Linear(space.A[np.ix_(chosen, chosen)], space.B[chosen], ())
+    return left, chosen, StateMatrices(space.A[np.ix_(chosen, chosen)], space.B[chosen])
 
 
 def _weighed(space: StateSpace, chosen: list[int], weights: Weights | None, cost: float) -> Weights:
@@ -274,7 +274,7 @@ def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
 
 
 def sampled_costs(
-    plant: Linear, weights: Weights, period: float
+    plant: StateMatrices, weights: Weights, period: float
 ) -> tuple[Array, Array, tuple[Array, Array, Array]]:
     """Take a model and what is minimised over a period, inputs held: A, B; Q, R, N."""
     n, m = plant.B.shape

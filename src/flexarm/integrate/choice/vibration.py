@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from flexarm.linear_model import first_order, undamped
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.mechanics.drives import coulomb_frictions
@@ -94,10 +95,7 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Ar
     if not len(open_):
         return Vibration(zero, zero, zero, zero, basis, to_modes, none, rates, inertia)
     block = (..., open_[:, None], open_)
-    inverse = np.linalg.inv(np.linalg.cholesky(mass[block]))
-    symmetric = inverse @ stiffness[block] @ inverse.mT
-    squares, vectors = np.linalg.eigh((symmetric + symmetric.mT) / 2)
-    modes = inverse.mT @ vectors
+    squares, modes = undamped(mass[block], stiffness[block])
     elastic = squares > 1e-9 * np.maximum(squares[..., -1:], 1e-12)
     squares, kept = np.where(elastic, squares, 0.0), _common(elastic)
     losses = modes.mT @ damping[block] @ modes
@@ -190,16 +188,10 @@ def largest_rate(squares: Array, losses: Array) -> float:
 
 
 def _system(squares: Array, losses: Array) -> Array:
-    """Make the matrix whose eigenvalues are those of damped modes, but for free motion's at 0."""
+    """Return the matrix whose eigenvalues are those of damped modes, free motion at 0 left out."""
     elastic = _common(squares > 0)
-    pick = np.eye(len(elastic))[elastic]
-    # Coordinates times their frequency, so that all entries are rates.
-    fast = np.sqrt(squares[..., elastic])[..., None] * pick
-    first = len(pick)
-    system = np.zeros((*losses.shape[:-2], first + len(elastic), first + len(elastic)))
-    system[..., :first, first:], system[..., first:, :first] = fast, -fast.mT
-    system[..., first:, first:] = -losses
-    return system
+    size = np.sqrt(squares[..., elastic])
+    return first_order(size[..., None, :] * np.eye(len(elastic))[:, elastic], losses, size, elastic)
 
 
 def dry_damping(model: Model, v: Array) -> Array:

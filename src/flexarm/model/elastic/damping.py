@@ -7,6 +7,7 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
+from flexarm.linear_model import undamped
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Direction, Shapes
 from flexarm.links.ends import tip_inertia, with_tip_body
 from flexarm.links.integrals import settled_pairs
@@ -64,15 +65,12 @@ def damping_matrix(
     inertia = Inertia(*weight)
     mass = with_tip_body(modal, *tip, inertia)
     try:
-        lower = np.linalg.cholesky(mass)
+        squares, modes = undamped(mass, stiffness)
     except np.linalg.LinAlgError as error:
         raise ModelError(
             "damping: an amplitude of the link moves no mass, so it has no frequency to be damped "
             "at: give the section's rotary inertia (Jx for twist) or leave the amplitude out"
         ) from error
-    back = np.linalg.inv(lower)
-    squares, turn = np.linalg.eigh(back @ stiffness @ back.swapaxes(-1, -2))
-    modes = back.swapaxes(-1, -2) @ turn
     strains = {d: np.sum(modes * (each @ modes), axis=-2) for d, each in parts.items()}
     ratios = _damping_ratios(arm, index, names, strains)
     total = np.maximum(sum(strains.values()), 1e-300)

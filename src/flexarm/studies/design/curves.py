@@ -13,7 +13,8 @@ from flexarm.integrate.kept import run_of
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import Task
-from flexarm.linear.at_start import Linear, elastic_modes, moves
+from flexarm.linear.elastic import moves
+from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.mechanics.weightless import total_mass
@@ -169,8 +170,8 @@ def _frequency(model: Model, matrices: Sequence[Array], of: DesignQuantity) -> f
     """Find a natural frequency of what is elastic, at the start [Hz]."""
     mass, stiffness, damping = matrices
     locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
-    linear = Linear(mass, stiffness, damping, model.names).keep(*moves(model, locked))
-    frequencies = elastic_modes(linear).frequencies
+    linear = LinearModel(mass, stiffness, damping, model.names).along(*moves(model, locked))
+    frequencies = linear.elastic_modes().frequencies
     assert of.frequency is not None
     if of.frequency > len(frequencies):
         raise SimulationError(f"the arm has {len(frequencies)} frequencies, no {of.frequency}")

@@ -29,7 +29,7 @@ from flexarm.io.overrides import change_arm, find_place, overlap, read_value
 from flexarm.io.sample import arm_path
 from flexarm.io.source import Diagnostic, Source, read, report, show_path
 from flexarm.io.source import Path as Place
-from flexarm.linear.at_start import moves
+from flexarm.linear.elastic import moves
 from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
 from flexarm.studies.design.curves import curve_names

@@ -11,7 +11,6 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import eigh
 
 from flexarm.engine.lower import lower
 from flexarm.engine.numbers import Book
@@ -21,6 +20,7 @@ from flexarm.formulations import DEFAULT, FORMULATIONS, formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.numbers.structures import digest_whole
 from flexarm.integrate.actuators import Actuators
+from flexarm.linear_model import undamped
 from flexarm.links.base import DIRECTIONS, Array
 from flexarm.links.ends import body_inertia, end_pose, tip_inertia
 from flexarm.links.growing.fields import chebyshev_series
@@ -80,7 +80,7 @@ class LiveArm:
         open_ = [i for i in range(n) if i not in self.model.prescribed]
         block = np.ix_(open_, open_)
         M, K, _ = (matrix.reshape(n, n)[block] for matrix in found.call(q, v, *anchor))
-        squares, shapes = eigh(K, M) if open_ else (np.zeros(0), np.zeros((0, 0)))
+        squares, shapes = undamped(M, K) if open_ else (np.zeros(0), np.zeros((0, 0)))
         elastic = squares > 1e-9 * squares.max(initial=0.0)
         moved = M @ shapes[:, elastic]
         result[block] = moved * (2 * np.sqrt(np.minimum(squares[elastic], VISIBLE**2))) @ moved.T

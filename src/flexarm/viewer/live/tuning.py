@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh, eigvalsh
+from scipy.linalg import eigvalsh
 
 from flexarm.arm.forces import Contact
 from flexarm.engine.functions import compile_stream
 from flexarm.integrate.actuators import Actuators
 from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.integrate.task import Task
+from flexarm.linear_model import LinearModel, undamped
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.model.small_motions import mass_matrix
@@ -108,7 +109,7 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     def bounds(mass: Array) -> Bounds:
         light = _lightest(mass, holds)
         firm, drag = _contact_matrices(arm.model.arm.contacts, mass, touching)
-        square = float(eigh(held + firm, mass, eigvals_only=True)[-1]) + grip[0] * light
+        square = float(undamped(mass, held + firm)[0][-1]) + grip[0] * light
         most = lossy + grip[1] * light * mass
         decays = (
             max(_decay(mass, share * K, most), _decay(mass, share * K + firm, most + drag))
@@ -126,7 +127,7 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
         return np.asarray(mass_matrix(arm.at(gravity, mass), task.q)[np.ix_(open_, open_)])
 
     # A payload that is all that has mass cannot be taken away: nothing would say how the arm moves.
-    all_of_it = eigh(carrying(0.0), M, eigvals_only=True)[0] < ALL
+    all_of_it = undamped(M, carrying(0.0))[0][0] < ALL
     lightest = LIGHTEST * payload if all_of_it else 0.0
     return Tuning(servo, integral, grip, laden, bounds(carrying(lightest)), lightest)
 
@@ -159,11 +160,7 @@ def _decay(M: Array, K: Array, D: Array) -> float:
 
     It is faster with less stiffness and with more damping: K and D are the least and the most.
     """
-    n = len(M)
-    loop = np.zeros((2 * n, 2 * n))
-    loop[:n, n:] = np.eye(n)
-    loop[n:] = -np.linalg.solve(M, np.hstack([K, D]))
-    roots = np.linalg.eigvals(loop)
+    roots = np.linalg.eigvals(LinearModel(M, K, D, ("",) * len(M)).state_space().A)
     return float(-roots.real[np.abs(roots.imag) < 1e-6 * np.abs(roots)].min(initial=0.0))
 
 
@@ -180,8 +177,7 @@ def _patience(M: Array, K: Array, D: Array, rows: Array, wanted: Array) -> Array
     """Take as much of the integral gains that are wanted as makes nothing grow."""
     n, m = len(M), len(wanted)
     loop = np.zeros((2 * n + m, 2 * n + m))
-    loop[:n, n : 2 * n] = np.eye(n)
-    loop[n : 2 * n] = -np.linalg.solve(M, np.hstack([K, D, -rows.T]))
+    loop[: 2 * n] = np.hstack(LinearModel(M, K, D, ("",) * n, rows.T).state_space())
     for share in (*0.5 ** np.arange(8), 0.0):
         loop[2 * n :, :n] = -share * wanted[:, None] * rows
         growth = float(np.linalg.eigvals(loop).real.max())
@@ -201,7 +197,7 @@ def _servo_rate(M: Array, K: Array, rows: Array) -> float:
 
 def _slowest(K: Array, M: Array) -> float:
     """Find the square of the slowest vibration [1/s^2]; 0 if there is none."""
-    squares = eigh(K, M, eigvals_only=True)
+    squares = undamped(M, K)[0]
     elastic = squares[squares > 1e-9 * max(float(squares[-1]), 1e-12)]
     return float(elastic[0]) if len(elastic) else 0.0
 

@@ -1,0 +1,42 @@
+"""Small motions of an arm under the decoupling law."""
+
+import numpy as np
+
+from flexarm.control.drives import Drives, remaining
+from flexarm.linear.elastic import moves
+from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear_model import StateMatrices
+from flexarm.links.base import Array
+from flexarm.model import Model
+
+
+def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> StateMatrices:
+    """Linearise about an equilibrium held by inputs, under the decoupling law.
+
+    States are the r coordinates that are neither a free base's nor prescribed, and their rates.
+    Inputs are the accelerations of the driven coordinates that the law is asked for.  At rest
+    nothing that a free base carries feels where it is, so that it can be left out.
+    """
+    model = tangent.model
+    kept, (free, columns) = remaining(model), moves(model, set())
+    n, rows = len(kept), driven.motors[:, kept]
+    point = Point(q, np.zeros(model.size), effort)
+    a = tangent.accelerations(point, columns)
+    whole = tangent.matrices(point, a).along(free, columns).state_space()
+    # A free base comes first; prescribed coordinates are no states.
+    size = len(free)
+    chosen = np.concatenate([np.arange(size - n, size), np.arange(2 * size - n, 2 * size)])
+    A, inputs = whole.A[np.ix_(chosen, chosen)], whole.B[-n:]
+    back = inputs @ np.linalg.inv(rows @ inputs)
+    A[n:] -= back @ rows @ A[n:]
+    return StateMatrices(A, np.vstack([np.zeros_like(back), back]))
+
+
+def carried_mass(model: Model, mass: Array) -> Array:
+    """Eliminate a free base from a mass matrix, and prescribed coordinates: (r, r)."""
+    kept = remaining(model)
+    found: Array = mass[np.ix_(kept, kept)]
+    if model.floats:
+        pulled = np.linalg.solve(mass[:6, :6], mass[:6][:, kept])
+        found = found - mass[kept][:, :6] @ pulled
+    return found

@@ -1,0 +1,86 @@
+"""Linear model of an arm's elasticity about a pose, and the motions that locked joints leave."""
+
+from collections.abc import Set
+
+import casadi as ca
+import numpy as np
+
+from flexarm.engine.operators import direct_operators
+from flexarm.formulations import formulation
+from flexarm.formulations.base import inertial_force, mass_of
+from flexarm.formulations.quantities import symbol
+from flexarm.linear_model import LinearModel
+from flexarm.links.base import Array
+from flexarm.mechanics.drives import hub_row
+from flexarm.mechanics.loads import dissipative_force, elastic_force, elastic_stiffness
+from flexarm.model import Model, undeformed
+
+RK4_REACH = 2.5  # of 2.83 on the imaginary and 2.79 on the real axis
+
+
+@direct_operators()
+def trace(model: Model) -> ca.Function:
+    """Trace an arm once, as a function of q and v.
+
+    Its outputs: mass matrix (n, n), inertial force with gravity at zero acceleration (n,), elastic
+    force (n,), elastic stiffness without preload (n, n), and the damping force's derivative by v
+    (n, n).
+    """
+    q, v = symbol(model, "q"), symbol(model, "v")
+    equation = formulation("composite", model).formulation
+    outputs = [
+        mass_of(equation, q),
+        inertial_force(equation, q, v),
+        elastic_force(model, q),
+        elastic_stiffness(model, q),
+        ca.jacobian(dissipative_force(model, q, v), v),
+    ]
+    return ca.Function("arm", [q, v], [ca.densify(ca.SX(output)) for output in outputs])
+
+
+def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> LinearModel:
+    """Evaluate mass, elastic stiffness and damping at a pose, at rest, links undeformed.
+
+    Notes
+    -----
+    Gravity's stiffness and the geometric one of loads and preloaded springs are left out: they need
+    an equilibrium.
+    """
+    values = [np.array(m) for m in traced(undeformed(model, pose), np.zeros(model.size))]
+    mass, stiffness, damping = ((m + m.T) / 2 for m in (values[0], values[3], values[4]))
+    return LinearModel(mass, stiffness, damping, model.names)
+
+
+def lock_drives(model: Model, linear: LinearModel) -> LinearModel:
+    """Hold prescribed coordinates and driven hubs (of elastic joints: motors) where they are."""
+    return linear.along(*moves(model, {axis.name for axis in model.axes if axis.driven}))
+
+
+def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
+    """Find the motions that are left when some joints are locked and nothing prescribed moves.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    locked
+        Joints whose hub is held, by name; of an elastic joint its motor is.
+
+    Returns
+    -------
+    kept, columns
+        Indices of the coordinates that are free, and how all coordinates move with each of them,
+        (n, kept): where shapes turn the hub, the joint's coordinate moves against them.
+    """
+    held = set(model.prescribed)
+    follow: list[tuple[int, Array]] = []
+    for axis in model.axes:
+        if axis.name in locked and axis.index not in model.prescribed:
+            held.add(axis.index if axis.motor is None else axis.motor)
+            if axis.motor is None:
+                follow.append((axis.index, hub_row(model, axis)))
+    kept = [i for i in range(model.size) if i not in held]
+    columns = np.eye(model.size)[:, kept]
+    for index, row in follow:
+        columns[index] = -row[kept]
+    return kept, columns

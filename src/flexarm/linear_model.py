@@ -1,0 +1,330 @@
+"""Linear models of small motions, as arrays: modes, state matrices, and what locked joints leave.
+
+Where the matrices come from is not known here.  They are made by `flexarm.linear.tangent` from the
+traced equation and by `flexarm.model.small_motions` from the numbers of a model.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from flexarm.errors import FlexarmError
+from flexarm.spatial import Array
+
+Complex = npt.NDArray[np.complex128]
+
+# Thresholds of this module, relative unless a unit is given.  They tell a quantity that is 0 but
+# for rounding (1e-16 times the condition of the problem) from one that is small.
+STILL = 1e-6  # [rad/s] slowest eigenvalue that counts as motion: a period of ten weeks
+STILL_SHARE = 1e-9  # slowest eigenvalue that counts as motion, relative to the fastest frequency
+SINGULAR = 1e-12  # eigenvalue of a stiffness matrix of unit diagonal that counts as 0
+SYMMETRIC = 1e-10  # asymmetry of the stiffness, or damping, below which modes are real
+ROUNDING = 1e-13  # real part of an eigenvalue that counts as 0, relative to its size
+REAL = 1e-9  # imaginary part of an eigenvalue that counts as 0, relative to its size
+RANK = 1e-9  # singular value that counts as 0, relative to the largest one
+TINY = 1e-300  # replaces a divisor that is 0
+
+
+class StateMatrices(NamedTuple):
+    """Matrices of ``x' = A x + B u``, x being coordinates and then their rates."""
+
+    A: Array
+    B: Array
+
+
+@dataclass(frozen=True)
+class ElasticModes:
+    """Undamped modes that strain something."""
+
+    frequencies: Array  # angular frequencies, slowest first [rad/s], (k,)
+    shares: Array  # each coordinate's share in a mode's strain energy, 0 to 1, (n, k)
+    rigid: int  # number of motions that strain nothing
+    unstable: int  # number of motions that the stiffness drives away
+
+
+@dataclass(frozen=True)
+class ComplexModes:
+    """Damped modes, slowest first; of a conjugate pair the one above the real axis."""
+
+    values: Complex  # eigenvalues [1/s], (k,)
+    vectors: Complex  # shapes, (n, k), of unit ``x^H M x``
+    rigid: Array  # motions that no force opposes, (n, r)
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """Small motions ``M x'' + D x' + K x = B u``.
+
+    The mass matrix is positive definite; stiffness and damping need not be symmetric.
+    """
+
+    mass: Array  # M, (n, n)
+    stiffness: Array  # K, (n, n)
+    damping: Array  # D, (n, n)
+    names: tuple[str, ...]  # of the coordinates
+    inputs: Array | None = None  # B, (n, k); None if nothing is driven
+
+    def along(self, kept: Sequence[int], columns: Array | None = None) -> "LinearModel":
+        """Lock all coordinates but some.
+
+        Parameters
+        ----------
+        kept
+            Indices of the coordinates that stay.
+        columns
+            How all coordinates move with each of these, (n, len(kept)); those that are locked do
+            not move if None.
+        """
+        columns = np.eye(len(self.names))[:, kept] if columns is None else columns
+        mass, stiffness, damping = (
+            columns.T @ matrix @ columns for matrix in (self.mass, self.stiffness, self.damping)
+        )
+        inputs = None if self.inputs is None else columns.T @ self.inputs
+        return LinearModel(mass, stiffness, damping, tuple(self.names[i] for i in kept), inputs)
+
+    def state_space(self) -> StateMatrices:
+        """Return the matrices of the first-order model."""
+        n = len(self.names)
+        inputs = np.zeros((n, 0)) if self.inputs is None else self.inputs
+        rows = np.linalg.solve(self.mass, np.hstack([-self.stiffness, -self.damping, inputs]))
+        A = np.vstack([np.eye(n, 2 * n, n), rows[:, : 2 * n]])
+        return StateMatrices(A, np.vstack([np.zeros(inputs.shape), rows[:, 2 * n :]]))
+
+    def undamped(self) -> tuple[Array, Array]:
+        """Return squared frequencies [1/s^2], (n,), and modes of unit mass, (n, n)."""
+        return undamped(self.mass, self.stiffness)
+
+    def elastic_modes(self) -> ElasticModes:
+        """Compute the modes of symmetric matrices without damping."""
+        if not self.names:
+            return ElasticModes(np.zeros(0), np.zeros((0, 0)), 0, 0)
+        squares, vectors = self.undamped()
+        rigid, unstable = _signs(self.stiffness)
+        vectors = vectors[:, rigid + unstable :]
+        squares = np.maximum(squares[rigid + unstable :], 0.0)
+        strain = np.einsum("im,ij,jm->m", vectors, self.stiffness, vectors)
+        shares = energy_shares([self.stiffness], strain[None], vectors)
+        return ElasticModes(np.sqrt(squares), shares, rigid, unstable)
+
+    def modes(self) -> ComplexModes:
+        """Compute the damped modes, gyroscopic and circulatory forces included.
+
+        Notes
+        -----
+        In the modes of (K + K^T)/2 and M, coordinates scaled by their frequencies, the first-order
+        matrix of an undamped arm is skew: its eigenvalues are as good as the matrix.  Motions
+        without stiffness, whose double eigenvalue 0 no solver finds to more than half the digits,
+        are taken out before.
+        """
+        if not self.names:
+            return ComplexModes(np.zeros(0, complex), np.zeros((0, 0), complex), np.zeros((0, 0)))
+        squares, basis = undamped(
+            (self.mass + self.mass.T) / 2, (self.stiffness + self.stiffness.T) / 2
+        )
+        still = max(STILL, STILL_SHARE * float(np.sqrt(np.abs(squares).max())))
+        stiffness, damping = (basis.T @ m @ basis for m in (self.stiffness, self.damping))
+        size = np.sqrt(np.maximum(np.abs(squares), still**2))
+        nearly = np.abs(squares) < still**2
+        nearly &= np.linalg.norm(stiffness / size[:, None], axis=0) < 1e3 * still
+        moving = ~nearly
+        turn = np.abs(stiffness - stiffness.T) / np.outer(size, size)
+        drag = np.abs(damping) / np.sqrt(np.outer(size, size))
+        symmetric = turn[np.ix_(moving, moving)].max(initial=0.0) < SYMMETRIC
+        if symmetric and drag.max() < SYMMETRIC:
+            kept = np.flatnonzero(moving)
+            kept = kept[np.argsort(np.abs(squares[kept]), kind="stable")]
+            roots = np.sqrt(np.abs(squares[kept]))
+            values = np.where(squares[kept] > 0, 1j * roots, roots)
+            return ComplexModes(values, basis[:, kept].astype(complex), basis[:, nearly])
+        system = first_order(stiffness[:, moving] / size[moving], damping, size[moving], moving)
+        return _complex_modes(system, basis, nearly, still)
+
+    def fastest_rate(self) -> tuple[float, int | None]:
+        """Find the largest |eigenvalue| of symmetric matrices [rad/s].
+
+        Returns
+        -------
+        rate, index
+            ``index`` of the coordinate that moves most if damping sets the rate, None if the
+            highest mode does.
+        """
+        if not self.names:
+            return 0.0, None
+        squares, basis = self.undamped()
+        highest = float(np.sqrt(max(squares[-1], 0.0)))
+        if not np.any(self.damping):
+            return highest, None
+        size = np.sqrt(np.maximum(np.abs(squares), max(highest, 1.0) ** 2))
+        every = np.ones(len(size), dtype=bool)
+        damping = basis.T @ self.damping @ basis
+        values, vectors = np.linalg.eig(first_order(np.diag(squares / size), damping, size, every))
+        fastest = int(np.argmax(np.abs(values)))
+        rate = float(np.abs(values[fastest]))
+        if rate <= 1.05 * highest:
+            return max(rate, highest), None
+        moved = np.sqrt(np.diag(self.mass)) * np.abs(basis @ vectors[len(size) :, fastest])
+        return rate, int(np.argmax(moved))
+
+
+def undamped(mass: Array, stiffness: Array) -> tuple[Array, Array]:
+    """Solve ``K x = w^2 M x`` of symmetric matrices, or of stacks of them (..., n, n).
+
+    Returns
+    -------
+    squares, modes
+        Squared frequencies, smallest first, (..., n), and modes of unit mass, (..., n, n).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a mass matrix is not positive definite.
+    """
+    size = np.sqrt(np.diagonal(mass, axis1=-2, axis2=-1))[..., None]
+    scale = size * size.mT
+    back = np.linalg.inv(np.linalg.cholesky(mass / scale))
+    reduced = back @ (stiffness / scale) @ back.mT
+    vectors = back.mT @ np.linalg.eigh((reduced + reduced.mT) / 2)[1] / size
+    # Rayleigh's quotient gives slow modes the digits that fast ones cost the eigenvalues.
+    weights = np.sum(vectors * (mass @ vectors), axis=-2)
+    squares = np.sum(vectors * (stiffness @ vectors), axis=-2) / weights
+    order = np.argsort(squares, axis=-1)
+    vectors = np.take_along_axis(vectors / np.sqrt(weights)[..., None, :], order[..., None, :], -1)
+    return np.take_along_axis(squares, order, -1), vectors
+
+
+def first_order(
+    stiffness: Array, damping: Array, size: Array, moving: npt.NDArray[np.bool_]
+) -> Array:
+    """Return the first-order matrix in modal coordinates of unit mass, (..., m + n, m + n).
+
+    States are the m positions of the modes that have a stiffness, each times its frequency so that
+    all entries are rates, and the rates of all n.
+
+    Parameters
+    ----------
+    stiffness
+        Forces per scaled position, (..., n, m).
+    damping
+        Damping matrix in these coordinates, (..., n, n).
+    size
+        Frequencies [rad/s] by which positions are scaled, (..., m).
+    moving
+        Which modes have a stiffness, (n,).
+    """
+    n, m = damping.shape[-1], int(moving.sum())
+    system = np.zeros((*damping.shape[:-2], m + n, m + n))
+    system[..., :m, m:] = size[..., None] * np.eye(n)[moving]
+    system[..., m:, :m], system[..., m:, m:] = -stiffness, -damping
+    return system
+
+
+def _complex_modes(
+    system: Array, basis: Array, nearly: npt.NDArray[np.bool_], still: float
+) -> ComplexModes:
+    """Solve the first-order problem; ``nearly`` are the modes without stiffness."""
+    n = len(nearly)
+    m = len(system) - n
+    values, vectors = np.linalg.eig(system)
+    kept = [
+        i
+        for i, value in enumerate(values)
+        if abs(value) > still and value.imag >= -REAL * abs(value)
+    ]
+    real = [i for i in kept if abs(values[i].imag) <= REAL * abs(values[i])]
+    for i in real:  # of a real pair, which no damping tells apart, only the growing one
+        twin = [j for j in real if abs(values[i] + values[j]) < 1e-6 * abs(values[i])]
+        if twin and values[i].real < 0:
+            kept.remove(i)
+    kept.sort(key=lambda i: abs(values[i]))
+    found = values[kept]
+    # An undamped arm that turns has no damping: not that of the last digit either.
+    found.real[np.abs(found.real) <= ROUNDING * np.abs(found)] = 0.0
+    moved = vectors[m:, kept] / found
+    shapes, rigid = basis @ (moved / np.linalg.norm(moved, axis=0)), basis[:, nearly]
+    if rigid.shape[1]:
+        import scipy.linalg  # a quarter of a second, which not all need
+
+        # Without friction a motion that nothing opposes goes on; with it, it is listed as a decay.
+        kernel = scipy.linalg.null_space(system, rcond=SYMMETRIC)
+        spanned = scipy.linalg.orth(kernel[m:][nearly], rcond=1e-8)
+        rigid = rigid @ spanned if kernel.shape[1] else rigid[:, :0]
+    return ComplexModes(found, shapes, rigid)
+
+
+def _signs(stiffness: Array) -> tuple[int, int]:
+    """Count the zero and the negative eigenvalues of a stiffness matrix."""
+    size = np.sqrt(np.abs(np.diag(stiffness)))
+    size[size == 0] = 1.0
+    values = np.linalg.eigvalsh(stiffness / np.outer(size, size))
+    unstable = int(np.sum(values < -SINGULAR))
+    return int(np.sum(np.abs(values) <= SINGULAR)), unstable
+
+
+def energy_shares(matrices: Sequence[Array], energies: Array, shapes: npt.NDArray[Any]) -> Array:
+    """Divide energies (places, k) among coordinates, none negative, together 1, (n, k).
+
+    Notes
+    -----
+    The energy of each place goes to its coordinates in proportion to the energy that each would
+    have alone with its matrix, so that coupled ones, as the nodes of elements, take nothing from
+    each other.
+    """
+    shares = np.zeros(shapes.shape)
+    for matrix, energy in zip(matrices, energies, strict=True):
+        alone = np.maximum(np.diag(matrix), 0.0)[:, None] * np.abs(shapes) ** 2
+        shares += alone * np.maximum(energy, 0.0) / np.maximum(alone.sum(axis=0), TINY)
+    return np.asarray(shares / np.maximum(shares.sum(axis=0), TINY))
+
+
+def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
+    """Find the finite zeros of a model with as many inputs as outputs [1/s].
+
+    Notes
+    -----
+    Emami-Naeini & Van Dooren 1982: states that outputs of 0 leave at 0 are taken out until the
+    outputs determine the inputs; the zeros are the eigenvalues of the rest.
+
+    Raises
+    ------
+    FlexarmError
+        If there are not as many inputs as outputs, or an input that no output determines.
+    """
+    if len(C) != B.shape[1] or not len(C):
+        raise FlexarmError(
+            f"zeros: are of as many outputs as inputs, got {len(C)} outputs and {B.shape[1]} "
+            "inputs: name as many in linearise(outputs=...)"
+        )
+    import scipy.linalg  # a quarter of a second, which not all need
+
+    balanced, T = scipy.linalg.matrix_balance(A, permute=False)
+    A, C = np.asarray(balanced), np.asarray(C @ T)
+    B = np.asarray(np.linalg.solve(T, B), dtype=np.float64)
+    size = np.abs(np.vstack([B, D])).max(axis=0)
+    B, D = np.asarray(B / size), np.asarray(D / size)
+    while True:
+        U, rank = _compressed(D)
+        C, D = U.T @ C, U.T @ D
+        held = C[rank:]
+        C, D = C[:rank], D[:rank]
+        if not len(held):
+            break
+        V, count = _compressed(held.T)
+        if count < len(held):
+            raise FlexarmError(
+                "zeros: some input does not reach the outputs, or two do so in the same way: "
+                "choose other outputs"
+            )
+        gone, left = V[:, :count], V[:, count:]
+        C, D = np.vstack([C @ left, gone.T @ A @ left]), np.vstack([D, gone.T @ B])
+        A, B = left.T @ A @ left, left.T @ B
+    return np.asarray(np.linalg.eigvals(A - B @ np.linalg.solve(D, C)), dtype=np.complex128)
+
+
+def _compressed(matrix: Array) -> tuple[Array, int]:
+    """Find an orthogonal matrix whose first columns span a matrix's range, and how many do."""
+    U, sizes, _ = np.linalg.svd(matrix)
+    largest = max(float(sizes[0]) if len(sizes) else 0.0, 1e-300)
+    return U, int(np.sum(sizes > max(RANK * largest, 1e-13)))
