@@ -21,7 +21,8 @@ from flexarm.arm import Arm, Link
 from flexarm.arm import shapes as choices
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import load
-from flexarm.linear.at_start import Linear, elastic_modes, moves
+from flexarm.linear.elastic import moves
+from flexarm.linear_model import LinearModel
 from flexarm.model import Model, start_state, undeformed
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.samples import COUNTED, sample_names, sample_path
@@ -207,8 +208,8 @@ def frequencies(model: Model, held: set[str]) -> Array:
     """Find the first elastic frequencies at the start, some joints held [rad/s]."""
     q = undeformed(model, start_state(model)[0])
     mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
-    linear = Linear(mass, stiffness, 0 * mass, model.names).keep(*moves(model, held))
-    return elastic_modes(linear).frequencies[:FREQUENCIES]
+    linear = LinearModel(mass, stiffness, 0 * mass, model.names).along(*moves(model, held))
+    return linear.elastic_modes().frequencies[:FREQUENCIES]
 
 
 def error(model: Model, held: set[str], exact: Array) -> list[float]:

@@ -26,15 +26,29 @@ from flexarm.formulations import formulation
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import validated
 from flexarm.io.source import show_path
+from flexarm.linear.balance import Balance, Constraint, Forces, Push, balance
+from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_frame
-from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, start_state, undeformed
 from flexarm.spatial import Expr, angles_from_rotation, base_rotation_matrix
 
-CONVERGED = 1e-11  # of the reach: Newton steps below end it
-ITERATIONS = 50
-LARGEST = 0.5  # [rad], and of the reach: a Newton step goes no further
+
+class Unloaded:
+    """Forces of a rigid arm that nothing loads: none."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def force(self, point: Point, a: Array) -> Array:
+        """Return 0, (n,)."""
+        return np.zeros(self.model.size)
+
+    def matrices(self, point: Point, a: Array) -> LinearModel:
+        """Return matrices of 0."""
+        none = np.zeros((self.model.size, self.model.size))
+        return LinearModel(none, none, none, self.model.names)
 
 
 class Statics:
@@ -54,15 +68,19 @@ class Statics:
     def __init__(self, model: Model, *, sag: bool = True) -> None:
         self.drives = drives(model)
         require_flag("sag", sag)
-        self.model, self.sag = felt_by_joints(model), sag
-        self.kept = remaining(model)
+        self.model = felt_by_joints(model)
+        springs = any(axis.acts.spring is not None for axis in model.axes)
+        self.loaded = sag and (bool(np.any(self.model.gravity)) or springs)
+        moving = remaining(model)
+        if not self.loaded:  # the driven joints alone
+            moving = [axis.index for axis in model.axes if axis.driven]
+        self.columns = np.eye(model.size)[:, moving]
         self.reach = max(sum(part.length for part in model.links), 1e-3)
 
     @cached_property
-    def loaded(self) -> bool:
-        """Whether anything bends the arm at rest."""
-        springs = any(axis.acts.spring is not None for axis in self.model.axes)
-        return self.sag and (bool(np.any(self.model.gravity)) or springs)
+    def forces(self) -> Forces:
+        """Forces of the arm, and their derivatives."""
+        return Tangent(self.model, wrenches=False) if self.loaded else Unloaded(self.model)
 
     @renamed(joints="at")
     def at_joints(self, at: Mapping[str, WithUnit], guess: Array | None = None) -> Array:
@@ -92,7 +110,7 @@ class Statics:
         held = self.drives.hubs @ q
         for k, name in enumerate(self.drives.names):
             held[k] = joints.get(name, held[k])
-        return self._solve(self._hubs, held, q)
+        return self._solve(self._hubs, held, q, "the joints")
 
     def at_tip(self, point: Array, axes: str = "xyz", guess: Array | None = None) -> Array:
         """Find the coordinates at rest with the tip at a point of the world, (n,).
@@ -114,15 +132,23 @@ class Statics:
         """
         require_axes(axes)
         target = require_point("point", point, axes)
-        return self._solve(self._tip(axes), target, self._begin(guess))
+        return self._solve(self._tip(axes), target, self._begin(guess), "the tip")
 
     def effort(self, q: Array) -> Array:
         """Find the inputs that hold the arm at rest at coordinates q, (k,)."""
         q = require_shaped("q", q, (self.model.size,))
+        force = self.forces.force(self._rest(q), np.zeros(self.model.size))
+        return np.asarray(np.linalg.lstsq(self.drives.inputs, force)[0])
+
+    def moved_by_joints(self, q: Array) -> Array:
+        """Find how the coordinates that a base carries move with each driven joint, (n, k)."""
         if not self.loaded:
-            return np.zeros(len(self.drives.names))
-        found = np.linalg.lstsq(self.drives.inputs, np.array(self._force(q)[0]).ravel())[0]
-        return np.asarray(found)
+            return rigid_motions(self.model)[:, [axis.driven for axis in self.model.axes]]
+        hubs = self._held(self._hubs, self.drives.hubs @ q)
+        matrix, rows, size = Balance(self.forces, self.columns, hubs).matrix(self._rest(q))
+        right = np.vstack([np.zeros((len(size), len(hubs.target))), np.diag(1 / rows[len(size) :])])
+        solved = np.linalg.lstsq(matrix, right, rcond=1e-14)[0][: len(size)]
+        return np.asarray(self.columns @ (solved / size[:, None]))
 
     def _begin(self, guess: Array | None) -> Array:
         """Read the coordinates to start from, (n,)."""
@@ -130,92 +156,41 @@ class Statics:
             return start_state(self.model)[0]
         return require_shaped("guess", guess, (self.model.size,))
 
-    def _solve(self, constraint: ca.Function, target: Array, q: Array) -> Array:
-        """Find q and inputs u with ``force(q) = B u`` and the constraint at its target."""
-        q = q.copy() if self.loaded else undeformed(self.model, q)
-        for _ in range(ITERATIONS):
-            value, slope = (np.array(each) for each in constraint(q))
-            off = target - value.ravel()
-            step = self._loaded_step(q, slope, off) if self.loaded else self._step(slope, off)
-            longest = max(float(np.abs(step).max()), 1e-300)
-            q += step * min(1.0, LARGEST * min(1.0, self.reach) / longest)
-            if longest <= CONVERGED * self.reach and np.abs(off).max() <= 1e-9 * self.reach:
-                return self._relaxed(q)
-        raise FlexarmError(
-            f"no equilibrium found with {constraint.name().replace('_', ' ')} at "
-            f"{np.round(target, 6).tolist()}: "
-            f"{np.abs(off).max():.3g} off after {ITERATIONS} steps; the point may be out of reach "
-            "or the arm may be singular there: start from another posture"
-        )
+    def _rest(self, q: Array) -> Point:
+        return Point(q, np.zeros(self.model.size), np.zeros(len(self.drives.names)))
 
-    def _step(self, slope: Array, off: Array) -> Array:
-        """Find Newton's step of the joints where nothing bends, (n,)."""
-        step, free = np.zeros(self.model.size), self._free()
-        step[free] = np.linalg.lstsq(slope[:, free], off)[0]
-        return step
+    def _held(self, function: Push, target: Array) -> Constraint:
+        return Constraint(function, target, self.drives.inputs, self.reach)
 
-    def _loaded_step(self, q: Array, slope: Array, off: Array) -> Array:
-        """Find Newton's step of all coordinates, the inputs going along, (n,)."""
-        kept = self.kept
-        inputs, slope = self.drives.inputs[kept], slope[:, kept]
-        force, stiffness = (np.array(each)[kept] for each in self._force(q))
-        stiffness = stiffness[:, kept]
-        size = max(float(np.abs(np.diag(stiffness)).max()), 1e-12)
-        left = force.ravel() - inputs @ np.linalg.lstsq(inputs, force.ravel())[0]
-        matrix = np.block(
-            [[stiffness / size, -inputs],
-             [slope / self.reach, np.zeros((len(off), inputs.shape[1]))]]
-        )  # fmt: skip
-        right = np.concatenate([-left / size, off / self.reach])
-        step = np.zeros(self.model.size)
-        step[kept] = np.linalg.lstsq(matrix, right, rcond=1e-14)[0][: len(kept)]
-        return step
-
-    def moved_by_joints(self, q: Array) -> Array:
-        """Find how what a base carries moves with each driven joint, links at rest, (n, k)."""
-        kept, count = self.kept, len(self.drives.names)
-        columns = np.zeros((self.model.size, count))
-        if not self.loaded:
-            return rigid_motions(self.model)[:, [axis.driven for axis in self.model.axes]]
-        stiffness = np.array(self._force(q)[1])[np.ix_(kept, kept)]
-        size = max(float(np.abs(np.diag(stiffness)).max()), 1e-12)
-        matrix = np.block(
-            [[stiffness / size, -self.drives.inputs[kept]],
-             [self.drives.hubs[:, kept], np.zeros((count, count))]]
-        )  # fmt: skip
-        right = np.vstack([np.zeros((len(kept), count)), np.eye(count)])
-        columns[kept] = np.linalg.lstsq(matrix, right, rcond=1e-14)[0][: len(kept)]
-        return columns
-
-    def _free(self) -> list[int]:
-        """List the driven joints' coordinates, which alone move when nothing bends."""
-        return [axis.index for axis in self.model.axes if axis.driven]
-
-    def _relaxed(self, q: Array) -> Array:
-        """Let the motors follow their links where nothing winds the transmissions up."""
-        if not self.loaded:
-            for axis in self.model.axes:
-                if axis.motor is not None:
-                    q[axis.motor] = q[axis.index]
+    def _solve(self, function: Push, target: Array, q: Array, what: str) -> Array:
+        """Find q and inputs u with ``force(q) = B u`` and a function of q at its target."""
+        q = q if self.loaded else undeformed(self.model, q)
+        held = self._held(function, target)
+        try:
+            q = balance(self.forces, self._rest(q), self.columns, held=held)[0].q
+        except FlexarmError:
+            raise FlexarmError(
+                f"no equilibrium found with {what} at {np.round(target, 6).tolist()}: the point "
+                "may be out of reach or the arm may be singular there: start from another posture"
+            ) from None
+        for axis in self.model.axes:  # where nothing winds transmissions up, motors follow
+            if axis.motor is not None and not self.loaded:
+                q[axis.motor] = q[axis.index]
         return q
 
-    @cached_property
-    def _force(self) -> ca.Function:
-        """What gravity and springs ask for at rest, (n,), and its derivative by q."""
-        q = ca.SX.sym("q", self.model.size)
-        force = gravity_force(self.model, q) + elastic_force(self.model, q)
-        return ca.Function("force", [q], [force, ca.jacobian(force, q)])
+    def _hubs(self, q: Array) -> tuple[Array, Array]:
+        return self.drives.hubs @ q, self.drives.hubs
 
-    @cached_property
-    def _hubs(self) -> ca.Function:
-        q = ca.SX.sym("q", self.model.size)
-        rows = ca.DM(self.drives.hubs)
-        return ca.Function("the_joints", [q], [rows @ q, rows])
-
-    def _tip(self, axes: str) -> ca.Function:
+    def _tip(self, axes: str) -> Push:
         q = ca.SX.sym("q", self.model.size)
         where = end_frame(self.model, q)[1][["xyz".index(a) for a in axes]]
-        return ca.Function("the_tip", [q], [where, ca.jacobian(where, q)])
+        tip = ca.Function("tip", [q], [where, ca.densify(ca.jacobian(where, q))])
+
+        def evaluate(q: Array) -> tuple[Array, Array]:
+            value, slope = (np.array(each) for each in tip(q))
+            return value.ravel(), slope
+
+        return evaluate
 
 
 def gravity_force(model: Model, q: Expr) -> Expr:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,10 +13,13 @@ from flexarm.links.base import Array
 from flexarm.model import Model
 
 Push = Callable[[Array], tuple[Array, Array]]  # generalised force at q, (n,), and its derivative
-ITERATIONS = 40
-STAGES = (1, 4, 16, 64)  # in which the load is put on, where all at once does not converge
+ITERATIONS = 50
+STAGES = (1, 4, 16, 64)  # in which the load is applied, where all at once does not converge
 CONVERGED = 1e-13  # step over deflection, both by their strain energy's square root
-SMALL = 1e-10  # of the largest force: what needs no further look
+MET = 1e-9  # relative to the reach: error of a constraint that is met
+HELD = 1e-11  # relative to the reach: the last step of Newton's method where a constraint holds
+LARGEST = 0.5  # [rad], and relative to the reach: longest step where a constraint holds
+SMALL = 1e-10  # relative to the largest force: a force that is balanced
 DESCENT = 100  # steps downhill
 STRIDE = 0.3  # [rad], [m]: how far a step downhill moves a coordinate by one mode
 BALANCED = 1e-8  # [rad], [m] off, or [rad/s^2], [m/s^2] of what no stiffness holds: an equilibrium
@@ -24,6 +27,20 @@ NOWHERE = (
     "no equilibrium was found: the load may be more than the arm can carry (a link buckles, a "
     "joint that settles falls): lighten it, hold more joints, or take the links as straight"
 )
+
+
+class Forces(Protocol):
+    """Forces of an arm, and their derivatives."""
+
+    @property
+    def model(self) -> Model:
+        """The arm."""
+
+    def force(self, point: Point, a: Array) -> Array:
+        """Compute the generalised force that accelerations a take, (n,)."""
+
+    def matrices(self, point: Point, a: Array) -> LinearModel:
+        """Differentiate it by a, by v and by q."""
 
 
 @dataclass(frozen=True)
@@ -39,57 +56,114 @@ class Pushed:
         return self.tangent.model
 
     def force(self, point: Point, a: Array) -> Array:
-        """Compute the force that accelerations a take beside what pushes, (n,)."""
+        """Compute the force that accelerations a take beside the push, (n,)."""
         return np.asarray(self.tangent.force(point, a) - self.push(point.q)[0])
 
     def matrices(self, point: Point, a: Array) -> LinearModel:
-        """Differentiate the force, what pushes included."""
+        """Differentiate the force, the push included."""
         found = self.tangent.matrices(point, a)
         return replace(found, stiffness=found.stiffness - self.push(point.q)[1])
 
 
-Balanced = Tangent | Pushed
+@dataclass(frozen=True)
+class Constraint:
+    """Functions of the coordinates that forces hold at a target."""
+
+    function: Push  # values at q, (r,), and their derivatives, (r, n)
+    target: Array  # (r,)
+    reactions: Array  # generalised forces by which they are held, (n, k)
+    reach: float  # [m], the scale of the values
 
 
-def balance(tangent: Balanced, start: Point, columns: Array, *, stable: bool) -> tuple[Point, int]:
-    """Balance the forces along given directions (n, k); where it must be stable, downhill.
+@dataclass(frozen=True)
+class Balance:
+    """The balance of forces along given directions, some functions of q being held."""
 
-    Gives the point, and the steps that it took.
+    forces: Forces
+    columns: Array  # the directions, (n, k)
+    held: Constraint | None = None
 
-    Raises
-    ------
-    FlexarmError
-        If no such point is found.
-    """
-    count = 0
-    if not stable:
-        point, count = _newton(tangent, start, columns)
-        if _is_small(tangent, start, point, columns) or (
-            _modes(tangent, point, columns).off <= BALANCED
-        ):
-            return point, count
-    point, more = _descend(tangent, start, columns)
-    deflected: Array = np.linalg.lstsq(columns, point.q - start.q)[0].astype(float)
-    closer, last = _converge(tangent, point, columns, np.zeros(columns.shape[1]), deflected)
-    if closer is not None and np.abs(closer.q - point.q).max() <= STRIDE * BALANCED**0.5:
-        point = closer
-    return point, count + more + last
+    def residual(self, point: Point) -> Array:
+        """Compute the forces along the directions that nothing holds, and the constraint's error.
 
+        Where a constraint holds, its reactions carry as much of the forces as they can.
+        """
+        still = np.zeros(self.forces.model.size)
+        force = np.asarray(self.columns.T @ self.forces.force(point, still))
+        if self.held is None:
+            return force
+        reactions = self.columns.T @ self.held.reactions
+        force = force - reactions @ np.linalg.lstsq(reactions, force)[0]
+        return np.concatenate([force, self.held.function(point.q)[0] - self.held.target])
 
-def _is_small(tangent: Balanced, start: Point, end: Point, columns: Array) -> bool:
-    """Tell whether the forces along directions are small beside those at play, at either point."""
-    still = np.zeros(tangent.model.size)
-    force = [tangent.force(each, still) for each in (start, end)]
-    return bool(np.abs(columns.T @ force[1]).max() <= SMALL * np.abs(force).max())
+    def matrix(self, point: Point) -> tuple[Array, Array, Array]:
+        """Differentiate the residual by directions and reactions.
+
+        Returns
+        -------
+        matrix, rows, size
+            The matrix, scaled; by what its rows are divided; and the scale of the directions, (k,),
+            by which its columns are.
+        """
+        k = self.columns.shape[1]
+        stiffness = self.forces.matrices(point, np.zeros(self.forces.model.size)).stiffness
+        tangents = self.columns.T @ stiffness @ self.columns
+        size = np.sqrt(np.maximum(np.abs(np.diag(tangents)), 1e-300))
+        if self.held is None:
+            return tangents / np.outer(size, size), size, size
+        size = np.full(k, max(float(size.max()), 1e-6))  # so that steps are the shortest in q
+        slope = self.held.function(point.q)[1] @ self.columns
+        reactions = self.columns.T @ self.held.reactions
+        empty = np.zeros((len(slope), reactions.shape[1]))
+        matrix = np.block([[tangents / np.outer(size, size), -reactions],
+                           [slope / self.held.reach, empty]])  # fmt: skip
+        rows = np.concatenate([size, np.full(len(slope), self.held.reach / size[0])])
+        return matrix, rows, size
+
+    def step(self, point: Point, residual: Array) -> tuple[Array, Array, Array] | None:
+        """Find Newton's step along the directions; None if a number is not finite.
+
+        Returns
+        -------
+        step, rows, size
+            The step, (k,); the scales of the residual and of the directions.
+        """
+        matrix, rows, size = self.matrix(point)
+        if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(residual))):
+            return None
+        step = -np.linalg.lstsq(matrix, residual / rows, rcond=1e-14)[0][: len(size)] / size
+        return (step, rows, size) if np.all(np.isfinite(step)) else None
+
+    def is_held(self, residual: Array) -> bool:
+        """Return whether a residual has the constraint at its target."""
+        k = self.columns.shape[1]
+        return self.held is None or bool(np.all(np.abs(residual[k:]) <= MET * self.held.reach))
+
+    def modes(self, point: Point) -> "_Modes":
+        """Compute the forces along the modes at a point.
+
+        Raises
+        ------
+        FlexarmError
+            If there are no such modes.
+        """
+        at = self.forces.matrices(point, np.zeros(self.forces.model.size))
+        mass, stiffness = (self.columns.T @ m @ self.columns for m in (at.mass, at.stiffness))
+        mass = mass + 1e-14 * np.trace(mass) * np.eye(len(mass))
+        try:
+            values, shapes = np.linalg.eig(np.linalg.solve(mass, stiffness))
+            a = -np.linalg.solve(mass, self.residual(point))
+            return _Modes(shapes, values, np.linalg.solve(shapes, a.astype(complex)))
+        except np.linalg.LinAlgError:
+            raise FlexarmError(NOWHERE) from None
 
 
 @dataclass(frozen=True)
 class _Modes:
-    """What forces do along the modes at a point."""
+    """Forces along the modes at a point."""
 
-    # shapes, values: modes of stiffness by mass: shapes (k, k), squared frequencies [1/s^2], (k,).
-    shapes: Any
-    values: Any
+    shapes: Any  # modes of stiffness by mass, (k, k)
+    values: Any  # their squared frequencies [1/s^2], (k,)
     pushes: Any  # accelerations along the modes, (k,)
 
     @property
@@ -99,7 +173,7 @@ class _Modes:
 
     @property
     def falling(self) -> Any:
-        """Tell which modes the stiffness pushes away, (k,)."""
+        """Which modes the stiffness pushes away, (k,)."""
         return self.values.real < -1e-9 * np.abs(self.values).max(initial=1.0)
 
     def step(self) -> Array:
@@ -116,38 +190,71 @@ class _Modes:
         return np.asarray(STRIDE / 3 * shape / np.abs(shape).max())
 
 
-def _modes(tangent: Balanced, point: Point, columns: Array) -> _Modes:
-    at = tangent.matrices(point, np.zeros(tangent.model.size))
-    mass, stiffness = (columns.T @ each @ columns for each in (at.mass, at.stiffness))
-    mass = mass + 1e-14 * np.trace(mass) * np.eye(len(mass))
-    try:
-        values, shapes = np.linalg.eig(np.linalg.solve(mass, stiffness))
-        a = -np.linalg.solve(mass, _pushed(tangent, point, columns))
-        return _Modes(shapes, values, np.linalg.solve(shapes, a.astype(complex)))
-    except np.linalg.LinAlgError:
-        raise FlexarmError(NOWHERE) from None
+def balance(
+    forces: Forces,
+    start: Point,
+    columns: Array,
+    *,
+    stable: bool = False,
+    held: Constraint | None = None,
+) -> tuple[Point, int]:
+    """Balance the forces along given directions (n, k); where it must be stable, downhill.
+
+    Returns
+    -------
+    point, steps
+        The point, and how many steps it took.
+
+    Raises
+    ------
+    FlexarmError
+        If no such point is found.
+    """
+    problem, count = Balance(forces, columns, held), 0
+    if not stable:
+        point, count = _newton(problem, start)
+        if (
+            held is not None
+            or _is_small(problem, start, point)
+            or problem.modes(point).off <= BALANCED
+        ):
+            return point, count
+    point, more = _descend(problem, start)
+    deflected: Array = np.linalg.lstsq(columns, point.q - start.q)[0].astype(float)
+    closer, last = _converge(problem, point, 0.0, deflected)
+    if closer is not None and np.abs(closer.q - point.q).max() <= STRIDE * BALANCED**0.5:
+        point = closer
+    return point, count + more + last
 
 
-def _descend(tangent: Balanced, point: Point, columns: Array) -> tuple[Point, int]:
+def _is_small(problem: Balance, start: Point, end: Point) -> bool:
+    """Return whether the forces left are small beside those at play, at either point."""
+    still = np.zeros(problem.forces.model.size)
+    applied = [problem.forces.force(each, still) for each in (start, end)]
+    left = np.abs(problem.columns.T @ applied[1]).max()
+    return bool(left <= SMALL * np.abs(applied).max())
+
+
+def _descend(problem: Balance, point: Point) -> tuple[Point, int]:
     """Go downhill in bounded steps to where forces balance and the stiffness is not negative."""
     for count in range(DESCENT):
-        modes = _modes(tangent, point, columns)
+        modes = problem.modes(point)
         if modes.off > BALANCED:
-            point = _downhill(tangent, point, columns, modes.step())
+            point = _downhill(problem, point, modes.step())
         elif np.any(modes.falling):
-            point = replace(point, q=point.q + columns @ modes.kick())
+            point = replace(point, q=point.q + problem.columns @ modes.kick())
         else:
             return point, count
     raise FlexarmError(NOWHERE)
 
 
-def _downhill(tangent: Balanced, point: Point, columns: Array, step: Array) -> Point:
+def _downhill(problem: Balance, point: Point, step: Array) -> Point:
     """Take the largest share of a step that does not go far uphill again."""
-    before = _pushed(tangent, point, columns)
+    before = problem.residual(point)
     share, moved = 1.0, point
     while share > 1e-9:
-        moved = replace(point, q=point.q + columns @ (share * step))
-        after = _pushed(tangent, moved, columns)
+        moved = replace(point, q=point.q + problem.columns @ (share * step))
+        after = problem.residual(moved)
         if np.linalg.norm(after) < np.linalg.norm(before):
             break
         if before @ step < 0 and after @ step <= -0.9 * (before @ step):
@@ -156,15 +263,14 @@ def _downhill(tangent: Balanced, point: Point, columns: Array, step: Array) -> P
     return moved
 
 
-def _newton(tangent: Balanced, start: Point, columns: Array) -> tuple[Point, int]:
-    """Balance the forces along given directions (n, k), the load put on in stages if need be."""
+def _newton(problem: Balance, start: Point) -> tuple[Point, int]:
+    """Balance the forces, the load applied in stages if need be."""
     count = 0
     for stages in STAGES:
         point = start
-        first = _pushed(tangent, start, columns)
+        first = problem.residual(start)
         for stage in range(1, stages + 1):
-            rest = (1 - stage / stages) * first
-            found = _converge(tangent, point, columns, rest)
+            found = _converge(problem, point, (1 - stage / stages) * first)
             count += found[1]
             if found[0] is None:
                 break
@@ -175,28 +281,28 @@ def _newton(tangent: Balanced, start: Point, columns: Array) -> tuple[Point, int
 
 
 def _converge(
-    tangent: Balanced, point: Point, columns: Array, rest: Array, deflected: Array | None = None
+    problem: Balance, point: Point, rest: Array | float, deflected: Array | None = None
 ) -> tuple[Point | None, int]:
-    """Make the forces along directions equal to a rest; None if that does not converge.
+    """Make the residual equal to a rest; None if that does not converge.
 
     ``deflected`` is how far the point is from the start along the directions, (k,).
     """
-    still = np.zeros(tangent.model.size)
-    travelled = np.zeros(columns.shape[1]) if deflected is None else deflected
-    residual = _pushed(tangent, point, columns) - rest
+    travelled = np.zeros(problem.columns.shape[1]) if deflected is None else deflected
+    reach = 0.0 if problem.held is None else problem.held.reach
+    residual = problem.residual(point) - rest
     for count in range(ITERATIONS):
         if not np.any(residual):
             return point, count
-        stiffness = tangent.matrices(point, still).stiffness
-        if not (np.all(np.isfinite(stiffness)) and np.all(np.isfinite(residual))):
+        found = problem.step(point, residual)
+        if found is None:
             return None, count
-        tangents = columns.T @ stiffness @ columns
-        size = np.sqrt(np.maximum(np.abs(np.diag(tangents)), 1e-300))
-        scaled = tangents / np.outer(size, size)
-        step = -np.linalg.lstsq(scaled, residual / size, rcond=1e-14)[0] / size
-        if not np.all(np.isfinite(step)):
-            return None, count
-        point, residual, share = _advance(tangent, point, columns, step, rest, residual)
+        step, rows, size = found
+        longest = float(np.abs(step).max(initial=0.0))
+        if reach and longest <= HELD * reach:
+            last = replace(point, q=point.q + problem.columns @ step)
+            return (last if problem.is_held(residual) else None), count + 1
+        share = min(1.0, LARGEST * min(1.0, reach) / longest) if reach else 1.0
+        point, residual, share = _advance(problem, point, share * step, rest, residual, rows)
         travelled = travelled + share * step
         moved = float(np.linalg.norm(size * step))
         if moved <= CONVERGED * float(np.linalg.norm(size * travelled)) + 1e-300:
@@ -208,20 +314,16 @@ def _converge(
 
 
 def _advance(
-    tangent: Balanced, point: Point, columns: Array, step: Array, rest: Array, residual: Array
+    problem: Balance, point: Point, step: Array, rest: Array | float, residual: Array, rows: Array
 ) -> tuple[Point, Array, float]:
     """Take a step, or the largest share of it that lessens the residual; 0 if none does."""
-    before = float(np.linalg.norm(residual))
+    scale = 1.0 if problem.held is None else 1 / rows
+    before = float(np.linalg.norm(residual * scale))
     share = 1.0
     while share > 1e-4:
-        q = point.q + columns @ (share * step)
-        moved = Point(q, point.v, point.u, point.t)
-        after = _pushed(tangent, moved, columns) - rest
-        if np.all(np.isfinite(after)) and float(np.linalg.norm(after)) < before:
+        moved = replace(point, q=point.q + problem.columns @ (share * step))
+        after = problem.residual(moved) - rest
+        if np.all(np.isfinite(after)) and float(np.linalg.norm(after * scale)) < before:
             return moved, after, share
         share /= 2
     return point, residual, 0.0
-
-
-def _pushed(tangent: Balanced, point: Point, columns: Array) -> Array:
-    return np.asarray(columns.T @ tangent.force(point, np.zeros(tangent.model.size)))
