@@ -366,7 +366,7 @@ def test_step_counts_friction_that_is_faster_than_every_mode() -> None:
     assert report.step is not None
     assert report.step.limited_by == "damping"
     assert report.step.rate == pytest.approx(40 / 0.5)
-    assert report.step.rk4 == pytest.approx(2.5 / 80)
+    assert report.step.rk4 == pytest.approx(2.6 / 80)
 
 
 def test_damping_ratio_of_each_mode_is_the_one_given() -> None:

@@ -41,9 +41,10 @@ from flexarm.check.report import (
 )
 from flexarm.check.unheld import unheld_notices
 from flexarm.errors import ModelError, SimulationError
+from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.mission.lookouts import require_quantities
 from flexarm.io.model_file import validated
-from flexarm.linear.elastic import RK4_REACH, linearise_elastic, lock_drives, trace
+from flexarm.linear.elastic import linearise_elastic, lock_drives, trace
 from flexarm.linear_model import ElasticModes, LinearModel
 from flexarm.links.base import Array
 from flexarm.links.ends import link_length, own_inertia, piece_inertia
@@ -277,7 +278,7 @@ def _step(linear: LinearModel, modes: ElasticModes) -> StepReport | None:
     by_mode = index is None
     mover = int(np.argmax(modes.shares[:, -1])) if index is None else index
     return StepReport(
-        rk4=RK4_REACH / rate,
+        rk4=RK4.stable / rate,
         rate=rate,
         limited_by="mode" if by_mode else "damping",
         coordinate=linear.names[mover],

@@ -12,7 +12,7 @@ from flexarm.engine.emit.c import CSource, emit_c
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.exports.plant import Plant
-from flexarm.integrate.methods import dop853
+from flexarm.integrate.methods import dop853, rk4
 from flexarm.io.titles import plain_title
 from flexarm.io.whole_file import require_folder, require_writable, write_whole
 from flexarm.links.base import Array
@@ -123,21 +123,12 @@ def _tables(plant: Plant) -> str:
 
 
 def _methods() -> str:
-    a = np.zeros((4, 4))
-    a[1, 0] = a[2, 1] = 0.5
-    a[3, 2] = 1.0
-    stages = dop853.STAGES
-    table = np.zeros((stages, stages))
-    for row, entries in enumerate(dop853.A[:stages]):
-        for column, value in entries.items():
-            table[row, column] = value
-    tables: dict[str, Array] = {
-        "rk4_a": a.ravel(), "rk4_c": np.array([0, 0.5, 0.5, 1]),
-        "rk4_b": np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
-        "dop853_a": table.ravel(), "dop853_c": np.array(dop853.C[:stages]),
-    }  # fmt: skip
-    for key, weights in (("b", dop853.B), ("e5", dop853.E5), ("e3", dop853.E3)):
-        tables[f"dop853_{key}"] = np.array([weights.get(k, 0.0) for k in range(stages)])
+    tables: dict[str, Array] = {}
+    for name, method in (("rk4", rk4), ("dop853", dop853)):
+        stages = len(method.B)
+        tables[f"{name}_a"] = method.A[:stages, :stages].ravel()
+        tables[f"{name}_c"], tables[f"{name}_b"] = method.C[:stages], method.B
+    tables |= {"dop853_e5": dop853.E5, "dop853_e3": dop853.E3}
     return "\n".join(numbers("static const", key, value) for key, value in tables.items())
 
 

@@ -1,14 +1,12 @@
 """What is held of a run that is differentiated: its method, its steps, and what happens."""
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from flexarm.gradients.events.phases import Phase
-from flexarm.integrate.methods.explicit import table_of_rows
 from flexarm.integrate.system import ROUNDING, SOON
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
@@ -34,13 +32,10 @@ class Tableau:
         return int(self.a.shape[1])
 
     @classmethod
-    def of(
-        cls, a: Sequence[Mapping[int, float]], b: Mapping[int, float], c: Sequence[float]
-    ) -> "Tableau":
-        """Take the stages of a method's table, nonzero entries by column."""
-        count = max(b) + 1
-        full = table_of_rows([*a[:count], b], count).reshape(count + 1, count)
-        return cls(full, np.append(c[:count], 1.0))
+    def of(cls, a: Array, b: Array, c: Array) -> "Tableau":
+        """Take the stages of a method's table, without those of dense output."""
+        count = len(b)
+        return cls(np.vstack([a[:count, :count], b]), np.append(c[:count], 1.0))
 
 
 @dataclass(frozen=True)

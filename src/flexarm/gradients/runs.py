@@ -49,7 +49,7 @@ from flexarm.model import Model, start_state
 Arms = Callable[..., Mapping[str, Nearby]]  # that differ a little in one number, by its key
 Known = dict[tuple[int, ...], dict[Any, Array]]  # slopes by the numbers, after events
 TABLEAUS = {
-    "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
+    "rk4": Tableau.of(rk4.A, rk4.B, rk4.C),
     "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
 }
 APPROACHES = 3  # to an event near a sample, of which it is not clear which comes first

@@ -15,8 +15,6 @@ from flexarm.mechanics.drives import hub_row
 from flexarm.mechanics.loads import dissipative_force, elastic_force, elastic_stiffness
 from flexarm.model import Model, undeformed
 
-RK4_REACH = 2.5  # of 2.83 on the imaginary and 2.79 on the real axis
-
 
 @direct_operators()
 def trace(model: Model) -> ca.Function:

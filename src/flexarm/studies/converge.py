@@ -15,9 +15,10 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.integrate.methods.rk4 import RK4
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
-from flexarm.linear.elastic import RK4_REACH, linearise_elastic, lock_drives, trace
+from flexarm.linear.elastic import linearise_elastic, lock_drives, trace
 from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build, start_state
@@ -289,5 +290,5 @@ def _row(basis: NamedArm, run: Run, best: Run, truth: dict[tuple[str, str], Arra
         error = max(differences(run, best).values(), default=None)
     return Row(
         basis.name, model.size, errors["free"], errors["locked"], top,
-        RK4_REACH / rate if rate else float("inf"), error, run.statistics.cpu_seconds,
+        RK4.stable / rate if rate else float("inf"), error, run.statistics.cpu_seconds,
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Explicit Runge-Kutta methods, from their tables."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +13,12 @@ from flexarm.loops.language import Array
 from flexarm.loops.sums import weigh
 
 
-def table_of_rows(rows: Sequence[Mapping[int, float]], width: int) -> Array:
-    """Write rows of nonzero entries by column out in full, one after the other."""
+def tableau(rows: Sequence[Sequence[float] | Array], width: int) -> Array:
+    """Return rows of a method's table as an array (rows, width), with zeros to their right."""
     table = np.zeros((len(rows), width))
     for r, row in enumerate(rows):
-        for c, value in row.items():
-            table[r, c] = value
-    return table.ravel()
+        table[r, : len(row)] = row
+    return table
 
 
 @dataclass(kw_only=True)
