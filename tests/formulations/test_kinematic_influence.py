@@ -13,7 +13,7 @@ from flexarm.formulations.kinematic_influence.formulation import KinematicInflue
 from flexarm.io.model_file import load, loads
 from flexarm.model import Model, build
 from tests.formulations.equation_values import Array, Values, exponent, states
-from tests.io.strips import strip, write
+from tests.links.strips import strip, write
 from tests.physics.cases import campaign_if
 from tests.physics.options import CASES
 from tests.physics.states import Verdict, compare

@@ -12,13 +12,15 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
+from flexarm.arm.side_files import SideFiles
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.craig_bampton import reduced_data
 from flexarm.links.imported.file import inspect_data, read_body, write_body
 from flexarm.links.imported.imports import Choices, import_body
-from flexarm.links.imported.readers.full import full_model, market_model
+from flexarm.links.imported.readers.full import listed_nodes, market_keys
+from flexarm.links.imported.readers.plain import full_data, read_keys
 from flexarm.links.imported.readers.solids import SOLIDS
-from flexarm.links.imported.report import Report
+from flexarm.links.imported.report import Findings, Report
 from tests.io.mutate import DAMAGES
 from tests.links.reduced_bodies import clamped, craig_bampton, lattice
 from tests.links.test_reduce_and_import import abaqus, dmig, frd, full_arrays, superelement
@@ -140,14 +142,16 @@ def read_import(folder: Path, files: list[str]) -> Found:
 
 def read_reduce(folder: Path, files: list[str]) -> Found:
     if files == ["full.npz"]:
-        model = full_model(folder / files[0]).with_faces(None, None)
+        keys = read_keys(SideFiles(folder).read(files[0]))
     else:
-        model = market_model(*(folder / name for name in files)).with_faces("1-4", "9-12")
-    data = reduced_data(
-        model.stiffness, model.mass, model.nodes, hub=model.hub_nodes, tip=model.tip_nodes,
-        modes=1, hub_frame=model.hub, tip_frame=model.tip, faces=model.faces, name=model.name,
-    )  # fmt: skip
-    return inspect_data(data, "full")
+        keys = market_keys(*(folder / name for name in files))
+        for key, text in (("hub", "1-4"), ("tip", "9-12")):
+            keys[f"{key}_nodes"] = listed_nodes(text, key, len(keys["nodes"])) + 1
+    findings = Findings()
+    model = full_data(keys, "full", findings)
+    if findings.problems:
+        return findings.report("full", model.name), None
+    return inspect_data(reduced_data(model, 1), "full", findings)
 
 
 Write = Callable[[Path], list[str]]

@@ -11,29 +11,25 @@ import pytest
 
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import Loaded
-from flexarm.arm.shapes import Tabulated as TableChoice
 from flexarm.errors import ModelError, ShapeError
-from flexarm.links.base import Counts, Direction, Ends, Shape, Shapes
+from flexarm.links.base import Direction, Shape, Shapes
 from flexarm.links.families.tabulated import Tabulated, modal_data_report, write_modal_data
 from flexarm.links.integrals import integrate
 from flexarm.links.span import Span
-from tests.io.strips import (
+from tests.links.strips import (
     BENDING,
     CLAMPED_FREE,
+    COUNTS,
+    ENDS,
     LENGTH,
     MASS_PER_LENGTH,
+    SPAN,
     Array,
     ClampedFree,
     changed,
+    read,
     strip,
     write,
-)
-
-ENDS = Ends(root_inertia=(math.inf,) * 3, tip_mass=0.0, tip_inertia=(0.0,) * 3)
-COUNTS = Counts(y=0, z=0, twist=0, x=0)
-SPAN = Span.of(
-    Section(mass_per_length=MASS_PER_LENGTH, EIy=BENDING, EIz=BENDING, GJ=50.0, EA=1e6, Jx=0.01),
-    LENGTH,
 )
 
 
@@ -68,11 +64,6 @@ def closed_form() -> Shapes:
 def exact_mass() -> Array:
     beam = MASS_PER_LENGTH * LENGTH / 4
     return np.diag([beam, beam, beam, 0.01 * LENGTH / 2, MASS_PER_LENGTH * LENGTH / 2])
-
-
-def read(path: Path, span: Span = SPAN) -> Shapes:
-    choice = TableChoice(kind="table", file=str(path))
-    return Tabulated().shapes(choice, span, ENDS, COUNTS)
 
 
 def test_matrices_come_back_to_rounding(tmp_path: Path) -> None:

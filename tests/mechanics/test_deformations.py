@@ -10,7 +10,7 @@ from flexarm.links.base import Array, Shapes
 from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import build, start_state
 from flexarm.model.parts import LinkModel
-from tests.io.strips import strip, write
+from tests.links.strips import strip, write
 
 SECTION = "{mass_per_length: 1, EIy: 900, EIz: 800, GJ: 300, EA: 1e6, Jx: 0.01}"
 COUNTS = "bending_y: 3, bending_z: 2, torsion: 2, stretch: 2"

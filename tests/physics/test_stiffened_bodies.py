@@ -304,8 +304,11 @@ def _swapped(body: dict[str, Any]) -> dict[str, Any]:
 
 LOADED: dict[str, tuple[Any, str]] = {
     "odd": (lambda b: b | {"K_sigma": b["K_sigma"] + np.eye(4, k=1)}, "must be symmetric"),
-    "few": (lambda b: b | {"K_sigma": b["K_sigma"][:6]}, "(18, m, m)"),
-    "small": (lambda b: b | {"K_sigma": b["K_sigma"][:, :3, :3]}, "must have the shape (18, 4, 4)"),
+    "few": (lambda b: b | {"K_sigma": b["K_sigma"][:6]}, "(18, shapes, shapes)"),
+    "small": (
+        lambda b: b | {"K_sigma": b["K_sigma"][:, :3, :3]},
+        "must have the shape (18, shapes, shapes) = (18, 4, 4)",
+    ),
     "nan": (lambda b: b | {"K_u": b["K_sigma"] * np.nan}, "must be finite"),
     "alone": (_swapped, "beside K_sigma alone"),
     "bent": (_bent, "K_sigma alone is wrong, even in sign"),

@@ -16,7 +16,7 @@ from flexarm.errors import FlexarmError
 from flexarm.io.model_file import parse
 from flexarm.io.whole_file import write_whole
 from flexarm.links.imported.readers.plain import arrays_beside
-from flexarm.links.imported.readers.stations import load_modal_file
+from flexarm.links.imported.readers.stations import table_beside
 from flexarm.runs.contents import (
     CHECKSUMS,
     FILE,
@@ -146,14 +146,13 @@ def _files_of(arm: Arm) -> Iterator[SideFile]:
     """List the files that an arm is made of besides its model file."""
     for part in parts_beside(arm):
         yield part.side_file
+        further = None
         if isinstance(part, ModalBody):
-            arrays = arrays_beside(part.side_file)
-            if arrays is not None:
-                yield arrays
-        if isinstance(part, Tabulated):
-            table = load_modal_file(part.side_file)[0].table
-            if table is not None:
-                yield part.side_file.read_beside(table)
+            further = arrays_beside(part.side_file)
+        elif isinstance(part, Tabulated):
+            further = table_beside(part.side_file)
+        if further is not None:
+            yield further
 
 
 class LiveFile:

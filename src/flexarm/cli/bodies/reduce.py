@@ -1,7 +1,6 @@
 """`flexarm reduce`: a body with modes from full matrices of a finite-element model."""
 
 import argparse
-from dataclasses import replace
 
 from flexarm.cli.arguments import Misuse, add_options, file_path
 from flexarm.cli.bodies.import_body import finish, require_npz
@@ -29,10 +28,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Reduce the model, print the checks, and write the body."""
+    import numpy as np
+
+    from flexarm.arm.side_files import SideFiles
+    from flexarm.errors import ModelError
     from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.links.imported.craig_bampton import reduced_data
     from flexarm.links.imported.file import inspect_data
-    from flexarm.links.imported.readers.full import full_model, market_model
+    from flexarm.links.imported.imports import read_frames
+    from flexarm.links.imported.readers.full import listed_nodes, market_keys
+    from flexarm.links.imported.readers.plain import full_data, read_keys
+    from flexarm.links.imported.report import Findings
 
     parts = (args.stiffness, args.mass, args.nodes)
     if (args.model is None) == (None in parts) and args.model is None:
@@ -43,13 +49,17 @@ def run(args: argparse.Namespace) -> int:
     require_npz(args.out)
     require_writable(args.out, force=args.force)
     require_apart(args.out, inputs)
-    read = full_model(args.model) if args.model is not None else market_model(*parts)
-    model = read.with_frames(args.frames).with_faces(args.hub_nodes, args.tip_nodes)
-    name = str(inputs[0])
-    data = reduced_data(
-        model.stiffness, model.mass, model.nodes, hub=model.hub_nodes, tip=model.tip_nodes,
-        modes=args.modes, hub_frame=model.hub, tip_frame=model.tip, faces=model.faces,
-        name=model.name,
-    )  # fmt: skip
-    checked = inspect_data(replace(data, units=model.units), name)
-    return finish(*checked, args.out, args)
+    if args.model is not None:
+        keys = read_keys(SideFiles(args.model.parent).read(args.model.name))
+    else:
+        keys = market_keys(*parts)
+    keys |= read_frames(args.frames)
+    for key, text in (("hub", args.hub_nodes), ("tip", args.tip_nodes)):
+        if text is not None:
+            keys[f"{key}_nodes"] = listed_nodes(text, key, len(np.atleast_1d(keys["nodes"]))) + 1
+    name, findings = str(inputs[0]), Findings()
+    model = full_data(keys, name, findings)
+    if findings.problems:
+        raise ModelError("\n".join(findings.report(name, model.name).errors))
+    data = reduced_data(model, args.modes)
+    return finish(*inspect_data(data, name, findings), args.out, args)

@@ -1,29 +1,21 @@
 """Shapes, mass, stiffness and damping of a link from a file of modal data."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.arm.shapes import Tabulated as TableChoice
 from flexarm.arm.side_files import SideFile
-from flexarm.errors import ShapeError
+from flexarm.errors import ModelError, ShapeError
 from flexarm.io.model_file import dumps, write_text
-from flexarm.links.base import DIRECTIONS, Array, Counts, Discretisation, Ends, Shape, Shapes
-from flexarm.links.basis import MOTIONS
-from flexarm.links.imported.line import inspect_modal_data, read_modal_data
-from flexarm.links.imported.line_shapes import Masses, ShapeTable
+from flexarm.links.base import Array, Counts, Discretisation, Ends, Shapes
+from flexarm.links.imported.file import inspect_stations
+from flexarm.links.imported.line import section_masses
 from flexarm.links.imported.readers.stations import ModalFile, Mode, Units
-from flexarm.links.imported.report import Reference, Report
+from flexarm.links.imported.report import Report
 from flexarm.links.integrals import integrate
 from flexarm.links.span import Span
-
-if TYPE_CHECKING:
-    from scipy.interpolate import PPoly
-
-POINTS = 8  # per panel: exact for two cubics and a property that is linear along the panel
 
 
 def modal_data_report(file: str | Path | SideFile, span: Span) -> Report:
@@ -41,7 +33,7 @@ def modal_data_report(file: str | Path | SideFile, span: Span) -> Report:
     ModelError
         If the file cannot be read, or its keys and counts do not fit.
     """
-    return inspect_modal_data(file, reference=_reference(span))[0]
+    return inspect_stations(file, span)[0]
 
 
 def write_modal_data(
@@ -104,27 +96,6 @@ def write_modal_data(
     write_text(Path(path), dumps(ModalFile.model_validate(given)), force=force)
 
 
-def _reference(span: Span) -> Reference:
-    def masses(edges: Array) -> Masses:
-        x, weight = span.quadrature(POINTS, edges)
-        inertia = np.zeros((len(x), 3, 3))
-        for axis, name in enumerate(("Jx", "Jy", "Jz")):
-            if span.has(name):
-                inertia[:, axis, axis] = weight * span.at(name, x)
-        return Masses(x, weight * span.at("mass_per_length", x), inertia)
-
-    def stiffness(table: ShapeTable) -> Array:
-        x, weight = span.quadrature(POINTS, table.x)
-        total = np.zeros((table.displacement.shape[2],) * 2)
-        for motion in MOTIONS.values():
-            if span.has(motion.stiffness):
-                strain = table.splines[motion.direction](x, motion.order)
-                total += (weight * span.at(motion.stiffness, x) * strain.T) @ strain
-        return total
-
-    return Reference(span.length, masses, stiffness)
-
-
 def _written_masses(span: Span, x: Array) -> dict[str, object]:
     """Mass and rotary inertia at stations: per length, or lumped if it is not linear in between.
 
@@ -137,22 +108,11 @@ def _written_masses(span: Span, x: Array) -> dict[str, object]:
         density = span.at("mass_per_length", x)
         written = {"mass_per_length": density, "inertia": np.stack(inertia, axis=1)}
     else:
-        masses = _reference(span).masses(x)
-        hats = np.stack([np.interp(masses.x, x, row) for row in np.eye(len(x))])
-        moments = np.einsum("pkk->pk", masses.inertia)
-        written = {"station_mass": hats @ masses.mass, "inertia": hats @ moments}
+        at, mass, moments = section_masses(span, x)
+        hats = np.stack([np.interp(at, x, row) for row in np.eye(len(x))])
+        inertia = hats @ np.einsum("pkk->pk", moments)
+        written = {"station_mass": hats @ mass, "inertia": inertia}
     return {key: values.tolist() for key, values in written.items() if np.any(values)}
-
-
-@dataclass(frozen=True, eq=False)
-class SplineCurve:
-    """A piecewise cubic along the span."""
-
-    spline: "PPoly"
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        """Return the ``nu``-th derivative at every x."""
-        return np.asarray(self.spline(x, nu))
 
 
 class Tabulated(Discretisation):
@@ -164,18 +124,9 @@ class Tabulated(Discretisation):
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Read the shapes of a span; what hangs on its ends and the counts do not matter."""
-        from scipy.interpolate import PPoly
-
         if not isinstance(choice, TableChoice):
             raise ShapeError(f"shapes: expected kind 'table' with a file, got '{choice.kind}'")
-        data = read_modal_data(choice.side_file, reference=_reference(span))
-        table = data.shapes
-        shapes = []
-        for j, name in enumerate(data.names):
-            curves = {}
-            for direction in DIRECTIONS:
-                spline = table.splines[direction]
-                if np.any(spline.c[:, :, j]):
-                    curves[direction] = SplineCurve(PPoly(spline.c[:, :, j], spline.x))
-            shapes.append(Shape(name, curves))
-        return Shapes(tuple(shapes), table.x, data.stiffness, data.mass, data.damping)
+        report, shapes = inspect_stations(choice.side_file, span)
+        if shapes is None:
+            raise ModelError("\n".join(report.errors))
+        return shapes

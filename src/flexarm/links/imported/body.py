@@ -70,8 +70,7 @@ class ReducedBody:
     def inertia(self) -> Inertia:
         """Mass, first moment and inertia about the hub, undeformed."""
         i = self.integrals
-        second = np.trace(i.second) * np.eye(3) - i.second + i.rotary
-        return Inertia(i.mass, i.first, second)
+        return Inertia(i.mass, i.first, inertia_matrix(i))
 
     def largest_strain(self, d: Array) -> Array:
         """Find the largest strain of the body at amplitudes d, (T, m): (T,), NaN if unknown."""
@@ -79,56 +78,47 @@ class ReducedBody:
             return np.full(len(d), np.nan)
         return np.asarray(np.abs(d @ self.strains.T).max(axis=1))
 
+    def changed(self, turn: Array, names: tuple[str, ...] | None = None) -> "ReducedBody":
+        """Change amplitudes ``d = turn d_new``, (m, k), and their names."""
+        i = self.integrals
+        squares = ("rotary_modal", "quadratic", "position_quadratic", "modal_mass", "stiffness")
+        integrals = replace(
+            i,
+            shape=i.shape @ turn,
+            position_shape=np.einsum("jab,jk->kab", i.position_shape, turn),
+            shape_shape=np.einsum("ijab,ik,jl->klab", i.shape_shape, turn, turn, optimize=True),
+            rotary_shape=i.rotary_shape @ turn,
+            **{key: turn.T @ getattr(i, key) @ turn for key in squares},
+        )
+        return replace(
+            self,
+            names=names or self.names,
+            integrals=integrals,
+            tip_shape=self.tip_shape @ turn,
+            tip_angle=self.tip_angle @ turn,
+            damping=None if self.damping is None else turn.T @ self.damping @ turn,
+            drawn=replace(self.drawn, moved=self.drawn.moved @ turn),
+            strains=None if self.strains is None else self.strains @ turn,
+            second_order=self.second_order and self.second_order.changed(turn),
+        )
+
     @property
     def length(self) -> float:
         """Distance from hub to tip [m]."""
         return float(np.linalg.norm(self.tip.position))
 
 
-def gram_integrals(
-    gram: Array, rotary: tuple[Array, Array, Array], modal_mass: Array | None, stiffness: Array
-) -> Integrals:
-    """Arrange a Gram matrix over ``[1, x, y, z, phi_1x, phi_1y, ..]``, (4 + 3m, 4 + 3m).
-
-    Parameters
-    ----------
-    gram
-        Integrals of the products.
-    rotary
-        Rotary inertia of the nodes (3, 3), its products with shapes (3, m) and of shapes (m, m).
-    modal_mass
-        Modal mass (m, m) where it is given; else it is that of the Gram matrix.
-    stiffness
-        Stiffness, (m, m).
-    """
-    m = (len(gram) - 4) // 3
-    pairs = gram[4:, 4:].reshape(m, 3, m, 3).transpose(0, 2, 1, 3)
-    own = np.einsum("ijaa->ij", pairs) + rotary[2]
-    none = np.zeros((3, m, m))
-    return Integrals(
-        mass=float(gram[0, 0]),
-        first=gram[0, 1:4].copy(),
-        second=gram[1:4, 1:4].copy(),
-        shape=gram[0, 4:].reshape(m, 3).T.copy(),
-        position_shape=gram[1:4, 4:].reshape(3, m, 3).transpose(1, 0, 2).copy(),
-        shape_shape=np.ascontiguousarray(pairs),
-        rotary=rotary[0],
-        rotary_shape=rotary[1],
-        rotary_modal=rotary[2],
-        quadratic=none,
-        position_quadratic=none,
-        modal_mass=own if modal_mass is None else modal_mass,
-        stiffness=stiffness,
-    )
+def inertia_matrix(i: Integrals) -> Array:
+    """Inertia matrix about the hub, undeformed [kg m^2], (3, 3)."""
+    return np.asarray(np.trace(i.second) * np.eye(3) - i.second + i.rotary)
 
 
 def rigid_mass(i: Integrals) -> Array:
     """Mass matrix of the hub's rotations and translations and of the shapes, (6 + m, 6 + m)."""
-    second = np.trace(i.second) * np.eye(3) - i.second + i.rotary
     cross, turned = skew_matrix(i.first), angular_momentum(i)
     return np.block(
         [
-            [second, cross, turned],
+            [inertia_matrix(i), cross, turned],
             [cross.T, i.mass * np.eye(3), i.shape],
             [turned.T, i.shape.T, i.modal_mass],
         ]
@@ -153,33 +143,16 @@ def orthogonal(body: ReducedBody) -> ReducedBody:
     if not ORTHOGONAL * len(mass) < off <= ALIKE:
         return body
     turn = np.linalg.inv(np.linalg.cholesky(scaled)).T / size[:, None] * size
-    return _changed(body, turn)
-
-
-def _changed(body: ReducedBody, turn: Array) -> ReducedBody:
-    """Change amplitudes ``d = turn d_new``, of which the modal mass is diagonal."""
-    i = body.integrals
-    modal, stiffness = turn.T @ i.modal_mass @ turn, turn.T @ i.stiffness @ turn
+    changed = body.changed(turn)
+    modal, stiffness = changed.integrals.modal_mass, changed.integrals.stiffness
     root = np.sqrt(np.abs(np.diag(stiffness)))
     stiffness = np.where(np.abs(stiffness) <= ALIKE * np.outer(root, root), 0.0, stiffness)
     integrals = replace(
-        i,
-        shape=i.shape @ turn,
-        position_shape=np.einsum("jab,jk->kab", i.position_shape, turn),
-        shape_shape=np.einsum("ijab,ik,jl->klab", i.shape_shape, turn, turn, optimize=True),
-        rotary_shape=i.rotary_shape @ turn,
-        rotary_modal=turn.T @ i.rotary_modal @ turn,
+        changed.integrals,
         modal_mass=np.diag(np.diag(modal)),
         stiffness=(stiffness + stiffness.T) / 2,
     )
-    drawn = replace(body.drawn, moved=body.drawn.moved @ turn)
-    damping = None if body.damping is None else turn.T @ body.damping @ turn
-    strains = None if body.strains is None else body.strains @ turn
-    return replace(
-        body, integrals=integrals, tip_shape=body.tip_shape @ turn,
-        tip_angle=body.tip_angle @ turn, damping=damping, drawn=drawn, strains=strains,
-        second_order=None if body.second_order is None else body.second_order.changed(turn),
-    )  # fmt: skip
+    return replace(changed, integrals=integrals)
 
 
 def cleaned(body: ReducedBody) -> ReducedBody:

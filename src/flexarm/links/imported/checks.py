@@ -1,163 +1,257 @@
-"""What a body of any shape must satisfy before a link is built from it."""
+"""Checks of modal data: of any body, of one with nodes in space, of one along a line."""
+
+import math
+from dataclasses import replace
 
 import numpy as np
 
+from flexarm.io.source import Path
 from flexarm.links.base import Array
-from flexarm.links.imported.body import ReducedBody, cleaned, orthogonal, rigid_mass
-from flexarm.links.imported.common_checks import (
-    DEFINITE_TOLERANCE,
-    FREQUENCIES,
-    LENGTHS,
-    Total,
-    check_frequencies,
-    check_matrix,
-    check_total,
-    least_eigenvalue,
-)
-from flexarm.links.imported.data import BodyData, Integers, Stated, Units, modal_mass
-from flexarm.links.imported.report import NOTE_ABOVE, REFUSE_ABOVE, Findings, percent, triple
-from flexarm.spatial import IDENTITY, Pose
+from flexarm.links.imported.body import inertia_matrix, rigid_mass
+from flexarm.links.imported.data import Integers, ModalData, Stated, Units
+from flexarm.links.imported.report import REFUSE_ABOVE, Findings, percent, triple
+from flexarm.links.integrals import Integrals
+from flexarm.spatial import IDENTITY, Pose, angles_from_rotation
+from flexarm.units import quantity
 
-OUTSIDE = 0.5  # of the body's size: how far from its nodes an interface may be
-FEWEST = 50  # nodes, from which on neighbours tell something
+PLACE_TOLERANCE = 1e-6  # relative to the length: how far off the line a station may lie
+SYMMETRY_TOLERANCE = 1e-6  # programs print matrices with six digits or more
+DEFINITE_TOLERANCE = 1e-9  # relative to the unit diagonal
+FREQUENCIES = (0.01, 1e5)  # [Hz]
+LENGTHS = (1e-3, 100.0)  # [m]
+STIFFNESS_FACTOR = 100.0  # between a link and its section, which only wrong units explain
+OUTSIDE = 0.5  # relative to the body's size: how far from its nodes an interface may be
+FEWEST = 50  # nodes, from which on the motion of neighbours is compared
 NEAR = 8  # neighbours that a node is compared with
-FINE = 10.0  # steps between nodes over the body, from which on they tell that all are shuffled
-ODD = 4.8  # times the middle of all nodes: at most 3.4 in meshes that this was tried on
+FINE = 10.0  # steps between nodes over the body, from which on shuffled nodes are recognised
+ODD = 4.8  # times the median of all nodes: at most 3.4 in meshes that this was tried on
 SHUFFLED = 3.0  # steps in which shapes rise by their size: 9 and more in those, 2.8 if shuffled
-KEPT = 1e-5  # of the largest value: what single precision leaves
 HEAVIEST = 25_000.0  # [kg/m^3], of osmium
 GRAMS = 0.1  # [kg]: below it a body's mass is asked about; a link of 100 kg, taken for 1/1000
+# Rule, axis of the displacement, axis of the rotation, sign.
+PLANES = (("theta_z must be y'", 1, 2, 1.0), ("theta_y must be -z'", 2, 1, -1.0))
 
 
-def finished(body: ReducedBody, findings: Findings, *, modal: bool) -> ReducedBody | None:
-    """Check moments, stiffness and interfaces, and give the body as dynamics take it."""
-    i = body.integrals
-    if i.mass <= 0:
-        findings.refuse(("mass",), f"is {i.mass:.4g} kg in all: must be > 0")
-        return None
-    whole = rigid_mass(i)
-    least = least_eigenvalue(whole)
-    findings.fact("rigid-body consistency", f"smallest eigenvalue {least:.3g}")
-    if least < -DEFINITE_TOLERANCE or least_eigenvalue(i.modal_mass) <= DEFINITE_TOLERANCE:
+def least_eigenvalue(matrix: Array) -> float:
+    """Smallest eigenvalue of a symmetric matrix scaled to a unit diagonal, rows of zeros left out.
+
+    Returns
+    -------
+    float
+        0 to 1 for a mass matrix; ``-inf`` if a diagonal entry is negative, or 0 in a row that is
+        not.
+    """
+    kept = np.any(matrix != 0, axis=1)
+    matrix = matrix[np.ix_(kept, kept)]
+    diagonal = np.diag(matrix)
+    if np.any(diagonal <= 0):
+        return -math.inf
+    size = np.sqrt(diagonal)
+    return float(np.linalg.eigvalsh(matrix / np.outer(size, size)).min(initial=1.0))
+
+
+def check_matrix(findings: Findings, name: str, matrix: Array, *, definite: bool) -> Array:
+    """Refuse a matrix that is not symmetric and positive (semi)definite; return it symmetric."""
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    scale = np.maximum(np.outer(size, size), np.maximum(np.abs(matrix), np.abs(matrix.T)))
+    odd = np.abs(matrix - matrix.T) / np.where(scale > 0, scale, 1.0)
+    i, j = np.unravel_index(int(np.argmax(odd)), odd.shape)
+    if odd[i, j] > SYMMETRY_TOLERANCE:
         findings.refuse(
-            ("mass",),
-            f"rigid motions and shapes have together a mass matrix with the eigenvalue {least:.3g}"
-            ", which must be > 0: are shapes alike, or are masses and shapes of different meshes?",
+            (name, int(i), int(j)),
+            f"must be symmetric: {matrix[i, j]:.6g} here, but {matrix[j, i]:.6g} "
+            f"in row {j + 1}, column {i + 1} (SI units)",
         )
-        return None
-    check_frequencies(findings, ("K",), i.stiffness, i.modal_mass)
-    _state_effective_mass(findings, whole)
-    _check_interface(findings, body, modal=modal)
-    if body.second_order is None:
+        return matrix
+    matrix = (matrix + matrix.T) / 2
+    least = least_eigenvalue(matrix)
+    zero_row = bool(np.any(np.all(matrix == 0, axis=1)))
+    value = f"scaled to a unit diagonal its smallest eigenvalue is {least:.3g}"
+    value = "its diagonal has an entry <= 0" if math.isinf(least) else value
+    if definite and (zero_row or least < DEFINITE_TOLERANCE):
+        value = "a row is zero" if zero_row else value
+        findings.refuse((name,), f"must be positive definite, but {value}: a shape has no mass")
+    elif least < -DEFINITE_TOLERANCE:
+        why = "damping would feed energy" if name == "D" else "a shape would drive itself"
+        findings.refuse((name,), f"must have no negative eigenvalue, but {value}: {why}")
+    return matrix
+
+
+def check_matrices(findings: Findings, data: ModalData) -> ModalData:
+    """Check M, K and D, and what stands for them; return the data with symmetric ones."""
+    M, K, D = (
+        None if matrix is None else check_matrix(findings, key, matrix, definite=key == "M")
+        for key, matrix in (("M", data.mass), ("K", data.stiffness), ("D", data.damping))
+    )
+    if K is None and data.hertz is None:
+        findings.refuse(("K",), "or frequencies are required")
+    given = [matrix for matrix in (M, K) if matrix is not None]
+    if data.ratios is not None and K is not None and any(map(coupled, given)):
+        findings.refuse(
+            ("damping_ratios",),
+            "needs diagonal M and K: give D, or the link's damping in the arm's file",
+        )
+    return replace(data, mass=M, stiffness=K, damping=D)
+
+
+def coupled(matrix: Array) -> bool:
+    """Return whether a matrix is not diagonal, but for the digits of a file."""
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    off = np.abs(matrix - np.diag(np.diag(matrix)))
+    return bool(np.any(off > SYMMETRY_TOLERANCE * np.outer(size, size)))
+
+
+def state_conventions(findings: Findings, data: ModalData) -> None:
+    """State units and axes of the data, and note a mass that may be in other units."""
+    (length, mass, time), hub = data.units, data.hub or IDENTITY
+    findings.fact("units", f"length {length:g} m, mass {mass:g} kg, time {time:g} s; below in SI")
+    turned = triple(math.degrees(angle) for angle in angles_from_rotation(hub.rotation))
+    findings.fact(
+        "hub",
+        f"at {triple(hub.position)} m in the data, turned by {turned} deg about x, y, z",
+    )
+
+
+def check_units(findings: Findings, units: Units, mass: float) -> None:
+    """Note a body that weighs grams where a file in mm says kg: its masses may be tonnes."""
+    if units == (1e-3, 1.0, 1.0) and mass < GRAMS:
         findings.note(
-            (), "the body bends by linear theory: rotation and axial load do not stiffen it"
+            ("mass",),
+            f"the body weighs {1e3 * mass:.3g} g by units 'mm, kg, s': programs that have N and mm "
+            "give masses in tonnes, 'mm, t, s'",
+        )
+
+
+def check_length(findings: Findings, path: Path, length: float) -> None:
+    """Note a body whose size [m] no link has."""
+    if not LENGTHS[0] <= length <= LENGTHS[1]:
+        findings.note(path, f"the body is {length:.4g} m large: are the units right?")
+
+
+def check_line(findings: Findings, data: ModalData, length: float) -> Array | None:
+    """Refuse nodes that do not run along the hub's x axis, from 0 to the length of a span [m].
+
+    Returns
+    -------
+    x
+        Distances from the root [m], (N,); None if refused.
+    """
+    before, places = len(findings.problems), data.nodes
+    size = float(np.abs(places).max()) or 1.0
+    off = np.hypot(places[:, 1], places[:, 2])
+    x = places[:, 0].copy()
+    back = np.flatnonzero(np.diff(x) <= 0) + 1
+    if off.max() > PLACE_TOLERANCE * size:
+        k = int(np.argmax(off))
+        findings.refuse(
+            ("nodes", k),
+            f"lies {off[k]:.6g} m off the link's x axis, at {triple(places[k])} m in its root "
+            "frame: place and turn the interface frame so that its x axis runs along the stations",
+        )
+    elif len(back):
+        k = int(back[0])
+        findings.refuse(
+            ("nodes", k),
+            f"must lie beyond the station before it, got {x[k]:.6g} m after {x[k - 1]:.6g} m "
+            "along the link's x axis",
         )
     else:
-        findings.note(
-            (),
-            "loads stiffen the body by K_sigma and K_u to first order: right while they change its "
-            "frequencies by per cents",
-        )
-    if body.first_order:
-        findings.note(
-            (),
-            "the body has no nodes: how its inertia changes with its deformation is left out, "
-            "about 0.7 % per 1 % of tip deflection over length",
-        )
-    if findings.problems:
-        return None
-    return cleaned(orthogonal(body))
+        if abs(x[0]) > PLACE_TOLERANCE * size:
+            findings.refuse(
+                ("nodes", 0),
+                f"must be at the root of the link, got x = {x[0]:.6g} m: "
+                "set interface.position to where the root is",
+            )
+        if abs(x[-1] / length - 1) > PLACE_TOLERANCE:
+            findings.refuse(
+                ("nodes", len(x) - 1),
+                f"must be at the end of the link's flexible span, {length:.9g} m, "
+                f"got {x[-1]:.9g} m{_fitting_unit(x[-1] / length, data.units[0])}",
+            )
+    findings.fact("nodes", f"{len(x)}, to {x[-1]:.6g} m from the root")
+    x[0], x[-1] = 0.0, length
+    return x if len(findings.problems) == before else None
 
 
-def check_whole(findings: Findings, body: ReducedBody) -> None:
-    """Refuse a body whose moments, matrices and interfaces, as they were kept, do not agree."""
-    i = body.integrals
-    check_matrix(findings, "stiffness", i.stiffness, definite=False)
-    check_matrix(findings, "modal_mass", i.modal_mass, definite=True)
-    if body.damping is not None:
-        check_matrix(findings, "damping", body.damping, definite=False)
-    for key, x in vars(body.second_order).items() if body.second_order else ():
-        if np.abs(x - x.swapaxes(-1, -2)).max() > DEFINITE_TOLERANCE * np.abs(x).max():
-            findings.refuse((f"second_order_{key}",), "must be symmetric in the amplitudes")
-    check_rotation(findings, "tip", body.tip)
-    if findings.problems:
-        return
-    size = np.sqrt(np.diag(i.modal_mass))
-    own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
-    apart = float(np.abs((own - i.modal_mass) / np.outer(size, size)).max(initial=0.0))
-    if not body.first_order and apart > REFUSE_ABOVE:
-        findings.refuse(("shape_shape",), f"is {percent(apart)} off modal_mass")
-    last, moved = body.drawn.places[body.drawn.axis - 1], body.drawn.moved[body.drawn.axis - 1]
-    reach = max(float(np.abs(body.tip_shape).max(initial=0.0)), 1e-300)
-    off = float(np.abs(last - body.tip.position).max()) / max(body.length, 1e-300)
-    if max(off, float(np.abs(moved - body.tip_shape).max()) / reach) > KEPT:
-        findings.refuse(("tip_shape",), "and tip_position are not those of the line that is drawn")
+def _fitting_unit(ratio: float, unit: float) -> str:
+    """Name the unit of length that would make the ratio 1."""
+    for other in ("m", "mm", "cm", "in", "ft"):
+        if abs(ratio * quantity(f"1 {other}", "m") / unit - 1) < 1e-3:
+            return f"; units.length: {other} would fit"
+    return ""
 
 
-def check_rotation(findings: Findings, key: str, pose: Pose) -> None:
-    """Refuse a frame whose rotation is none."""
-    off = np.abs(pose.rotation.T @ pose.rotation - np.eye(3)).max()
-    if not off <= 1e-6 or np.linalg.det(pose.rotation) < 0:
-        findings.refuse(
-            (f"{key}_rotation",), "must be a rotation matrix: unit columns, right-handed"
-        )
+def check_slopes(findings: Findings, x: Array, data: ModalData) -> None:
+    """Refuse shapes that are zero, and rotations that are not the slopes of the displacements.
 
+    ``theta_z = y'`` and ``theta_y = -z'``: what a shape rises from station to station is compared
+    with the integral of a cubic spline through its rotations.
+    """
+    from scipy.interpolate import CubicSpline
 
-def require_whole(data: BodyData, findings: Findings) -> bool:
-    """Refuse data whose numbers are none, or whose counts differ."""
-    n, m = len(data.nodes), len(data.shapes)
-    wanted = {
-        "nodes": (data.nodes, (n, 3)),
-        "mass": (data.node_mass if isinstance(data.node_mass, np.ndarray) else None, (n,)),
-        "inertia": (data.node_inertia, (n, 3, 3)),
-        "shapes": (data.shapes, (m, n, 3)),
-        "rotations": (data.rotations, (m, n, 3)),
-        "hub_shapes": (data.hub_shapes, (m, 6)),
-        "tip_shapes": (data.tip_shapes, (m, 6)),
-        "K": (data.stiffness, (m, m)),
-        "M": (data.mass, (m, m)),
-        "D": (data.damping, (m, m)),
-        "K_sigma": (data.k_sigma, (18, m, m)),
-        "K_u": (data.k_u, (18, m, m)),
-        "strains": (data.strains, (m, 0 if data.strains is None else data.strains.shape[-1])),
-        "frequencies": (data.hertz, (m,)),
-        "damping_ratios": (data.ratios, (m,)),
-    }
-    for key, (array, shape) in wanted.items():
-        if array is None:
+    assert data.rotations is not None
+    worst = 0.0
+    for j, (name, u, theta) in enumerate(zip(data.names, data.shapes, data.rotations, strict=True)):
+        size = max(float(np.abs(u).max()), x[-1] * float(np.abs(theta).max()))
+        if size == 0:
+            findings.refuse(("shapes", j), f"shape '{name}' is zero at every station: leave it out")
             continue
-        if array.shape != shape:
-            findings.refuse((key,), f"must have the shape {shape}, got {array.shape}")
-        elif not np.all(np.isfinite(array)):
-            findings.refuse((key,), "must be finite numbers: was the file cut off?")
-    if n < 1 or m < 1:
-        findings.refuse(("shapes",), f"must be one shape and one node at least, got {m} and {n}")
-    named = {"hub_nodes": data.hub_nodes, "tip_nodes": data.tip_nodes, "lines": data.lines,
-             "faces": data.faces}  # fmt: skip
-    for key, rows in named.items():
-        if len(rows) and not (rows.min() >= 0 and rows.max() < n):
-            findings.refuse((key,), f"must be numbers of nodes from 1 to {n}")
-    for key, pose in (("hub", data.hub), ("tip", data.tip or IDENTITY)):
-        check_rotation(findings, key, pose)
-    if not findings.problems and not (total := float(data.node_mass.sum())) > 0:
-        findings.refuse(("node_mass",), f"is {total:.4g} kg in all: must be > 0")
-    return not findings.problems
+        turned = np.diff(CubicSpline(x, theta).antiderivative()(x), axis=0)
+        for text, axis, about, sign in PLANES:
+            rise, integral = sign * np.diff(u[:, axis]), turned[:, about]
+            larger = max(float(np.linalg.norm(rise)), float(np.linalg.norm(integral)))
+            if larger <= 1e-3 * size:
+                continue  # the shape has next to nothing in this plane
+            difference = float(np.linalg.norm(rise - integral)) / larger
+            worst = max(worst, difference)
+            findings.judge(
+                difference,
+                ("shapes", j, "rotation"),
+                f"shape '{name}': {text} along the link, but they are {percent(difference)} apart"
+                f"{_slope_mistake(rise, integral, turned[:, 3 - about], text[:7])}",
+            )
+    findings.fact("slopes", f"up to {percent(worst)} off those of the displacements")
 
 
-def check_size(data: BodyData, findings: Findings, places: Array, tip: Pose) -> None:
+def _slope_mistake(rise: Array, integral: Array, other: Array, name: str) -> str:
+    """Name the mistake in a rotation whose correction would make it fit."""
+    if not np.any(integral):
+        return f": {name} is zero"
+    causes = (
+        (-integral, f"{name} has the opposite sign"),
+        (other, "theta_y and theta_z look exchanged"),
+        (-other, "theta_y and theta_z look exchanged"),
+        (integral * math.pi / 180, "it looks like degrees, but must be in rad"),
+        (integral * 1000, "it looks like rad/m, with displacements in mm"),
+        (integral / 1000, "it looks like rad/mm, with displacements in m"),
+    )
+    for fitting, cause in causes:
+        if np.linalg.norm(rise - fitting) <= REFUSE_ABOVE * np.linalg.norm(rise):
+            return f": {cause}"
+    return ": shear, noise, or too few stations for this shape"
+
+
+def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
     """Refuse interfaces away from the nodes, and a body denser than any metal."""
-    low, high = places.min(axis=0), places.max(axis=0)
+    low, high = data.nodes.min(axis=0), data.nodes.max(axis=0)
     size = float((high - low).max())
-    findings.fact("nodes", f"{len(places)}, over {triple(high - low)} m")
-    if not LENGTHS[0] <= size <= LENGTHS[1]:
-        findings.note(("nodes",), f"the body is {size:.4g} m large: are the units right?")
-    for key, at in (("hub", np.zeros(3)), ("tip", tip.position)):
+    findings.fact("nodes", f"{len(data.nodes)}, over {triple(high - low)} m")
+    check_length(findings, ("nodes",), size)
+    ends = (("hub", np.zeros(3), data.hub_nodes), ("tip", tip.position, data.tip_nodes))
+    for key, at, rows in ends:
         gap = float(np.maximum(np.maximum(low - at, at - high), 0.0).max())
         if gap > OUTSIDE * size:
             findings.refuse(
                 (f"{key}_position",),
                 f"is {gap:.4g} m away from a body of {size:.4g} m: are both in the same units and "
                 "axes?",
+            )
+        away = float(np.linalg.norm(data.nodes[rows] - at, axis=1).min(initial=np.inf))
+        if len(rows) and away > OUTSIDE * size:
+            findings.refuse(
+                (f"{key}_nodes",),
+                f"are {away:.4g} m from the {key} frame, of a body of {size:.4g} m: are hub and "
+                "tip exchanged, or nodes in another order?",
             )
     if float(np.linalg.norm(tip.position)) < 1e-6 * size:
         findings.refuse(
@@ -173,36 +267,10 @@ def check_size(data: BodyData, findings: Findings, places: Array, tip: Pose) -> 
         )
 
 
-def check_units(findings: Findings, units: Units, mass: float) -> None:
-    """Note a body that weighs grams where a file in mm says kg: its masses may be tonnes."""
-    if units == (1e-3, 1.0, 1.0) and mass < GRAMS:
-        findings.note(
-            ("mass",),
-            f"the body weighs {1e3 * mass:.3g} g by units 'mm, kg, s': programs that have N and mm "
-            "give masses in tonnes, 'mm, t, s'",
-        )
-
-
-def check_faces(data: BodyData, findings: Findings, places: Array, tip: Pose) -> None:
-    """Refuse faces that are away from their frames."""
-    size = float(np.ptp(places, axis=0).max())
-    faces = (("hub", data.hub_nodes, np.zeros(3)), ("tip", data.tip_nodes, tip.position))
-    for key, rows, origin in faces:
-        if not len(rows):
-            continue
-        away = float(np.linalg.norm(places[rows] - origin, axis=1).min())
-        if away > OUTSIDE * size:
-            findings.refuse(
-                (f"{key}_nodes",),
-                f"are {away:.4g} m from the {key} frame, of a body of {size:.4g} m: are hub and "
-                "tip exchanged, or nodes in another order?",
-            )
-
-
 def check_order(findings: Findings, places: Array, shapes: Array) -> None:
     """Note a node that moves unlike its neighbours, or a mesh in which nearly all do.
 
-    How steeply shapes rise from a node to those near it is compared with the middle of all nodes,
+    How steeply shapes rise from a node to those near it is compared with the median of all nodes,
     and with the size of shapes over that of the body.
     """
     from scipy.spatial import cKDTree
@@ -232,43 +300,74 @@ def check_order(findings: Findings, places: Array, shapes: Array) -> None:
         )
 
 
-def check_stated(findings: Findings, stated: Stated, hub: Pose, body: ReducedBody) -> None:
-    """Compare mass, centre and inertia with what the program tells, in the axes of the data."""
-    i = body.integrals
-    told, centre, inertia = stated
-    nan = np.full(3, np.nan)
-    totals = [Total("the masses", ("mass",), i.mass, i.first / i.mass)]
-    if told is not None:
-        totals.append(Total("total_mass", ("total_mass",), told, nan))
-    if centre is not None:
-        at = (centre - hub.position) @ hub.rotation
-        totals.append(Total("centre", ("centre",), np.nan, at))
-    check_total(findings, totals, max(body.length, 1e-9))
-    if inertia is not None and not np.any(hub.position):
-        other = hub.rotation.T @ inertia @ hub.rotation
-        apart = float(np.abs(other - body.inertia.second).max() / np.abs(other).max())
+def check_totals(
+    findings: Findings, sources: list[tuple[str, Path, Integrals]], stated: Stated, length: float
+) -> None:
+    """Compare total mass, centre and inertia by different sources.
+
+    Parameters
+    ----------
+    findings
+        What to add to.
+    sources
+        Name of a source, its key in the file, and what it says; the others, and what the program
+        states, are compared with the first.
+    stated
+        What the program states.
+    length
+        Of the body [m].
+    """
+    mass, centre, inertia = stated
+    (first, _, i), *others = sources
+    masses = [(source, path, each.mass) for source, path, each in others]
+    masses += [] if mass is None else [("total_mass", ("total_mass",), mass)]
+    centres = [(source, path, each.first / each.mass) for source, path, each in others]
+    centres += [] if centre is None else [("centre", ("centre",), centre)]
+    own = i.first / i.mass
+    texts = [f"{m:.6g} kg ({source})" for source, _, m in [(first, (), i.mass), *masses]]
+    findings.fact("total mass", ", ".join(texts))
+    texts = [f"{triple(c)} m ({source})" for source, _, c in [(first, (), own), *centres]]
+    findings.fact("centre of mass", ", ".join(texts))
+    for _, path, other in masses:
+        findings.judge(
+            abs(other / i.mass - 1),
+            path,
+            f"the total mass is {other:.6g} kg, but {i.mass:.6g} kg by {first}: is units.mass "
+            "right?",
+        )
+    for _, path, at in centres:
+        findings.judge(
+            float(np.linalg.norm(at - own)) / length,
+            path,
+            f"the centre of mass is at {triple(at)} m in the root frame, but at {triple(own)} m "
+            f"by {first}",
+        )
+    if inertia is not None:
+        size = max(float(np.abs(inertia).max()), 1e-300)
+        apart = float(np.abs(inertia - inertia_matrix(i)).max()) / size
         findings.fact("inertia", f"{percent(apart)} off what is stated")
-        if apart > NOTE_ABOVE:
-            findings.judge(apart, ("inertia",), f"is {percent(apart)} off that of the masses")
+        findings.judge(apart, ("inertia_about_origin",), f"is {percent(apart)} off that of {first}")
 
 
-def check_modal_mass(data: BodyData, findings: Findings, body: ReducedBody) -> None:
-    """Compare the modal mass that is given with that of nodes and shapes."""
-    i = body.integrals
-    pairs = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
-    size = np.sqrt(np.maximum(np.diag(i.modal_mass), 1e-300))
-    apart = float(np.abs((pairs - i.modal_mass) / np.outer(size, size)).max(initial=0.0))
-    if data.mass is not None and not np.any(pairs != i.modal_mass):
-        findings.note(("M",), "is that of the masses: shapes were held at the hub")
-    elif data.mass is not None:
-        findings.fact("modal mass", f"M is up to {percent(apart)} off that of the nodes")
-        if apart > NOTE_ABOVE:
-            findings.judge(
-                apart,
-                ("M",),
-                f"is {percent(apart)} off the modal mass that shapes and nodes give: are they of "
-                "one model, in the stated units, and in the same order of nodes?",
-            )
+def check_modal_mass(findings: Findings, given: Array, i: Integrals, source: str) -> float:
+    """Compare the modal mass that is given with that of masses and shapes.
+
+    Returns
+    -------
+    float
+        Smallest eigenvalue of the mass matrix of rigid motions and shapes with the given one.
+    """
+    own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
+    size = np.sqrt(np.maximum(np.diag(given), 1e-300))
+    apart = float(np.abs((own - given) / np.outer(size, size)).max(initial=0.0))
+    findings.fact("modal mass", f"M is up to {percent(apart)} off that of {source}")
+    findings.judge(
+        apart,
+        ("M",),
+        f"is {percent(apart)} off the modal mass that the shapes and {source} give: are they of "
+        "one model, in the stated units, and in the same order of nodes?",
+    )
+    return least_eigenvalue(rigid_mass(replace(i, modal_mass=given)))
 
 
 def check_orthogonal(findings: Findings, mass: Array) -> None:
@@ -277,19 +376,21 @@ def check_orthogonal(findings: Findings, mass: Array) -> None:
     off = np.abs(mass / np.outer(size, size) - np.eye(len(mass)))
     worst = float(off.max(initial=0.0))
     findings.fact("orthogonality", f"of the modes to {percent(worst)}")
-    if worst > NOTE_ABOVE:
-        i, j = np.unravel_index(int(np.argmax(off)), off.shape)
-        findings.judge(
-            worst,
-            ("shapes", int(i)),
-            f"is not orthogonal to shape {int(j) + 1} ({percent(worst)}), as modes with "
-            "frequencies are: nodes in another order, masses of another mesh, or no modes? else "
-            "give K",
-        )
+    i, j = np.unravel_index(int(np.argmax(off)), off.shape)
+    findings.judge(
+        worst,
+        ("shapes", int(i)),
+        f"is not orthogonal to shape {int(j) + 1} ({percent(worst)}), as modes with frequencies "
+        "are: nodes in another order, masses of another mesh, or no modes? else give K",
+    )
 
 
-def check_modes(data: BodyData, findings: Findings, kept: Integers) -> None:
-    """Refuse frequencies that no shape which deforms has, or that are not those of K."""
+def check_hertz(findings: Findings, data: ModalData, kept: Integers, mass: Array | None) -> None:
+    """Refuse frequencies that no shape which deforms has.
+
+    With the modal mass by the nodes (m, m), refuse those of shapes that are not orthogonal, and
+    those that K does not have.
+    """
     if data.hertz is None:
         return
     low, high = FREQUENCIES
@@ -299,42 +400,70 @@ def check_modes(data: BodyData, findings: Findings, kept: Integers) -> None:
                 ("frequencies", int(j)),
                 f"must be {low:g} to {high:g} Hz, got {data.hertz[j]:.4g}: are the units right?",
             )
-    mass = modal_mass(data) if data.mass is None else data.mass
-    if data.stiffness is None or findings.problems or least_eigenvalue(mass) <= DEFINITE_TOLERANCE:
+    if mass is None or findings.problems:
         return
-    own = check_frequencies(Findings(), ("K",), data.stiffness, mass)[0] / (2 * np.pi)
-    told = np.sort(data.hertz)
-    apart = float((np.abs(own - told) / np.maximum(told, 1e-3 * told[-1])).max())
-    if apart > NOTE_ABOVE:
-        why = f"are up to {percent(apart)} off those of K: leave one of the two out"
-        findings.judge(apart, ("frequencies",), why)
+    if data.stiffness is None:
+        check_orthogonal(findings, mass)
+        return
+    mass = mass if data.mass is None else data.mass
+    if least_eigenvalue(mass) <= DEFINITE_TOLERANCE:
+        return
+    own = check_frequencies(Findings(), ("K",), data.stiffness, mass, None) / (2 * np.pi)
+    hertz = np.sort(data.hertz)
+    apart = float((np.abs(own - hertz) / np.maximum(hertz, 1e-3 * hertz[-1])).max())
+    why = f"are up to {percent(apart)} off those of K: leave one of the two out"
+    findings.judge(apart, ("frequencies",), why)
 
 
-def _state_effective_mass(findings: Findings, whole: Array) -> None:
-    """Say how much of the body's mass its shapes move along x, y, z."""
-    linear, modal, total = whole[3:6, 6:], whole[6:, 6:], whole[3, 3]
-    share = np.diag(linear @ np.linalg.solve(modal, linear.T)) / total
-    text = ", ".join(f"{axis} {percent(float(s))}" for axis, s in zip("xyz", share, strict=True))
-    findings.fact("effective mass", f"{text} of the body's")
+def check_stiffness(findings: Findings, path: Path, given: Array, section: Array) -> None:
+    """Compare stiffnesses with those that the link's section gives the shapes, where it does."""
+    bends = np.diag(section) > 0
+    ratio = np.diag(given)[bends] / np.diag(section)[bends]
+    if not ratio.size:
+        return
+    worst = float(np.abs(ratio - 1).max())
+    findings.fact("stiffness", f"K is up to {percent(worst)} off that of the link's section")
+    if not 1 / STIFFNESS_FACTOR <= ratio.min() <= ratio.max() <= STIFFNESS_FACTOR:
+        message = f"the stiffness is {ratio.max():.3g} times that of the link's section"
+        findings.refuse(path, f"{message}: is units.time right?")
+    elif worst > REFUSE_ABOVE:
+        message = f"the stiffness is up to {percent(worst)} off that of the link's section"
+        findings.note(path, f"{message}: the file's counts")
 
 
-def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> None:
-    """Say what loads at the tip do not bend, and what modes alone leave out."""
-    reach = max(body.length, 1e-9)
-    rows = np.vstack([body.tip_shape, reach * body.tip_angle])
-    size = np.sqrt(np.diag(body.integrals.modal_mass))
-    sizes = np.linalg.svd(rows / size, compute_uv=False)
-    rank = int(np.sum(sizes > 1e-6 * max(float(sizes.max(initial=0.0)), 1e-300)))
-    if rank == 0:
-        findings.refuse(("tip_shapes",), "are zero in every shape: which nodes are the tip's?")
-    elif rank < 6:
-        findings.note(
-            ("tip_shapes",),
-            f"the shapes move the tip in {rank} of 6 ways: it is rigid in the others",
-        )
-    if modal:
-        findings.note(
-            ("shapes",),
-            "modes alone make the body some per cent too stiff under loads at its tip: add the six "
-            "static shapes of the tip (flexarm reduce does)",
-        )
+def check_frequencies(
+    findings: Findings, path: Path, stiffness: Array, modal: Array, damping: Array | None
+) -> Array:
+    """Refuse frequencies that no link has, and state them with their damping.
+
+    Returns
+    -------
+    frequencies
+        Of the link held at its root [rad/s], (m,).
+    """
+    size = np.sqrt(np.diag(modal))
+    scale = np.outer(size, size)
+    mass = np.linalg.cholesky(modal / scale)
+    half = np.linalg.solve(mass, stiffness / scale)
+    squares, vectors = np.linalg.eigh(np.linalg.solve(mass, half.T))
+    omega: Array = np.sqrt(np.clip(squares, 0.0, None))
+    hertz = omega / (2 * math.pi)
+    findings.fact("frequencies", ", ".join(f"{f:.6g}" for f in hertz) + " Hz (root held)")
+    loose = hertz <= 1e-6 * hertz.max()
+    if loose.all():
+        findings.refuse(path, "is zero: no shape has stiffness. Give K, or say 'rigid: true'")
+    elif loose.any():
+        findings.note(path, f"{int(loose.sum())} of the shapes' motions have no stiffness")
+    low, high = FREQUENCIES
+    for f in hertz[~loose]:
+        if not low <= f <= high:
+            message = f"gives a frequency of {f:.4g} Hz, outside {low:g} to {high:g} Hz"
+            findings.refuse(path, f"{message}: are the units right?")
+    if damping is None:
+        findings.fact("damping", "not given: the link's own counts")
+        return omega
+    vectors = np.linalg.solve(mass.T, vectors) / size[:, None]
+    rates = np.einsum("im,ij,jm->m", vectors, damping, vectors)
+    ratios = rates / (2 * np.where(omega > 0, omega, math.inf))
+    findings.fact("damping", ", ".join(percent(ratio) for ratio in ratios) + " of critical")
+    return omega

@@ -4,6 +4,7 @@ Craig & Bampton 1968: six static shapes of unit motions of the tip face, the hub
 slowest modes with both held.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from flexarm.arguments import require_array
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
-from flexarm.links.imported.data import BodyData, Integers, no_lines, rigid_columns, spans_a_frame
+from flexarm.links.imported.data import Integers, ModalData, no_lines, rigid_columns, spans_a_frame
 from flexarm.links.imported.drawing import triangles
 from flexarm.links.imported.file import inspect_data
 from flexarm.links.imported.readers.plain import TIP_NAMES
+from flexarm.links.imported.report import Findings
 from flexarm.spatial import Pose
 
 Sparse = Any  # SciPy's matrices ship no types
@@ -71,66 +73,52 @@ def reduce(
     ModelError
         If matrices and nodes do not fit, the body is held somewhere, or a check refuses it.
     """
-    data = reduced_data(
-        stiffness, mass, nodes, hub=hub, tip=tip, modes=modes, hub_frame=hub_frame,
-        tip_frame=tip_frame, faces=faces, name=name,
+    places = require_array("nodes", nodes, ModelError)
+    for key, matrix in (("stiffness", stiffness), ("mass", mass)):
+        if not hasattr(matrix, "tocsr"):
+            require_array(key, matrix, ModelError)
+    surface = no_lines(3) if faces is None else _rows("faces", faces, len(places))
+    if surface.size and (surface.ndim != 2 or surface.shape[1] not in (3, 4)):
+        raise ModelError(
+            "faces: must be rows of triangles or quadrangles, (f, 3) or (f, 4), got "
+            f"{surface.shape}"
+        )
+    model = ModalData(
+        name, (), places, mass, stiffness=stiffness, hub=hub_frame, tip=tip_frame,
+        hub_nodes=_rows("hub", hub, len(places)), tip_nodes=_rows("tip", tip, len(places)),
+        faces=triangles(surface) if surface.size else no_lines(3),
     )  # fmt: skip
-    report, body = inspect_data(data, name)
+    report, body = inspect_data(reduced_data(model, modes), name, Findings())
     if body is None:
         raise ModelError("\n".join(report.errors))
     return body
 
 
-def reduced_data(
-    stiffness: Sparse,
-    mass: Sparse,
-    nodes: npt.ArrayLike,
-    *,
-    hub: npt.ArrayLike,
-    tip: npt.ArrayLike,
-    modes: int,
-    hub_frame: Pose | None = None,
-    tip_frame: Pose | None = None,
-    faces: npt.ArrayLike | None = None,
-    name: str,
-) -> BodyData:
+def reduced_data(model: ModalData, modes: int) -> ModalData:
     """Reduce a finite-element model, as `reduce` does, to data that are still to be checked."""
-    from scipy.sparse import issparse
-
-    places = require_array("nodes", nodes, ModelError)
+    places = model.nodes
     if places.ndim != 2 or places.shape[1] != 3 or not np.all(np.isfinite(places)):
         raise ModelError(f"nodes: must be finite numbers (N, 3), got shape {places.shape}")
     if type(modes) is not int or not 0 <= modes <= MOST_MODES:
         raise ModelError(f"modes: must be a number from 0 to {MOST_MODES}, got {modes}")
-    ends = [_face(key, rows, places) for key, rows in (("hub", hub), ("tip", tip))]
+    ends = [_face("hub", model.hub_nodes, places), _face("tip", model.tip_nodes, places)]
     if np.intersect1d(ends[0], ends[1]).size:
         raise ModelError("hub, tip: the faces have nodes in common: they must be apart")
-    surface = no_lines(3) if faces is None else _surface(faces, len(places))
-    for key, matrix in (("stiffness", stiffness), ("mass", mass)):
-        if not issparse(matrix):
-            require_array(key, matrix, ModelError)
-    K, m = _whole("stiffness", stiffness, 3 * len(places)), _scalar_mass(mass, len(places))
+    K = _whole("stiffness", model.stiffness, 3 * len(places))
+    m = _scalar_mass(model.node_mass, len(places))
     _refuse_grounded(K, places)
-    hub_frame = hub_frame or Pose(np.eye(3), places[ends[0]].mean(axis=0))
-    tip_frame = tip_frame or Pose(hub_frame.rotation, places[ends[1]].mean(axis=0))
-    shapes, reduced = _shapes(K, m, places, ends, hub_frame, tip_frame, modes)
-    turn = np.kron(np.eye(2), hub_frame.rotation)
+    hub = model.hub or Pose(np.eye(3), places[ends[0]].mean(axis=0))
+    tip = model.tip or Pose(hub.rotation, places[ends[1]].mean(axis=0))
+    shapes, reduced = _shapes(K, m, places, ends, hub, tip, modes)
+    if not np.all(np.isfinite(shapes)):
+        raise ModelError("stiffness: shapes are no finite numbers: is it in the units of the mass?")
     tips = np.zeros((6 + modes, 6))
-    tips[:6] = turn.T
-    return BodyData(
-        name=name,
-        names=(*TIP_NAMES, *(f"fixed{k}" for k in range(1, modes + 1))),
-        nodes=places,
-        node_mass=m,
-        shapes=shapes,
-        stiffness=reduced,
-        hub=hub_frame,
-        tip=tip_frame,
-        tip_shapes=tips,
-        hub_nodes=ends[0],
+    tips[:6] = np.kron(np.eye(2), hub.rotation.T)
+    return replace(
+        model, names=(*TIP_NAMES, *(f"fixed{k}" for k in range(1, modes + 1))), node_mass=m,
+        shapes=shapes, stiffness=reduced, hub=hub, tip=tip, tip_shapes=tips, hub_nodes=ends[0],
         tip_nodes=ends[1],
-        faces=surface,
-    )
+    )  # fmt: skip
 
 
 def _shapes(
@@ -201,32 +189,19 @@ def _dissected(K: Sparse, places: Array, rows: Integers) -> Integers:
     return np.concatenate(ordered(rows))
 
 
-def _face(key: str, rows: npt.ArrayLike, places: Array) -> Integers:
-    """Read the nodes of a face, and refuse those that fix no frame."""
-    given = require_array(key, rows, ModelError)
-    found = np.unique(given)
-    if not len(found) or np.any(found != np.floor(found)):
-        raise ModelError(f"{key}: must be numbers of nodes, three at least")
-    if found[0] < 0 or found[-1] >= len(places):
-        raise ModelError(f"{key}: must be among the {len(places)} nodes, got {found[-1]:g}")
-    numbers = found.astype(np.int64)
-    if not spans_a_frame(places[numbers]):
+def _rows(key: str, given: npt.ArrayLike, count: int) -> Integers:
+    """Read rows of nodes, which count from 0."""
+    rows = require_array(key, given, ModelError)
+    if np.any(rows != np.floor(rows)) or np.any((rows < 0) | (rows >= count)):
+        raise ModelError(f"{key}: must be rows of nodes from 0 to {count - 1}")
+    return rows.astype(np.int64)
+
+
+def _face(key: str, rows: Integers, places: Array) -> Integers:
+    """Return the nodes of a face, each once, and refuse those that fix no frame."""
+    if not spans_a_frame(places[rows]):
         raise ModelError(f"{key}: must be three nodes at least, not on one line")
-    return numbers
-
-
-def _surface(faces: npt.ArrayLike, count: int) -> Integers:
-    """Read the faces of the surface as triangles."""
-    given = require_array("faces", faces, ModelError)
-    if given.size == 0:
-        return no_lines(3)
-    if given.ndim != 2 or given.shape[1] not in (3, 4):
-        raise ModelError(
-            f"faces: must be rows of triangles or quadrangles, (f, 3) or (f, 4), got {given.shape}"
-        )
-    if np.any(given != np.floor(given)) or given.min() < 0 or given.max() >= count:
-        raise ModelError(f"faces: must be rows of nodes from 0 to {count - 1}")
-    return triangles(given.astype(np.int64))
+    return np.unique(rows)
 
 
 def _whole(key: str, matrix: Sparse, size: int) -> Sparse:

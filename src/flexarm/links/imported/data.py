@@ -1,45 +1,62 @@
-"""Data of a body as a finite-element program gives it: nodes, masses, shapes, K, M, interfaces."""
+"""Modal data of a body at its nodes: the one form that all readers of files lead to."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from flexarm.links.base import Array
+from flexarm.links.integrals import Integrals
 from flexarm.spatial import IDENTITY, Pose, skew_matrix
 
 Integers = npt.NDArray[np.int64]
 Units = tuple[float, float, float]  # of length, mass and time, in SI units
 Stated = tuple[float | None, Array | None, Array | None]  # mass, centre, inertia about the origin
-Mass = Any  # (N,) or a SciPy sparse matrix (N, N), which ships no types
+Matrix = Any  # an array or a SciPy sparse matrix, which ships no types
+ROUNDING = 1e-14  # relative to the size of a shape: what turning the axes leaves of a zero
 
 
 def no_nodes() -> Integers:
-    """Give no rows of nodes."""
+    """Return no rows of nodes."""
     return np.zeros(0, dtype=np.int64)
 
 
 def no_lines(corners: int = 2) -> Integers:
-    """Give no pairs of nodes, or no triangles."""
+    """Return no pairs of nodes, or no triangles."""
     return np.zeros((0, corners), dtype=np.int64)
 
 
+def no_shapes() -> Array:
+    """Return the displacements of no shapes."""
+    return np.zeros((0, 0, 3))
+
+
 @dataclass(frozen=True, eq=False)
-class BodyData:
-    """Data of a body in SI units, in axes of their own."""
+class ModalData:
+    """Modal data of a body in SI units, in axes of their own.
+
+    A superelement has no nodes and no shapes: its matrices are over the motions of hub (6) and tip
+    (6), then modes with both held.  A finite-element model that is yet to be reduced has nodes and
+    no shapes: its matrices are over the displacements of the nodes.
+    """
 
     # name, names: of the body and of its m shapes.
     name: str
     names: tuple[str, ...]
     # nodes, node_mass, node_inertia: places (N, 3), mass (N,) or consistent (N, N), rotary inertia
-    # (N, 3, 3) or None.
+    # (N, 3, 3); None where it is not given.
     nodes: Array
-    node_mass: Mass
+    node_mass: Matrix = None
+    node_inertia: Array | None = None
+    # Whether node_mass and node_inertia are per length of the line through the nodes, and linear
+    # between them.
+    per_length: bool = False
     # shapes, rotations: displacement and rotation of the nodes, (m, N, 3); rotations may be None.
-    shapes: Array
+    shapes: Array = field(default_factory=no_shapes)
+    rotations: Array | None = None
     # stiffness, mass, damping: K, M, D of the amplitudes, (m, m), each None where it is not given.
-    stiffness: Array | None = None
+    stiffness: Matrix = None
     mass: Array | None = None
     damping: Array | None = None
     # hertz, ratios: of shapes that are modes: frequencies [Hz] in place of K, or to compare with
@@ -47,10 +64,8 @@ class BodyData:
     hertz: Array | None = None
     ratios: Array | None = None
     # hub, tip: the interface frames; a tip that is None is amid its nodes.
-    hub: Pose = IDENTITY
+    hub: Pose | None = None
     tip: Pose | None = None
-    node_inertia: Array | None = None
-    rotations: Array | None = None
     # hub_shapes, tip_shapes: displacement and rotation of the interface frames, (m, 6) each, or
     # None.
     hub_shapes: Array | None = None
@@ -59,7 +74,7 @@ class BodyData:
     # are not known.
     hub_nodes: Integers = field(default_factory=no_nodes)
     tip_nodes: Integers = field(default_factory=no_nodes)
-    # Total mass, centre (3,) and inertia about the origin (3, 3) that the program tells.
+    # Total mass, centre (3,) and inertia about the origin (3, 3) that the program states.
     stated: Stated = (None, None, None)
     # lines, faces: pairs of nodes to draw a line between, (k, 2), and triangles of the surface, (f,
     # 3).
@@ -70,25 +85,82 @@ class BodyData:
     # that it brings, (18, m, m) each, or None.
     k_sigma: Array | None = None
     k_u: Array | None = None
-    units: Units = (1.0, 1.0, 1.0)  # that the file is in; the numbers above are in SI units
+    units: Units = (1.0, 1.0, 1.0)  # of the file; the numbers above are in SI units
+
+    def in_hub_frame(self) -> "ModalData":
+        """Return the same data in the axes of the hub, whose origin is 0."""
+        hub = self.hub or IDENTITY
+        turn, (total, centre, inertia) = hub.rotation, self.stated
+        tip = self.tip
+        if tip is None and len(self.tip_nodes):
+            tip = Pose(turn, self.nodes[self.tip_nodes].mean(axis=0))
+        return replace(
+            self,
+            nodes=(self.nodes - hub.position) @ turn,
+            node_inertia=None
+            if self.node_inertia is None
+            else np.einsum("ka,nkl,lb->nab", turn, self.node_inertia, turn, optimize=True),
+            shapes=_turned(self.shapes, turn),
+            rotations=None if self.rotations is None else _turned(self.rotations, turn),
+            hub=IDENTITY,
+            tip=None if tip is None else hub.inverse() @ tip,
+            hub_shapes=None if self.hub_shapes is None else turned_motions(self.hub_shapes, turn),
+            tip_shapes=None if self.tip_shapes is None else turned_motions(self.tip_shapes, turn),
+            stated=(
+                total,
+                None if centre is None else (centre - hub.position) @ turn,
+                None if inertia is None or np.any(hub.position) else turn.T @ inertia @ turn,
+            ),
+        )
+
+    def integrals(self) -> Integrals:
+        """Integrate ``[1, X, phi_1 ..]^T m [1, X, phi_1 ..]`` over the nodes, and rotary inertia.
+
+        The modal mass is that of nodes and shapes; the stiffness is left 0.
+        """
+        m, one = len(self.shapes), np.ones((len(self.nodes), 1))
+        flat = self.shapes.transpose(1, 0, 2).reshape(len(self.nodes), -1)
+        columns = np.hstack([one, self.nodes, flat])
+        gram = np.asarray(columns.T @ self._weighted(columns))
+        pairs = gram[4:, 4:].reshape(m, 3, m, 3).transpose(0, 2, 1, 3)
+        rotary, rotary_shape, rotary_modal = np.zeros((3, 3)), np.zeros((3, m)), np.zeros((m, m))
+        if (inertia := self.node_inertia) is not None:
+            theta = 0 * self.shapes if self.rotations is None else self.rotations
+            rotary = inertia.sum(axis=0)
+            rotary_shape = np.einsum("nab,jnb->aj", inertia, theta, optimize=True)
+            rotary_modal = np.einsum("ina,nab,jnb->ij", theta, inertia, theta, optimize=True)
+        none = np.zeros((3, m, m))
+        return Integrals(
+            mass=float(gram[0, 0]),
+            first=gram[0, 1:4].copy(),
+            second=gram[1:4, 1:4].copy(),
+            shape=gram[0, 4:].reshape(m, 3).T.copy(),
+            position_shape=gram[1:4, 4:].reshape(3, m, 3).transpose(1, 0, 2).copy(),
+            shape_shape=np.ascontiguousarray(pairs),
+            rotary=rotary,
+            rotary_shape=rotary_shape,
+            rotary_modal=rotary_modal,
+            quadratic=none,
+            position_quadratic=none,
+            modal_mass=np.einsum("ijaa->ij", pairs) + rotary_modal,
+            stiffness=np.zeros((m, m)),
+        )
+
+    def _weighted(self, columns: Array) -> Any:
+        lumped = isinstance(self.node_mass, np.ndarray)
+        return self.node_mass[:, None] * columns if lumped else self.node_mass @ columns
 
 
-@dataclass(frozen=True, eq=False)
-class Superelement:
-    """K and M of a body with nothing held, and no nodes."""
+def _turned(vectors: Array, turn: Array) -> Array:
+    """Turn vectors (m, N, 3) of shapes into other axes."""
+    found = vectors @ turn
+    size = np.abs(found).max(axis=(1, 2), initial=0.0, keepdims=True)
+    return np.where(np.abs(found) <= ROUNDING * size, 0.0, found)
 
-    name: str  # of the body
-    # stiffness, mass, damping: over hub ux uy uz rx ry rz, tip the same, then fixed-interface
-    # modes, (12 + k, 12 + k).
-    stiffness: Array
-    mass: Array
-    damping: Array | None
-    # hub, tip: the interface frames; unknowns are in the axes of the data.
-    hub: Pose
-    tip: Pose
-    # stated, units: as of `BodyData`.
-    stated: Stated = (None, None, None)
-    units: Units = (1.0, 1.0, 1.0)
+
+def turned_motions(motions: Array, turn: Array) -> Array:
+    """Turn displacements and rotations (m, 6) of a frame into other axes."""
+    return np.asarray(motions @ np.kron(np.eye(2), turn))
 
 
 def rigid_columns(places: Array) -> Array:
@@ -106,13 +178,13 @@ def rigid_fit(places: Array, origin: Array, moved: Array) -> tuple[Array, Array]
     Returns
     -------
     motions, residuals
-        Displacement of the origin and rotation, (m, 6); the largest that is left, (m,).
+        Displacement of the origin and rotation, (m, 6); the largest residual, (m,).
     """
     columns = rigid_columns(places - origin).reshape(-1, 6)
     flat = moved.reshape(len(moved), -1)
-    found = np.linalg.lstsq(columns, flat.T, rcond=1e-10)[0]
-    left = flat - (columns @ found).T
-    return np.asarray(found.T, dtype=np.float64), np.abs(left).max(axis=1, initial=0.0)
+    motions = np.linalg.lstsq(columns, flat.T, rcond=1e-10)[0]
+    left = flat - (columns @ motions).T
+    return np.asarray(motions.T, dtype=np.float64), np.abs(left).max(axis=1, initial=0.0)
 
 
 def spans_a_frame(places: Array) -> bool:
@@ -123,40 +195,7 @@ def spans_a_frame(places: Array) -> bool:
     return bool(sizes[1] > 1e-6 * max(float(sizes[0]), 1e-300))
 
 
-def weigh(mass: Mass, columns: Array) -> Array:
-    """Integrate products of columns (N, k) over nodal or consistent masses, (k, k)."""
-    if isinstance(mass, np.ndarray):
-        return np.asarray(columns.T @ (mass[:, None] * columns))
-    return np.asarray(columns.T @ (mass @ columns))
-
-
-def gram_of(data: BodyData, places: Array, shapes: Array) -> Array:
-    """Weigh ``[1, X, phi_1 ..]`` at places (N, 3) with shapes (m, N, 3), (4 + 3m, 4 + 3m)."""
-    flat = shapes.transpose(1, 0, 2).reshape(len(places), -1)
-    return weigh(data.node_mass, np.hstack([np.ones((len(places), 1)), places, flat]))
-
-
-def rotary_of(data: BodyData, turn: Array, rotations: Array | None) -> tuple[Array, Array, Array]:
-    """Weigh the nodes' rotary inertia, with rotations (m, N, 3) in axes that ``turn`` leads to."""
-    m = len(data.shapes)
-    if data.node_inertia is None:
-        return np.zeros((3, 3)), np.zeros((3, m)), np.zeros((m, m))
-    inertia = np.einsum("ka,nkl,lb->nab", turn, data.node_inertia, turn, optimize=True)
-    theta = np.zeros((m, len(inertia), 3)) if rotations is None else rotations
-    return (
-        inertia.sum(axis=0),
-        np.einsum("nab,jnb->aj", inertia, theta, optimize=True),
-        np.einsum("ina,nab,jnb->ij", theta, inertia, theta, optimize=True),
-    )
-
-
-def modal_mass(data: BodyData) -> Array:
-    """Weigh the shapes as they are given, (m, m)."""
-    moved = sum(weigh(data.node_mass, data.shapes[:, :, axis].T) for axis in range(3))
-    return np.asarray(moved + rotary_of(data, np.eye(3), data.rotations)[2])
-
-
 def shifted(motions: Array, offset: Array) -> Array:
-    """Take motions (m, 6) of a frame over to a point at an offset in it."""
+    """Return the motions at an offset of a frame that moves by motions (m, 6)."""
     moved = motions[:, :3] - motions[:, 3:] @ skew_matrix(offset).T
     return np.hstack([moved, motions[:, 3:]])

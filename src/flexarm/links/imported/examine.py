@@ -1,195 +1,207 @@
-"""Bring a body into its hub frame, and check it on the way."""
+"""Examine modal data of a body of any shape: checks on the way to its hub frame."""
 
 from dataclasses import replace
 
 import numpy as np
 
+from flexarm.io.source import Path
 from flexarm.links.base import Array
-from flexarm.links.imported.body import ReducedBody, gram_integrals, rigid_mass
+from flexarm.links.imported.body import ReducedBody, cleaned, orthogonal, rigid_mass
 from flexarm.links.imported.checks import (
-    check_faces,
+    DEFINITE_TOLERANCE,
+    check_frequencies,
+    check_hertz,
+    check_matrices,
+    check_matrix,
     check_modal_mass,
-    check_modes,
     check_order,
-    check_orthogonal,
     check_size,
-    check_stated,
-    finished,
-    require_whole,
+    check_totals,
+    least_eigenvalue,
+    state_conventions,
 )
-from flexarm.links.imported.common_checks import DEFINITE_TOLERANCE, check_matrix, least_eigenvalue
 from flexarm.links.imported.data import (
-    BodyData,
     Integers,
-    gram_of,
-    modal_mass,
+    ModalData,
     rigid_columns,
     rigid_fit,
-    rotary_of,
     shifted,
     spans_a_frame,
 )
 from flexarm.links.imported.drawing import drawn_points
-from flexarm.links.imported.report import NOTE_ABOVE, Findings, percent
+from flexarm.links.imported.report import REFUSE_ABOVE, Findings, percent
 from flexarm.links.imported.second_order import check_second_order, examine_loads
-from flexarm.spatial import Pose
+from flexarm.spatial import IDENTITY, Pose
 
-HELD = 1e-6  # of a shape's size: below it the hub is at rest
-RIGID = 1e-6  # of a shape's size: below it nothing is left of a shape
+HELD = 1e-6  # relative to a shape's size: below it the hub is at rest
+RIGID = 1e-6  # relative to a shape's size: below it nothing is left of a shape
+KEPT = 1e-5  # relative to the largest value: what single precision leaves
+MOST_SHAPES = 100
 
 
-def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
-    """Check a body, and give it in its hub frame; None if refused."""
-    if not require_whole(data, findings):
+def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
+    """Check a body, and return it in its hub frame; None if refused."""
+    if not _has_mass(given, findings):
         return None
-    turn = data.hub.rotation
-    places = (data.nodes - data.hub.position) @ turn
-    tip = _tip_frame(data)
-    check_size(data, findings, places, tip)
-    check_faces(data, findings, places, tip)
-    check_order(findings, places, data.shapes)
-    shapes, hub = _hub_motion(data, findings, data.shapes @ turn, places)
-    tips = _tip_motion(data, findings, data.shapes @ turn, places, tip)
+    state_conventions(findings, given)
+    data = given.in_hub_frame()
+    tip = data.tip or IDENTITY
+    check_size(findings, data, tip)
+    check_order(findings, data.nodes, data.shapes)
+    hub, moved = hub_motion(data, findings)
+    tips = _tip_motion(data, findings, tip)
     if tips is None or findings.problems:
         return None
-    tips = tips - shifted(hub, tip.position)
-    rotations = None
-    if data.rotations is not None:
-        rotations = data.rotations @ turn - hub[:, None, 3:]
-    kept = _deforming(data, findings, shapes, rotations)
-    check_modes(data, findings, kept)
+    held = data
+    if moved:
+        held, tips = without_hub(data, hub), tips - shifted(hub, tip.position)
+    kept = _deforming(data, held, findings)
+    integrals = data.integrals()
+    data = check_matrices(findings, data)
+    check_hertz(findings, data, kept, integrals.modal_mass)
+    loads = examine_loads(given, findings, held=not moved)
     if findings.problems:
         return None
-    stiffness, mass, damping = _matrices(data, findings, kept)
-    loads = examine_loads(data, findings, held=not np.any(hub))
-    if findings.problems:
-        return None
-    gram, rotary = gram_of(data, places, shapes), rotary_of(data, turn, rotations)
-    integrals = gram_integrals(gram, rotary, None, stiffness)
-    if np.any(hub):
-        mass = None  # it is that of shapes which move the hub
-    whole = ReducedBody(
+    stiffness, damping = complete_matrices(data, integrals.modal_mass, kept)
+    integrals = replace(held.integrals() if moved else integrals, stiffness=stiffness)
+    body = ReducedBody(
         data.name, data.names, integrals, tip, tips[:, :3].T.copy(), tips[:, 3:].T.copy(), damping,
-        False, drawn_points(places, shapes, data.lines, data.faces, tip, tips),
+        False,
+        drawn_points(held.nodes, held.shapes, data.lines, data.faces, tip, tips),
         None if data.strains is None else data.strains.T.copy(), loads,
     )  # fmt: skip
-    body = _picked(whole, kept, mass)
-    check_stated(findings, data.stated, data.hub, body)
-    check_modal_mass(data, findings, body)
-    if body.second_order is not None:
-        check_second_order(
-            findings, body.second_order, body.integrals, tip, complete=data.k_u is not None
+    if len(kept) < len(data.names):
+        names = tuple(data.names[k] for k in kept)
+        body = body.changed(np.eye(len(data.names))[:, kept], names)
+    i, length = body.integrals, max(body.length, 1e-9)
+    check_totals(findings, [("the masses", ("mass",), i)], data.stated, length)
+    if data.mass is not None and moved:
+        findings.note(("M",), "is that of the masses: shapes were held at the hub")
+    elif data.mass is not None:
+        body = _with_mass(findings, body, data.mass[np.ix_(kept, kept)])
+    if loads is not None and body.second_order is not None:
+        check_second_order(findings, body.second_order, i, tip, complete=data.k_u is not None)
+    modal = data.stiffness is None
+    return finished(body, findings, ("frequencies" if modal else "K",), modal=modal)
+
+
+def _has_mass(data: ModalData, findings: Findings) -> bool:
+    """Refuse a body without nodes, shapes or mass."""
+    (m, n), mass = data.shapes.shape[:2], data.node_mass
+    if not 1 <= m <= MOST_SHAPES or n < 1:
+        findings.refuse(
+            ("shapes",), f"must be 1 to {MOST_SHAPES} shapes and one node at least, got {m}, {n}"
         )
-    if mass is not None and least_eigenvalue(rigid_mass(body.integrals)) < -DEFINITE_TOLERANCE:
-        body = _picked(whole, kept, None)
+    elif mass is None:
+        findings.refuse(
+            ("node_mass",),
+            "is required, (N,), or mass_indptr, mass_indices, mass_data of the upper triangle of "
+            "the consistent mass",
+        )
+    elif not (total := float(mass.sum())) > 0:
+        findings.refuse(("node_mass",), f"is {total:.4g} kg in all: must be > 0")
+    return not findings.problems
+
+
+def _with_mass(findings: Findings, body: ReducedBody, mass: Array) -> ReducedBody:
+    """Return a body with the modal mass of its file, unless its nodes rule that out."""
+    if check_modal_mass(findings, mass, body.integrals, "the nodes") < -DEFINITE_TOLERANCE:
         findings.note(
             ("M",),
             "is not used: with the masses of the nodes it makes a mass matrix with a negative "
             "eigenvalue, as lumped masses may; that of nodes and shapes is",
         )
-    return finished(body, findings, modal=data.stiffness is None)
+        return body
+    return replace(body, integrals=replace(body.integrals, modal_mass=mass))
 
 
-def _tip_frame(data: BodyData) -> Pose:
-    """Place the tip frame in the hub frame; by the tip's nodes where it is not given."""
-    if data.tip is None:
-        centre = data.nodes[data.tip_nodes].mean(axis=0) if len(data.tip_nodes) else np.zeros(3)
-        given = Pose(data.hub.rotation, centre)
-    else:
-        given = data.tip
-    back = data.hub.rotation.T
-    return Pose(back @ given.rotation, back @ (given.position - data.hub.position))
-
-
-def _hub_motion(
-    data: BodyData, findings: Findings, shapes: Array, places: Array
-) -> tuple[Array, Array]:
-    """Take the hub's rigid motion out of shapes (m, N, 3); gives it too, (m, 6)."""
-    size = np.abs(shapes).max(axis=(1, 2), initial=0.0)
-    rows = data.hub_nodes
+def hub_motion(data: ModalData, findings: Findings) -> tuple[Array, bool]:
+    """Return the motion of the hub in the shapes, (m, 6), and whether it moves at all."""
+    rows, reach = data.hub_nodes, float(np.ptp(data.nodes, axis=0).max())
+    size = np.abs(data.shapes).max(axis=(1, 2))
+    if data.rotations is not None:
+        size = np.maximum(size, reach * np.abs(data.rotations).max(axis=(1, 2)))
+    size = np.maximum(size, 1e-300)
+    hub = np.zeros((len(data.shapes), 6))
     if data.hub_shapes is not None:
-        turn = data.hub.rotation
-        hub = np.hstack([data.hub_shapes[:, :3] @ turn, data.hub_shapes[:, 3:] @ turn])
-    elif len(rows):
-        if not spans_a_frame(places[rows]):
-            findings.refuse(("hub_nodes",), "must be three nodes at least, not on one line")
-            return shapes, np.zeros((len(shapes), 6))
-        hub, left = rigid_fit(places[rows], np.zeros(3), shapes[:, rows])
-        worst = float((left / np.maximum(size, 1e-300)).max())
-        if worst > NOTE_ABOVE:
-            findings.judge(
-                worst,
-                ("hub_nodes",),
-                f"deform by {percent(worst)} of the shapes' size where they must move as one rigid "
-                "face: tie them to one frame (RBE2), or are nodes numbered otherwise?",
-            )
-    else:
+        hub = data.hub_shapes
+    elif not len(rows):
         findings.note(("hub_nodes",), "are not given: the hub is taken to be at rest in all shapes")
-        return shapes, np.zeros((len(shapes), 6))
-    columns = rigid_columns(places)
-    swept = np.einsum("naj,mj->mna", columns, hub, optimize=True)
-    motion = np.abs(swept[:, rows] if len(rows) else hub[:, None, :3]).max(axis=(1, 2))
-    loose = motion > HELD * np.maximum(size, 1e-300)
-    if not loose.any():
-        return shapes, np.zeros_like(hub)
-    findings.note(
-        ("shapes",),
-        f"{int(loose.sum())} of {len(loose)} move the hub: that rigid motion was taken out of them",
+    elif not spans_a_frame(data.nodes[rows]):
+        findings.refuse(("hub_nodes",), "must be three nodes at least, not on one line")
+    else:
+        hub, left = rigid_fit(data.nodes[rows], np.zeros(3), data.shapes[:, rows])
+        _judge_face(findings, "hub", float((left / size).max()))
+    motion = np.abs(hub * np.array([1.0] * 3 + [reach] * 3)).max(axis=1)
+    if len(rows):
+        swept = np.einsum("naj,mj->mna", rigid_columns(data.nodes[rows]), hub, optimize=True)
+        motion = np.abs(swept).max(axis=(1, 2))
+    loose = motion > HELD * size
+    if loose.any():
+        findings.note(
+            ("shapes",),
+            f"{int(loose.sum())} of {len(loose)} move the hub, by up to "
+            f"{percent(float((motion / size).max()))} of their size: that rigid motion was taken "
+            "out of them",
+        )
+    return hub, bool(loose.any())
+
+
+def without_hub(data: ModalData, hub: Array) -> ModalData:
+    """Take rigid motions (m, 6) of the hub out of the shapes."""
+    swept = np.einsum("naj,mj->mna", rigid_columns(data.nodes), hub, optimize=True)
+    rotations = None if data.rotations is None else data.rotations - hub[:, None, 3:]
+    return replace(data, shapes=data.shapes - swept, rotations=rotations)
+
+
+def _judge_face(findings: Findings, key: str, worst: float) -> None:
+    """Note or refuse nodes of a face that deform by so much, relative to the shapes' size."""
+    findings.judge(
+        worst,
+        (f"{key}_nodes",),
+        f"deform by {percent(worst)} of the shapes' size where they must move as one rigid face: "
+        "tie them to one frame (RBE2), or are nodes numbered otherwise?",
     )
-    return shapes - swept, hub
 
 
-def _tip_motion(
-    data: BodyData, findings: Findings, shapes: Array, places: Array, tip: Pose
-) -> Array | None:
-    """Give the motion of the tip's frame, in axes of the hub, (m, 6)."""
-    turn, rows, given = data.hub.rotation, data.tip_nodes, data.tip_shapes
-    told = None if given is None else np.hstack([given[:, :3] @ turn, given[:, 3:] @ turn])
-    if not len(rows):
-        if told is None:
+def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
+    """Return the motion of the tip's frame in the shapes, (m, 6)."""
+    rows, given = data.tip_nodes, data.tip_shapes
+    if not spans_a_frame(data.nodes[rows]):
+        if given is None:
             findings.refuse(
                 ("tip_nodes",),
-                "or tip_shapes are required: what follows is carried by the tip's motion",
+                "must be three nodes at least, not on one line"
+                if len(rows)
+                else "or tip_shapes are required: what follows is carried by the tip's motion",
             )
-        return told
-    if not spans_a_frame(places[rows]):
-        if told is None:
-            findings.refuse(("tip_nodes",), "must be three nodes at least, not on one line")
-        return told
-    fitted, left = rigid_fit(places[rows], tip.position, shapes[:, rows])
-    size = np.maximum(np.abs(shapes).max(axis=(1, 2)), 1e-300)
+        return given
+    fitted, left = rigid_fit(data.nodes[rows], tip.position, data.shapes[:, rows])
+    size = np.maximum(np.abs(data.shapes).max(axis=(1, 2)), 1e-300)
     worst = float((left / size).max())
     findings.fact("tip face", f"rigid to {percent(worst)} of the shapes' size")
-    if worst > NOTE_ABOVE:
-        findings.judge(
-            worst,
-            ("tip_nodes",),
-            f"deform by {percent(worst)} of the shapes' size where they must move as one rigid "
-            "face: tie them to one frame (RBE2), or are nodes numbered otherwise?",
-        )
-    if told is None:
+    _judge_face(findings, "tip", worst)
+    if given is None:
         return fitted
-    reach = float(np.linalg.norm(places.max(axis=0) - places.min(axis=0)))
+    reach = float(np.linalg.norm(np.ptp(data.nodes, axis=0)))
     scale = size[:, None] * np.array([1.0] * 3 + [1 / reach] * 3)
-    apart = float((np.abs(told - fitted) / scale).max())
-    if apart > NOTE_ABOVE:
-        findings.judge(
-            apart,
-            ("tip_shapes",),
-            f"are {percent(apart)} off the motion of the tip's nodes: same axes, signs, radians?",
-        )
-    return told
+    apart = float((np.abs(given - fitted) / scale).max())
+    findings.judge(
+        apart,
+        ("tip_shapes",),
+        f"are {percent(apart)} off the motion of the tip's nodes: same axes, signs, radians?",
+    )
+    return given
 
 
-def _deforming(
-    data: BodyData, findings: Findings, shapes: Array, rotations: Array | None
-) -> Integers:
-    """Pick the shapes that more is left of than the rigid motion of the hub."""
-    before, after = np.abs(data.shapes).max(axis=(1, 2)), np.abs(shapes).max(axis=(1, 2))
-    if data.rotations is not None and rotations is not None:
-        reach = float(np.ptp(data.nodes, axis=0).max())
-        before = before + reach * np.abs(data.rotations).max(axis=(1, 2))
-        after = after + reach * np.abs(rotations).max(axis=(1, 2))
+def _deforming(given: ModalData, held: ModalData, findings: Findings) -> Integers:
+    """Pick the shapes of which more is left than the rigid motion of the hub."""
+    reach = float(np.ptp(given.nodes, axis=0).max())
+    before, after = (
+        np.abs(each.shapes).max(axis=(1, 2))
+        + (0.0 if each.rotations is None else reach * np.abs(each.rotations).max(axis=(1, 2)))
+        for each in (given, held)
+    )
     kept = np.flatnonzero(after > RIGID * before).astype(np.int64)
     if count := len(before) - len(kept):
         findings.note(("shapes",), f"{count} are rigid motions of the hub: left out")
@@ -198,47 +210,120 @@ def _deforming(
     return kept
 
 
-def _matrices(
-    data: BodyData, findings: Findings, kept: Integers
-) -> tuple[Array, Array | None, Array | None]:
-    """Give K, M and D, made of frequencies and ratios where those are given."""
-    stiffness, mass, damping = data.stiffness, data.mass, data.damping
-    if mass is not None:
-        mass = check_matrix(findings, "M", mass, definite=True)
-    if data.hertz is not None and stiffness is None:
-        own = modal_mass(data)
-        check_orthogonal(findings, own)
-        size = np.diag(own if mass is None else mass)
+def complete_matrices(data: ModalData, own: Array, kept: Integers) -> tuple[Array, Array | None]:
+    """Return K and D, made of frequencies and damping ratios where those are given.
+
+    Parameters
+    ----------
+    data
+        The data, their matrices checked.
+    own
+        Modal mass by masses and shapes, (m, m), which counts where M is not given.
+    kept
+        Rows of the shapes that deform.
+    """
+    size = np.diag(own if data.mass is None else data.mass)
+    stiffness, damping = data.stiffness, data.damping
+    if stiffness is None and data.hertz is not None:
         omega = np.zeros(len(size))
         omega[kept] = 2 * np.pi * data.hertz[kept]
         stiffness = np.diag(omega**2 * size)
-        if data.ratios is not None:
-            damping = np.diag(2 * data.ratios * omega * size)
-    if stiffness is None:
-        findings.refuse(("K",), "or frequencies are required")
-        return np.zeros((0, 0)), mass, damping
-    stiffness = check_matrix(findings, "K", stiffness, definite=False)
-    if damping is not None:
-        damping = check_matrix(findings, "D", damping, definite=False)
-    return stiffness, mass, damping
+    if data.ratios is not None:
+        damping = np.diag(2 * data.ratios * np.sqrt(np.abs(size * np.diag(stiffness))))
+    return stiffness, damping
 
 
-def _picked(body: ReducedBody, kept: Integers, mass: Array | None) -> ReducedBody:
-    """Keep some amplitudes, and the modal mass that is given."""
-    i, square = body.integrals, np.ix_(kept, kept)
-    keeping = np.eye(len(body.names))[:, kept]
-    integrals = replace(
-        i, shape=i.shape[:, kept], position_shape=i.position_shape[kept],
-        shape_shape=i.shape_shape[square], rotary_shape=i.rotary_shape[:, kept],
-        rotary_modal=i.rotary_modal[square], quadratic=i.quadratic[:, square[0], square[1]],
-        position_quadratic=i.position_quadratic[:, square[0], square[1]],
-        modal_mass=(i.modal_mass if mass is None else mass)[square], stiffness=i.stiffness[square],
-    )  # fmt: skip
-    return replace(
-        body, names=tuple(body.names[k] for k in kept), integrals=integrals,
-        tip_shape=body.tip_shape[:, kept], tip_angle=body.tip_angle[:, kept],
-        damping=None if body.damping is None else body.damping[square],
-        drawn=replace(body.drawn, moved=body.drawn.moved[:, :, kept]),
-        strains=None if body.strains is None else body.strains[:, kept],
-        second_order=body.second_order and body.second_order.changed(keeping),
-    )  # fmt: skip
+def finished(
+    body: ReducedBody, findings: Findings, path: Path, *, modal: bool
+) -> ReducedBody | None:
+    """Check moments, stiffness and interfaces, and return the body as dynamics need it."""
+    i = body.integrals
+    if i.mass <= 0:
+        findings.refuse(("mass",), f"is {i.mass:.4g} kg in all: must be > 0")
+        return None
+    whole = rigid_mass(i)
+    least = least_eigenvalue(whole)
+    findings.fact("rigid-body consistency", f"smallest eigenvalue {least:.3g}")
+    if least < -DEFINITE_TOLERANCE or least_eigenvalue(i.modal_mass) <= DEFINITE_TOLERANCE:
+        findings.refuse(
+            ("mass",),
+            f"rigid motions and shapes have together a mass matrix with the eigenvalue {least:.3g}"
+            ", which must be > 0: are shapes alike, or are masses and shapes of different meshes?",
+        )
+        return None
+    check_frequencies(findings, path, i.stiffness, i.modal_mass, body.damping)
+    _state_effective_mass(findings, whole)
+    _check_interface(findings, body, modal=modal)
+    if body.second_order is None:
+        findings.note(
+            (), "the body bends by linear theory: rotation and axial load do not stiffen it"
+        )
+    else:
+        findings.note(
+            (),
+            "loads stiffen the body by K_sigma and K_u to first order: right while they change its "
+            "frequencies by per cents",
+        )
+    if body.first_order:
+        findings.note(
+            (),
+            "the body has no nodes: how its inertia changes with its deformation is left out, "
+            "about 0.7 % per 1 % of tip deflection over length",
+        )
+    if findings.problems:
+        return None
+    return cleaned(orthogonal(body))
+
+
+def check_whole(findings: Findings, body: ReducedBody) -> None:
+    """Refuse a body whose moments, matrices and interfaces, as they were kept, do not agree."""
+    i = body.integrals
+    check_matrix(findings, "stiffness", i.stiffness, definite=False)
+    check_matrix(findings, "modal_mass", i.modal_mass, definite=True)
+    if body.damping is not None:
+        check_matrix(findings, "damping", body.damping, definite=False)
+    for key, x in vars(body.second_order).items() if body.second_order else ():
+        if np.abs(x - x.swapaxes(-1, -2)).max() > DEFINITE_TOLERANCE * np.abs(x).max():
+            findings.refuse((f"second_order_{key}",), "must be symmetric in the amplitudes")
+    if findings.problems:
+        return
+    size = np.sqrt(np.diag(i.modal_mass))
+    own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
+    apart = float(np.abs((own - i.modal_mass) / np.outer(size, size)).max(initial=0.0))
+    if not body.first_order and apart > REFUSE_ABOVE:
+        findings.refuse(("shape_shape",), f"is {percent(apart)} off modal_mass")
+    last, moved = body.drawn.places[body.drawn.axis - 1], body.drawn.moved[body.drawn.axis - 1]
+    reach = max(float(np.abs(body.tip_shape).max(initial=0.0)), 1e-300)
+    off = float(np.abs(last - body.tip.position).max()) / max(body.length, 1e-300)
+    if max(off, float(np.abs(moved - body.tip_shape).max()) / reach) > KEPT:
+        findings.refuse(("tip_shape",), "and tip_position are not those of the line that is drawn")
+
+
+def _state_effective_mass(findings: Findings, whole: Array) -> None:
+    """State how much of the body's mass its shapes move along x, y, z."""
+    linear, modal, total = whole[3:6, 6:], whole[6:, 6:], whole[3, 3]
+    share = np.diag(linear @ np.linalg.solve(modal, linear.T)) / total
+    text = ", ".join(f"{axis} {percent(float(s))}" for axis, s in zip("xyz", share, strict=True))
+    findings.fact("effective mass", f"{text} of the body's")
+
+
+def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> None:
+    """Note in which ways loads do not bend the tip, and what modes alone leave out."""
+    reach = max(body.length, 1e-9)
+    rows = np.vstack([body.tip_shape, reach * body.tip_angle])
+    size = np.sqrt(np.diag(body.integrals.modal_mass))
+    sizes = np.linalg.svd(rows / size, compute_uv=False)
+    rank = int(np.sum(sizes > 1e-6 * max(float(sizes.max(initial=0.0)), 1e-300)))
+    if rank == 0:
+        findings.refuse(("tip_shapes",), "are zero in every shape: which nodes are the tip's?")
+    elif rank < 6:
+        findings.note(
+            ("tip_shapes",),
+            f"the shapes move the tip in {rank} of 6 ways: it is rigid in the others",
+        )
+    if modal:
+        findings.note(
+            ("shapes",),
+            "modes alone make the body some per cent too stiff under loads at its tip: add the six "
+            "static shapes of the tip (flexarm reduce does)",
+        )

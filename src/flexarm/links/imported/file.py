@@ -1,8 +1,6 @@
-"""Files of bodies: read with every check, and written so that they are small."""
+"""Files of bodies with modes: read with every check, and written so that they are small."""
 
 import io
-from collections.abc import Mapping
-from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,30 +10,35 @@ import numpy as np
 from flexarm.arguments import require_path
 from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import ModelError
-from flexarm.io.source import show_path
 from flexarm.io.whole_file import write_whole
-from flexarm.links.base import Array
+from flexarm.links.base import Shapes
 from flexarm.links.imported.body import Drawn, ReducedBody
-from flexarm.links.imported.checks import check_whole, finished
-from flexarm.links.imported.data import BodyData, Superelement
-from flexarm.links.imported.examine import examine
+from flexarm.links.imported.data import ModalData
+from flexarm.links.imported.examine import check_whole, examine, finished
+from flexarm.links.imported.line import examine_line
+from flexarm.links.imported.readers.arrays import ArrayReader, Shape
 from flexarm.links.imported.readers.labelled import LARGEST
 from flexarm.links.imported.readers.npz import read_arrays
-from flexarm.links.imported.readers.plain import (
-    arrays_beside,
-    body_name,
-    numbers_of,
-    plain_data,
-    shape_names,
-)
+from flexarm.links.imported.readers.plain import arrays_beside, plain_data
+from flexarm.links.imported.readers.stations import read_stations
 from flexarm.links.imported.report import Findings, Report
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.imported.superelement import examine_superelement
 from flexarm.links.integrals import Integrals
+from flexarm.links.span import Span
 from flexarm.spatial import Pose
 
 VERSION = 1
 REMEMBERED = 16
+MODAL: Shape = ("shapes", "shapes")
+MOMENTS: dict[str, Shape] = {
+    "mass": (), "first": (3,), "second": (3, 3), "shape": (3, "shapes"),
+    "position_shape": ("shapes", 3, 3), "shape_shape": (*MODAL, 3, 3), "rotary": (3, 3),
+    "rotary_shape": (3, "shapes"), "rotary_modal": MODAL, "modal_mass": MODAL, "stiffness": MODAL,
+}  # fmt: skip
+SECOND_ORDER: dict[str, Shape] = {
+    "first": (3, *MODAL), "second": (3, 3, *MODAL), "tip": (3, *MODAL), "tip_angle": (3, *MODAL),
+}  # fmt: skip
 
 
 def read_body(file: str | Path | SideFile) -> ReducedBody:
@@ -58,12 +61,21 @@ def read_body(file: str | Path | SideFile) -> ReducedBody:
 
 
 def inspect_body(file: str | Path | SideFile) -> tuple[Report, ReducedBody | None]:
-    """Check a body; as `read_body`, but faults are told in the report."""
-    if not isinstance(file, SideFile):
-        path = require_path("file", file, ModelError)
-        file = SideFiles(path.parent).read(path.name)
-    arrays = arrays_beside(file)
-    return _inspected(str(file.path), file.content, None if arrays is None else arrays.content)
+    """Check a body; as `read_body`, but faults are in the report."""
+    side = open_side(file)
+    arrays = arrays_beside(side)
+    return _inspected(str(side.path), side.content, None if arrays is None else arrays.content)
+
+
+def open_side(file: str | Path | SideFile) -> SideFile:
+    """Read a file by its name, unless it is read already."""
+    if isinstance(file, SideFile):
+        return file
+    path = require_path("file", file, ModelError)
+    try:
+        return SideFiles(path.parent).read(path.name)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -73,39 +85,59 @@ def _inspected(
     keys = read_arrays(content, name)
     if arrays is not None:
         keys = {**keys, **read_arrays(arrays, name)}
-    if "flexarm_body" in keys:
-        findings = Findings()
-        body = _unpacked(keys, name)
-        check_whole(findings, body)
-        checked = None if findings.problems else finished(body, findings, modal=False)
-        return report_of(name, body.name, findings), checked
-    return inspect_data(plain_data(keys, name), name)
-
-
-def inspect_data(data: BodyData | Superelement, name: str) -> tuple[Report, ReducedBody | None]:
-    """Check what a program gave of a body, by the name of its file."""
     findings = Findings()
-    if isinstance(data, Superelement):
-        body = examine_superelement(data, findings)
-    else:
-        body = examine(data, findings)
-    return report_of(name, data.name, findings), body
+    if "flexarm_body" not in keys:
+        return inspect_data(plain_data(keys, name, findings), name, findings)
+    body = _unpacked(ArrayReader(keys, findings), name)
+    if body is not None:
+        check_whole(findings, body)
+    if body is None or findings.problems:
+        return findings.report(name, name), None
+    whole = finished(body, findings, ("stiffness",), modal=False)
+    return findings.report(name, body.name), whole
 
 
-def report_of(name: str, title: str, findings: Findings) -> Report:
-    """Put together what was found in a file, and what its body is called."""
-    errors = [f"{name}: {show_path(where)}: {why}" for where, why in findings.problems]
-    return Report(f"{name}: {title}", tuple(findings.facts), tuple(findings.notes), tuple(errors))
+def inspect_data(
+    data: ModalData, name: str, findings: Findings
+) -> tuple[Report, ReducedBody | None]:
+    """Check modal data of a body, unless something is wrong with them already."""
+    body = None
+    if not findings.problems:
+        body = (examine if len(data.nodes) else examine_superelement)(data, findings)
+    return findings.report(name, data.name), body
+
+
+def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[Report, Shapes | None]:
+    """Check modal data at stations of a flexible span.
+
+    Parameters
+    ----------
+    file
+        The file; or where it is, with its station table beside it or below.
+    span
+        The flexible span that they are for.
+
+    Returns
+    -------
+    report, shapes
+        The report, its faults included; None for the shapes if they are refused.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be read, or its keys do not fit.
+    """
+    side = open_side(file)
+    data, findings = read_stations(side)
+    shapes = None if findings.problems else examine_line(data, findings, span)
+    title = f"{data.name}: {len(data.names)} modes at {len(data.nodes)} stations"
+    return findings.report(str(side.path), title), None if findings.problems else shapes
 
 
 def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> None:
     """Write a body as an NPZ file: its moments, matrices and interfaces, and points to draw."""
-    i, drawn = body.integrals, body.drawn
-    packed: dict[str, Any] = {
-        field.name: getattr(i, field.name)
-        for field in fields(Integrals)
-        if "quadratic" not in field.name
-    }
+    drawn = body.drawn
+    packed: dict[str, Any] = {key: getattr(body.integrals, key) for key in MOMENTS}
     packed |= {
         "flexarm_body": VERSION,
         "name": body.name,
@@ -115,12 +147,9 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
         "tip_shape": body.tip_shape,
         "tip_angle": body.tip_angle,
         "first_order": body.first_order,
-        "drawn_places": drawn.places,
         "drawn_moved": drawn.moved.astype(np.float32),
-        "drawn_lines": drawn.lines,
-        "drawn_axis": drawn.axis,
-        "drawn_faces": drawn.faces,
     }
+    packed |= {f"drawn_{key}": getattr(drawn, key) for key in ("places", "lines", "axis", "faces")}
     optional = {"damping": body.damping, "strains": body.strains}
     if body.second_order is not None:
         optional |= {f"second_order_{key}": x for key, x in vars(body.second_order).items()}
@@ -130,74 +159,41 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
     write_whole(path, buffer.getvalue(), force=force)
 
 
-def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
-    """Take a body that `write_body` wrote out of its keys."""
+def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
+    """Read a body that `write_body` wrote; None if something is wrong with it."""
+    findings, keys = reader.findings, reader.keys
     if not np.array_equal(keys["flexarm_body"], VERSION):
-        raise ModelError(f"{name}: flexarm_body: must be {VERSION}, the version of this form")
-    names = shape_names(_key(keys, "names", name), None, f"{name}: names")
-    m, points, lines = (
-        len(names),
-        _size(keys, "drawn_places", name),
-        _size(keys, "drawn_lines", name),
-    )
-    places, faces = (_size(keys, key, name) if key in keys else 0
-                     for key in ("strains", "drawn_faces"))  # fmt: skip
-    shapes: dict[str, tuple[int, ...]] = {
-        "mass": (), "first": (3,), "second": (3, 3), "shape": (3, m), "position_shape": (m, 3, 3),
-        "shape_shape": (m, m, 3, 3), "rotary": (3, 3), "rotary_shape": (3, m),
-        "rotary_modal": (m, m), "modal_mass": (m, m), "stiffness": (m, m), "damping": (m, m),
-        "tip_position": (3,), "tip_rotation": (3, 3), "tip_shape": (3, m), "tip_angle": (3, m),
-        "drawn_places": (points, 3), "drawn_moved": (points, 3, m), "drawn_lines": (lines, 2),
-        "drawn_axis": (), "first_order": (), "strains": (places, m),
-        "drawn_faces": (faces, 3),
-        "second_order_first": (3, m, m), "second_order_second": (3, 3, m, m),
-        "second_order_tip": (3, m, m), "second_order_tip_angle": (3, m, m),
-    }  # fmt: skip
-    found = {
-        key: _array(keys, key, shape, name)
-        for key, shape in shapes.items()
-        if key in keys or not key.startswith(("damping", "strains", "second_order", "drawn_faces"))
-    }
-    drawn_in = [value for key, value in found.items() if key.startswith("second_order")]
-    if len(drawn_in) not in (0, 4):
-        raise ModelError(f"{name}: second_order_first: and the others belong together, 4 arrays")
-    between = [found["drawn_lines"], found.get("drawn_faces", np.zeros((0, 3)))]
+        findings.refuse(("flexarm_body",), f"must be {VERSION}, the version of this form")
+    names = reader.names("names", ())
+
+    def read(key: str, *shape: int | str) -> Any:
+        # masses times squares of lengths
+        return reader.read(key, shape, largest=LARGEST**3)
+
+    moments = {key: read(key, *shape) for key, shape in MOMENTS.items()}
+    places, axis = read("drawn_places", "points", 3), int(read("drawn_axis"))
+    faces = read("drawn_faces", "faces", 3) if "drawn_faces" in keys else np.zeros((0, 3))
+    between = [read("drawn_lines", "lines", 2), faces]
     rows = np.concatenate([each.ravel() for each in between])
-    inside = np.all((rows >= 0) & (rows < points) & (rows == np.round(rows)))
-    if not 2 <= found["drawn_axis"] <= points or not inside:
-        raise ModelError(
-            f"{name}: drawn_axis: must be 2 to {points} points, and lines between them"
+    inside = np.all((rows >= 0) & (rows < len(places)) & (rows == np.round(rows)))
+    if not 2 <= axis <= len(places) or not inside:
+        findings.refuse(
+            ("drawn_axis",), f"must be 2 to {len(places)} points, and lines between them"
         )
-    drawn = Drawn(
-        found["drawn_places"], found["drawn_moved"], between[0].astype(np.int64),
-        int(found["drawn_axis"]), between[1].astype(np.int64),
+    second = None
+    if any(key.startswith("second_order") for key in keys):
+        second = SecondOrder(*(read(f"second_order_{k}", *s) for k, s in SECOND_ORDER.items()))
+    tip, none = reader.frame("tip"), np.zeros((3, len(names), len(names)))
+    if tip is None:
+        findings.refuse(("tip_position",), "is required: was the file cut off?")
+    lines, skin = (each.astype(np.int64) for each in between)
+    body = ReducedBody(
+        reader.title(name), names,
+        Integrals(float(moments.pop("mass")), **moments, quadratic=none, position_quadratic=none),
+        tip or Pose(np.eye(3), np.zeros(3)), read("tip_shape", 3, "shapes"),
+        read("tip_angle", 3, "shapes"), read("damping", *MODAL) if "damping" in keys else None,
+        bool(read("first_order")),
+        Drawn(places, read("drawn_moved", "points", 3, "shapes"), lines, axis, skin),
+        read("strains", "places", "shapes") if "strains" in keys else None, second,
     )  # fmt: skip
-    none = np.zeros((3, m, m))
-    kept = [each.name for each in fields(Integrals) if "quadratic" not in each.name]
-    moments = {key: found[key] for key in kept if key != "mass"}
-    integrals = Integrals(float(found["mass"]), **moments, quadratic=none, position_quadratic=none)
-    return ReducedBody(
-        body_name(keys, name), names, integrals,
-        Pose(found["tip_rotation"], found["tip_position"]), found["tip_shape"],
-        found["tip_angle"], found.get("damping"), bool(found["first_order"]), drawn,
-        found.get("strains"), SecondOrder(*drawn_in) if drawn_in else None,
-    )  # fmt: skip
-
-
-def _array(keys: Mapping[str, Any], key: str, shape: tuple[int, ...], name: str) -> Array:
-    _key(keys, key, name)
-    value = numbers_of(keys, key, name, largest=LARGEST**3)  # masses times squares of lengths
-    if value.shape != shape:
-        raise ModelError(f"{name}: {key}: must have the shape {shape}, got {value.shape}")
-    return value
-
-
-def _size(keys: Mapping[str, Any], key: str, name: str) -> int:
-    _key(keys, key, name)
-    return len(np.atleast_1d(numbers_of(keys, key, name)))
-
-
-def _key(keys: Mapping[str, Any], key: str, name: str) -> Any:
-    if key not in keys:
-        raise ModelError(f"{name}: {key}: is missing: was the file cut off?")
-    return keys[key]
+    return None if findings.problems else body

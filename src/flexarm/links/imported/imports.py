@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from flexarm.arm.side_files import MAX_BYTES, SideFiles, open_regular
 from flexarm.errors import ModelError
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.data import Integers
-from flexarm.links.imported.file import inspect_body, inspect_data, report_of
+from flexarm.links.imported.file import inspect_body, inspect_data
 from flexarm.links.imported.readers.abaqus import read_abaqus
 from flexarm.links.imported.readers.calculix import (
     Deck,
@@ -72,8 +72,7 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, Reduce
         If a file cannot be read, or something is missing.
     """
     path = paths[0]
-    keys: dict[str, Any] = dict(read_frames(choices.frames))
-    notes: list[str] = []
+    keys, findings = dict(read_frames(choices.frames)), Findings()
     if path.suffix in (".npz", ".json"):
         if not keys:
             return inspect_body(path)
@@ -81,24 +80,22 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, Reduce
     elif path.suffix == ".frd":
         keys |= _calculix(path, choices)
     elif path.suffix == ".pch":
-        keys |= _superelement(read_dmig(_text(path), path.name), path, choices, notes)
+        keys |= _superelement(read_dmig(_text(path), path.name), path, choices, findings)
     elif path.suffix == ".mtx":
-        keys |= _matrices(paths, choices, notes)
+        keys |= _matrices(paths, choices, findings)
     elif path.suffix in (".unv", ".uff"):
         content_of(path)  # refuses what is no regular file, or is too large
         keys |= read_universal(path, keys)
     elif path.suffix.lower() in (".sid", ".sid_fem"):
-        findings = Findings()
         sid = read_sid(_text(path), str(path))
         body = examine_sid(sid, path.stem, findings, choices.hub_node, choices.tip_node)
-        return report_of(str(path), path.stem, findings), body
+        return findings.report(str(path), path.stem), body
     else:
         raise ModelError(
             f"{path}: expected a file .npz, .json, .mtx, .pch, .frd, .unv or .SID_FEM, got "
             f"'{path.suffix}'"
         )
-    report, body = inspect_data(plain_data(keys, str(path)), str(path))
-    return replace(report, notes=(*report.notes, *notes)), body
+    return inspect_data(plain_data(keys, str(path), findings), str(path), findings)
 
 
 def read_frames(path: Path | None) -> dict[str, Any]:
@@ -111,8 +108,10 @@ def read_frames(path: Path | None) -> dict[str, Any]:
         raise ModelError(f"{path}: must be a JSON object with hub and tip") from None
     if not isinstance(found, dict):
         raise ModelError(f"{path}: must be a JSON object with hub and tip")
-    known = ("hub", "tip", "units", "name", "mass", "total_mass", "centre", "inertia_about_origin",
+    known = ("hub", "tip", "units", "name", "total_mass", "centre", "inertia_about_origin",
              "hub_nodes", "tip_nodes", "faces", "elements")  # fmt: skip
+    if "mass" in found:
+        found.setdefault("total_mass", found["mass"])
     return {key: found[key] for key in known if key in found}
 
 
@@ -134,14 +133,14 @@ def content_of(path: Path) -> bytes:
     return content
 
 
-def _matrices(paths: Sequence[Path], choices: Choices, notes: list[str]) -> dict[str, Any]:
+def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> dict[str, Any]:
     """Read K and M, each from a Matrix Market file, or from Abaqus files."""
     contents = {path: content_of(path) for path in paths}
     if not is_market(contents[paths[0]]):
         found = Matrices()
         for path, content in contents.items():
             read_abaqus(content.decode("utf-8", errors="replace"), path.name, found)
-        return _superelement(found, paths[0], choices, notes)
+        return _superelement(found, paths[0], choices, findings)
     if len(paths) != 2:
         raise ModelError(f"{paths[0]}: give two Matrix Market files, K then M, got {len(paths)}")
     for path, content in contents.items():
@@ -153,7 +152,7 @@ def _matrices(paths: Sequence[Path], choices: Choices, notes: list[str]) -> dict
 
 
 def _superelement(
-    found: Matrices, path: Path, choices: Choices, notes: list[str]
+    found: Matrices, path: Path, choices: Choices, findings: Findings
 ) -> dict[str, Any]:
     """Arrange matrices over labelled unknowns; add a note for what is not used of them."""
     missing = [key for key in ("K", "M") if key not in found]
@@ -164,8 +163,8 @@ def _superelement(
             "superelement are both needed"
         )
     if "K4" in found:
-        notes.append(
-            f"{found['K4'].title}: structural damping is not used: give the link's damping"
+        findings.note(
+            (found["K4"].title,), "structural damping is not used: give the link's damping"
         )
     used = {key: found[key] for key in ("K", "M", "D") if key in found}
     labels = set().union(*(entries.labels() for entries in used.values()))

@@ -1,322 +1,196 @@
-"""Modal data of a link from measurement or another program: read, checked, in SI units.
+"""Modal data along a line: curves through the nodes are the shapes of a flexible span."""
 
-The file is described in docs/modal-data.md.
-"""
-
-import math
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexarm.arguments import require_path
-from flexarm.arm.side_files import SideFile, SideFiles
-from flexarm.errors import ModelError
-from flexarm.io.source import Diagnostic, report
-from flexarm.io.source import Path as Where
-from flexarm.links.imported.common_checks import (
+from flexarm.io.source import Path
+from flexarm.links.base import Array, Direction, Shape, Shapes
+from flexarm.links.basis import MOTIONS
+from flexarm.links.imported.checks import (
     DEFINITE_TOLERANCE,
-    Total,
     check_frequencies,
-    check_matrix,
+    check_hertz,
+    check_line,
+    check_matrices,
     check_modal_mass,
-    check_places,
     check_slopes,
     check_stiffness,
-    check_total,
+    check_totals,
+    coupled,
     least_eigenvalue,
+    state_conventions,
 )
-from flexarm.links.imported.line_shapes import ROOT_AT_REST, Array, HeldShapes, Masses, ShapeTable
-from flexarm.links.imported.readers.stations import ModalFile, load_modal_file, locate
-from flexarm.links.imported.report import Findings, Reference, Report, percent, triple
-from flexarm.spatial import rotation_from_angles
+from flexarm.links.imported.data import ModalData
+from flexarm.links.imported.examine import complete_matrices, hub_motion, without_hub
+from flexarm.links.imported.report import Findings
+from flexarm.links.integrals import Integrals
+from flexarm.links.span import Span, gauss_points
 
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
+
+POINTS = 8  # per panel: exact for two cubics and a property that is linear along the panel
 LEAST_MASS = 1e-60  # [kg m^2]: keeps what is divided by it finite
-DUST = 1e-14  # of a shape's size: what turning the axes leaves of a zero
+SECTION, FILE = "the link's section", "the file's masses"
 
 
-def read_modal_data(
-    file: str | Path | SideFile, *, reference: Reference | None = None
-) -> "ModalData":
-    """Read modal data that pass every check.
+@dataclass(frozen=True, eq=False)
+class SplineCurve:
+    """A piecewise cubic along the span."""
 
-    Parameters
-    ----------
-    file
-        The file; or where it is, with its station table beside it or below.
-    reference
-        The link that they are for, if it is known.
+    spline: "PPoly"
 
-    Raises
-    ------
-    ModelError
-        With one line ``file:line:column: what: why`` per mistake.
+    def __call__(self, x: Array, nu: int = 0) -> Array:
+        """Return the ``nu``-th derivative at every x."""
+        return np.asarray(self.spline(x, nu))
+
+
+def curves_through(data: ModalData) -> Shapes:
+    """Return piecewise cubics through nodes on the x axis.
+
+    Along y and z through displacement and slope (Hermite); stretch and twist, whose slopes are not
+    given, with a continuous second derivative.
     """
-    findings, data = inspect_modal_data(file, reference=reference)
-    if data is None:
-        raise ModelError("\n".join(findings.errors))
-    return data
+    from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly
+
+    assert data.rotations is not None
+    x, u, theta = data.nodes[:, 0], data.shapes, data.rotations
+    splines: dict[Direction, PPoly] = {
+        "y": CubicHermiteSpline(x, u[:, :, 1].T, theta[:, :, 2].T),
+        "z": CubicHermiteSpline(x, u[:, :, 2].T, -theta[:, :, 1].T),
+        "twist": CubicSpline(x, theta[:, :, 0].T),
+        "x": CubicSpline(x, u[:, :, 0].T),
+    }
+    shapes = []
+    for j, name in enumerate(data.names):
+        moving = {way: each.c[:, :, j] for way, each in splines.items() if np.any(each.c[:, :, j])}
+        curves = {way: SplineCurve(PPoly(c, x)) for way, c in moving.items()}
+        shapes.append(Shape(name, curves))
+    return Shapes(tuple(shapes), x, np.zeros((len(shapes),) * 2))
 
 
-def inspect_modal_data(
-    file: str | Path | SideFile, *, reference: Reference | None = None
-) -> "tuple[Report, ModalData | None]":
-    """Check modal data.
-
-    Parameters
-    ----------
-    file
-        The file; or where it is, with its station table beside it or below.
-    reference
-        The link that they are for, if it is known.
-
-    Returns
-    -------
-    report, data
-        What was found, and the data; None if they are refused.
-
-    Raises
-    ------
-    ModelError
-        If the file cannot be read, or its keys and counts do not fit.
-    """
-    side = file if isinstance(file, SideFile) else _open(require_path("file", file, ModelError))
-    path = side.path
-    content, source = load_modal_file(side)
-    findings = Findings()
-    data = _examine(content, findings, reference)
-    problems = [Diagnostic(locate(source, where), where, why) for where, why in findings.problems]
-    errors = report(str(path), problems).splitlines()
-    assert content.stations is not None
-    found = Report(
-        title=f"{path}: {content.name}: {len(content.modes)} modes at {len(content.stations)} "
-        "stations",
-        facts=tuple(findings.facts),
-        notes=tuple(findings.notes),
-        errors=tuple(errors),
-    )
-    return found, None if errors else data
-
-
-def _open(path: Path) -> SideFile:
-    try:
-        return SideFiles(path.parent).read(path.name)
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from None
-
-
-def _examine(
-    file: ModalFile, findings: Findings, reference: Reference | None
-) -> "ModalData | None":
-    """Bring the data into SI units and the link's root frame, checking all the way."""
-    names = file.mode_names
-    places, displacement, rotation = _in_root_frame(file)
-    _state_conventions(file, findings, float(places[-1, 0]))
-    placed = check_places(findings, places, reference, file.units.length)
-    modal, stiffness, damping = _matrices(file, findings)
-    if placed:
-        x = places[:, 0].copy()
-        x[0], x[-1] = 0.0, x[-1] if reference is None else reference.length
-        check_slopes(findings, x, displacement, rotation, names)
-    if findings.problems:
-        return None
-    section = None if reference is None else reference.masses(x)
-    held = HeldShapes(ShapeTable(x, displacement, rotation), _own_masses(file, x), section)
-    _compare_totals(file, findings, held)
-    if not held.weighed and (modal is None or held.moved):
-        why = "to integrate it from" if modal is None else "to hold the moving root with"
-        findings.refuse(("M",), f"needs station_mass or mass_per_length {why}")
-        return None
-    stiffness, damping = _filled_in(
-        file, held.whole if modal is None else modal, stiffness, damping
-    )
-    _note_moved_root(findings, names, held)
-    modal = None if modal is None else modal - held.carried
-    if _has_mass(findings, held.integrated if modal is None else modal, given=modal is not None):
-        _compare_modal_mass(findings, modal, held)
-        dynamic = held.integrated if modal is None else modal
-        path = ("frequencies" if file.K is None else "K",)
-        _state_frequencies(findings, path, stiffness, dynamic, damping)
-        if reference is not None:
-            check_stiffness(findings, path, stiffness, reference.stiffness(held.shapes))
-    return ModalData(names, held.shapes, stiffness, modal, damping)
-
-
-def _in_root_frame(file: ModalFile) -> tuple[Array, Array, Array]:
-    """Stations [m] (n, 3), displacement [m] and rotation [rad] (n, 3, m) in the root frame."""
-    length = file.units.si()[0]
-    stations = np.array(file.stations, dtype=float)
-    if stations.ndim == 1:
-        stations = np.stack([stations, 0 * stations, 0 * stations], axis=1)
-    R_DL = rotation_from_angles(file.interface.rotation)
-    places = length * (stations - np.array(file.interface.position)) @ R_DL
-    displacement, rotation = np.zeros((2, len(stations), 3, len(file.modes)))
-    for j, mode in enumerate(file.modes):
-        for rows, values in ((mode.displacement, displacement), (mode.rotation, rotation)):
-            if rows is not None:
-                turned = np.array(rows) @ R_DL
-                dust = np.abs(turned) <= DUST * np.abs(turned).max()
-                values[:, :, j] = np.where(dust, 0.0, turned)
-    return places, length * displacement, rotation
-
-
-def _state_conventions(file: ModalFile, findings: Findings, end: float) -> None:
-    units, interface = file.units, file.interface
-    findings.fact(
-        "units", f"length {units.length}, mass {units.mass}, time {units.time}; below in SI"
-    )
-    findings.fact(
-        "interface",
-        f"root at {triple(interface.position)} {units.length} in the data, turned by "
-        f"{triple(math.degrees(angle) for angle in interface.rotation)} deg about x, y, z",
-    )
-    findings.fact("stations", f"to {end:.6g} m from the root")
-
-
-def _matrices(
-    file: ModalFile, findings: Findings
-) -> tuple[Array | None, Array | None, Array | None]:
-    """M [kg m^2], K [N m] and D [N m s] of amplitudes without unit, where they are given."""
-    length, mass, time = file.units.si()
-    energy = mass * length**2
-    checked = []
-    for key, unit in (("M", energy), ("K", energy / time**2), ("D", energy / time)):
-        matrix = file.matrix(key)
-        if matrix is not None:
-            matrix = check_matrix(findings, key, unit * matrix, definite=key == "M")
-        checked.append(matrix)
-    modal, stiffness, damping = checked
-    coupled = modal is not None and _coupled(modal)
-    if file.frequencies is not None and coupled:
+def examine_line(given: ModalData, findings: Findings, span: Span) -> Shapes | None:
+    """Check modal data at stations of a span, and return its shapes; None if refused."""
+    state_conventions(findings, given)
+    data = given.in_hub_frame()
+    x = check_line(findings, data, span.length)
+    data, every = check_matrices(findings, data), np.arange(len(data.shapes))
+    if x is not None:
+        check_slopes(findings, x, data)
+    if data.hertz is not None and data.mass is not None and coupled(data.mass):
         findings.refuse(("frequencies",), "needs a diagonal M: give K instead")
-    if file.damping_ratios is not None and (
-        coupled or (stiffness is not None and _coupled(stiffness))
-    ):
-        message = "needs diagonal M and K: give D, or the link's damping in the arm's file"
-        findings.refuse(("damping_ratios",), message)
-    return modal, stiffness, damping
-
-
-def _coupled(matrix: Array) -> bool:
-    return bool(np.any(matrix != np.diag(np.diag(matrix))))
-
-
-def _filled_in(
-    file: ModalFile, modal: Array, stiffness: Array | None, damping: Array | None
-) -> tuple[Array, Array | None]:
-    """Make K of frequencies and D of damping ratios, for the modal mass of the file's shapes."""
-    mass = np.diag(modal)
-    if stiffness is None:
-        stiffness = np.diag(mass * (2 * math.pi * np.array(file.frequencies)) ** 2)
-    if file.damping_ratios is not None:
-        damping = np.diag(2 * np.array(file.damping_ratios) * np.sqrt(mass * np.diag(stiffness)))
-    return stiffness, damping
-
-
-def _own_masses(file: ModalFile, x: Array) -> Masses | None:
-    """Masses that the file gives: at its stations, or per length and linear between them."""
-    length, mass, _ = file.units.si()
-    R_DL = rotation_from_angles(file.interface.rotation)
-    n = len(x)
-    moments = np.zeros((n, 3)) if file.inertia is None else np.array(file.inertia, dtype=float)
-    inertia = mass * length**2 * np.einsum("ka,pk,kb->pab", R_DL, moments + np.zeros((n, 3)), R_DL)
-    if file.station_mass is not None:
-        return Masses(x, mass * np.array(file.station_mass), inertia)
-    if file.mass_per_length is None:
+    check_hertz(findings, data, every, None)
+    if x is None or findings.problems:
         return None
-    density = mass / length * (np.array(file.mass_per_length) + np.zeros(n))
-    node, weight = np.polynomial.legendre.leggauss(4)  # exact for a cubic squared times a line
-    half = np.diff(x) / 2
-    left, right = (1 - node) / 2, (1 + node) / 2
+    assert data.rotations is not None
+    nodes, root = np.stack([x, 0 * x, 0 * x], axis=1), [data.shapes[:, 0], data.rotations[:, 0]]
+    data = replace(data, nodes=nodes, hub_shapes=np.hstack(root))
+    hub, moved = hub_motion(data, findings)
+    held = without_hub(data, hub)
+    free, shapes = curves_through(data), curves_through(held)
+    section, own = by_section(span, shapes), by_file(held, shapes)
+    sources: list[tuple[str, Path, Integrals]] = [(SECTION, (), section)]
+    if own is not None:
+        sources.append((FILE, ("node_mass",), own))
+    check_totals(findings, sources, data.stated, span.length)
+    whole, mass = by_section(span, free).modal_mass, data.mass
+    stiffness, damping = complete_matrices(data, whole, every)
+    if mass is not None and moved:
+        free_own = by_file(data, free)
+        mass = mass - (whole - section.modal_mass if own is None or free_own is None
+                       else free_own.modal_mass - own.modal_mass)  # fmt: skip
+    if _has_mass(findings, section.modal_mass if mass is None else mass, given=mass is not None):
+        _compare_mass(findings, mass, sources)
+        path = ("frequencies" if given.stiffness is None else "K",)
+        modal = section.modal_mass if mass is None else mass
+        check_frequencies(findings, path, stiffness, modal, damping)
+        check_stiffness(findings, path, stiffness, _section_stiffness(span, shapes))
+    return replace(shapes, stiffness=stiffness, mass=mass, damping=damping)
+
+
+def sampled(shapes: Shapes, x: Array, mass: Array, inertia: Array) -> Integrals:
+    """Integrate shapes over masses (p,) with rotary inertia (p, 3, 3) at places on the x axis."""
+    return ModalData(
+        name="", names=shapes.names, nodes=np.stack([x, 0 * x, 0 * x], axis=1), node_mass=mass,
+        node_inertia=inertia, shapes=shapes.displacement(x).transpose(2, 0, 1),
+        rotations=shapes.rotation(x).transpose(2, 0, 1),
+    ).integrals()  # fmt: skip
+
+
+def section_masses(span: Span, edges: Array) -> tuple[Array, Array, Array]:
+    """Return places (p,), masses (p,) and rotary inertia (p, 3, 3) that stand for a span."""
+    x, weight = span.quadrature(POINTS, edges)
+    inertia = np.zeros((len(x), 3, 3))
+    for axis, name in enumerate(("Jx", "Jy", "Jz")):
+        if span.has(name):
+            inertia[:, axis, axis] = weight * span.at(name, x)
+    return x, weight * span.at("mass_per_length", x), inertia
+
+
+def by_section(span: Span, shapes: Shapes) -> Integrals:
+    """Integrate shapes over the section of their span."""
+    return sampled(shapes, *section_masses(span, shapes.edges))
+
+
+def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
+    """Integrate shapes over the masses of their file; None where it has none."""
+    if data.node_mass is None or not data.per_length:
+        return None if data.node_mass is None else data.integrals()
+    node, weight = gauss_points(4)  # exact for a cubic squared times a line
+    x, share = data.nodes[:, 0], np.stack([(1 - node) / 2, (1 + node) / 2])
 
     def between(values: Array) -> Array:
-        tail = values.shape[1:]
-        pairs = np.einsum("g,p...->pg...", left, values[:-1])
-        pairs = pairs + np.einsum("g,p...->pg...", right, values[1:])
-        return np.asarray(pairs.reshape(-1, *tail))
+        pairs = np.stack([values[:-1], values[1:]])
+        mixed = np.einsum("kg,kp...->pg...", share, pairs)
+        return np.asarray(mixed.reshape(-1, *values.shape[1:]))
 
-    weights = (half[:, None] * weight).ravel()
-    return Masses(
-        between(x), weights * between(density), weights[:, None, None] * between(inertia / length)
-    )
+    weights = (np.diff(x)[:, None] / 2 * weight).ravel()
+    inertia = np.zeros((len(x), 3, 3)) if data.node_inertia is None else data.node_inertia
+    return sampled(
+        shapes, between(x), weights * between(data.node_mass),
+        weights[:, None, None] * between(inertia),
+    )  # fmt: skip
 
 
-def _note_moved_root(findings: Findings, names: tuple[str, ...], held: HeldShapes) -> None:
-    for j, (name, motion) in enumerate(zip(names, held.motion, strict=True)):
-        if motion > ROOT_AT_REST:
-            findings.note(
-                ("modes", j),
-                f"shape '{name}' moves the root by {percent(motion)} of its size: "
-                "that rigid motion was taken out of it, and out of M",
-            )
+def _section_stiffness(span: Span, shapes: Shapes) -> Array:
+    """Integrate the stiffness (m, m) of shapes by the section; 0 where it is rigid."""
+    x, weight = span.quadrature(POINTS, shapes.edges)
+    total = np.zeros_like(shapes.stiffness)
+    for motion in MOTIONS.values():
+        if span.has(motion.stiffness):
+            strain = shapes.values(motion.direction, x, motion.order)
+            total += (weight * span.at(motion.stiffness, x) * strain.T) @ strain
+    return total
 
 
 def _has_mass(findings: Findings, modal: Array, *, given: bool) -> bool:
     """Refuse a modal mass, the root at rest, that is not positive definite."""
     if np.all(np.diag(modal) > LEAST_MASS) and least_eigenvalue(modal) > DEFINITE_TOLERANCE:
         return True
+    why = "when integrated: are shapes alike, or is inertia missing?"
     if given:
-        why = (
-            "is not positive definite with the root's motion taken out: do the masses belong to M?"
-        )
-    else:
-        why = "is not positive definite when integrated: are shapes alike, or is inertia missing?"
-    findings.refuse(("M",), why)
+        why = "with the root's motion taken out: do the masses belong to M?"
+    findings.refuse(("M",), f"is not positive definite {why}")
     return False
 
 
-def _compare_totals(file: ModalFile, findings: Findings, held: HeldShapes) -> None:
-    own, section = held.own, held.section
-    unit_length, unit_mass, _ = file.units.si()
-    totals = []
-    if section is not None:
-        totals.append(Total("the link's section", (), section.total, section.centre))
-    if own is not None:
-        key = "mass_per_length" if file.station_mass is None else "station_mass"
-        totals.append(Total("the file's masses", (key,), own.total, own.centre))
-    if file.total_mass is not None:
-        mass = unit_mass * file.total_mass
-        totals.append(Total("total_mass", ("total_mass",), mass, np.full(3, math.nan)))
-    if file.centre is not None:
-        offset = np.array(file.centre) - np.array(file.interface.position)
-        centre = unit_length * offset @ rotation_from_angles(file.interface.rotation)
-        totals.append(Total("centre", ("centre",), math.nan, centre))
-    check_total(findings, totals, float(held.given.x[-1]))
-
-
-def _compare_modal_mass(findings: Findings, modal: Array | None, held: HeldShapes) -> None:
-    if modal is None:
-        findings.fact("modal mass", "M is not given: integrated over the masses")
-        return
-    if held.by_own is not None:
-        check_modal_mass(findings, held.by_own, modal, "the file's masses", used=False)
-    if held.by_section is not None:
-        check_modal_mass(findings, held.by_section, modal, "the link's section", used=True)
-    if not held.weighed:
-        findings.note(("M",), "there are no masses to check it against")
-
-
-def _state_frequencies(
-    findings: Findings, path: Where, stiffness: Array, modal: Array, damping: Array | None
+def _compare_mass(
+    findings: Findings, mass: Array | None, sources: list[tuple[str, Path, Integrals]]
 ) -> None:
-    omega, vectors = check_frequencies(findings, path, stiffness, modal)
-    if damping is None:
-        findings.fact("damping", "not given: the link's own counts")
+    """Compare the modal mass with masses and shapes, and with the rigid motions of both."""
+    if mass is None:
+        findings.fact("modal mass", "M is not given: integrated over the section")
         return
-    rates = np.einsum("im,ij,jm->m", vectors, damping, vectors)
-    ratios = rates / (2 * np.where(omega > 0, omega, math.inf))
-    findings.fact("damping", ", ".join(percent(ratio) for ratio in ratios) + " of critical")
-
-
-@dataclass(frozen=True, eq=False)
-class ModalData:
-    """Modal data of one link in SI units, in its root frame, the root at rest.
-
-    An amplitude has no unit: 1 is the shape as the file gives it.
-    """
-
-    names: tuple[str, ...]  # names of the modes
-    shapes: ShapeTable  # their shapes
-    stiffness: Array  # K [N m], (m, m)
-    mass: Array | None  # M [kg m^2], (m, m); None where the link's section is to be integrated
-    damping: Array | None  # D [N m s], (m, m), or None
+    for source, _, integrals in reversed(sources):
+        least = check_modal_mass(findings, mass, integrals, source)
+        findings.fact("rigid-body consistency", f"smallest eigenvalue {least:.3g} with {source}")
+        message = (
+            f"makes with {source} a mass matrix of rigid motions and shapes that has a negative "
+            f"eigenvalue, {least:.3g}"
+        )
+        if least < -DEFINITE_TOLERANCE and source == SECTION:  # which dynamics join with M
+            findings.refuse(("M",), f"{message}: leave M out, so that the section is integrated")
+        elif least < -DEFINITE_TOLERANCE:
+            findings.note(("M",), f"{message}: was it made with other masses?")

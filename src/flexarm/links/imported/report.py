@@ -1,10 +1,9 @@
-"""What is found in modal data, and the link that they are compared with."""
+"""Findings of the checks of modal data, and the report that is made of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from flexarm.io.source import Path, show_path
-from flexarm.links.imported.line_shapes import Array, Masses, ShapeTable
+from flexarm.io.source import Diagnostic, Path, Position, report, show_path
 
 NOTE_ABOVE = 0.01  # relative difference that is worth a note
 REFUSE_ABOVE = 0.2  # relative difference that no rounding, lumping or measurement explains
@@ -17,24 +16,28 @@ def percent(ratio: float) -> str:
 
 def triple(values: Iterable[float]) -> str:
     """Write three numbers as ``(1, 0, 0)``."""
-    return "(" + ", ".join(f"{value:.6g}" for value in values) + ")"
+    return "(" + ", ".join(f"{value + 0.0:.6g}" for value in values) + ")"
 
 
 @dataclass
 class Findings:
-    """What the checks have found so far."""
+    """Facts, notes and reasons to refuse that the checks have found so far."""
 
+    # Keys of the file by those of the plain form, where they have other names.
+    keys: Mapping[str, str] = field(default_factory=dict)
+    # Finds where in the file a value stands, if it is text with lines.
+    place: Callable[[Path], Position] | None = None
     facts: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[tuple[Path, str]] = field(default_factory=list)
 
     def fact(self, label: str, text: str) -> None:
-        """Keep a line of the report."""
+        """Add a line of the report."""
         self.facts.append((label, text))
 
     def refuse(self, path: Path, message: str) -> None:
-        """Keep a reason to refuse the file, about the value at `path`."""
-        self.problems.append((path, message))
+        """Add a reason to refuse the file, about the value at `path`."""
+        self.problems.append((self._named(path), message))
 
     def judge(self, difference: float, path: Path, message: str) -> None:
         """Refuse, note or pass a relative difference."""
@@ -44,18 +47,29 @@ class Findings:
             self.note(path, message)
 
     def note(self, path: Path, message: str) -> None:
-        """Keep what the user should know about the value at `path`."""
-        self.notes.append(f"{show_path(path)}: {message}" if path else message)
+        """Add a note about the value at `path`."""
+        self.notes.append(f"{show_path(self._named(path))}: {message}" if path else message)
+
+    def report(self, name: str, title: str) -> "Report":
+        """Put together the report of a file."""
+        errors = [f"{name}: {show_path(path)}: {why}" for path, why in self.problems]
+        if self.place is not None:
+            placed = [Diagnostic(self.place(path), path, why) for path, why in self.problems]
+            errors = report(name, placed).splitlines()
+        return Report(f"{name}: {title}", tuple(self.facts), tuple(self.notes), tuple(errors))
+
+    def _named(self, path: Path) -> Path:
+        return (self.keys.get(str(path[0]), path[0]), *path[1:]) if path else path
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was read from a file of modal data, and what is odd or wrong about it."""
+    """Contents of a file of modal data, and what is odd or wrong about it."""
 
     title: str  # the file and what it holds
-    facts: tuple[tuple[str, str], ...]  # what was found, as pairs of label and text
+    facts: tuple[tuple[str, str], ...]  # pairs of label and text
     notes: tuple[str, ...]  # what the user should know or look into
-    # Why the file is refused, as ``file:line:column: what: why``; empty if it is not.
+    # Why the file is refused, as ``file:line:column: key: why``; empty if it is not.
     errors: tuple[str, ...]
 
     def lines(self) -> list[str]:
@@ -67,14 +81,3 @@ class Report:
             *(f"  note: {note}" for note in self.notes),
             *(f"  error: {error}" for error in self.errors),
         ]
-
-
-@dataclass(frozen=True)
-class Reference:
-    """The link that modal data are for."""
-
-    length: float  # of the flexible span [m]
-    # The span's mass at quadrature points, given panel edges [m] that the points must respect.
-    masses: Callable[[Array], Masses]
-    # Stiffness matrix (m, m) of shapes by the span's section; 0 where it is rigid.
-    stiffness: Callable[[ShapeTable], Array]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.imported.data import BodyData
+from flexarm.links.imported.data import ModalData
 from flexarm.links.imported.report import Findings
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Pose
+from flexarm.spatial import IDENTITY, Pose
 
 SYMMETRY = 1e-4  # of the largest entry
 OFF_AXIS = 0.01  # of the length: how far the centre of a straight body may be from hub to tip
@@ -78,7 +78,7 @@ def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
     )  # fmt: skip
 
 
-def examine_loads(data: BodyData, findings: Findings, *, held: bool) -> SecondOrder | None:
+def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondOrder | None:
     """Check K_sigma and K_u, and give what they mean; None where there are none, or refused."""
     if data.k_sigma is None:
         if data.k_u is not None:
@@ -99,7 +99,7 @@ def examine_loads(data: BodyData, findings: Findings, *, held: bool) -> SecondOr
             ("K_sigma",), "needs shapes in which the hub is at rest: hold it, and reduce anew"
         )
     loads = data.k_sigma + (0.0 if data.k_u is None else data.k_u)
-    return of_unit_loads((loads + loads.transpose(0, 2, 1)) / 2, data.hub.rotation)
+    return of_unit_loads((loads + loads.transpose(0, 2, 1)) / 2, (data.hub or IDENTITY).rotation)
 
 
 def check_second_order(

@@ -4,10 +4,10 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
-from flexarm.links.imported.checks import finished
-from flexarm.links.imported.common_checks import check_matrix
+from flexarm.links.imported.checks import check_matrix
 from flexarm.links.imported.data import no_lines
 from flexarm.links.imported.drawing import drawn_points, straight_axis
+from flexarm.links.imported.examine import finished
 from flexarm.links.imported.readers.sid import SidFile, Taylor
 from flexarm.links.imported.report import NOTE_ABOVE, Findings, percent
 from flexarm.links.imported.second_order import SecondOrder, check_second_order
@@ -58,8 +58,8 @@ def examine_sid(
     )  # fmt: skip
     if bends:
         check_second_order(findings, order, integrals, frame, complete=True)
-    return finished(body, findings, modal=bool(np.all(integrals.stiffness == np.diag(
-        np.diag(integrals.stiffness)))))  # fmt: skip
+    diagonal = np.diag(np.diag(integrals.stiffness))
+    return finished(body, findings, ("Ke",), modal=bool(np.all(integrals.stiffness == diagonal)))
 
 
 def _sizes(sid: SidFile, findings: Findings) -> bool:

@@ -1,40 +1,48 @@
-"""A body of which only K and M over its interfaces and modes are known: no nodes."""
+"""A superelement: a body of which only K and M over its interfaces and modes are known."""
 
 import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
-from flexarm.links.imported.checks import check_rotation, check_stated, check_units, finished
-from flexarm.links.imported.common_checks import LENGTHS, check_matrix
-from flexarm.links.imported.data import Superelement, shifted
+from flexarm.links.imported.checks import (
+    check_length,
+    check_matrices,
+    check_totals,
+    check_units,
+    state_conventions,
+)
+from flexarm.links.imported.data import ModalData, shifted
 from flexarm.links.imported.drawing import straight_axis
-from flexarm.links.imported.report import NOTE_ABOVE, Findings, percent
+from flexarm.links.imported.examine import finished
+from flexarm.links.imported.readers.plain import TIP_NAMES
+from flexarm.links.imported.report import Findings, percent
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Pose
+from flexarm.spatial import IDENTITY
 
-GROUNDED = 1e-6  # of the largest stiffness: what rigid motions may meet
+GROUNDED = 1e-6  # relative to the largest stiffness: what rigid motions may meet
 HELD = 1e-2
 INTERFACES = 12
 
 
-def examine_superelement(data: Superelement, findings: Findings) -> ReducedBody | None:
-    """Check a superelement, and give it as a body to first order; None if refused."""
-    n = len(data.stiffness)
-    for key, matrix in (("K", data.stiffness), ("M", data.mass)):
-        if matrix.shape != (n, n) or n < INTERFACES or not np.all(np.isfinite(matrix)):
-            findings.refuse(
-                (key,),
-                f"must be finite numbers over hub (6), tip (6) and modes, got {matrix.shape}: is "
-                "an interface missing, or the file cut off?",
-            )
-            return None
-    for key, pose in (("hub", data.hub), ("tip", data.tip)):
-        check_rotation(findings, key, pose)
-    K = check_matrix(findings, "K", data.stiffness, definite=False)
-    M = check_matrix(findings, "M", data.mass, definite=True)
-    tip, turn = _tip_frame(data), data.hub.rotation
-    change = _relative(n, turn, tip.position)
-    K, M = change.T @ K @ change, change.T @ M @ change
+def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | None:
+    """Check a superelement, and return it as a body to first order; None if refused."""
+    n = len(given.stiffness)
+    if n < INTERFACES:
+        findings.refuse(
+            ("K",),
+            f"must be over hub (6), tip (6) and modes, got {given.stiffness.shape}: is an "
+            "interface missing, or the file cut off?",
+        )
+        return None
+    state_conventions(findings, given)
+    data = check_matrices(findings, given)
+    tip = data.in_hub_frame().tip or IDENTITY
+    change = _relative(n, (data.hub or IDENTITY).rotation, tip.position)
+    K, M, D = (
+        None if each is None else change.T @ each @ change
+        for each in (data.stiffness, data.mass, data.damping)
+    )
+    assert K is not None and M is not None
     _check_free(findings, K)
     integrals = _integrals(findings, K[6:, 6:], M)
     check_units(findings, data.units, integrals.mass)
@@ -42,21 +50,15 @@ def examine_superelement(data: Superelement, findings: Findings) -> ReducedBody 
         return None
     tips = np.zeros((n - 6, 6))
     tips[:6] = np.eye(6)
-    names = ("tip_x", "tip_y", "tip_z", "tip_rx", "tip_ry", "tip_rz")
     body = ReducedBody(
-        data.name, (*names, *(f"fixed{k}" for k in range(1, n - 11))), integrals, tip,
-        tips[:, :3].T.copy(), tips[:, 3:].T.copy(), _damping(data, findings, change), True,
+        data.name, (*TIP_NAMES, *(f"fixed{k}" for k in range(1, n - 11))), integrals, tip,
+        tips[:, :3].T.copy(), tips[:, 3:].T.copy(), None if D is None else D[6:, 6:], True,
         straight_axis(tip, tips),
     )  # fmt: skip
-    if not LENGTHS[0] <= body.length <= LENGTHS[1]:
-        findings.note(("tip",), f"is {body.length:.4g} m from the hub: are the units right?")
-    check_stated(findings, data.stated, data.hub, body)
-    return finished(body, findings, modal=False)
-
-
-def _tip_frame(data: Superelement) -> Pose:
-    back = data.hub.rotation.T
-    return Pose(back @ data.tip.rotation, back @ (data.tip.position - data.hub.position))
+    check_length(findings, ("tip",), body.length)
+    stated = data.in_hub_frame().stated
+    check_totals(findings, [("the masses", ("M",), integrals)], stated, max(body.length, 1e-9))
+    return finished(body, findings, ("K",), modal=False)
 
 
 def _relative(n: int, turn: Array, tip: Array) -> Array:
@@ -91,13 +93,12 @@ def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
     odd = mass[3:6, :3]  # the first moment's skew matrix
     first = np.array([odd[2, 1] - odd[1, 2], odd[0, 2] - odd[2, 0], odd[1, 0] - odd[0, 1]]) / 2
     apart = float(np.abs(mass[:3, :3] - total * np.eye(3)).max()) / max(total, 1e-300)
-    if apart > NOTE_ABOVE:
-        findings.judge(
-            apart,
-            ("M",),
-            f"rigid translations along x, y, z have masses {percent(apart)} apart: is the tip "
-            "frame where the tip is, in the units of M?",
-        )
+    findings.judge(
+        apart,
+        ("M",),
+        f"rigid translations along x, y, z have masses {percent(apart)} apart: is the tip frame "
+        "where the tip is, in the units of M?",
+    )
     second = mass[3:6, 3:6]
     m = len(stiffness)
     none = np.zeros((3, m, m))
@@ -106,10 +107,3 @@ def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
         np.zeros((m, 3, 3)), np.zeros((m, m, 3, 3)), np.zeros((3, 3)), mass[3:6, 6:],
         np.zeros((m, m)), none, none, mass[6:, 6:], stiffness,
     )  # fmt: skip
-
-
-def _damping(data: Superelement, findings: Findings, change: Array) -> Array | None:
-    if data.damping is None:
-        return None
-    full = check_matrix(findings, "D", data.damping, definite=False)
-    return np.asarray((change.T @ full @ change)[6:, 6:])

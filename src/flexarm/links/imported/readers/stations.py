@@ -1,6 +1,11 @@
-"""The file of modal data as it is written: its keys, and what they must have in common."""
+"""Files of modal data at stations along a link: YAML, with a CSV table of the stations beside it.
 
+docs/modal-data.md lists the keys.
+"""
+
+import difflib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -11,18 +16,26 @@ from flexarm.arm.part import ONE_LINE, Angles, Name, Part
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.io import source as text
+from flexarm.io.csv_table import read_number, read_rows
 from flexarm.io.explain import explain
-from flexarm.links.imported.readers.station_table import (
-    COORDINATES,
-    DISPLACEMENT,
-    INERTIA,
-    LARGEST,
-    MAX_STATIONS,
-    ROTATION,
-    Array,
-    read_table,
-)
+from flexarm.links.base import Array
+from flexarm.links.imported.data import ModalData
+from flexarm.links.imported.readers.plain import plain_data
+from flexarm.links.imported.report import Findings
+from flexarm.spatial import rotation_from_angles
 from flexarm.units import Frequency, Ratio, quantity
+
+MAX_STATIONS = 5000
+LARGEST = 1e15  # magnitude that no number exceeds
+COORDINATES = ("x", "y", "z")
+INERTIA = ("Jx", "Jy", "Jz")
+DISPLACEMENT = ("x", "y", "z")
+ROTATION = ("rx", "ry", "rz")
+# Keys of this file by those of the plain form.
+KEYS = {
+    "nodes": "stations", "shapes": "modes", "rotations": "modes", "inertia_per_length": "inertia",
+    "hub_position": "interface", "hub_rotation": "interface",
+}  # fmt: skip
 
 
 def unit_of(symbol: str) -> AfterValidator:
@@ -55,12 +68,6 @@ class Units(Part):
     length: Annotated[UnitText, unit_of("m")]
     mass: Annotated[UnitText, unit_of("kg")]
     time: Annotated[UnitText, unit_of("s")]
-
-    def si(self) -> tuple[float, float, float]:
-        """Return the units of length, mass and time in SI units."""
-        pairs = ((self.length, "m"), (self.mass, "kg"), (self.time, "s"))
-        length, mass, time = (quantity(f"1 {unit}", symbol) for unit, symbol in pairs)
-        return length, mass, time
 
 
 class Interface(Part):
@@ -111,28 +118,50 @@ class ModalFile(Part):
         """Names of the modes, ``mode1`` and so on where the file gives none."""
         return tuple(mode.name or f"mode{i}" for i, mode in enumerate(self.modes, 1))
 
-    def matrix(self, key: str) -> Array | None:
-        """Return M, K or D as a matrix (m, m); a plain list is its diagonal."""
-        given = getattr(self, key)
-        if given is None:
-            return None
-        array = np.array(given, dtype=float)
-        return np.diag(array) if array.ndim == 1 else array
 
-
-def load_modal_file(side: SideFile) -> tuple[ModalFile, text.Source]:
-    """Read a file of modal data, its station table included.
+def read_stations(side: SideFile) -> tuple[ModalData, Findings]:
+    """Read modal data at stations, those of their table included.
 
     Returns
     -------
-    file, source
-        The file, its counts consistent, and where everything stands in it.
+    data, findings
+        The data, not to be used where something was refused; the findings know where in the file
+        each key stands.
 
     Raises
     ------
     ModelError
         With one line ``file:line:column: what: why`` per mistake.
     """
+    file, source = _parsed(side)
+    problems = [] if source.problems else _problems(source, _choice_problems(file))
+    columns: dict[str, Array] = {}
+    if not problems and file.table is not None:
+        try:
+            table = side.read_beside(file.table)
+        except ModelError as error:
+            problems += _problems(source, iter([(("table",), str(error))]))
+        else:
+            columns = _read_table(table, file.mode_names)
+    if not problems:
+        problems += _problems(source, _count_problems(file, columns))
+    if problems:
+        raise ModelError(text.report(str(side.path), problems))
+    lumped = file.station_mass is not None or "station_mass" in columns
+    named = KEYS | {"node_mass": "station_mass" if lumped else "mass_per_length"}
+    findings = Findings(named, place=lambda path: _locate(source, path))
+    keys = _table_keys(file, columns) if columns else _listed_keys(file)
+    return plain_data(_plain_keys(file, keys), str(side.path), findings), findings
+
+
+def table_beside(side: SideFile) -> SideFile | None:
+    """Read the station table that a file names; None where all is in one file."""
+    table = _parsed(side)[0].table
+    return None if table is None else side.read_beside(table)
+
+
+def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
+    """Read a file, its keys checked one by one."""
     path = side.path
     if b"modal_data" not in side.content:  # another's file: nothing of it is told
         raise ModelError(f"{path}: is no file of modal data: its first key is 'modal_data: 1'")
@@ -142,36 +171,22 @@ def load_modal_file(side: SideFile) -> tuple[ModalFile, text.Source]:
         file = ModalFile.model_validate(source.data)
     except ValidationError as error:
         problems += explain(error, ModalFile, source)
-    if not problems:
-        problems += _problems(source, _choice_problems(file))
-    if not problems and file.table is not None:
-        try:
-            table = side.read_beside(file.table)
-        except ModelError as error:
-            problems += _problems(source, iter([(("table",), str(error))]))
-        else:
-            file = _with_table(file, read_table(table, file.mode_names))
-    if not problems:
-        problems += _problems(source, _count_problems(file))
     if problems:
         raise ModelError(text.report(str(path), problems))
     return file, source
 
 
-def locate(source: text.Source, path: text.Path) -> text.Position:
+def _locate(source: text.Source, path: text.Path) -> text.Position:
     """Find a value in the file; what the station table holds is found where it is named."""
     return source.locate(path if source.at(path[:1]) is not None else ("table",))
 
 
-def _problems(
-    source: text.Source, found: Iterator[tuple[text.Path, str]]
-) -> Iterator[text.Diagnostic]:
-    for path, message in found:
-        yield text.Diagnostic(locate(source, path), path, message)
+def _problems(source: text.Source, found: Iterator[tuple[text.Path, str]]) -> list[text.Diagnostic]:
+    return [text.Diagnostic(_locate(source, path), path, message) for path, message in found]
 
 
 def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
-    """Say which keys are given twice over, or not at all."""
+    """List keys that are given twice over, or not at all."""
     for first, second in (
         ("stations", "table"),
         ("station_mass", "mass_per_length"),
@@ -198,59 +213,164 @@ def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
                 yield (key,), f"put it into the station table, {file.table}"
 
 
-def _with_table(file: ModalFile, columns: Mapping[str, Array]) -> ModalFile:
-    """Fill in what a station table holds."""
-    rows = len(columns["x"])
-
-    def triples(names: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
-        parts = [columns.get(name, np.zeros(rows)).tolist() for name in names]
-        return tuple(zip(*parts, strict=True))
-
-    update: dict[str, Any] = {"stations": triples(COORDINATES)}
-    for key in ("station_mass", "mass_per_length"):
-        if key in columns:
-            update[key] = tuple(columns[key].tolist())
-    if any(name in columns for name in INERTIA):
-        update["inertia"] = triples(INERTIA)
-    update["modes"] = tuple(
-        Mode(
-            name=name,
-            displacement=triples(tuple(f"{name}.{part}" for part in DISPLACEMENT)),
-            rotation=triples(tuple(f"{name}.{part}" for part in ROTATION)),
-        )
-        for name in file.mode_names
-    )
-    return file.model_copy(update=update)
-
-
-def _count_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
-    """Say where a list has not one item per station, or per mode."""
-    assert file.stations is not None
-    n, m = len(file.stations), len(file.modes)
+def _count_problems(
+    file: ModalFile, columns: Mapping[str, Array]
+) -> Iterator[tuple[text.Path, str]]:
+    """List rows of other lengths than their key has, and masses that are missing."""
+    n, m = len(columns.get("x", file.stations or ())), len(file.modes)
     if not 2 <= n <= MAX_STATIONS:
         yield ("stations",), f"must be 2 to {MAX_STATIONS} stations, got {n}"
-    for key in ("station_mass", "mass_per_length", "inertia"):
-        given = getattr(file, key)
-        one_for_all = key == "inertia" and given and isinstance(given[0], float)
-        if isinstance(given, tuple) and not one_for_all and len(given) != n:
-            yield (key,), f"must have one item per station, {n}, got {len(given)}"
-    if file.station_mass is not None and sum(file.station_mass) == 0:
+    masses = file.station_mass or columns.get("station_mass")
+    if masses is not None and not np.any(masses):
         yield ("station_mass",), "must not be 0 at every station"
-    if file.inertia is not None and file.station_mass is None and file.mass_per_length is None:
+    per_length = file.mass_per_length is not None or "mass_per_length" in columns
+    inertia = file.inertia is not None or any(name in columns for name in INERTIA)
+    if inertia and masses is None and not per_length:
         yield ("inertia",), "needs station_mass (of the stations) or mass_per_length (per length)"
     for i, mode in enumerate(file.modes):
         for key in ("displacement", "rotation"):
             rows = getattr(mode, key)
             if rows is not None and len(rows) != n:
                 yield ("modes", i, key), f"must have one row per station, {n}, got {len(rows)}"
-    for key in ("frequencies", "damping_ratios"):
-        values = getattr(file, key)
-        if values is not None and len(values) != m:
-            yield (key,), f"must have one item per mode, {m}, got {len(values)}"
     for key in ("M", "K", "D"):
-        rows = getattr(file, key)
-        if rows is not None and len(rows) != m:
-            yield (key,), f"must have one row per mode, {m}, got {len(rows)}"
-        for i, row in enumerate(rows or ()):
+        for i, row in enumerate(getattr(file, key) or ()):
             if isinstance(row, tuple) and len(row) != m:
                 yield (key, i), f"must have one entry per mode, {m}, got {len(row)}"
+
+
+def _plain_keys(file: ModalFile, stations: dict[str, Any]) -> dict[str, Any]:
+    """Put a file into the plain form of a body."""
+    n = len(stations["nodes"])
+    keys = {
+        "name": file.name,
+        "names": file.mode_names,
+        "units": file.units.model_dump(),
+        "hub_position": file.interface.position,
+        "hub_rotation": rotation_from_angles(file.interface.rotation),
+        **{key: getattr(file, key) for key in ("total_mass", "centre", "M", "K", "D")},
+        **{key: getattr(file, key) for key in ("frequencies", "damping_ratios")},
+        **stations,
+    }
+    if isinstance(keys["mass_per_length"], float):
+        keys["mass_per_length"] = np.full(n, keys["mass_per_length"])
+    if (moments := keys.pop("inertia")) is not None:  # about the axes of the data
+        moments = np.array(moments)
+        whole = np.tile(moments, (n, 1)) if moments.ndim == 1 else moments
+        name = "inertia" if keys["mass_per_length"] is None else "inertia_per_length"
+        keys[name] = whole[:, :, None] * np.eye(3)
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def _listed_keys(file: ModalFile) -> dict[str, Any]:
+    """Return stations, masses and shapes that the file itself lists."""
+    stations = np.array(file.stations)
+    if stations.ndim == 1:
+        stations = np.stack([stations, 0 * stations, 0 * stations], axis=1)
+    none = np.zeros_like(stations)
+    return {
+        "nodes": stations,
+        "node_mass": file.station_mass,
+        "mass_per_length": file.mass_per_length,
+        "inertia": file.inertia,
+        "shapes": [none if m.displacement is None else m.displacement for m in file.modes],
+        "rotations": [none if m.rotation is None else m.rotation for m in file.modes],
+    }
+
+
+def _table_keys(file: ModalFile, columns: Mapping[str, Array]) -> dict[str, Any]:
+    """Return stations, masses and shapes of a station table; columns left out are zero."""
+    none = np.zeros(len(columns["x"]))
+
+    def triples(names: tuple[str, ...], mode: str = "") -> Array:
+        return np.stack([columns.get(mode + name, none) for name in names], axis=1)
+
+    inertia = triples(INERTIA) if any(name in columns for name in INERTIA) else file.inertia
+    return {
+        "nodes": triples(COORDINATES),
+        "node_mass": columns.get("station_mass"),
+        "mass_per_length": columns.get("mass_per_length", file.mass_per_length),
+        "inertia": inertia,
+        "shapes": [triples(DISPLACEMENT, f"{mode}.") for mode in file.mode_names],
+        "rotations": [triples(ROTATION, f"{mode}.") for mode in file.mode_names],
+    }
+
+
+def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
+    """Read a station table.
+
+    Parameters
+    ----------
+    file
+        CSV text with a header line, as `read_rows` reads it.
+    modes
+        Names of the modes: mode ``y1`` has the columns ``y1.x, y1.y, y1.z, y1.rx, y1.ry, y1.rz``.
+
+    Returns
+    -------
+    dict
+        The columns by name, (n,) each; some of a mode's may be missing.
+
+    Raises
+    ------
+    ModelError
+        With one line ``file:line:column: what: why`` per mistake.
+    """
+    path = file.path
+    rows = list(islice(read_rows(file), MAX_STATIONS + 2))
+    if not 3 <= len(rows) <= MAX_STATIONS + 1:
+        raise ModelError(f"{path}: a station table needs a header and 2 to {MAX_STATIONS} stations")
+    (header_line, header), *body = rows
+    names = [name for _, name in header]
+    problems = _header_problems(header_line, header, modes)
+    if problems:  # perhaps another's file: no cell of it is told
+        raise ModelError(text.report(str(path), problems))
+    values = np.zeros((len(body), len(names)))
+    for k, (line, cells) in enumerate(body):
+        if len(cells) != len(names):
+            message = f"must have {len(names)} cells like the header, got {len(cells)}"
+            problems.append(text.Diagnostic((line, 1), (), message))
+            continue
+        for j, (column, cell) in enumerate(cells):
+            values[k, j] = read_number(cell)
+            if wrong := _wrong(names[j], values[k, j]):
+                message = f"{wrong}, got {text.shorten(repr(cell))}"
+                problems.append(text.Diagnostic((line, column), (names[j],), message))
+    if problems:
+        raise ModelError(text.report(str(path), problems))
+    return {name: values[:, j] for j, name in enumerate(names)}
+
+
+def _wrong(column: str, value: float) -> str:
+    """Return what is wrong with a value; empty if nothing is."""
+    if not abs(value) <= LARGEST:
+        return f"must be a number of at most {LARGEST:g}"
+    if column == "mass_per_length" and value <= 0:
+        return "must be > 0"
+    return "must be >= 0" if column in ("station_mass", *INERTIA) and value < 0 else ""
+
+
+def _header_problems(
+    line: int, header: list[tuple[int, str]], modes: tuple[str, ...]
+) -> list[text.Diagnostic]:
+    """List columns that are unknown, doubled or missing."""
+    known = [*COORDINATES, "station_mass", "mass_per_length", *INERTIA]
+    known += [f"{mode}.{part}" for mode in modes for part in (*DISPLACEMENT, *ROTATION)]
+    seen: set[str] = set()
+    problems: list[text.Diagnostic] = []
+    for k, (column, name) in enumerate(header, 1):
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1) if len(problems) < 9 else ()
+            columns = text.shorten(", ".join(known), 120)
+            hint = f"did you mean '{close[0]}'?" if close else f"the columns are {columns}"
+            problems.append(
+                text.Diagnostic((line, column), (f"column {k}",), f"unknown name; {hint}")
+            )
+        elif name in seen:
+            problems.append(text.Diagnostic((line, column), (name,), "is given twice; keep one"))
+        seen.add(name)
+    required = ["x", *(mode for mode in modes if not any(n.startswith(f"{mode}.") for n in seen))]
+    for name in required:
+        if name not in seen:
+            what = "is required" if name == "x" else "no column for this mode"
+            problems.append(text.Diagnostic((line, 1), (name,), what))
+    return problems

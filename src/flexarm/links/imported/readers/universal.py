@@ -8,8 +8,9 @@ import numpy as np
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.imported.data import rigid_columns
+from flexarm.links.imported.readers.arrays import ArrayReader
 from flexarm.links.imported.readers.labelled import LARGEST
-from flexarm.links.imported.readers.plain import stated_mass
+from flexarm.links.imported.report import Findings
 
 NODES, SHAPES, UNITS = (15, 2411), (55, 2414), 164
 MODAL = 2  # kind of analysis: normal mode
@@ -170,7 +171,10 @@ def fitted_masses(
     """
     from scipy.optimize import nnls
 
-    total, centre, about = stated_mass(keys, str(path), 1.0, 1.0)
+    findings = Findings()
+    total, centre, about = ArrayReader(keys, findings).stated()
+    if findings.problems:
+        raise ModelError("\n".join(findings.report(str(path), "").errors))
     if total is None or not total > 0:
         raise ModelError(
             f"{path}: a universal file has no masses: give total_mass, better centre and "

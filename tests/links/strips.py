@@ -11,8 +11,12 @@ import numpy.typing as npt
 import pytest
 from ruamel.yaml import YAML
 
+from flexarm.arm.section import Section
+from flexarm.arm.shapes import Tabulated as TableChoice
 from flexarm.errors import ModelError
-from flexarm.links.imported.line import read_modal_data
+from flexarm.links.base import Counts, Ends, Shapes
+from flexarm.links.families.tabulated import Tabulated
+from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]
 
@@ -20,6 +24,12 @@ DOC = Path(__file__).parents[2] / "docs" / "modal-data.md"
 LENGTH, MASS_PER_LENGTH, BENDING = 1.2, 5.0, 1000.0
 CLAMPED_FREE = (1.87510406871196, 4.69409113297418, 7.85475743823761)
 FREE_FREE = (4.73004074486270, 7.85320462409584, 10.9956078380017)
+ENDS = Ends(root_inertia=(math.inf,) * 3, tip_mass=0.0, tip_inertia=(0.0,) * 3)
+COUNTS = Counts(y=0, z=0, twist=0, x=0)
+SPAN = Span.of(
+    Section(mass_per_length=MASS_PER_LENGTH, EIy=BENDING, EIz=BENDING, GJ=50.0, EA=1e6, Jx=0.01),
+    LENGTH,
+)
 
 
 class ClampedFree:
@@ -128,8 +138,13 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", DOC.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def refusal(path: Path) -> str:
-    """Say why a file of modal data is refused."""
+def read(path: Path, span: Span = SPAN) -> Shapes:
+    """Read the shapes of a span from a file of modal data."""
+    return Tabulated().shapes(TableChoice(kind="table", file=str(path)), span, ENDS, COUNTS)
+
+
+def refusal(path: Path, span: Span = SPAN) -> str:
+    """Return why a file of modal data is refused."""
     with pytest.raises(ModelError) as caught:
-        read_modal_data(path)
+        read(path, span)
     return str(caught.value)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from flexarm.errors import ModelError
-from flexarm.links.imported.line import inspect_modal_data, read_modal_data
-from tests.io.strips import blocks, changed, refusal, strip, write
+from flexarm.links.families.tabulated import modal_data_report
+from flexarm.links.imported.file import inspect_stations
+from tests.links.strips import SPAN, blocks, changed, read, refusal, strip, write
 
 
 def flipped(axis: int, mode: int) -> Callable[[dict[str, Any]], None]:
@@ -80,16 +81,17 @@ def test_a_modal_mass_is_noted_when_1_percent_off_and_refused_at_20(
     tmp_path: Path, factor: float, notes: int, errors: int
 ) -> None:
     content = changed(strip(31), M=[1.5 * factor, 1.5, 1.5])
-    report, _ = inspect_modal_data(write(tmp_path, content))
-    assert sum("off the modal mass" in note for note in report.notes) == notes
-    assert sum("off the modal mass" in error for error in report.errors) == errors
+    report = modal_data_report(write(tmp_path, content), SPAN)
+    words = "off the modal mass that the shapes and the file's masses give"
+    assert sum(words in note for note in report.notes) == notes
+    assert sum(words in error for error in report.errors) == errors
 
 
 @pytest.mark.parametrize(("given", "notes", "errors"), [(6.03, 0, 0), (6.6, 1, 0), (6000.0, 0, 1)])
 def test_a_stated_total_mass_is_compared(
     tmp_path: Path, given: float, notes: int, errors: int
 ) -> None:
-    report, _ = inspect_modal_data(write(tmp_path, changed(strip(31), total_mass=given)))
+    report = modal_data_report(write(tmp_path, changed(strip(31), total_mass=given)), SPAN)
     assert sum("the total mass is" in note for note in report.notes) == notes
     assert sum("the total mass is" in error for error in report.errors) == errors
 
@@ -97,7 +99,7 @@ def test_a_stated_total_mass_is_compared(
 def test_a_modal_mass_smaller_than_rigid_motion_allows_is_noted(tmp_path: Path) -> None:
     # The first mode carries 97 % of the strip's moment of inertia: M cannot be 5 % smaller.
     for modal, noted in ((1.5, False), (1.42, True)):
-        report, _ = inspect_modal_data(write(tmp_path, changed(strip(31), M=[1.5, modal, 1.5])))
+        report = modal_data_report(write(tmp_path, changed(strip(31), M=[1.5, modal, 1.5])), SPAN)
         assert any("negative eigenvalue" in note for note in report.notes) == noted
 
 
@@ -142,7 +144,7 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
         "masses per station",
         {"station_mass": [1, 2], "mass_per_length": None},
         "station_mass",
-        "station_mass: must have one item per station, 9, got 2",
+        r"station_mass: must have the shape \(stations\) = \(9,\), got \(2,\)",
     ),
     (
         "two kinds of mass",
@@ -151,7 +153,12 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
         "station_mass or mass_per_length, not both",
     ),
     ("no stiffness", {"frequencies": None}, "modal_data", "K: is required, or frequencies"),
-    ("M too small", {"M": [1.5, 1.5]}, "M:", "M: must have one row per mode, 3, got 2"),
+    (
+        "M too small",
+        {"M": [1.5, 1.5]},
+        "M:",
+        r"M: must have the shape \(modes, modes\) = \(3, 3\), got \(2,\)",
+    ),
     (
         "row of K too short",
         {"K": [[1, 0, 0], [0, 1], [0, 0, 1]], "frequencies": None},
@@ -187,7 +194,7 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
         "frequencies in MHz",
         {"frequencies": [5e6, 5e6, 34e6]},
         "frequencies",
-        r"frequencies: gives a frequency of 5e\+06 Hz, outside 0.01 to 100000 Hz: are the units",
+        r"frequencies\[1\]: must be 0.01 to 100000 Hz, got 5e\+06: are the units right",
     ),
     ("critical damping", {"damping_ratios": [0.1, 2, 0]}, "damping_ratios", "must be < 1, got 2"),
     (
@@ -280,10 +287,10 @@ def test_a_wrong_station_table_is_refused_at_the_right_place(
 
 def test_a_missing_file_or_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"strip\.yaml: no such file"):
-        read_modal_data(tmp_path / "strip.yaml")
+        inspect_stations(tmp_path / "strip.yaml", SPAN)
     (tmp_path / "strip.yaml").write_text(blocks("yaml")[1], encoding="utf-8")
     with pytest.raises(ModelError, match=r"strip\.yaml:\d+:\d+: table: no such file: strip\.csv"):
-        read_modal_data(tmp_path / "strip.yaml")
+        read(tmp_path / "strip.yaml")
 
 
 def test_mutated_files_are_read_or_refused_but_never_crash(tmp_path: Path) -> None:
@@ -297,7 +304,7 @@ def test_mutated_files_are_read_or_refused_but_never_crash(tmp_path: Path) -> No
         start, end = rng.choice(numbers)
         path.write_text(text[:start] + rng.choice(pieces) + text[end:], encoding="utf-8")
         try:
-            report, data = inspect_modal_data(path)
+            report, data = inspect_stations(path, SPAN)
             errors = "\n".join(report.errors)
             assert (data is None) == bool(errors)
         except ModelError as error:

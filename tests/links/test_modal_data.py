@@ -9,26 +9,35 @@ import pytest
 from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
-from flexarm.links.imported.line import ModalData, inspect_modal_data, read_modal_data
-from tests.io.strips import (
+from flexarm.arm.section import Section
+from flexarm.links.base import Shapes
+from flexarm.links.families.tabulated import modal_data_report
+from flexarm.links.imported.file import inspect_stations
+from flexarm.links.span import Span
+from tests.links.strips import (
     CLAMPED_FREE,
     FREE_FREE,
     LENGTH,
     MASS_PER_LENGTH,
+    SPAN,
     Array,
     ClampedFree,
     FreeFree,
     blocks,
     changed,
     hertz,
+    read,
     refusal,
     strip,
     turned,
     write,
 )
 
+# 50 x 5 mm of aluminium, as in the documentation.
+STRIP = Span.of(Section(mass_per_length=0.675, EIy=36.4583, GJ=52.5547, Jx=1.42e-4), 1.0)
 
-def frequencies(data: ModalData, modal: Array | None = None) -> Array:
+
+def frequencies(data: Shapes, modal: Array | None = None) -> Array:
     """Frequencies of K and M [Hz], sorted."""
     mass = data.mass if modal is None else modal
     squares = np.linalg.eigvals(np.linalg.solve(np.asarray(mass), data.stiffness))
@@ -36,7 +45,13 @@ def frequencies(data: ModalData, modal: Array | None = None) -> Array:
 
 
 def fact(path: Path, label: str) -> str:
-    return dict(inspect_modal_data(path)[0].facts)[label]
+    """Return the first line of a report with this label."""
+    return next(text for name, text in modal_data_report(path, SPAN).facts if name == label)
+
+
+def station_values(data: Shapes) -> tuple[Array, Array]:
+    """Return displacement and rotation at the stations, (n, 3, m) each."""
+    return data.displacement(data.edges), data.rotation(data.edges)
 
 
 def test_the_documented_example_is_read_without_a_note_and_has_the_strips_frequencies(
@@ -44,7 +59,7 @@ def test_the_documented_example_is_read_without_a_note_and_has_the_strips_freque
 ) -> None:
     path = tmp_path / "strip.yaml"
     path.write_text(blocks("yaml")[0], encoding="utf-8")
-    report, data = inspect_modal_data(path)
+    report, data = inspect_stations(path, STRIP)
     assert report.notes == report.errors == ()
     assert data is not None
     assert data.names == ("z1", "z2", "twist1")
@@ -55,16 +70,17 @@ def test_the_documented_example_is_read_without_a_note_and_has_the_strips_freque
     assert frequencies(data) == pytest.approx(expected, rel=3e-4)
     # The strip lies along z of the data; the link's z axis is -x of the data.
     z1 = ClampedFree(CLAMPED_FREE[0], 1.0)
-    assert data.shapes.displacement[:, 2, 0] == pytest.approx(z1(data.shapes.x), abs=1e-5)
-    assert data.shapes.rotation[:, 1, 0] == pytest.approx(-z1(data.shapes.x, 1), abs=1e-4)
-    assert data.shapes.rotation[-1, :, 2].tolist() == [1.0, 0.0, 0.0]
+    displacement, rotation = station_values(data)
+    assert displacement[:, 2, 0] == pytest.approx(z1(data.edges), abs=1e-5)
+    assert rotation[:, 1, 0] == pytest.approx(-z1(data.edges, 1), abs=1e-4)
+    assert rotation[-1, :, 2].tolist() == [1.0, 0.0, 0.0]
 
 
 def test_the_documented_station_table_is_read(tmp_path: Path) -> None:
     path = tmp_path / "strip.yaml"
     path.write_text(blocks("yaml")[1], encoding="utf-8")
     (tmp_path / "strip.csv").write_text(blocks("csv")[0], encoding="utf-8")
-    report, data = inspect_modal_data(path)
+    report, data = inspect_stations(path, STRIP)
     assert report.notes == report.errors == ()
     assert data is not None
     assert data.mass is None
@@ -72,17 +88,17 @@ def test_the_documented_station_table_is_read(tmp_path: Path) -> None:
     assert data.stiffness[0, 0] == pytest.approx(
         0.675 / 4 * 1e-6 * (2 * math.pi * 4.113) ** 2, rel=1e-4
     )
-    assert data.shapes.x[-1] == 1.0
+    assert data.edges[-1] == 1.0
 
 
 def test_the_report_prints_everything_that_was_checked(tmp_path: Path) -> None:
-    report, _ = inspect_modal_data(write(tmp_path, strip()))
+    report = modal_data_report(write(tmp_path, strip()), SPAN)
     text = "\n".join(report.lines())
     assert "strip: 3 modes at 9 stations" in text
     for line in (
-        r"units +length m, mass kg, time s",
-        r"interface +root at \(0, 0, 0\) m",
-        r"stations +to 1.2 m",
+        r"units +length 1 m, mass 1 kg, time 1 s",
+        r"hub +at \(0, 0, 0\) m in the data, turned by \(0, 0, 0\) deg",
+        r"nodes +9, to 1.2 m",
         r"slopes +up to 0.\d+ %",
         r"total mass +6 kg",
         r"centre of mass +\(0.6, 0, 0\) m",
@@ -95,7 +111,7 @@ def test_the_report_prints_everything_that_was_checked(tmp_path: Path) -> None:
 
 
 def test_units_change_the_numbers_but_not_the_link(tmp_path: Path) -> None:
-    plain = read_modal_data(write(tmp_path, strip()))
+    plain = read(write(tmp_path, strip()))
     content = strip()
     lengths = {"stations": (1000 * np.array(content["stations"])).tolist()}
     modes = [
@@ -111,9 +127,9 @@ def test_units_change_the_numbers_but_not_the_link(tmp_path: Path) -> None:
         modes=modes,
         **lengths,
     )
-    scaled = read_modal_data(write(tmp_path, in_mm))
-    assert scaled.shapes.displacement == pytest.approx(plain.shapes.displacement, rel=1e-15)
-    assert scaled.shapes.rotation == pytest.approx(plain.shapes.rotation, rel=1e-15)
+    scaled = read(write(tmp_path, in_mm))
+    for one, two in zip(station_values(scaled), station_values(plain), strict=True):
+        assert one == pytest.approx(two, rel=1e-15)
     assert scaled.mass == pytest.approx(plain.mass, rel=1e-14)
     assert scaled.stiffness == pytest.approx(plain.stiffness, rel=1e-14)
     assert fact(tmp_path / "strip.yaml", "total mass").startswith("6 kg")
@@ -129,7 +145,7 @@ def test_stiffness_and_damping_scale_with_the_unit_of_time(tmp_path: Path, unit:
         D=[0.5 * seconds, 0.5 * seconds, 0.7 * seconds],
         units={"length": "m", "mass": "kg", "time": unit},
     )
-    data = read_modal_data(write(tmp_path, given))
+    data = read(write(tmp_path, given))
     assert np.diag(data.stiffness) == pytest.approx([1800, 1800, 71000], rel=1e-14)
     assert data.damping is not None
     assert np.diag(data.damping) == pytest.approx([0.5, 0.5, 0.7], rel=1e-14)
@@ -137,15 +153,17 @@ def test_stiffness_and_damping_scale_with_the_unit_of_time(tmp_path: Path, unit:
 
 def test_us_customary_units_are_read(tmp_path: Path) -> None:
     units = {"length": "in", "mass": "lbf s^2/in", "time": "s"}
-    data = read_modal_data(write(tmp_path, changed(strip(), units=units)))
-    assert data.shapes.x[-1] == pytest.approx(LENGTH * 0.0254)
-    # 1 lbf s^2/in is 175.12683 kg
-    assert np.asarray(data.mass)[0, 0] == pytest.approx(1.5 * 175.126835 * 0.0254**2, rel=1e-7)
+    pound = 175.126835  # [kg] of 1 lbf s^2/in
+    section = Section(mass_per_length=MASS_PER_LENGTH * pound / 0.0254)
+    span = Span.of(section, LENGTH * 0.0254)
+    data = read(write(tmp_path, changed(strip(), units=units)), span)
+    assert data.edges[-1] == pytest.approx(LENGTH * 0.0254)
+    assert np.asarray(data.mass)[0, 0] == pytest.approx(1.5 * pound * 0.0254**2, rel=1e-7)
 
 
 def test_damping_ratios_become_the_damping_of_each_mode(tmp_path: Path) -> None:
     path = write(tmp_path, changed(strip(), damping_ratios=[0.01, 0.02, "0.5 %"]))
-    data = read_modal_data(path)
+    data = read(path)
     omega = 2 * math.pi * np.array([hertz(lam) for lam in (*CLAMPED_FREE[:1], *CLAMPED_FREE[:2])])
     assert data.damping == pytest.approx(np.diag(2 * np.array([0.01, 0.02, 0.005]) * 1.5 * omega))
     assert fact(path, "damping") == "1 %, 2 %, 0.5 % of critical"
@@ -155,19 +173,19 @@ def test_damping_ratios_become_the_damping_of_each_mode(tmp_path: Path) -> None:
 def test_data_in_other_axes_give_the_same_link(
     tmp_path: Path, angles: tuple[float, float, float]
 ) -> None:
-    plain = read_modal_data(write(tmp_path, strip()))
+    plain = read(write(tmp_path, strip()))
     turn = Rotation.from_euler("xyz", angles, degrees=True).as_matrix()
     origin = np.array([0.3, -2.0, 0.7])
     content = turned(strip(), turn, origin)
     interface = {"position": origin.tolist(), "rotation": [f"{angle} deg" for angle in angles]}
     path = write(tmp_path, changed(content, interface=interface))
-    report, data = inspect_modal_data(path)
+    report, data = inspect_stations(path, SPAN)
     assert report.notes == ()
     assert data is not None
-    assert data.shapes.x == pytest.approx(plain.shapes.x, abs=1e-14)
-    assert data.shapes.displacement == pytest.approx(plain.shapes.displacement, abs=1e-14)
-    assert data.shapes.rotation == pytest.approx(plain.shapes.rotation, abs=1e-14)
-    assert np.count_nonzero(data.shapes.displacement[:, 0]) == 0
+    assert data.edges == pytest.approx(plain.edges, abs=1e-14)
+    for one, two in zip(station_values(data), station_values(plain), strict=True):
+        assert one == pytest.approx(two, abs=1e-14)
+    assert [set(shape.curves) for shape in data.shapes] == [{"y"}, {"z"}, {"z"}]
 
 
 def test_rotary_inertia_is_turned_with_the_axes(tmp_path: Path) -> None:
@@ -220,10 +238,10 @@ def test_free_modes_are_held_at_the_root_and_their_mass_with_them(tmp_path: Path
         frequencies=[hertz(lam) for lam in FREE_FREE[:2]],
     )
     path = write(tmp_path, content)
-    report, data = inspect_modal_data(path)
+    report, data = inspect_stations(path, SPAN)
     assert data is not None
     assert data.names == ("mode1", "mode2")
-    assert sum("moves the root" in note for note in report.notes) == 2
+    assert any("2 of 2 move the hub, by up to 100 %" in note for note in report.notes)
 
     def held(shape: FreeFree, s: float) -> float:
         at, root = np.array([s]), np.array([0.0])
@@ -240,16 +258,17 @@ def test_free_modes_are_held_at_the_root_and_their_mass_with_them(tmp_path: Path
             assert np.asarray(data.mass)[i, j] == pytest.approx(exact, rel=1e-4)
     elastic = MASS_PER_LENGTH * LENGTH * (2 * math.pi * hertz(FREE_FREE[1])) ** 2
     assert data.stiffness[1, 1] == pytest.approx(elastic)
-    assert np.all(data.shapes.displacement[0] == 0)
-    assert np.all(data.shapes.rotation[0] == 0)
-    message = refusal(write(tmp_path, changed(content, mass_per_length=None)))
-    assert "M: needs station_mass or mass_per_length to hold the moving root with" in message
+    for values in station_values(data):
+        assert np.all(values[0] == 0)
+    # Without masses of its own the section's count.
+    again = read(write(tmp_path, changed(content, mass_per_length=None)))
+    assert np.asarray(again.mass) == pytest.approx(np.asarray(data.mass), rel=1e-9)
 
 
 def test_lumped_masses_are_weighed_at_the_stations(tmp_path: Path) -> None:
     masses = [0.375, *[0.75] * 7, 0.375]  # the trapezoidal rule for 6 kg
     path = write(tmp_path, changed(strip(), mass_per_length=None, station_mass=masses))
-    assert fact(path, "total mass") == "6 kg (the file's masses)"
+    assert fact(path, "total mass") == "6 kg (the link's section), 6 kg (the file's masses)"
     z2 = ClampedFree(CLAMPED_FREE[1])(np.linspace(0.0, LENGTH, 9))
     difference = abs(float(masses @ z2**2) / 1.5 - 1)
     assert fact(path, "modal mass") == (
@@ -258,10 +277,8 @@ def test_lumped_masses_are_weighed_at_the_stations(tmp_path: Path) -> None:
 
 
 def test_without_modal_mass_it_is_integrated_and_frequencies_stay(tmp_path: Path) -> None:
-    data = read_modal_data(write(tmp_path, changed(strip(31), M=None)))
+    data = read(write(tmp_path, changed(strip(31), M=None)))
     assert data.mass is None
     assert frequencies(data, 1.5 * np.eye(3)) == pytest.approx(
         [hertz(CLAMPED_FREE[0])] * 2 + [hertz(CLAMPED_FREE[1])], rel=1e-5
     )
-    message = refusal(write(tmp_path, changed(strip(), M=None, mass_per_length=None)))
-    assert "M: needs station_mass or mass_per_length to integrate it from" in message
