@@ -12,10 +12,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from flexarm.arm.section import Section
-from flexarm.arm.shapes import Tabulated as TableChoice
+from flexarm.arm.shapes import Tabulated
 from flexarm.errors import ModelError
 from flexarm.links.base import Counts, Ends, Shapes
-from flexarm.links.families.tabulated import Tabulated
+from flexarm.links.families.tabulated import TabulatedShapes
 from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]
@@ -140,7 +140,7 @@ def blocks(language: str) -> list[str]:
 
 def read(path: Path, span: Span = SPAN) -> Shapes:
     """Read the shapes of a span from a file of modal data."""
-    return Tabulated().shapes(TableChoice(kind="table", file=str(path)), span, ENDS, COUNTS)
+    return TabulatedShapes().shapes(Tabulated(kind="table", file=str(path)), span, ENDS, COUNTS)
 
 
 def refusal(path: Path, span: Span = SPAN) -> str:

@@ -13,7 +13,7 @@ from flexarm.arm.section import Section
 from flexarm.arm.shapes import Loaded
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links.base import Direction, Shape, Shapes
-from flexarm.links.families.tabulated import Tabulated, modal_data_report, write_modal_data
+from flexarm.links.families.tabulated import TabulatedShapes, modal_data_report, write_modal_data
 from flexarm.links.integrals import integrate
 from flexarm.links.span import Span
 from tests.links.strips import (
@@ -243,4 +243,4 @@ def test_a_failed_writing_leaves_the_old_file(
 
 def test_another_choice_than_a_table_is_refused() -> None:
     with pytest.raises(ShapeError, match="expected kind 'table' with a file, got 'loaded'"):
-        Tabulated().shapes(Loaded(), SPAN, ENDS, COUNTS)
+        TabulatedShapes().shapes(Loaded(), SPAN, ENDS, COUNTS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import flexarm
 
 PACKAGE = Path(flexarm.__file__).parent
-TWICE = {"Linear", "Mode", "Point", "Report", "Tabulated"}
+TWICE = {"Linear", "Point"}
 
 
 def class_names(package: Path) -> dict[str, list[str]]:

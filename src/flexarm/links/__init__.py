@@ -11,7 +11,7 @@ from flexarm.links.families.elements import ElementShapes
 from flexarm.links.families.loaded import LoadedModeShapes
 from flexarm.links.families.lumped import LumpedShapes
 from flexarm.links.families.polynomials import PolynomialShapes
-from flexarm.links.families.tabulated import Tabulated
+from flexarm.links.families.tabulated import TabulatedShapes
 
 DISCRETISATIONS: Mapping[str, Discretisation] = {
     each.name: each
@@ -23,7 +23,7 @@ DISCRETISATIONS: Mapping[str, Discretisation] = {
         CraigBamptonShapes(),
         PolynomialShapes(),
         LumpedShapes(),
-        Tabulated(),
+        TabulatedShapes(),
     )
 }
 

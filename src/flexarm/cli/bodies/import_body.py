@@ -9,7 +9,7 @@ from flexarm.cli.arguments import Misuse, add_options, file_path
 
 if TYPE_CHECKING:
     from flexarm.links.imported.body import ReducedBody
-    from flexarm.links.imported.report import Report
+    from flexarm.links.imported.report import ModalReport
 
 SUMMARY = "check the modes, or the superelement, of a finite-element program, and make a body of it"
 
@@ -57,7 +57,7 @@ def require_npz(out: Path) -> None:
 
 
 def finish(
-    report: "Report", body: "ReducedBody | None", out: Path, args: argparse.Namespace
+    report: "ModalReport", body: "ReducedBody | None", out: Path, args: argparse.Namespace
 ) -> int:
     """Print what was found, and write the body unless it is refused."""
     from flexarm.errors import ModelError

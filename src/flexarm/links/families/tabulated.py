@@ -4,21 +4,20 @@ from pathlib import Path
 
 import numpy as np
 
-from flexarm.arm.shapes import ShapeChoice
-from flexarm.arm.shapes import Tabulated as TableChoice
+from flexarm.arm.shapes import ShapeChoice, Tabulated
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError, ShapeError
 from flexarm.io.model_file import dumps, write_text
 from flexarm.links.base import Array, Counts, Discretisation, Ends, Shapes
 from flexarm.links.imported.file import inspect_stations
 from flexarm.links.imported.line import section_masses
-from flexarm.links.imported.readers.stations import ModalFile, Mode, Units
-from flexarm.links.imported.report import Report
+from flexarm.links.imported.readers.stations import ModalFile, StationMode, Units
+from flexarm.links.imported.report import ModalReport
 from flexarm.links.integrals import integrate
 from flexarm.links.span import Span
 
 
-def modal_data_report(file: str | Path | SideFile, span: Span) -> Report:
+def modal_data_report(file: str | Path | SideFile, span: Span) -> ModalReport:
     """Report on a file of modal data for a span, its faults included.
 
     Parameters
@@ -81,7 +80,7 @@ def write_modal_data(
         "stations": stations.tolist(),
         **_written_masses(span, stations),
         "modes": [
-            Mode(
+            StationMode(
                 name=mode,
                 displacement=displacement[:, :, j].tolist(),
                 rotation=rotation[:, :, j].tolist(),
@@ -115,7 +114,7 @@ def _written_masses(span: Span, x: Array) -> dict[str, object]:
     return {key: values.tolist() for key, values in written.items() if np.any(values)}
 
 
-class Tabulated(Discretisation):
+class TabulatedShapes(Discretisation):
     """Shapes at stations from a file, with curves through them."""
 
     name = "table"
@@ -124,7 +123,7 @@ class Tabulated(Discretisation):
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Read the shapes of a span; what hangs on its ends and the counts do not matter."""
-        if not isinstance(choice, TableChoice):
+        if not isinstance(choice, Tabulated):
             raise ShapeError(f"shapes: expected kind 'table' with a file, got '{choice.kind}'")
         report, shapes = inspect_stations(choice.side_file, span)
         if shapes is None:

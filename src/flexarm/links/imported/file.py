@@ -21,7 +21,7 @@ from flexarm.links.imported.readers.labelled import LARGEST
 from flexarm.links.imported.readers.npz import read_arrays
 from flexarm.links.imported.readers.plain import arrays_beside, plain_data
 from flexarm.links.imported.readers.stations import read_stations
-from flexarm.links.imported.report import Findings, Report
+from flexarm.links.imported.report import Findings, ModalReport
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.imported.superelement import examine_superelement
 from flexarm.links.integrals import Integrals
@@ -60,7 +60,7 @@ def read_body(file: str | Path | SideFile) -> ReducedBody:
     return body
 
 
-def inspect_body(file: str | Path | SideFile) -> tuple[Report, ReducedBody | None]:
+def inspect_body(file: str | Path | SideFile) -> tuple[ModalReport, ReducedBody | None]:
     """Check a body; as `read_body`, but faults are in the report."""
     side = open_side(file)
     arrays = arrays_beside(side)
@@ -81,7 +81,7 @@ def open_side(file: str | Path | SideFile) -> SideFile:
 @lru_cache(maxsize=REMEMBERED)
 def _inspected(
     name: str, content: bytes, arrays: bytes | None
-) -> tuple[Report, ReducedBody | None]:
+) -> tuple[ModalReport, ReducedBody | None]:
     keys = read_arrays(content, name)
     if arrays is not None:
         keys = {**keys, **read_arrays(arrays, name)}
@@ -99,7 +99,7 @@ def _inspected(
 
 def inspect_data(
     data: ModalData, name: str, findings: Findings
-) -> tuple[Report, ReducedBody | None]:
+) -> tuple[ModalReport, ReducedBody | None]:
     """Check modal data of a body, unless something is wrong with them already."""
     body = None
     if not findings.problems:
@@ -107,7 +107,7 @@ def inspect_data(
     return findings.report(name, data.name), body
 
 
-def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[Report, Shapes | None]:
+def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[ModalReport, Shapes | None]:
     """Check modal data at stations of a flexible span.
 
     Parameters

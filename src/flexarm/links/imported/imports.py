@@ -34,7 +34,7 @@ from flexarm.links.imported.readers.market import dense, is_market, market_head,
 from flexarm.links.imported.readers.plain import plain_data, read_keys
 from flexarm.links.imported.readers.sid import read_sid
 from flexarm.links.imported.readers.universal import read_universal
-from flexarm.links.imported.report import Findings, Report
+from flexarm.links.imported.report import Findings, ModalReport
 from flexarm.links.imported.standard import examine_sid
 
 LARGEST = 10 * MAX_BYTES
@@ -54,7 +54,7 @@ class Choices:
     density: float | None = None  # of the elements, in the file's units, or None
 
 
-def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, ReducedBody | None]:
+def import_body(paths: Sequence[Path], choices: Choices) -> tuple[ModalReport, ReducedBody | None]:
     """Read a body, and check it.
 
     Parameters

@@ -50,20 +50,20 @@ class Findings:
         """Add a note about the value at `path`."""
         self.notes.append(f"{show_path(self._named(path))}: {message}" if path else message)
 
-    def report(self, name: str, title: str) -> "Report":
+    def report(self, name: str, title: str) -> "ModalReport":
         """Put together the report of a file."""
         errors = [f"{name}: {show_path(path)}: {why}" for path, why in self.problems]
         if self.place is not None:
             placed = [Diagnostic(self.place(path), path, why) for path, why in self.problems]
             errors = report(name, placed).splitlines()
-        return Report(f"{name}: {title}", tuple(self.facts), tuple(self.notes), tuple(errors))
+        return ModalReport(f"{name}: {title}", tuple(self.facts), tuple(self.notes), tuple(errors))
 
     def _named(self, path: Path) -> Path:
         return (self.keys.get(str(path[0]), path[0]), *path[1:]) if path else path
 
 
 @dataclass(frozen=True)
-class Report:
+class ModalReport:
     """Contents of a file of modal data, and what is odd or wrong about it."""
 
     title: str  # the file and what it holds

@@ -80,7 +80,7 @@ class Interface(Part):
     rotation: Angles = (0.0, 0.0, 0.0)
 
 
-class Mode(Part):
+class StationMode(Part):
     """One shape: displacement and rotation vector at every station, at an amplitude of 1.
 
     What is left out is zero.
@@ -106,7 +106,7 @@ class ModalFile(Part):
     inertia: Inertias | tuple[Inertias, ...] | None = None
     total_mass: Positive | None = None
     centre: Triple | None = None
-    modes: Annotated[tuple[Mode, ...], Field(min_length=1, max_length=200)]
+    modes: Annotated[tuple[StationMode, ...], Field(min_length=1, max_length=200)]
     M: Matrix | None = None
     K: Matrix | None = None
     frequencies: tuple[Annotated[Frequency, Field(gt=0, le=1e9)], ...] | None = None
