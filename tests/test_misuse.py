@@ -172,7 +172,7 @@ reduce(np.eye(18), None, places, hub=[0, 1, 2], tip=[3, 4, 5])
 # step
 simulate(arm, t_end=1, step="x", method="rk4")
 simulate(arm, t_end=1, step=[1], method="rk4")
-# no method
+# method
 simulate(arm, t_end=1, method=None)
 simulate(arm, t_end=1, method=["rk4"])
 simulate(arm, t_end=1, method=4)
@@ -796,7 +796,7 @@ compare(arm, seed=np.zeros(4))
 converge(bend, trials=np.zeros(4))
 # dt
 simulate(arm, t_end=0.02, dt=Fraction(1, 3))
-# no method
+# method
 simulate(arm, t_end=1, method=Hostile())
 # no formulation
 formulation(Hostile(), model)

@@ -177,6 +177,15 @@ def is_word(value: object, words: Iterable[str]) -> bool:
     return isinstance(value, str) and value in words
 
 
+def require_word(
+    name: str, value: object, words: Iterable[str], error: Kind = FlexarmError
+) -> None:
+    """Refuse what is none of some words."""
+    known = list(words)
+    if not is_word(value, known):
+        raise refused(name, value, f"one of {', '.join(known)}", error)
+
+
 def require_flag(name: str, value: object, error: Kind = FlexarmError) -> None:
     """Refuse what is neither true nor false."""
     if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):

@@ -121,11 +121,11 @@ def test_a_free_base_may_tumble_through_the_singularity_of_its_angles() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"t_end": 0.0}, "t_end: must be > 0"),
-        ({"t_end": float("nan")}, "t_end: must be > 0"),
+        ({"t_end": 0.0}, "t_end: must be between 1e-12 and 1e"),
+        ({"t_end": float("nan")}, "t_end: must be between 1e-12 and 1e"),
         ({"t_end": "1 m"}, "t_end: .*a time"),
-        ({"t_end": None}, "t_end: must be > 0 and a finite number, got None"),
-        ({"t_end": 1e-300}, "t_end: is too small, must be at least 1e-12 s, got 1e-300"),
+        ({"t_end": None}, "t_end: must be between 1e-12 and 1e.*, got None"),
+        ({"t_end": 1e-300}, "t_end: must be between 1e-12 and 1e.*, got 1e-300"),
         ({"t_end": 1.0, "dt": 2.0}, "dt: must be at most the duration, 1 s, got 2"),
         ({"t_end": 1.0, "dt": "x"}, 'dt: "x" is not a number with a unit; a time'),
         ({"t_end": 1.0, "dt": 1e-9}, r"dt: 1e-09 s makes 1e\+09 samples, more than 1e\+07: take"),
@@ -134,7 +134,7 @@ def test_a_free_base_may_tumble_through_the_singularity_of_its_angles() -> None:
         ({"t_end": 1.0, "method": "rk4", "step": 1e-12}, r"step: 1e-12 s makes 1e\+12 steps"),
         ({"t_end": 1.0, "method": "rk4", "step": -1.0}, "step: must be > 0"),
         ({"t_end": 1.0, "step": 1e-3}, "step: is for method rk4, got auto"),
-        ({"t_end": 1.0, "method": "euler"}, "no method 'euler': there are auto, etd4"),
+        ({"t_end": 1.0, "method": "euler"}, "method: must be one of auto, etd4"),
     ],
 )
 def test_what_cannot_begin_is_refused(options: dict[str, Any], message: str) -> None:
@@ -143,7 +143,7 @@ def test_what_cannot_begin_is_refused(options: dict[str, Any], message: str) -> 
 
 
 def test_a_name_is_no_arm() -> None:
-    with pytest.raises(flexarm.SimulationError, match=r"arm: must be an Arm, .* flexarm.sample"):
+    with pytest.raises(flexarm.ModelError, match=r"arm: must be an Arm, .* flexarm.sample"):
         flexarm.simulate("driven-link", t_end=1.0)  # type: ignore[arg-type]
 
 

@@ -75,8 +75,8 @@ def test_tips_may_turn_by_the_first_order() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"formulation": "newton"}, "no formulation 'newton': there are articulated, composite"),
-        ({"formulation": ["composite"]}, "no formulation"),
+        ({"formulation": "newton"}, "formulation: must be one of articulated, composite"),
+        ({"formulation": ["composite"]}, "formulation: must be one of"),
         ({"paper": "yes"}, "paper: must be True or False, got 'yes'"),
     ],
 )

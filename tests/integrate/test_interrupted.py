@@ -13,12 +13,13 @@ from flexarm.arm import Arm
 from flexarm.cli import main
 from flexarm.integrate import simulate as module
 from flexarm.integrate.choice import halving
+from flexarm.integrate.options import RunOptions
+from flexarm.integrate.simulate import run_whole
 from flexarm.io.model_file import loads
 from flexarm.planning import problem
 from flexarm.runs.read import load_run
 from flexarm.runs.run import Run
 from flexarm.studies import compare, shape_search
-from flexarm.studies.design import evaluate
 
 ARM = """
 flexarm: 1
@@ -112,7 +113,7 @@ def test_files_are_written_before_the_command_ends(
     assert (tmp_path / "run.csv").exists()
 
 
-@pytest.mark.parametrize("user", [problem, compare, shape_search, evaluate])
+@pytest.mark.parametrize("user", [problem, compare, shape_search])
 def test_who_needs_the_whole_motion_is_interrupted(user: Any) -> None:
     """A plan or a study must not go on with a part of a motion."""
 
@@ -121,3 +122,5 @@ def test_who_needs_the_whole_motion_is_interrupted(user: Any) -> None:
 
     with pytest.raises(KeyboardInterrupt, match="by Ctrl-C"):
         user.simulate_whole(arm(), t_end=0.5, progress=stop)
+    with pytest.raises(KeyboardInterrupt, match="by Ctrl-C"):
+        run_whole(arm(), RunOptions(t_end=0.5, progress=stop))

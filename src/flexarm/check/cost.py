@@ -84,6 +84,6 @@ def _cost(
     stiff, damped = actuators.stiffness(model)
     shaken = vibration(model, linear.mass, linear.stiffness + stiff, linear.damping + damped, v)
     task = Task(equation, MotionFunctions(equation, None, actuators), channels(model, {}, q, {}),
-                np.array([0.0, 1.0]), q, v, shaken, TOLERANCE)  # fmt: skip
+                np.array([0.0, 1.0]), q, v, TOLERANCE, shaken=[shaken])  # fmt: skip
     found = forecast(task, TOLERANCE, 1.0)
     return CostReport(model.size, found.method, found.steps, found.seconds, change, shapes)

@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.check.report import Notice
 from flexarm.errors import FlexarmError
 from flexarm.integrate.mission.course import Course
-from flexarm.integrate.mission.legs import first_state, start_leg
+from flexarm.integrate.mission.legs import leg_task
 from flexarm.integrate.task import equation_of
 from flexarm.model import Model
 
@@ -20,9 +20,8 @@ def refusal_notices(model: Model) -> Iterator[Notice]:
     """Report why a run of the arm cannot begin, in the words of `simulate`."""
     try:
         course = Course(model, {}, SHORT, equation_of)
-        state = first_state(course, model.arm.start)
-        times = np.array([0.0, SHORT])
-        start_leg(course, state, times, inputs=None, control=None, wanted=1e-3)
+        state, times = course.first(model.arm.start), np.array([0.0, SHORT])
+        leg_task(course, state, times, compiles=False)
     except FlexarmError as error:
         place, text = _placed(model, str(error))
         message, _, remedy = text.rpartition(": ")

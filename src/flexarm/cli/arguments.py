@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexarm.arguments import in_unit, require_path
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.integrate.options import OPTIONS, RunOptions
 
 if TYPE_CHECKING:
     from flexarm.arm import Arm
     from flexarm.io.overrides import Change
 
 FIGURES = (".png", ".svg", ".pdf")
+T_END = 1.0  # [s] duration of a run, unless another is given
 STIFFENING = {"on": True, "off": False, "as-given": None}
 
 
@@ -116,19 +118,52 @@ def _change(text: str) -> "Change":
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _formulation_name(text: str) -> str:
-    from flexarm.formulations import FORMULATIONS
+def _start(text: str) -> str | Path:
+    """Read where to begin: a word, or the file of a run."""
+    return text if text in ("stated", "equilibrium") else file_path(text)
 
-    if text not in FORMULATIONS:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMULATIONS)}, got '{text}'")
-    return text
+
+# By the name of the value in the usage: how it is read.
+_READ: dict[str, Any] = {"S": seconds, "X": share, "N": int, "RUN": _start}
+
+
+def _run_option(name: str) -> tuple[str, dict[str, Any]]:
+    """Return an option of a run as argparse declares it: its flag, and the rest."""
+    declared, default = OPTIONS[name], getattr(RunOptions, name, T_END)
+    flag, _, value = declared.flag.partition(" ")
+    if not value:
+        return flag, {"dest": name, "action": "store_true", "help": declared.help}
+    low, high = declared.bounds
+    notes = [f"{low:g} to {high:g}"] if low else []
+    notes += [f"default {default:g}" if isinstance(default, float) else f"default {default}"]
+    text = declared.help + (f": {', '.join(declared.words)}" if declared.words else "")
+    text += f" [{declared.unit}]" if declared.unit not in ("", "1") else ""
+    text += f" ({', '.join(notes)})" if default is not None else ""
+    known: dict[str, Any] = {"choices": declared.words} if declared.words else {}
+    reads = _READ.get(value, str)
+    return flag, known | {
+        "dest": name, "metavar": value, "type": reads, "default": default, "help": text,
+    }  # fmt: skip
+
+
+def given_options(args: argparse.Namespace) -> RunOptions:
+    """Check the options of a run, but for the file that it starts from.
+
+    Raises
+    ------
+    Misuse
+        If one is out of bounds, or some do not go together.
+    """
+    given = {name: getattr(args, name) for name, each in OPTIONS.items() if each.flag}
+    given["start"] = None if isinstance(args.start, Path) else args.start
+    try:
+        return RunOptions.of(**given)
+    except SimulationError as error:
+        name, _, rest = str(error).partition(":")
+        raise Misuse(f"{OPTIONS[name].flag.split()[0]}:{rest}") from None
 
 
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "--formulation": {
-        "metavar": "NAME", "type": _formulation_name,
-        "help": "how the equation is obtained (default articulated)",
-    },
     "--points": {
         "type": int, "metavar": "N",
         "help": "Gauss points per element of element-jacobian (default: as many as are exact)",
@@ -137,15 +172,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "choices": STIFFENING, "default": "as-given",
         "help": "links as exact beams, or linear (default: as the model file says)",
     },
-    "--tip-rotation": {
-        "choices": ("cayley", "first-order"), "default": "cayley",
-        "help": "exact rotations of the links' tips (default), or I + skew(angles) as in papers",
-    },
-    "--nodes": {
-        "type": int, "metavar": "N",
-        "help": "nodes of exact links beyond their number of shapes (default: by their loads)",
-    },
     "--plot": {"type": file_path, "metavar": "FILE", "help": "write a figure (png, svg, pdf)"},
     "--force": {"action": "store_true", "help": "overwrite files that are there"},
     "--json": {"action": "store_true", "help": "print one JSON document"},
 }  # fmt: skip
+RUN_OPTIONS = dict(_run_option(name) for name, each in OPTIONS.items() if each.flag)
+_OPTIONS |= RUN_OPTIONS

@@ -21,13 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the operations of forward dynamics, of the mass matrix and of the bias."""
-    from flexarm.formulations import DEFAULT, formulation
+    from flexarm.formulations import formulation
     from flexarm.model import build
     from flexarm.studies.operations import COUNTED, operation_counts
 
     arm = read_arm(args)
     model = build(arm, stiffening=STIFFENING[args.stiffening], nodes=args.nodes)
-    eq = formulation(args.formulation or DEFAULT, model, points=args.points)
+    eq = formulation(args.formulation, model, points=args.points)
     numbers = {name: _numbers(operation_counts(eq, name)) for name in COUNTED}
     if args.json:
         about = {

@@ -97,7 +97,6 @@ def run(args: argparse.Namespace) -> int:
     """Fit, print what was found, and write what is asked for."""
     from flexarm.fitting.identify import identify
     from flexarm.fitting.problem import read_recordings
-    from flexarm.formulations import DEFAULT
     from flexarm.io.whole_file import write_figure
 
     require_figure(args.plot)
@@ -117,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             horizon=args.horizon,
             loss=args.loss,
             step=args.step,
-            formulation=args.formulation or DEFAULT,
+            formulation=args.formulation,
             most_evaluations=args.most,
             progress=tell,
         )

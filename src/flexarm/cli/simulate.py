@@ -12,27 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from flexarm.arguments import require_run_file
 from flexarm.cli.arguments import (
+    RUN_OPTIONS,
     Misuse,
     add_arm,
     add_options,
     file_path,
+    given_options,
     read_arm,
     require_figure,
     require_outputs,
-    seconds,
-    share,
 )
 from flexarm.cli.console import finite, open_console, print_line, print_table, warnings_in_a_line
 from flexarm.cli.progress import progress
-from flexarm.errors import FlexarmError, SimulationError
-from flexarm.integrate.options import refuse_options
+from flexarm.errors import FlexarmError
 from flexarm.interrupts import finish
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from flexarm.accuracy.validity import Validity
-    from flexarm.integrate.methods.base import Method
     from flexarm.runs.curves import Settling
     from flexarm.runs.run import Run
     from flexarm.runs.write import LiveFile
@@ -45,30 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_arm(parser)
     add = parser.add_argument
-    add("--t-end", type=seconds, default=1.0, metavar="S", help="duration [s] (default 1)")
-    add("--dt", type=seconds, metavar="S", help="interval of the samples that are kept [s]")
-    add(
-        "--method", metavar="NAME", type=_method_name, default="auto",
-        help="integrator, such as etd4 (default auto)",
-    )  # fmt: skip
-    add(
-        "--rtol", type=share, default=1e-3, metavar="X",
-        help="error of the deflections that is allowed, over their range (default '0.1 %%')",
-    )  # fmt: skip
-    add_options(parser, "--formulation")
-    add("--paper", action="store_true", help="keep the approximations of the formulation's paper")
-    add_options(parser, "--tip-rotation", "--nodes")
-    add("--step", type=seconds, metavar="S", help="step of rk4 [s]")
-    add(
-        "--start",
-        type=_start,
-        metavar="RUN",
-        help="begin where a run in a NetCDF file ended; in 'equilibrium'; or as 'stated' in ARM",
-    )
-    add(
-        "--energy-audit", action="store_true",
-        help="step so closely that the energy balance closes, whatever --rtol",
-    )  # fmt: skip
+    add_options(parser, *RUN_OPTIONS)
     add("--out", type=file_path, metavar="FILE", help="keep the run in a NetCDF file")
     add(
         "--live", action="store_true",
@@ -81,51 +56,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_options(parser, "--plot")
     add("--html", type=file_path, metavar="FILE", help="write a page that shows the run in motion")
-    add(
-        "--yes", action="store_true",
-        help="run what is estimated to take more than an hour of CPU or 4 GB",
-    )  # fmt: skip
     add_options(parser, "--force", "--json")
-
-
-def _start(text: str) -> str | Path:
-    """Read where to begin: a word, or the file of a run."""
-    return text if text in ("stated", "equilibrium") else file_path(text)
 
 
 def run(args: argparse.Namespace) -> int:
     """Simulate, write what was asked for, print a summary."""
+    options = given_options(args)
     _refuse_misuse(args)
     outputs = {"run": args.out, "table": args.csv, "figure": args.plot, "page": args.html}
     outputs["export"] = args.export
     outputs = {name: path for name, path in outputs.items() if path is not None}
     require_outputs(args, *outputs.values())
     arm = read_arm(args)
-    from flexarm.formulations import DEFAULT
-    from flexarm.integrate.simulate import simulate
+    from flexarm.integrate.simulate import run_arm
     from flexarm.runs.read import load_run
     from flexarm.runs.write import LiveFile
 
     live = LiveFile(args.out, force=args.force) if args.live else None
+    start = load_run(args.start) if isinstance(args.start, Path) else options.start
     begun = time.process_time()
     with progress() as tell, warnings_in_a_line():
-        result = simulate(
-            arm,
-            t_end=args.t_end,
-            dt=args.dt,
-            method=args.method,
-            rtol=args.rtol,
-            step=args.step,
-            formulation=args.formulation or DEFAULT,
-            paper=args.paper,
-            tip_rotation=args.tip_rotation,
-            nodes=args.nodes,
-            start=load_run(args.start) if isinstance(args.start, Path) else args.start,
-            energy_audit=args.energy_audit,
-            allow_long=args.yes,
-            progress=_shown(tell, args.t_end),
-            live=live,
-        )
+        shown = _shown(tell, options.t_end)
+        result = run_arm(arm, dataclasses.replace(options, start=start, progress=shown, live=live))
     prepared = time.process_time() - begun - result.statistics.cpu_seconds
     failures, interrupt = _write(result, live, outputs, force=args.force)
     if interrupt is not None:
@@ -165,30 +117,10 @@ def _write(
     return failures, next(filter(None, interrupts), None)
 
 
-def _methods() -> "dict[str, Method]":
-    from flexarm.integrate.methods import METHODS
-
-    return METHODS
-
-
-def _method_name(text: str) -> str:
-    """Read the name of an integrator from the command line."""
-    if text != "auto" and text not in _methods():
-        known = ", ".join(("auto", *_methods()))
-        raise argparse.ArgumentTypeError(f"must be one of {known}, got '{text}'")
-    return text
-
-
 def _refuse_misuse(args: argparse.Namespace) -> None:
     """Refuse arguments that do not go together."""
     files = (args.out, args.csv, args.export, args.plot, args.html)
     paths = [os.path.realpath(path) for path in files if path]
-    try:
-        refuse_options(t_end=args.t_end, dt=args.dt, rtol=args.rtol, step=args.step)
-    except SimulationError as error:
-        raise Misuse("--" + str(error).replace("t_end", "t-end")) from None
-    if args.step is not None and (args.method == "auto" or _methods()[args.method].adaptive):
-        raise Misuse(f"--step: is for --method rk4, got {args.method}, which chooses its steps")
     if args.live and args.out is None:
         raise Misuse("--live: needs --out, the file to keep the run so far in")
     if args.out is not None:

@@ -24,7 +24,7 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.identifiers import identifier
 from flexarm.exports.switches import Switches, what_stays
 from flexarm.integrate.mission.course import Course
-from flexarm.integrate.mission.legs import first_state, leg_task
+from flexarm.integrate.mission.legs import leg_task
 from flexarm.integrate.mission.lookouts import Seen
 from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watches
 from flexarm.integrate.task import Task, equation_of
@@ -59,11 +59,11 @@ def plant(arm: Arm) -> "Plant":
     stays = what_stays(model, course)
     if stays:
         raise _refused(model, stays, "is for flexarm's own loop alone")
-    state = first_state(course, arm.start)
+    state = course.first(arm.start)
     began = course.situation
     course.situation = replace(began, closed={})  # equations in which nothing is held
     times = np.array([0.0, SHORT])
-    task = leg_task(course, state, times, inputs=None, control=None, wanted=1e-3)
+    task = leg_task(course, state, times)
     course.situation = began
     switches = Switches.of(course, task, _ends(model, task))
     actuators = replace(task.motion.actuators, lookouts=(), slipping=switches.slipping)

@@ -12,7 +12,6 @@ import numpy as np
 from flexarm.arguments import (
     FormulationName,
     WithUnit,
-    in_unit,
     is_number,
     is_word,
     listed,
@@ -22,6 +21,7 @@ from flexarm.arguments import (
     require_kind,
     require_mapping,
     require_names,
+    require_positive,
 )
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes
@@ -36,7 +36,6 @@ from flexarm.fitting.sensor import Sensor
 from flexarm.fitting.statistics import LEVEL, combinations, covariance, left_to_go, moved_by
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.differentiable import differentiable
-from flexarm.integrate.options import is_positive
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.runs.contents import input_units
@@ -133,9 +132,7 @@ def identify(
         raise refused("start", start, "'model' or 'measured'")
     require_count("most_evaluations", most_evaluations, 1)
     require_function("progress", progress, "of a line")
-    length = in_unit("horizon", horizon, "s")
-    if length is not None and not is_positive(length):
-        raise refused("horizon", horizon, "a time [s] > 0, or None")
+    length = None if horizon is None else require_positive("horizon", horizon, unit="s")
     bounds = _bounds(fit)
     sensors = _sensors(outputs)
     recordings = read_recordings(data)

@@ -8,17 +8,14 @@ import casadi as ca
 from flexarm.arguments import FormulationName, MethodName, WithUnit, require_kind, require_names
 from flexarm.arm import Arm
 from flexarm.errors import SimulationError
-from flexarm.formulations import DEFAULT
 from flexarm.formulations.numbers.parameters import parameter_keys
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.gradients.events.phases import looks, until_the_end
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.runs import TABLEAUS, Differentiable
-from flexarm.integrate.laws import refuse_control
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.options import seconds
+from flexarm.integrate.options import RunOptions
 from flexarm.integrate.sampling import sample_times
-from flexarm.integrate.simulate import refuse
 from flexarm.integrate.task import equation_of
 from flexarm.io.model_file import validated
 from flexarm.model import build
@@ -28,12 +25,12 @@ def differentiable(
     arm: Arm,
     *,
     t_end: WithUnit,
-    dt: WithUnit | None = None,
+    dt: WithUnit | None = RunOptions.dt,
     parameters: Sequence[str] = (),
     method: MethodName | str = "rk4",
-    rtol: float = 1e-3,
-    step: WithUnit | None = None,
-    formulation: FormulationName | str = DEFAULT,
+    rtol: float = RunOptions.rtol,
+    step: WithUnit | None = RunOptions.step,
+    formulation: FormulationName | str = RunOptions.formulation,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | None = None,
 ) -> Differentiable:
@@ -64,18 +61,19 @@ def differentiable(
         that end it, ties of the tip, dry friction, brakes that slip, sampled servos, nodes of a
         rail.
     """
-    t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
-    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
+    options = RunOptions.of(
+        t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation,
+        inputs=inputs, control=control,
+    )  # fmt: skip
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
     if method not in TABLEAUS:
         raise SimulationError(f"method: must be one of {', '.join(TABLEAUS)} here, got '{method}'")
     if control is not None:
         require_kind("control", control, ca.Function, "a CasADi function (t, q, v) to u")
-    refuse_control(control, inputs, t_end)
     model = build(validated(arm))
     keys = parameter_keys(arm, parameters) if parameters else ()
     equation = equation_of(model, name=formulation).among(Structures())
-    times = until_the_end(model, sample_times(float(t_end), dt))
+    times = until_the_end(model, sample_times(options.t_end, options.dt))
     for part in model.links:
         if part.rail is not None and len(part.rail.jumps):
             raise SimulationError(
@@ -83,7 +81,7 @@ def differentiable(
                 "link before it shapes without nodes, such as 'loaded'"
             )
     return Differentiable(
-        equation, keys, times, METHODS[method], float(rtol), step,
+        equation, keys, times, METHODS[method], options.rtol, options.step,
         dict(inputs or {}),
         RateFunctions(
             equation.structures or Structures(), control, tuple(looks(model).values())

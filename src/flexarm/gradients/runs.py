@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm.profile import Constant, Table
+from flexarm.arm.profile import Table
 from flexarm.engine.compile import real_numbers
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations.equation import Equation
@@ -40,7 +40,7 @@ from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.methods import dop853, rk4
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.situation import Situation
-from flexarm.integrate.problem import Channel, jumps
+from flexarm.integrate.problem import jumps
 from flexarm.integrate.system import instant
 from flexarm.integrate.task import Task, prepare
 from flexarm.links.base import Array
@@ -293,15 +293,7 @@ class Differentiable:
             actuators=actuators_of(model, lookouts=self.functions.lookouts),
             state=state, home=home, begins=begins, wanted=self.rtol,
         )  # fmt: skip
-        places = {model.names[k]: float(task.q[k]) for k in holding.values()}
-        moved = [
-            Channel(each.name, Constant[float](kind="constant", value=places[each.name]))
-            if each.name in places
-            else each
-            for each in task.groups[2]
-        ]
-        groups = (*task.groups[:2], moved, *task.groups[3:])
-        return replace(task, bounds=bounds, groups=groups), tuple(holding.values())
+        return replace(task.holding(holding.values()), bounds=bounds), tuple(holding.values())
 
     def _driven(
         self, task: Task, inputs: Array | Mapping[str, Array] | None, offsets: Mapping[str, float]

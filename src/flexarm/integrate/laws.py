@@ -2,7 +2,7 @@
 
 import traceback
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -11,20 +11,19 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import (
-    in_unit,
     is_word,
     refused,
     require_array,
     require_count,
     require_kind,
     require_number,
+    require_positive,
     shown,
 )
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import SimulationError
 from flexarm.integrate.march import March
 from flexarm.integrate.methods.base import Beginning
-from flexarm.integrate.options import MOST_SAMPLES, is_positive
 from flexarm.integrate.system import PIECE, instant, rates
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import input_limits
@@ -32,25 +31,6 @@ from flexarm.mechanics.loads import input_names
 from flexarm.model import Model
 
 LONGEST_DELAY = 100_000  # periods
-
-
-def refuse_control(control: object, inputs: Mapping[str, Any] | None, t_end: float) -> None:
-    """Refuse what is no control law, inputs beside one, and one that is asked too often."""
-    if not (control is None or isinstance(control, ca.Function | Sampled)):
-        raise SimulationError(
-            f"control: must be a CasADi function (t, q, v) to u, or Sampled, got {shown(control)}; "
-            "a Python function needs a rate: Sampled(law, period)"
-        )
-    if control is not None and inputs:
-        raise SimulationError(
-            f"inputs: cannot be had together with control, got {', '.join(inputs)}: "
-            "a control law gives the inputs of all driven joints; put them into the law"
-        )
-    if isinstance(control, Sampled) and t_end / control.period > MOST_SAMPLES:
-        raise SimulationError(
-            f"Sampled: a period of {control.period:g} s makes {t_end / control.period:.3g} "
-            f"calls, more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
-        )
 
 
 def refuse_misfit(law: ca.Function, model: Model) -> None:
@@ -176,10 +156,8 @@ class Sampled(Summarised):
             raise SimulationError(
                 f"Sampled: law must be a function (t, q, v) to u, got {shown(self.law)}"
             )
-        period = in_unit("period", self.period, "s", SimulationError)
-        if not is_positive(period):
-            raise SimulationError(f"Sampled: period must be > 0 [s], got {shown(self.period)}")
-        object.__setattr__(self, "period", float(period))
+        period = require_positive("Sampled: period", self.period, SimulationError, unit="s")
+        object.__setattr__(self, "period", period)
         delay = require_number("delay", self.delay, SimulationError, unit="s")
         object.__setattr__(self, "delay", delay)
         require_count("seed", self.seed, 0)

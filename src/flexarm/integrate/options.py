@@ -1,102 +1,362 @@
-"""What a simulation can be asked for; nothing heavy is loaded to refuse the rest."""
+"""The options of a run: each is declared once, with its unit, its bounds and what it does.
 
+Nothing heavy is loaded to read them: the command line is made from them too.
+"""
+
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from textwrap import fill, indent
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from flexarm.arguments import (
-    WithUnit,
-    in_unit,
+    FormulationName,
+    MethodName,
     is_number,
+    is_word,
     listed,
     refused,
     require_flag,
     require_function,
     require_mapping,
     require_number,
+    require_positive,
+    require_word,
+    shown,
 )
 from flexarm.errors import SimulationError
 
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from flexarm.integrate.laws import Sampled
+    from flexarm.integrate.mission.wrenches import StateWrench
+    from flexarm.linear.equilibrium import Equilibrium
+    from flexarm.runs.run import Run
+
+Locks = Mapping[str, Sequence[tuple[float, float]]]
 SHORTEST, LONGEST = 1e-12, 1e9  # [s] of a run
 TIGHTEST, LOOSEST = 1e-12, 0.1  # error of the deflections over their range
 CLOSER = 30  # times smaller is the tolerance of a solution that another one is judged by
 MOST_SAMPLES = 10**7  # that are kept, or at which a law is asked
 MOST_STEPS = 10**10
+AUDIT = 1e-8  # of the energy exchanged: an audit's balance
 
 
-def is_positive(value: object) -> bool:
-    """Tell whether a value is a finite number > 0."""
-    return is_number(value) and float(value) > 0  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class Option:
+    """An option of a run, as a field of `RunOptions` declares it."""
+
+    help: str  # one line
+    more: str = ""  # what else the reference says
+    # Of a number: its unit (1 of a ratio) and its bounds; it must be above a bound of 0.
+    unit: str = ""
+    bounds: tuple[float, float] = (0.0, math.inf)
+    words: tuple[str, ...] = ()  # names that it may be, as far as they are known beforehand
+    check: Callable[[str, Any], object] | None = None  # refuses a value of another kind
+    flag: str = ""  # on the command line, with its value; empty if only Python has it
+
+    def read(self, name: str, value: Any) -> Any:
+        """Return a value in SI, or raise an error that names the option."""
+        if self.unit and self.bounds[0] == 0:
+            return require_positive(name, value, SimulationError, unit=self.unit)
+        if self.unit:
+            return require_number(name, value, SimulationError, *self.bounds, unit=self.unit)
+        if self.check is not None:
+            self.check(name, value)
+        return value
 
 
-def seconds(
-    *, t_end: WithUnit, dt: WithUnit | None = None, step: WithUnit | None = None
-) -> tuple[float, float | None, float | None]:
-    """Read times that are texts with units [s]; the rest stays, to be refused or not."""
-    given = {"t_end": t_end, "dt": dt, "step": step}
-    read = [in_unit(name, value, "s", SimulationError) for name, value in given.items()]
-    return read[0], read[1], read[2]
+def _known_method(name: str, value: object) -> None:
+    if not is_word(value, get_args(MethodName)):
+        from flexarm.integrate.methods import METHODS  # with those that a user has added
+
+        require_word(name, value, ("auto", *METHODS), SimulationError)
 
 
-def refuse_options(*, t_end: float, dt: float | None, rtol: float, step: float | None) -> None:
-    """Refuse options of `simulate` that are no numbers, out of range, or endless work.
+def _known_formulation(name: str, value: object) -> None:
+    if not is_word(value, get_args(FormulationName)):
+        from flexarm.formulations import FORMULATIONS
 
-    Raises
-    ------
-    SimulationError
-        If so; the message begins with the name of the option.
-    """
-    given = {"t_end": t_end, "dt": dt, "step": step}
-    for name, value in given.items():
-        if not (is_positive(value) or (value is None and name != "t_end")):
-            raise refused(name, value, "> 0 and a finite number", SimulationError)
-    t_end = float(t_end)
-    dt, step = (None if each is None else float(each) for each in (dt, step))
-    if not SHORTEST <= t_end <= LONGEST:
-        size = "small, must be at least" if t_end < SHORTEST else "large, must be at most"
-        limit = SHORTEST if t_end < SHORTEST else LONGEST
-        raise SimulationError(f"t_end: is too {size} {limit:g} s, got {t_end:g}")
-    if dt is not None and dt > t_end:
-        raise SimulationError(f"dt: must be at most the duration, {t_end:g} s, got {dt:g}")
-    if dt is not None and t_end / dt > MOST_SAMPLES:
-        raise SimulationError(
-            f"dt: {dt:g} s makes {t_end / dt:.3g} samples, more than {MOST_SAMPLES:.0e}: "
-            "take a larger one, or a shorter duration"
-        )
-    require_number("rtol", rtol, SimulationError, TIGHTEST, LOOSEST)
-    if step is not None and t_end / step > MOST_STEPS:
-        raise SimulationError(
-            f"step: {step:g} s makes {t_end / step:.3g} steps, more than {MOST_STEPS:.0e}: "
-            "take a larger one, a shorter duration, or method 'auto'"
-        )
+        require_word(name, value, FORMULATIONS, SimulationError)
 
 
-def refuse_kinds(
-    *,
-    inputs: Mapping[str, Any] | None,
-    locks: Mapping[str, Sequence[tuple[float, float]]] | None,
-    energy_audit: bool,
-    progress: Callable[[float], None] | None,
-    live: Callable[..., None] | None,
-) -> None:
-    """Refuse arguments of `simulate` that are of another kind than they must be.
-
-    Raises
-    ------
-    SimulationError
-        If so; the message begins with the name of the argument.
-    """
-    require_mapping("inputs", inputs, "numbers or profiles by joint", SimulationError)
-    require_mapping("locks", locks, "lists of intervals by joint", SimulationError)
-    for name, intervals in (locks or {}).items():
-        found = listed(intervals)
-        if found is None or not all(_is_pair(each) for each in found):
+def _intervals(name: str, value: object) -> None:
+    known = require_mapping(name, value, "lists of intervals by joint", SimulationError)
+    for joint, intervals in known.items():
+        pairs = listed(intervals)
+        if pairs is None or not all(_is_pair(each) for each in pairs):
             what = "a list of pairs (begin, end) of numbers [s]"
-            raise refused(f"locks: {name}", intervals, what, SimulationError)
-    require_flag("energy_audit", energy_audit, SimulationError)
-    require_function("progress", progress, "of the time reached [s]", SimulationError)
-    require_function("live", live, "such as a LiveFile(path)", SimulationError)
+            raise refused(f"{name}: {joint}", intervals, what, SimulationError)
 
 
 def _is_pair(interval: object) -> bool:
     pair = listed(interval)
     return bool(pair and len(pair) == 2 and is_number(pair[0]) and is_number(pair[1], finite=False))
+
+
+def _law(name: str, value: object) -> None:
+    import casadi as ca
+
+    from flexarm.integrate.laws import Sampled
+
+    if not isinstance(value, ca.Function | Sampled):
+        raise SimulationError(
+            f"control: must be a CasADi function (t, q, v) to u, or Sampled, got {shown(value)}; "
+            "a Python function needs a rate: Sampled(law, period)"
+        )
+
+
+def _beginning(name: str, value: object) -> None:
+    if is_word(value, ("stated", "equilibrium")):
+        return
+    from flexarm.linear.equilibrium import Equilibrium
+    from flexarm.runs.run import Run
+
+    if not isinstance(value, Run | Equilibrium):
+        expected = "a Run, such as flexarm.load_run(path), an Equilibrium, 'equilibrium', 'stated'"
+        raise refused(name, value, expected, SimulationError)
+
+
+FLAG = partial(require_flag, error=SimulationError)
+FUNCTION = partial(require_function, error=SimulationError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of a run, in SI; `of` checks what users give."""
+
+    t_end: Annotated[
+        float, Option("duration", unit="s", bounds=(SHORTEST, LONGEST), flag="--t-end S")
+    ]
+    dt: Annotated[
+        float | None,
+        Option(
+            "interval of the samples that are kept; a 500th of the duration or less if not given",
+            "Less is a half, a quarter or an eighth of that, where lines through the samples would "
+            "miss more than a hundredth of a vibration. "
+            "Steps do not depend on it, but for ``rk4``, whose steps end at samples.",
+            unit="s",
+            flag="--dt S",
+        ),
+    ] = None
+    method: Annotated[
+        str,
+        Option(
+            "integrator; auto chooses one",
+            "``auto`` says why; phases in which brakes hold what is stiff may be by another one.",
+            words=get_args(MethodName),
+            check=_known_method,
+            flag="--method NAME",
+        ),
+    ] = "auto"
+    rtol: Annotated[
+        float,
+        Option(
+            "error of the deflections that is allowed, over their range",
+            "Of joints, rates, tip and works likewise.",
+            unit="1",
+            bounds=(TIGHTEST, LOOSEST),
+            flag="--rtol X",
+        ),
+    ] = 1e-3
+    step: Annotated[
+        float | None,
+        Option(
+            "step of rk4",
+            "Refused where the fastest mode or decay makes it unstable. Without it ``rk4`` runs "
+            "again in smaller steps until its error is within the tolerance.",
+            unit="s",
+            flag="--step S",
+        ),
+    ] = None
+    formulation: Annotated[
+        str,
+        Option(
+            "how the equation is obtained",
+            words=get_args(FormulationName),
+            check=_known_formulation,
+            flag="--formulation NAME",
+        ),
+    ] = "articulated"
+    paper: Annotated[
+        bool,
+        Option("keep the approximations of the formulation's paper", check=FLAG, flag="--paper"),
+    ] = False
+    tip_rotation: Annotated[
+        Literal["cayley", "first-order"],
+        Option(
+            "exact rotations of the links' tips, or I + skew(angles) as in papers",
+            words=("cayley", "first-order"),
+            flag="--tip-rotation NAME",
+        ),
+    ] = "cayley"
+    nodes: Annotated[
+        int | None,
+        Option(
+            "nodes of exact links beyond their number of shapes; by their loads if not given",
+            flag="--nodes N",
+        ),
+    ] = None
+    inputs: Annotated[
+        Mapping[str, Any] | None,
+        Option(
+            "inputs by joint, in place of those of the model file",
+            "A number, or a profile as in a model file.",
+            check=partial(
+                require_mapping, what="numbers or profiles by joint", error=SimulationError
+            ),
+        ),
+    ] = None
+    control: Annotated[
+        "ca.Function | Sampled | None",
+        Option(
+            "control law, in place of all inputs and servos of the model file",
+            "A CasADi function (t, q, v) to u, which becomes part of the compiled equations, or a "
+            "`Sampled` Python function.",
+            check=_law,
+        ),
+    ] = None
+    wrenches: Annotated[
+        "Sequence[StateWrench] | None",
+        Option(
+            "forces and torques that follow time and state, beside those of the model file",
+            "The run's arm has them as tables of their values at the samples.",
+        ),
+    ] = None
+    locks: Annotated[
+        Locks | None,
+        Option(
+            "intervals of time (begin, end) [s] in which a joint is held, by joint",
+            "A joint that moves when it is locked is stopped at once, and the energy that this "
+            "takes counts as dissipated. Times that differ by 1e-12 of themselves are one instant.",
+            check=_intervals,
+        ),
+    ] = None
+    start: Annotated[
+        "Run | Equilibrium | Literal['stated', 'equilibrium'] | None",
+        Option(
+            "begin where a run ended; in 'equilibrium'; or as 'stated' in the model file",
+            "A run (on the command line its NetCDF file): at its end, with states of servos and "
+            "drive trains. An `Equilibrium` of `flexarm.equilibrium`. ``equilibrium``: where "
+            "nothing accelerates, joints at their speeds, servos and inputs balancing the loads. "
+            "``stated``: where the model file puts joints and links. If not given, what its "
+            "``start`` says, ``stated`` if nothing.",
+            check=_beginning,
+            flag="--start RUN",
+        ),
+    ] = None
+    energy_audit: Annotated[
+        bool,
+        Option(
+            "step so closely that the energy balance closes to 1e-8, whatever the tolerance",
+            "If it does not, by a method that was asked for, the run's ``reason`` says so.",
+            check=FLAG,
+            flag="--energy-audit",
+        ),
+    ] = False
+    allow_long: Annotated[
+        bool,
+        Option(
+            "run what is estimated to take more than an hour of CPU or 4 GB",
+            check=FLAG,
+            flag="--yes",
+        ),
+    ] = False
+    progress: Annotated[
+        Callable[[float], None] | None,
+        Option(
+            "function that is called with the time reached [s]",
+            check=partial(FUNCTION, what="of the time reached [s]"),
+        ),
+    ] = None
+    live: Annotated[
+        "Callable[[Callable[[], Run]], None] | None",
+        Option(
+            "function that is called some 20 times a second with one that returns the run so far",
+            "That run has the status ``running``; `flexarm.runs.write.LiveFile` keeps it in a "
+            "file.",
+            check=partial(FUNCTION, what="such as a LiveFile(path)"),
+        ),
+    ] = None
+
+    @classmethod
+    def of(cls, **given: Any) -> "RunOptions":
+        """Check options that a user gives; texts with units become numbers in SI.
+
+        Raises
+        ------
+        SimulationError
+            If one is of the wrong kind or out of bounds, or some do not go together; the message
+            begins with the name of the option.
+        """
+        return cls(
+            **{
+                name: OPTIONS[name].read(name, value)
+                for name, value in given.items()
+                if value is not None or getattr(cls, name, 0) is not None
+            }
+        )
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not go together, or are endless work."""
+        t_end, dt, step, period = self.t_end, self.dt, self.step, getattr(self.control, "period", 0)
+        if dt is not None and dt > t_end:
+            raise SimulationError(f"dt: must be at most the duration, {t_end:g} s, got {dt:g}")
+        if dt is not None and t_end / dt > MOST_SAMPLES:
+            raise SimulationError(
+                f"dt: {dt:g} s makes {t_end / dt:.3g} samples, more than {MOST_SAMPLES:.0e}: "
+                "take a larger one, or a shorter duration"
+            )
+        if step is not None and self.is_adaptive:
+            message = f"step: is for method rk4, got {self.method}, which chooses its steps"
+            raise SimulationError(message)
+        if step is not None and t_end / step > MOST_STEPS:
+            raise SimulationError(
+                f"step: {step:g} s makes {t_end / step:.3g} steps, more than {MOST_STEPS:.0e}: "
+                "take a larger one, a shorter duration, or method 'auto'"
+            )
+        if self.control is not None and self.inputs:
+            raise SimulationError(
+                f"inputs: cannot be had together with control, got {', '.join(self.inputs)}: "
+                "a control law gives the inputs of all driven joints; put them into the law"
+            )
+        if self.control is not None and self.locks:
+            raise SimulationError("locks: cannot be had together with a control law")
+        if period and t_end / period > MOST_SAMPLES:
+            raise SimulationError(
+                f"Sampled: a period of {period:g} s makes {t_end / period:.3g} "
+                f"calls, more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
+            )
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether the method chooses its steps."""
+        from flexarm.integrate.methods import METHODS
+
+        return self.method == "auto" or METHODS[self.method].adaptive
+
+    @property
+    def tolerance(self) -> float:
+        """Tolerance of the solution: ``rtol``, or that of an energy audit."""
+        return min(self.rtol, AUDIT) if self.energy_audit else self.rtol
+
+
+OPTIONS: dict[str, Option] = {
+    name: annotation.__metadata__[0] for name, annotation in RunOptions.__annotations__.items()
+}
+
+
+def documented(text: str) -> str:
+    """Put all options into a docstring that leaves them to a table, for `help`."""
+    lines = []
+    for name, each in OPTIONS.items():
+        about = each.help[0].upper() + each.help[1:]
+        about += f" [{each.unit}]" if each.unit not in ("", "1") else ""
+        about += f": {', '.join(each.words)}" if each.words else ""
+        lines += [f"    {name}", indent(fill(f"{about}. {each.more}", 92), " " * 8)]
+    return re.sub(
+        r"    t_end, dt.*?\n\n", lambda _: "\n".join([*lines, "\n"]), text, flags=re.DOTALL
+    )

@@ -8,20 +8,11 @@ from typing import Any, Literal, ParamSpec
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import (
-    FormulationName,
-    MethodName,
-    WithUnit,
-    in_unit,
-    is_word,
-    refused,
-    require_flag,
-    shown,
-)
+from flexarm.arguments import FormulationName, MethodName, WithUnit
 from flexarm.arm import Arm
-from flexarm.arm.arm import STARTS
 from flexarm.errors import SimulationError
-from flexarm.formulations import DEFAULT, FORMULATIONS
+from flexarm.formulations.equation import Equation
+from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.drift import closer_because, solve_until_kept
 from flexarm.integrate.choice.effort import (
@@ -33,38 +24,31 @@ from flexarm.integrate.choice.effort import (
     with_legs,
 )
 from flexarm.integrate.choice.halving import rotations_between, solve_in_equal_steps
+from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.kept import run_of
-from flexarm.integrate.laws import Sampled, refuse_control
+from flexarm.integrate.laws import Sampled
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
+from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.course import Course
-from flexarm.integrate.mission.legs import (
-    after,
-    first_state,
-    joined,
-    leg_task,
-    of_model,
-    pending_events,
-)
-from flexarm.integrate.mission.locks import LockedPhase, Locks, legs, lock
+from flexarm.integrate.mission.legs import after, joined, leg_task, of_model, pending_events
+from flexarm.integrate.mission.locks import LockedPhase, legs, lock
+from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
 from flexarm.integrate.options import (
+    AUDIT,
     CLOSER,
     MOST_SAMPLES,
     TIGHTEST,
-    refuse_kinds,
-    refuse_options,
-    seconds,
+    Locks,
+    RunOptions,
+    documented,
 )
-from flexarm.integrate.problem import (
-    channels,
-    read_inputs,
-    refuse_short_tables,
-)
+from flexarm.integrate.problem import channels, read_inputs, refuse_short_tables
 from flexarm.integrate.sampling import sample_times, thin
 from flexarm.integrate.solve import Solution, interruption, solve
 from flexarm.integrate.system import instant
-from flexarm.integrate.task import Task, equation_of
+from flexarm.integrate.task import State, Task, equation_of, prepare
 from flexarm.interrupts import finish, signals_interrupt
 from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
@@ -75,7 +59,6 @@ from flexarm.runs.run import Run
 
 P = ParamSpec("P")
 
-AUDIT = 1e-8  # of the energy exchanged: an audit's balance
 CHEAP = 0.1  # seconds, by its operations: what a run may take to be run once more, closely
 
 
@@ -83,21 +66,21 @@ def simulate(
     arm: Arm,
     *,
     t_end: WithUnit,
-    dt: WithUnit | None = None,
-    method: MethodName | str = "auto",
-    rtol: WithUnit = 1e-3,
-    step: WithUnit | None = None,
-    formulation: FormulationName | str = DEFAULT,
-    paper: bool = False,
-    tip_rotation: TipRotation = "cayley",
-    nodes: int | None = None,
+    dt: WithUnit | None = RunOptions.dt,
+    method: MethodName | str = RunOptions.method,
+    rtol: WithUnit = RunOptions.rtol,
+    step: WithUnit | None = RunOptions.step,
+    formulation: FormulationName | str = RunOptions.formulation,
+    paper: bool = RunOptions.paper,
+    tip_rotation: TipRotation = RunOptions.tip_rotation,
+    nodes: int | None = RunOptions.nodes,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
     wrenches: Sequence[StateWrench] | None = None,
     locks: Locks | None = None,
     start: Run | Equilibrium | Literal["stated", "equilibrium"] | None = None,
-    energy_audit: bool = False,
-    allow_long: bool = False,
+    energy_audit: bool = RunOptions.energy_audit,
+    allow_long: bool = RunOptions.allow_long,
     progress: Callable[[float], None] | None = None,
     live: Callable[[Callable[[], Run]], None] | None = None,
 ) -> Run:
@@ -107,58 +90,14 @@ def simulate(
     ----------
     arm
         The arm.
-    t_end
-        Duration [s].
-    dt
-        Interval of the samples that are kept [s].  If None, a 500th of the duration, or a half, a
-        quarter or an eighth of that where lines through the samples would miss more than a
-        hundredth of what vibrates.  Steps do not depend on it, but for ``rk4``, whose steps end at
-        samples.
-    method
-        ``etd4``, ``dop853``, ``rodas4``, ``rk4``, or ``auto`` to have one chosen.
-    rtol
-        Error that is allowed, of the deflections' range over the run; of joints, rates, tip and
-        works likewise (docs/simulate.md).
-    step
-        Step [s] of ``rk4``; chosen by the arm's fastest mode if None.
-    formulation, paper
-        How the equation is obtained, and whether with the approximations of its paper: as for
-        `flexarm.formulation`.
-    tip_rotation, nodes
-        As for `flexarm.build`.
-    inputs
-        By joint, in place of those of the model file: a number, or a profile as in a model file.
-    control
-        In place of all inputs of the model file: a CasADi function (t, q, v) to u, which becomes
-        part of the compiled equations, or a `Sampled` Python function.
-    wrenches
-        Beside those of the model file: forces and torques that follow time and state.  The run's
-        arm has them as tables of what they were at the samples.
-    locks
-        By joint: intervals of time ``(begin, end)`` [s] in which it is held where it is.  A joint
-        that moves when it is locked is stopped at once, and the energy this takes counts as
-        dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
-    start
-        Where to begin, at time 0.  A run: at its end, with states of servos and drive trains.  An
-        `Equilibrium`.  ``equilibrium``: where nothing accelerates, joints at their speeds, servos
-        and inputs balancing the loads.  ``stated``: where the model file puts joints and links.  If
-        None, what its ``start`` says, ``stated`` if nothing.
-    energy_audit
-        Step so closely that the energy balance closes to 1e-8, whatever ``rtol``; if it does not,
-        by a method that was asked for, the run's ``reason`` says so.
-    allow_long
-        Whether to run what is estimated to take more than an hour of CPU or 4 GB.
-    progress
-        Called with the time reached [s].
-    live
-        Called some 20 times a second with a function that gives the run so far, of status
-        ``running``: `flexarm.runs.write.LiveFile` keeps that in a file.
+    t_end, dt, method, ...
+        The options of the run: docs/simulate.md has a table of them.
 
     Returns
     -------
     Run
         The motion as far as it was computed; ``status`` says whether it ``finished``, ``stopped``
-        or was ``interrupted`` by Ctrl-C, SIGTERM or SIGHUP, also while a later leg was compiled.
+        or was ``interrupted`` by Ctrl-C, SIGTERM or SIGHUP, also while a later phase was compiled.
 
     Raises
     ------
@@ -170,120 +109,173 @@ def simulate(
     LongRun
         If it will take more than a minute of CPU, with what to change.
     """
-    t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
-    tolerance = in_unit("rtol", rtol, "1", SimulationError)
-    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=tolerance, step=step,
-           formulation=formulation, paper=paper)  # fmt: skip
-    refuse_kinds(
-        inputs=inputs, locks=locks, energy_audit=energy_audit, progress=progress, live=live
-    )
-    refuse_control(control, inputs, t_end)
-    t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(tolerance)
-    arm, acting = acting_on(validated(arm), wrenches)
-    times = sample_times(t_end, dt)
-    consider([preparation(arm, len(times))], allow_long=allow_long)
-    model = build(arm, tip_rotation=tip_rotation, nodes=nodes)
-    model = equation_of(model, name=formulation, paper=paper).model
-    if locks and control is not None:
-        raise SimulationError("locks: cannot be had together with a control law")
-    refuse_laws(acting, model)
-    wanted = min(rtol, AUDIT) if energy_audit else rtol
-    if locks:
-        refuse_inputs(model, inputs, legs(model, locks, t_end))
-    law = control if isinstance(control, Sampled) else None
-    period = None if law is None else law.period
-    course = Course(model, locks or {}, t_end,
-                    lambda model: equation_of(model, name=formulation, paper=paper))  # fmt: skip
-    if law is not None and not course.single:
-        raise SimulationError(
-            "control: a Sampled law cannot be had together with events, dry friction and brakes "
-            "that slip: write it as a CasADi function"
-        )
-    begins = arm.start if start is None else start
-    if not isinstance(begins, Run | Equilibrium) and not is_word(begins, STARTS):
-        expected = "a Run, such as flexarm.load_run(path), an Equilibrium, 'equilibrium', 'stated'"
-        raise refused("start", start, expected, SimulationError)
-    state = first_state(course, begins, inputs, control)
-    ready = partial(
-        leg_task, course, times=times, inputs=inputs, control=control, wanted=wanted, acting=acting
-    )
-    task = first = ready(state)
-    period = refuse_ticks(task, t_end) if control is None else period
-    automatic, tolerance = method == "auto", wanted
-    if automatic:
-        chosen, why = choose(task, wanted, audit=energy_audit, period=period)
-    else:
-        chosen, why = METHODS[method], "asked for"
-    refuse_states(chosen, task)
-    finer = task.parts(chosen, wanted, step) if dt is None else 1
-    curves = curves_of(model, task.q)
-    effort = solution(task, chosen, wanted, duration=t_end, step=step, period=period)
-    consider([with_legs(effort, arm, course.foreseen_legs())], allow_long=allow_long)
+    options = RunOptions.of(
+        t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation,
+        paper=paper, tip_rotation=tip_rotation, nodes=nodes, inputs=inputs, control=control,
+        wrenches=wrenches, locks=locks, start=start, energy_audit=energy_audit,
+        allow_long=allow_long, progress=progress, live=live,
+    )  # fmt: skip
+    return run_arm(arm, options)
 
-    def kept(task: Task, before: Run | None, solution: Solution) -> Run:
-        found = of_model(run_of(task, chosen, thin(solution, finer, curves), rtol, why), model)
-        kept_to = step is None and not (found.status == "finished" and found.reason)
-        found = replace(found, kept=kept_to, happenings=tuple(course.log))
-        if not course.plain:
-            found = replace(found, legs=(course.leg(task.equation.model),))
-        return found if before is None else joined(before, found)
 
-    others = set[str]()  # methods of legs that are not the chosen one
+simulate.__doc__ = documented(simulate.__doc__ or "")
 
-    def go(task: Task, before: Run | None) -> tuple[Run, Solution]:
-        nonlocal chosen, why, tolerance
-        task = replace(task, times=split(task.times, finer))
-        whole = partial(kept, task, before)
-        seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
 
-        def solved(closeness: float) -> tuple[Run, Solution]:
-            nonlocal chosen
-            if closeness < tolerance:
-                chosen = choose(task, closeness, audit=energy_audit, period=period)[0]
-            by = leg_method(chosen, first, task, closeness) if automatic else chosen
-            others.update({by.name} - {chosen.name})
-            found = solve(task.beginning(by, closeness, step), progress, law, seen)
-            return keep(whole, found)
+def run_arm(arm: Arm, options: RunOptions) -> Run:
+    """Simulate an arm by options that were checked."""
+    arm, acting = acting_on(validated(arm), options.wrenches)
+    times = sample_times(options.t_end, options.dt)
+    consider([preparation(arm, len(times))], allow_long=options.allow_long)
+    model = build(arm, tip_rotation=options.tip_rotation, nodes=options.nodes)
+    return Simulation(equation_by(options, model), options, times, acting).run()
 
-        if chosen.adaptive or step is not None:
-            asked, again = (chosen.name, tolerance), automatic and law is None
-            run, found, tolerance = solve_until_kept(tolerance, solved, again=again)
-            chosen = METHODS[run.method]
-            why += closer_because(*asked, run, tolerance)
-            once = course.single and law is None and step is None and run.status == "finished"
-            tried = run.statistics.steps + run.statistics.rejections
-            once = once and by_count(task, chosen, tried) <= CHEAP
-            if once and tolerance / CLOSER >= TIGHTEST:
-                closer = partial(closely, task, chosen, tolerance / CLOSER, run)
-                run = replace(run, closer=closer)
-            return run, found
-        if law is not None:
+
+def equation_by(options: RunOptions, model: Model) -> Equation:
+    """Return the equation of a model by the formulation that is asked for."""
+    return equation_of(model, name=options.formulation, paper=options.paper)
+
+
+class Simulation:
+    """A run under way.
+
+    Parameters
+    ----------
+    equation
+        Of the arm.
+    options
+        Of the run.
+    times
+        Times to keep [s].
+    acting
+        Wrenches of the state, which the arm has.
+
+    Attributes
+    ----------
+    course
+        Events, brakes and locks; None of an arm that has none of them.
+    first
+        The first phase.
+    method, why, tolerance
+        The method that is in use, why it was chosen, and the tolerance of its steps.
+
+    Raises
+    ------
+    SimulationError
+        If the run cannot begin, or would take too long.
+    """
+
+    def __init__(
+        self, equation: Equation, options: RunOptions, times: Array, acting: tuple[Acting, ...]
+    ) -> None:
+        self.equation, self.options, self.times, self.acting = equation, options, times, acting
+        self.model, self.automatic = equation.model, options.method == "auto"
+        refuse_laws(acting, self.model)
+        self.law = options.control if isinstance(options.control, Sampled) else None
+        self.course = self._course()
+        self.state = self._first_state()
+        task = self.first = self._prepare(self.state)
+        self.period = _shortest_period(task, options)
+        self.tolerance = options.tolerance
+        self.method, self.why = self._choose(task, options.tolerance)
+        refuse_states(self.method, task)
+        finer = options.dt is None
+        self.parts = task.parts(self.method, self.tolerance, options.step) if finer else 1
+        self.curves = curves_of(self.model, task.q)
+        self.others = set[str]()  # methods of phases that are not the chosen one
+        self._consider(task)
+
+    def _course(self) -> Course | None:
+        """Return the events, brakes and locks of the run, None if there are none."""
+        model, options, arm = self.model, self.options, self.model.arm
+        if options.locks:
+            refuse_inputs(model, options.inputs, legs(model, options.locks, options.t_end))
+        if not (options.locks or arm.events or arm.bodies or holders(model)):
+            return None
+        course = Course(model, options.locks or {}, options.t_end, partial(equation_by, options))
+        if self.law is not None and not course.single:
             raise SimulationError(
-                f"step: {chosen.name} needs one under a sampled law, which cannot be asked twice "
-                "and so not be run again in smaller steps: give a step, or take another method"
+                "control: a Sampled law cannot be had together with events, dry friction and "
+                "brakes that slip: write it as a CasADi function"
             )
-        return keep(whole, solve_in_equal_steps(task, chosen, wanted, progress, seen))
+        return course
 
-    with signals_interrupt():
+    def _first_state(self) -> State:
+        start, law = self.options.start or self.model.arm.start, self.options.control is not None
+        if self.course is not None:
+            return self.course.first(start, self.options.inputs, law=law)
+        state, self.home = first_state(self.model, start, self.options.inputs or {}, law=law)
+        return state
+
+    def _prepare(self, state: State) -> Task:
+        """Prepare the phase that begins at a state."""
+        options = self.options
+        if self.course is not None:
+            return leg_task(
+                self.course, state, self.times, inputs=options.inputs, control=options.control,
+                wanted=options.tolerance, acting=self.acting,
+            )  # fmt: skip
+        task = prepare(
+            self.model, self.times, inputs=options.inputs, control=options.control,
+            equation=self.equation.anchored(state.anchor), state=(state.q, state.v),
+            actuators=replace(actuators_of(self.model), wrenches=self.acting), home=self.home,
+            wanted=options.tolerance,
+        )  # fmt: skip
+        return task.begun(state)
+
+    def _choose(self, task: Task, tolerance: float) -> tuple[Method, str]:
+        """Choose the method of a phase, and say why."""
+        if not self.automatic:
+            return METHODS[self.options.method], "asked for"
+        return choose(task, tolerance, audit=self.options.energy_audit, period=self.period)
+
+    def _consider(self, task: Task) -> None:
+        """Warn of a run that will take long, or refuse it."""
+        options = self.options
+        effort = solution(
+            task, self.method, self.tolerance, duration=options.t_end, step=options.step,
+            period=self.period,
+        )  # fmt: skip
+        if self.course is not None:
+            effort = with_legs(effort, self.model.arm, self.course.foreseen_legs())
+        consider([effort], allow_long=options.allow_long)
+
+    def run(self) -> Run:
+        """Solve all phases, and return the run."""
+        with signals_interrupt():
+            run, solution = self._solve(self.first, None)
+            if self.course is not None:
+                run = self._later_phases(self.course, run, solution)
+            if self.others:
+                names = " and ".join(sorted(self.others))
+                self.why += f"; {names} where brakes hold what is stiff"
+            status = "finished" if run.status == "seen" else run.status
+            run = replace(run, why=self.why, status=status)
+            whole, late = finish(partial(self._finished, run))
+            ending = {} if late is None else asdict(interruption(late, float(run.t[-1])))
+            return replace(whole, **ending)
+
+    def _later_phases(self, course: Course, run: Run, solution: Solution) -> Run:
+        """Solve the phases after the first, from one event to the next."""
+        state, task, t_end = self.state, self.first, self.options.t_end
         sought = [(state.t, course.sought(state.t))]
-        run, found = go(task, None)
-        motions = [task.motion]  # whose machine code later legs take again
-        while found.ending.status in ("finished", "seen"):
+        motions = [task.motion]  # whose machine code later phases use again
+        while solution.ending.status in ("finished", "seen"):
             try:
-                state = replace(state, **after(task, found, state))
+                state = replace(state, **after(task, solution, state))
                 if t_end - state.t <= instant(t_end):
                     break
-                if found.ending.status == "seen":
-                    state = course.seen(found.seen, found.value, state)
+                if solution.ending.status == "seen":
+                    state = course.seen(solution.seen, solution.value, state)
                 state = course.enter(state)
-                over, task = course.situation.over, ready(state)
-                if over:  # what it is after an impact, and what the tip holds, is the end
-                    y = task.beginning(chosen, wanted, step).y
-                    run = kept(task, run, Solution(task.times[:1], y[None], state.anchor[None]))
+                over, task = course.situation.over, self._prepare(state)
+                if over:  # the state after an impact, and the load of the tip, are the end
+                    y = task.beginning(self.method, self.options.tolerance, self.options.step).y
+                    last = Solution(task.times[:1], y[None], state.anchor[None])
+                    run = self._run_of(task, run, last)
                     break
                 motions.append(task.motion)
                 sought.append((state.t, course.sought(state.t)))
-                run, found = go(task, run)
+                run, solution = self._solve(task, run)
             except SimulationError as error:
                 reason = f"at t = {state.t:.6g} s: {error}"
                 run = replace(run, status="stopped", reason=reason)
@@ -291,18 +283,73 @@ def simulate(
             except KeyboardInterrupt as stop:
                 run = replace(run, **asdict(interruption(stop, float(run.t[-1]))))
                 break
-        if others:
-            why = f"{why}; {' and '.join(sorted(others))} where brakes hold what is stiff"
-        status = "finished" if run.status == "seen" else run.status
-        run = replace(run, happenings=tuple(course.log), why=why, status=status)
+        self._sought = sought
+        return replace(run, happenings=tuple(course.log))
 
-        def ended() -> Run:
-            whole = told(replace(run, pending=pending_events(course, run, sought)), acting)
-            return audited(whole) if energy_audit else whole
+    def _solve(self, task: Task, before: Run | None) -> tuple[Run, Solution]:
+        """Solve a phase; return the run up to its end, and its solution."""
+        options = self.options
+        task = replace(task, times=split(task.times, self.parts))
+        whole, live = partial(self._run_of, task, before), options.live
+        seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
+        if not (self.method.adaptive or options.step is not None):
+            if self.law is not None:
+                raise SimulationError(
+                    f"step: {self.method.name} needs one under a sampled law, which cannot be "
+                    "asked twice and so not be run again in smaller steps: give a step, or take "
+                    "another method"
+                )
+            tolerance = options.tolerance
+            return keep(
+                whole, solve_in_equal_steps(task, self.method, tolerance, options.progress, seen)
+            )
 
-        whole, late = finish(ended)
-        ending = {} if late is None else asdict(interruption(late, float(run.t[-1])))
-        return replace(whole, **ending)
+        def solved(tolerance: float) -> tuple[Run, Solution]:
+            if tolerance < self.tolerance:
+                self.method = self._choose(task, tolerance)[0]
+            method = self.method
+            if self.automatic:
+                method = leg_method(self.method, self.first, task, tolerance)
+            self.others |= {method.name} - {self.method.name}
+            beginning = task.beginning(method, tolerance, options.step)
+            return keep(whole, solve(beginning, options.progress, self.law, seen))
+
+        asked, again = (self.method.name, self.tolerance), self.automatic and self.law is None
+        run, solution, self.tolerance = solve_until_kept(self.tolerance, solved, again=again)
+        self.method = METHODS[run.method]
+        self.why += closer_because(*asked, run, self.tolerance)
+        return self._with_closer(task, run), solution
+
+    def _with_closer(self, task: Task, run: Run) -> Run:
+        """Let a run of one phase that was cheap be compared with a closer solution."""
+        single = self.course is None or self.course.single
+        once = single and self.law is None and self.options.step is None
+        tried = run.statistics.steps + run.statistics.rejections
+        once = once and run.status == "finished" and by_count(task, self.method, tried) <= CHEAP
+        if not once or self.tolerance / CLOSER < TIGHTEST:
+            return run
+        return replace(
+            run, closer=partial(closely, task, self.method, self.tolerance / CLOSER, run)
+        )
+
+    def _run_of(self, task: Task, before: Run | None, solution: Solution) -> Run:
+        """Return the run up to a solution of its last phase."""
+        solution = thin(solution, self.parts, self.curves)
+        run = run_of(task, self.method, solution, self.options.rtol, self.why)
+        kept = self.options.step is None and not (run.status == "finished" and run.reason)
+        run, course = replace(run, kept=kept), self.course
+        if course is not None:
+            run = replace(of_model(run, self.model), happenings=tuple(course.log))
+            if not course.plain:
+                run = replace(run, legs=(course.leg(task.equation.model),))
+        return run if before is None else joined(before, run)
+
+    def _finished(self, run: Run) -> Run:
+        """Add to a run the events that did not happen, wrenches as tables, and its audit."""
+        if self.course is not None:
+            run = replace(run, pending=pending_events(self.course, run, self._sought))
+        run = told(run, self.acting) if self.acting else run
+        return audited(run) if self.options.energy_audit else run
 
 
 def _whole(simulated: Callable[P, Run]) -> Callable[P, Run]:
@@ -318,7 +365,7 @@ def _whole(simulated: Callable[P, Run]) -> Callable[P, Run]:
     return whole
 
 
-simulate_whole = _whole(simulate)
+run_whole, simulate_whole = _whole(run_arm), _whole(simulate)
 
 
 def keep(whole: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Solution]:
@@ -330,21 +377,23 @@ def keep(whole: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Sol
     return replace(run, **asdict(ending)), replace(solution, ending=ending)
 
 
-def refuse_ticks(task: Task, t_end: float) -> float | None:
-    """Give the shortest period of a sampled servo [s], None if there is none.
+def _shortest_period(task: Task, options: RunOptions) -> float | None:
+    """Return the shortest period of a sampled law or servo [s], None if there is none.
 
     Raises
     ------
     SimulationError
-        If it would be asked too often.
+        If a servo would be asked too often.
     """
-    known = {each.name: each.servo.period for each in task.motion.actuators.servos}
-    periods = {name: period for name, period in known.items() if period is not None}
+    if options.control is not None:
+        return getattr(options.control, "period", None)
+    servos = {each.name: each.servo.period for each in task.motion.actuators.servos}
+    periods = {name: period for name, period in servos.items() if period is not None}
     for name, period in periods.items():
-        if t_end / period > MOST_SAMPLES:
+        if options.t_end / period > MOST_SAMPLES:
             raise SimulationError(
-                f"{name}: its servo's period of {period:g} s makes {t_end / period:.3g} samples, "
-                f"more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
+                f"{name}: its servo's period of {period:g} s makes {options.t_end / period:.3g} "
+                f"samples, more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
             )
     return min(periods.values(), default=None)
 
@@ -357,34 +406,6 @@ def refuse_states(method: Method, task: Task) -> None:
             f"method {method.name} takes no servo with integral_time, bristles, hysteresis or "
             f"inductance: take auto, {others}"
         )
-
-
-def refuse(
-    arm: Arm,
-    *,
-    t_end: float,
-    dt: float | None,
-    method: str,
-    rtol: float,
-    step: float | None = None,
-    formulation: FormulationName | str = DEFAULT,
-    paper: bool = False,
-) -> None:
-    """Refuse what cannot be simulated, before anything is built."""
-    if not isinstance(arm, Arm):
-        raise refused(
-            "arm", arm, "an Arm, such as flexarm.load(path) or flexarm.sample(name)",
-            SimulationError,
-        )  # fmt: skip
-    if not isinstance(method, str) or (method != "auto" and method not in METHODS):
-        raise SimulationError(f"no method {shown(method)}: there are auto, {', '.join(METHODS)}")
-    if step is not None and (method == "auto" or METHODS[method].adaptive):
-        raise SimulationError(f"step: is for method rk4, got {method}, which chooses its steps")
-    if not isinstance(formulation, str) or formulation not in FORMULATIONS:
-        listed = ", ".join(FORMULATIONS)
-        raise SimulationError(f"no formulation '{formulation}': there are {listed}")
-    require_flag("paper", paper, SimulationError)
-    refuse_options(t_end=t_end, dt=dt, rtol=rtol, step=step)
 
 
 def closely(task: Task, method: Method, wanted: float, run: Run) -> Array:

@@ -1,9 +1,9 @@
 """A motion to be computed: its equation, inputs, start and tolerance."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
-from typing import Any, ParamSpec
+from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -39,8 +39,6 @@ from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, start_state
 from flexarm.varied import agreed, plain
 
-P = ParamSpec("P")
-
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
 DAMPED = 0.005  # damping ratio from which on errors die away
 ROUNDS = 1e-10  # a tolerance that passing a node of a rail asks no less than: rounding is near
@@ -71,7 +69,7 @@ def equation_of(model: Model, *, name: str = DEFAULT, paper: bool = False) -> Eq
         raise SimulationError(str(error)) from None
 
 
-def begin_motion(
+def prepare(
     model: Model,
     times: Array,
     *,
@@ -85,8 +83,9 @@ def begin_motion(
     begins: Mapping[str, float] | None = None,
     wanted: float = 1e-3,
     when: str = "at the start",
-) -> "MotionStart":
-    """Begin a motion, or refuse it; inputs of locked joints are left out.
+    compiles: bool = True,
+) -> "Task":
+    """Prepare a motion, or refuse it; inputs of locked joints are left out.
 
     It begins at a state (q, v), that of the model file if None; the model's servos drive it if
     ``actuators`` is None.  They hold ``home``, the state if None, where they have no target, and
@@ -95,7 +94,8 @@ def begin_motion(
     Raises
     ------
     SimulationError
-        If it cannot begin: the state is out of bounds, or the equations are singular there.
+        If it cannot begin: the state is out of bounds, or the equations are singular there.  That a
+        coordinate moves without inertia is seen once the mass matrix is compiled.
     """
     equation = equation or formulation(DEFAULT, model)
     inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
@@ -116,52 +116,8 @@ def begin_motion(
     reason = equation.singularity(q) if equation.guarded else ""
     if reason:
         raise SimulationError(reason)
-    return MotionStart(model, equation, motion, groups, times, q, v, wanted, when)
-
-
-@dataclass(frozen=True)
-class MotionStart:
-    """A motion that can begin; its fields are those of `Task`."""
-
-    model: Model  # with the servos of now
-    equation: Equation
-    motion: MotionFunctions
-    groups: tuple[list[Channel], ...]
-    times: Array
-    q: Array
-    v: Array
-    wanted: float
-    when: str  # where its state is, for messages
-
-    def task(self) -> "Task":
-        """Compile mass, stiffness and damping at the state, and find how the arm vibrates there.
-
-        Raises
-        ------
-        SimulationError
-            If a coordinate moves without inertia.
-        """
-        model = self.model
-        M, K, D = (m.reshape(model.size, -1) for m in _matrices(self.equation, self.q, self.v))
-        stiff, damped = self.motion.actuators.stiffness(model)
-        require_inertia(model, M, when=self.when)
-        shaken = vibration(model, M, K + stiff, D + damped, self.v)
-        return Task(
-            self.equation, self.motion, self.groups, self.times, self.q, self.v, shaken, self.wanted
-        )
-
-
-def _prepared(begin: Callable[P, MotionStart]) -> Callable[P, "Task"]:
-    """Return a function that begins a motion and makes ready what all methods need."""
-
-    @wraps(begin)
-    def prepared(*args: P.args, **options: P.kwargs) -> "Task":
-        return begin(*args, **options).task()
-
-    return prepared
-
-
-prepare = _prepared(begin_motion)
+    task = Task(equation, motion, groups, times, q, v, wanted, when=when)
+    return replace(task, shaken=[task.vibration]) if compiles else task
 
 
 def refuse_outside(watched: Sequence[Watch], q: Array, v: Array) -> None:
@@ -176,8 +132,24 @@ def refuse_outside(watched: Sequence[Watch], q: Array, v: Array) -> None:
             )
 
 
-def _matrices(equation: Equation, q: Array, v: Array) -> tuple[Array, ...]:
-    return equation.compiled("matrices").call(q, v, *equation.given)
+@dataclass(frozen=True)
+class State:
+    """The state that a phase of a run begins in."""
+
+    t: float  # time [s]
+    # q, v: coordinates and rates, (n,).
+    q: Array
+    v: Array
+    anchor: Array  # attitudes that angles are relative to
+    # works, brought: works and accounts so far [J] and impulses [N s] and [N m s], of bodies
+    # captured too; the energy of these less that of bodies let go.
+    works: Array
+    brought: float = 0.0
+    # x, memory: states of servos and drives by name, and what sampled servos know.
+    x: Mapping[str, float] = field(default_factory=dict)
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    # Of what errors are measured in, so far.
+    ranges: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -194,7 +166,6 @@ class Task:
     # servos and drives; 0 if left out.
     q: Array
     v: Array
-    vibration: Vibration  # how the arm vibrates about it
     wanted: float = 1e-3  # the tolerance
     works: Array = field(default_factory=lambda: np.zeros(0))
     states: Array = field(default_factory=lambda: np.zeros(0))
@@ -207,6 +178,50 @@ class Task:
     brought: float = 0.0  # energy [J] of bodies captured before, less that of bodies let go
     # Of what errors are measured in, in the legs before.
     ranges: Mapping[str, Array] = field(default_factory=dict)
+    when: str = "at the start"  # where its state is, for messages
+    # How the arm vibrates at the first state that this was asked for, of copies too.
+    shaken: list[Vibration] = field(default_factory=list, repr=False)
+
+    @property
+    def vibration(self) -> Vibration:
+        """How the arm vibrates about its state; mass, stiffness and damping are compiled for it.
+
+        Raises
+        ------
+        SimulationError
+            If a coordinate moves without inertia.
+        """
+        if not self.shaken:
+            equation, model = self.equation, self.equation.model
+            matrices = equation.compiled("matrices").call(self.q, self.v, *equation.given)
+            M, K, D = (matrix.reshape(model.size, -1) for matrix in matrices)
+            stiff, damped = self.motion.actuators.stiffness(model)
+            require_inertia(model, M, when=self.when)
+            self.shaken.append(vibration(model, M, K + stiff, D + damped, self.v))
+        return self.shaken[0]
+
+    def begun(self, state: State) -> "Task":
+        """Begin with the works and the states of servos and drives that a state has."""
+        names = self.motion.actuators.state_names
+        return replace(
+            self,
+            works=state.works,
+            brought=state.brought,
+            memory=state.memory,
+            ranges=state.ranges,
+            states=np.array([state.x.get(name, 0.0) for name in names]),
+        )
+
+    def holding(self, indices: Collection[int]) -> "Task":
+        """Hold coordinates of a model in which they are prescribed where they are."""
+        places = {self.equation.model.names[index]: float(self.q[index]) for index in indices}
+        moved = [
+            Channel(c.name, Constant[float](kind="constant", value=places[c.name]))
+            if c.name in places
+            else c
+            for c in self.groups[2]
+        ]
+        return replace(self, groups=(*self.groups[:2], moved, *self.groups[3:]))
 
     @property
     def damped(self) -> bool:

@@ -3,9 +3,7 @@
 import argparse
 from collections.abc import Iterator
 from shlex import quote
-from typing import get_args
 
-from flexarm.arguments import FormulationName, MethodName
 from flexarm.samples import shown_names
 
 SUMMARY = "print a script by which bash, zsh or fish completes commands and options"
@@ -97,13 +95,12 @@ def _fixed(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def _words(action: argparse.Action) -> list[str]:
-    """List what an argument may be: its choices, or samples, integrators and formulations."""
+    """List what an argument may be: its choices, or samples."""
     if action.choices:
         return [str(word) for word in action.choices]
     if action.metavar in ("ARM", "SAMPLE"):
         return list(shown_names())
-    known = {"method": get_args(MethodName), "formulation": get_args(FormulationName)}
-    return list(known.get(action.dest, ()))
+    return []
 
 
 SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish}

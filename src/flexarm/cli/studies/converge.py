@@ -15,7 +15,6 @@ from flexarm.cli.arguments import (
     file_path,
     read_arm,
     require_outputs,
-    seconds,
 )
 from flexarm.cli.console import finite, open_console, print_line, print_table
 from flexarm.cli.progress import progress
@@ -32,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm converge`."""
     add_arm(parser)
     add = parser.add_argument
-    add("--t-end", type=seconds, default=1.0, metavar="S", help="duration [s] (default 1)")
+    add_options(parser, "--t-end")
     either = parser.add_mutually_exclusive_group()
     either.add_argument(
         "--want", type=_wanted, metavar="X",

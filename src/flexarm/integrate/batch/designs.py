@@ -128,7 +128,7 @@ def motions_of(designs: ModelDesigns, first: Task, method: Method) -> DesignMoti
     whole = replace(
         first,
         equation=replace(equation, formulation=replace(equation.formulation, model=model)),
-        vibration=vibration(model, fine, stiffness, damping, first.v),
+        shaken=[vibration(model, fine, stiffness, damping, first.v)],
     )
     fields = _fields(whole, method)
     sound &= fields["largest", -1][:, 0] * MOST_STEPS > first.times[-1] - first.times[0]

@@ -23,7 +23,6 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.engine.compile import native_width
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.formulations import DEFAULT
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.structures import BoundKernel, Structures
 from flexarm.integrate.actuators import actuators_of
@@ -35,16 +34,16 @@ from flexarm.integrate.choice.effort import consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.kept import run_of
-from flexarm.integrate.laws import Sampled, refuse_control
+from flexarm.integrate.laws import Sampled
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
-from flexarm.integrate.options import seconds
+from flexarm.integrate.options import RunOptions
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.sampling import sample_times
-from flexarm.integrate.simulate import refuse, refuse_states
+from flexarm.integrate.simulate import refuse_states
 from flexarm.integrate.solve import Solution, begin_march, solve
 from flexarm.integrate.task import Task, equation_of, prepare, refuse_outside
 from flexarm.io.model_file import validated
@@ -60,13 +59,13 @@ def simulate_many(
     arm: Arm,
     *,
     t_end: WithUnit,
-    dt: WithUnit | None = None,
-    method: MethodName | str = "auto",
-    rtol: float | Sequence[float] = 1e-3,
-    formulation: FormulationName | str = DEFAULT,
-    paper: bool = False,
-    tip_rotation: TipRotation = "cayley",
-    nodes: int | None = None,
+    dt: WithUnit | None = RunOptions.dt,
+    method: MethodName | str = RunOptions.method,
+    rtol: float | Sequence[float] = RunOptions.rtol,
+    formulation: FormulationName | str = RunOptions.formulation,
+    paper: bool = RunOptions.paper,
+    tip_rotation: TipRotation = RunOptions.tip_rotation,
+    nodes: int | None = RunOptions.nodes,
     parameters: Sequence[Mapping[str, Any]] | None = None,
     starts: Sequence[Mapping[str, WithUnit]] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
@@ -129,20 +128,23 @@ def simulate_many(
     if device not in get_args(Device):
         raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
     require_function("progress", progress, "of the number of runs done", SimulationError)
-    t_end, dt, _ = seconds(t_end=t_end, dt=dt)
-    for k, each in enumerate(wanted):
-        refuse(arm, t_end=t_end, dt=dt, method=method, rtol=each, formulation=formulation,
-               paper=paper)  # fmt: skip
-        if isinstance(laws[k], Sampled):
-            raise SimulationError(
-                "control: a Sampled law is asked from Python, run by run: use flexarm.simulate, or "
-                "write the law as a CasADi function"
-            )
-        refuse_control(laws[k], None if inputs is None else inputs[k], t_end)
+    options = [
+        RunOptions.of(
+            t_end=t_end, dt=dt, method=method, rtol=tolerance, formulation=formulation, paper=paper,
+            inputs=None if inputs is None else inputs[k], control=law, allow_long=allow_long,
+        )
+        for k, (law, tolerance) in enumerate(zip(laws, wanted, strict=True))
+    ]  # fmt: skip
+    if any(isinstance(law, Sampled) for law in laws):
+        raise SimulationError(
+            "control: a Sampled law is asked from Python, run by run: use flexarm.simulate, or "
+            "write the law as a CasADi function"
+        )
     arm, acting = acting_on(validated(arm), wrenches)
-    t_end, dt = float(t_end), None if dt is None else float(dt)
-    structures = Structures()
-    times = sample_times(t_end, dt)
+    if not options:
+        return []
+    structures, t_end = Structures(), options[0].t_end
+    times = sample_times(t_end, options[0].dt)
     once = preparation(arm, len(times))
     consider([once, *[replace(once, seconds=0.0)] * (count - 1)], allow_long=allow_long)
 
@@ -151,9 +153,7 @@ def simulate_many(
         return equation_of(model, name=formulation, paper=paper).among(structures)
 
     models = build_designs(arm, parameters or [{}], tip_rotation=tip_rotation, nodes=nodes)
-    tasks = _tasks(models, times, wanted, laws, equation, starts, inputs, acting)
-    if not tasks:
-        return []
+    tasks = _tasks(models, times, options, equation, starts, acting)
     first = tasks[0]
     automatic = method == "auto"
     chosen, why = choose(first, first.wanted, audit=False) if automatic else (METHODS[method], "")
@@ -273,41 +273,38 @@ def refuse_alone(model: Model, start: Mapping[str, WithUnit] | None = None) -> N
 def _tasks(
     models: Sequence[Model | FlexarmError],
     times: Array,
-    wanted: Sequence[float],
-    laws: Sequence[ca.Function | None],
+    options: Sequence[RunOptions],
     equation: Callable[[Model], Equation],
     starts: Sequence[Mapping[str, WithUnit]] | None,
-    inputs: Sequence[Mapping[str, Any]] | None,
     acting: tuple[Acting, ...],
 ) -> list[Task]:
     """Prepare every run; what does not vary is shared."""
     tasks: list[Task] = []
     made: Equation | None = None
     base: Task | None = None
-    for k, (law, tolerance) in enumerate(zip(laws, wanted, strict=True)):
-        given = None if inputs is None else inputs[k]
+    for k, each in enumerate(options):
         try:
             if made is None or len(models) > 1:
                 made, base = equation(built(models[k])), None
             refuse_alone(made.model, None if starts is None else starts[k])
             if (
                 base is None
-                or inputs is not None
-                or base.wanted != tolerance
-                or base.motion.law is not law
+                or each.inputs is not None
+                or base.wanted != each.rtol
+                or base.motion.law is not each.control
             ):
                 base = prepare(
                     made.model,
                     times,
-                    inputs=given,
-                    control=law,
+                    inputs=each.inputs,
+                    control=each.control,
                     equation=made,
                     actuators=replace(actuators_of(made.model), wrenches=acting),
-                    wanted=float(tolerance),
+                    wanted=each.rtol,
                 )
             tasks.append(base if starts is None else started_at(base, starts[k]))
         except FlexarmError as error:
-            raise type(error)(f"run {k + 1} of {len(laws)}: {error}") from error
+            raise type(error)(f"run {k + 1} of {len(options)}: {error}") from error
     return tasks
 
 

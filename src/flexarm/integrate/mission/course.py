@@ -16,13 +16,14 @@ from flexarm.integrate.drivetrain import Holder, Slipping, Tied, accounts, holde
 from flexarm.integrate.mission.bodies import Drift, at_tip, held_at_tip, joined, require_reach
 from flexarm.integrate.mission.locks import Locks, arrest, instants, legs
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
-from flexarm.integrate.mission.situation import Situation, State
-from flexarm.integrate.mission.starts import continued, state_of, steady_state
+from flexarm.integrate.mission.situation import Situation
+from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.system import IMPULSES, WORKS, instant
+from flexarm.integrate.task import State
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
-from flexarm.model import Model, start_state
+from flexarm.model import Model
 from flexarm.model.profiles import evaluate
 from flexarm.runs.data import Happening, RunData, RunLeg
 
@@ -136,29 +137,34 @@ class Course:
         return self._equations[situation.key].anchored(anchor)
 
     def first(
-        self, other: RunData | Equilibrium | Literal["equilibrium"] | None,
-        inputs: Mapping[str, Any], *, law: bool,
-    ) -> State:  # fmt: skip
-        """Give the state that a run begins in, events at time 0 included.
+        self,
+        start: RunData | Equilibrium | Literal["stated", "equilibrium"],
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        law: bool = False,
+    ) -> State:
+        """Return the state that a run begins in, events at time 0 included.
 
-        At the model file's start, in an equilibrium, or at the end of another run; servos without a
-        target hold it, but in an equilibrium with servos that they balance: those hold the start.
+        Raises
+        ------
+        SimulationError
+            If there is no such state, or an event at time 0 cannot happen.
         """
-        q, v = start_state(self.model)
-        works = np.zeros(WORKS + len(self._accounts) + impulses(self.model))
-        state = State(0.0, q, v, self.model.start_anchors, works)
-        self.home = q
-        if isinstance(other, RunData):
-            state = continued(self.model, state, other)
-            self.home = state.q
-        elif isinstance(other, Equilibrium):
-            state = state_of(self.model, other, works)
-            self.home = state.q
-        elif other is not None:
-            locked = set(self.situation.locked)
-            state = steady_state(self.model, inputs, works, locked=locked, law=law)
+        locked = set(self.situation.locked)
+        state, self.home = first_state(self.model, start, inputs or {}, law=law, locked=locked)
         self._turn_brakes(state)
-        return self.enter(state)
+        state = self.enter(state)
+        ends = [k + 1 for k in sorted(self.situation.done) if self.events[k].end]
+        if ends:
+            raise SimulationError(
+                f"events[{ends[0]}]: ends the run at time 0: give it a later time"
+            )
+        if law and any(event.servo for event in self.events):
+            raise SimulationError(
+                "control: a law takes the place of servos, which events change: leave one of them "
+                "out"
+            )
+        return state
 
     def leg_end(self, t: float) -> float:
         """Give the time at which a leg from t ends, unless something happens before."""

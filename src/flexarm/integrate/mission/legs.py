@@ -2,25 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
-from typing import Any, Literal
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.arm.mission import Event
-from flexarm.arm.profile import Constant
-from flexarm.errors import SimulationError
 from flexarm.integrate.laws import Sampled
 from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.mission.lookouts import Lookout
-from flexarm.integrate.mission.situation import State
-from flexarm.integrate.problem import Channel
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import instant
-from flexarm.integrate.task import MotionStart, Task, begin_motion
-from flexarm.linear.equilibrium import Equilibrium
+from flexarm.integrate.task import State, Task, prepare
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model
@@ -38,42 +33,18 @@ def times_of(times: Array, begin: float, end: float) -> Array:
     return np.concatenate([[begin], inside, [end]])
 
 
-def first_state(
-    course: Course,
-    start: Run | Equilibrium | Literal["stated", "equilibrium"],
-    inputs: Mapping[str, Any] | None = None,
-    control: ca.Function | Sampled | None = None,
-) -> State:
-    """Return the state that a run begins in, events at time 0 included.
-
-    Raises
-    ------
-    SimulationError
-        If there is no such state, or an event at time 0 cannot happen.
-    """
-    begins = None if start == "stated" else start
-    state = course.first(begins, inputs or {}, law=control is not None)
-    ends = [k + 1 for k in sorted(course.situation.done) if course.events[k].end]
-    if ends:
-        raise SimulationError(f"events[{ends[0]}]: ends the run at time 0: give it a later time")
-    if control is not None and any(event.servo for event in course.events):
-        raise SimulationError(
-            "control: a law takes the place of servos, which events change: leave one of them out"
-        )
-    return state
-
-
-def start_leg(
+def leg_task(
     course: Course,
     state: State,
     times: Array,
     *,
-    inputs: Mapping[str, Any] | None,
-    control: ca.Function | Sampled | None,
-    wanted: float,
+    inputs: Mapping[str, Any] | None = None,
+    control: ca.Function | Sampled | None = None,
+    wanted: float = 1e-3,
     acting: tuple[Acting, ...] = (),
-) -> MotionStart:
-    """Begin the leg of a course at a state.
+    compiles: bool = True,
+) -> Task:
+    """Prepare the leg of a course that begins at a state.
 
     Raises
     ------
@@ -82,7 +53,7 @@ def start_leg(
     """
     equation, situation = course.equation(state.anchor), course.situation
     servoed = situation.servoed(equation.model)
-    return begin_motion(
+    task = prepare(
         servoed,
         times_of(times, state.t, course.leg_end(state.t)),
         inputs=inputs,
@@ -95,40 +66,12 @@ def start_leg(
         begins={name: begin for name, (_, begin, _) in situation.servos.items()},
         wanted=wanted,
         when="at the start" if state.t == 0 else "here",
+        compiles=compiles,
     )
-
-
-def leg_task(
-    course: Course,
-    state: State,
-    times: Array,
-    *,
-    inputs: Mapping[str, Any] | None,
-    control: ca.Function | Sampled | None,
-    wanted: float,
-    acting: tuple[Acting, ...] = (),
-) -> Task:
-    """Make ready the leg of a course that begins at a state."""
-    task = start_leg(
-        course, state, times, inputs=inputs, control=control, wanted=wanted, acting=acting
-    ).task()
-    held = course.situation.holding(course.model).values()
-    places = {task.equation.model.names[index]: float(state.q[index]) for index in held}
-    moved = [
-        Channel(c.name, Constant[float](kind="constant", value=places[c.name]))
-        if c.name in places
-        else c
-        for c in task.groups[2]
-    ]
-    names = task.motion.actuators.state_names
+    task = task.holding(situation.holding(course.model).values()).begun(state)
     return replace(
         task,
-        groups=(*task.groups[:2], moved, [*task.groups[3], *course.tied()]),
-        works=state.works,
-        brought=state.brought,
-        memory=state.memory,
-        ranges=state.ranges,
-        states=np.array([state.x.get(name, 0.0) for name in names]),
+        groups=(*task.groups[:3], [*task.groups[3], *course.tied()]),
         efforts=course.efforts(),
         bounds=course.bounds(state),
     )

@@ -20,26 +20,6 @@ from flexarm.spatial import Inertia
 
 
 @dataclass(frozen=True)
-class State:
-    """Where a run is."""
-
-    t: float  # time [s]
-    # q, v: coordinates and rates, (n,).
-    q: Array
-    v: Array
-    anchor: Array  # attitudes that angles are relative to
-    # works, brought: works and accounts so far [J] and impulses [N s] and [N m s], of bodies
-    # captured too; the energy of these less that of bodies let go.
-    works: Array
-    brought: float = 0.0
-    # x, memory: states of servos and drives by name, and what sampled servos know.
-    x: Mapping[str, float] = field(default_factory=dict)
-    memory: Mapping[str, Any] = field(default_factory=dict)
-    # Of what errors are measured in, so far.
-    ranges: Mapping[str, Array] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Situation:
     """What holds, drives and loads an arm during a leg."""
 

@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
 
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.integrate.actuators import Actuators, Servoed, servos
-from flexarm.integrate.drivetrain import windings
+from flexarm.integrate.actuators import Actuators, Servoed, impulses, servos
+from flexarm.integrate.drivetrain import accounts, windings
 from flexarm.integrate.mission.digital import ServoMemory, held_of, integral_of
-from flexarm.integrate.mission.situation import State
 from flexarm.integrate.problem import channels, read_inputs
+from flexarm.integrate.system import WORKS
+from flexarm.integrate.task import State
 from flexarm.linear.balance import Push
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.tangent import Tangent
@@ -25,6 +26,36 @@ from flexarm.spatial import Inertia
 
 ROUNDS = 30  # of bringing joints to their targets
 SEEN = 1e-11  # [rad], [m], and of the place: how far from its target a servo may be
+
+
+def first_state(
+    model: Model,
+    start: RunData | Equilibrium | Literal["stated", "equilibrium"],
+    inputs: Mapping[str, Any],
+    *,
+    law: bool,
+    locked: Set[str] = frozenset(),
+) -> tuple[State, Array]:
+    """Return the state that a run begins in, and the coordinates that servos without a target hold.
+
+    At the model file's start, in an equilibrium, or at the end of another run; servos hold the
+    state, but in an equilibrium with servos, which balance it, the model file's start.
+
+    Raises
+    ------
+    SimulationError
+        If there is no such state.
+    """
+    q, v = start_state(model)
+    works = np.zeros(WORKS + len(accounts(model)) + impulses(model))
+    state = State(0.0, q, v, model.start_anchors, works)
+    if isinstance(start, RunData):
+        state = continued(model, state, start)
+    elif isinstance(start, Equilibrium):
+        state = state_of(model, start, works)
+    elif start == "equilibrium":
+        return steady_state(model, inputs, works, locked=locked, law=law), q
+    return state, state.q
 
 
 def state_of(model: Model, found: Equilibrium, works: Array) -> State:

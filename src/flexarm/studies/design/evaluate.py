@@ -24,8 +24,9 @@ from flexarm.integrate.kept import run_of
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
+from flexarm.integrate.options import RunOptions
 from flexarm.integrate.sampling import sample_times
-from flexarm.integrate.simulate import simulate_whole
+from flexarm.integrate.simulate import run_whole
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.overrides import change_arm
@@ -41,7 +42,7 @@ from flexarm.model.designs.build import (
 )
 from flexarm.runs.run import Run
 from flexarm.studies.design.curves import curve, curves_of, of_arm, of_arms, of_designs, together
-from flexarm.studies.design.plan import DesignQuantity, RunOptions
+from flexarm.studies.design.plan import DesignQuantity
 from flexarm.studies.design.read import ALLOWED, START, Study
 from flexarm.studies.design.reductions import REDUCTIONS
 from flexarm.varied import Differ
@@ -331,9 +332,7 @@ class Evaluator:
                     rows.found[name][k] = of_arm(self._task(numbers, {}), each)
                 if not self._of_runs:
                     continue
-                run = simulate_whole(arm, t_end=given.t_end, dt=given.dt, method=given.method,
-                               rtol=given.rtol, formulation=given.formulation,
-                               allow_long=given.allow_long)  # fmt: skip
+                run = run_whole(arm, given)
             except FlexarmError as error:
                 rows.fail(k, str(error))
                 continue

@@ -1,18 +1,28 @@
 """The study file: which arm, which parameters, how they are sampled, and what is wanted."""
 
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictInt,
+    model_validator,
+)
 
 from flexarm.arguments import is_number
 from flexarm.arm import Arm
 from flexarm.arm.part import Flag, Number, Part, fault
-from flexarm.formulations import DEFAULT
+from flexarm.errors import SimulationError
 from flexarm.integrate.batch.many import Device
+from flexarm.integrate.options import RunOptions
 from flexarm.studies.design.reductions import REDUCTIONS
 from flexarm.units import Ratio, Time
 
 MOST = 10**9  # designs of a study
+# Options of `flexarm.simulate` that runs of a study have.
+RUN_KEYS = ("t_end", "dt", "method", "rtol", "formulation", "allow_long")
 
 
 def _value(value: Any) -> Any:
@@ -48,6 +58,24 @@ def _function(value: Any) -> Any:
     if callable(value) or (isinstance(value, str) and value.rpartition(":")[0]):
         return value
     raise fault("must be FILE.py:NAME or MODULE:NAME")
+
+
+def _run(value: Any) -> RunOptions | None:
+    """Read options of the runs of a study, as `RunOptions` checks them."""
+    if value is None or isinstance(value, RunOptions):
+        return value
+    if not isinstance(value, dict) or "t_end" not in value:
+        raise fault("must have the duration of the runs: 'run: {t_end: 1 s}'")
+    for key in value:
+        if key not in RUN_KEYS:
+            close = get_close_matches(str(key), RUN_KEYS, 1)
+            hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(RUN_KEYS)}"
+            raise fault(f"unknown key; {hint}", key)
+    try:
+        return RunOptions.of(**value)
+    except SimulationError as error:
+        name, _, text = str(error).partition(": ")
+        raise fault(text.partition(", got ")[0], name) from None  # which value is told anyway
 
 
 Value = Annotated[Any, AfterValidator(_value)]
@@ -105,17 +133,6 @@ class Sampling(Part):
         if self.kind in ("sobol", "saltelli") and (self.count or 0).bit_count() != 1:
             raise fault("must be a power of 2 for Sobol's points", "count")
         return self
-
-
-class RunOptions(Part):
-    """How each design is simulated, as for `flexarm.simulate`."""
-
-    t_end: Annotated[Time, Field(gt=0)]
-    dt: Annotated[Time, Field(gt=0)] | None = None
-    method: str = "auto"
-    rtol: Annotated[Number, Field(gt=0, lt=1)] = 1e-3
-    formulation: str = DEFAULT
-    allow_long: Flag = False
 
 
 class DesignQuantity(Part):
@@ -207,7 +224,7 @@ class StudyFile(Part):
         dict[str, Annotated[Parameter, BeforeValidator(_range)]], Field(min_length=1)
     ]
     sampling: Sampling
-    run: RunOptions | None = None
+    run: Annotated[Any, AfterValidator(_run)] = None
     quantities: Annotated[
         dict[str, Annotated[DesignQuantity, BeforeValidator(_reduced)]], Field(min_length=1)
     ]

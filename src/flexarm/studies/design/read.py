@@ -225,9 +225,6 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
                 _require_frequency(wanted, model, axes)
         except FlexarmError as error:
             problems.append((("quantities", name), str(error)))
-    if plan.run is not None and plan.run.method not in ("auto", *METHODS):
-        known = ", ".join(("auto", *METHODS))
-        problems.append((("run", "method"), f"must be one of {known}, got '{plan.run.method}'"))
     if not problems and study.count > 10**9:
         problems.append((("sampling",), f"{study.count:,} designs are too many: 1e9 at most"))
     whole = plan.sampling.kind == "latin-hypercube" and study.count * len(axes)
