@@ -62,7 +62,7 @@ def first_elastic(model: Model, **changes: Any) -> Model:
     """Change fields of the first link's elastic part."""
     elastic = model.links[0].elastic
     assert elastic is not None
-    return first_link(model, elastic=replace(elastic, **changes))
+    return first_link(model, body=replace(elastic, **changes))
 
 
 def stiffer(model: Model) -> Model:

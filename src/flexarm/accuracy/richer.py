@@ -49,7 +49,7 @@ def whats_fixed(part: LinkModel) -> str:
         return "its modes come with its body: reduce it with more of them"
     if part.elastic is None:
         return "its length changes: flexarm converge runs it with more shapes"
-    if part.elastic.shapes.mass is not None:
+    if part.body.measured:
         return "its modes were measured or computed elsewhere: take more of them there"
     if isinstance(part.link.shapes, Lumped):
         return "it is lumped: flexarm converge runs it with more pieces"
@@ -80,31 +80,25 @@ def richer(model: Model) -> Richer:
         first = len(names)
         for index in range(part.modes.start, part.modes.stop):
             take(index)
-        elastic = part.elastic
-        if elastic is not None:
-            elastic = replace(elastic, nodes=None)
-            if can_grow(part):
-                added = _added(part, elastic)
-                m = len(elastic.damping)
-                elastic = _grown(part, elastic, [shape for shape, _ in added])
-                more = [m + k for k, (_, group) in enumerate(added) if group == "more"]
-                elastic = _damped(model.arm, place, elastic, m, more)
-                probed.append(part.name)
-                for shape, group in added:
-                    groups[group].append(len(names))
-                    names.append(f"{part.name}.{shape.name}")
-                    units.append("m")
+        body = part.body.linear()
+        if isinstance(body, Flexible) and can_grow(part):
+            added = _added(part, body)
+            m = len(body.damping)
+            body = _grown(part, body, [shape for shape, _ in added])
+            more = [m + k for k, (_, group) in enumerate(added) if group == "more"]
+            body = _damped(model.arm, place, body, m, more)
+            probed.append(part.name)
+            for shape, group in added:
+                groups[group].append(len(names))
+                names.append(f"{part.name}.{shape.name}")
+                units.append("m")
         rotor = part.rotor
         if rotor is not None:
             rotor = replace(rotor, coordinate=places[rotor.coordinate])
         modes, rail = slice(first, len(names)), part.rail
         if rail is not None and links[-1].elastic is not None:
             rail = Rail.of(links[-1].elastic.span, links[-1].elastic.shapes, None, rail.root)
-        links.append(
-            replace(
-                part, axes=axes, modes=modes, elastic=elastic, rotor=rotor, grown=None, rail=rail
-            )
-        )
+        links.append(replace(part, axes=axes, modes=modes, body=body, rotor=rotor, rail=rail))
     changed = replace(
         model, stiffening=False, tip_rotation="cayley", names=tuple(names), units=tuple(units),
         links=tuple(links), prescribed=tuple(places[i] for i in model.prescribed),

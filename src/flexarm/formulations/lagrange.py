@@ -48,7 +48,7 @@ from flexarm.mechanics.bodies.points import (
 )
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.sections import own_values
-from flexarm.model import LinkModel, Model, Rotor
+from flexarm.model import LinkModel, Model, Rotor, SlidingBeam
 from flexarm.spatial import Expr, constant
 
 Tip = Callable[[LinkModel], tuple[Expr, dict[int, Expr]]]
@@ -148,30 +148,27 @@ class LagrangeBody:
 
 
 def _paper_link(part: LinkModel) -> LinkModel:
-    if part.sliding is not None:
-        span = part.sliding.span
+    if isinstance(part.body, SlidingBeam):
+        span = part.body.shapes.span
         light = {name: 0 * span.table[name] for name in ("Jx", "Jy", "Jz")}
-        bare = replace(span, table=span.table | light)
-        return replace(part, sliding=replace(part.sliding, span=bare), grown=None)
+        bare = replace(part.body.shapes, span=replace(span, table=span.table | light))
+        return replace(part, body=replace(part.body, shapes=bare, nodes=None))
     if part.elastic is None:
         return part
-    return replace(part, elastic=plain_span(part.elastic, stiffening=False))
+    return replace(part, body=plain_span(part.elastic, stiffening=False))
 
 
 def _not_in_paper(model: Model) -> str | None:
     if model.base_moves:
         return "the base of Theodore & Ghosal's arms is fixed, this one's moves"
     for part in model.links:
-        names = () if part.sliding is None else part.sliding.names
-        if part.elastic is not None:
-            names = part.elastic.shapes.names
-            if np.any(part.elastic.root_angle):
-                return f"{part.name} has shapes that turn its root: the paper's are clamped there"
-            if part.elastic.shapes.mass is not None:
-                return f"{part.name} has a measured modal mass, which eq 21 does not have"
-        if any("twist" in name or "stretch" in name for name in names):
+        if np.any(part.body.root_turn):
+            return f"{part.name} has shapes that turn its root: the paper's are clamped there"
+        if part.body.measured:
+            return f"{part.name} has a measured modal mass, which eq 21 does not have"
+        if any("twist" in name or "stretch" in name for name in part.body.names):
             return f"{part.name} twists or stretches: Theodore & Ghosal's links bend only"
-        if part.carried_by and not part.motion.hinge and part.elastic is not None:
+        if part.carried_by and not part.motion.hinge and part.flexible:
             return f"{part.name} bends on a fixed prismatic joint: the paper's beams slide out"
         if any(axis.motor is not None for axis in part.axes):
             return f"{part.joint_name} is elastic: Theodore & Ghosal's joints are rigid"

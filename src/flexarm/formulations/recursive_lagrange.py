@@ -111,7 +111,7 @@ class RecursiveLagrange(Formulation):
         links = tuple(
             part
             if part.elastic is None
-            else replace(part, elastic=plain_span(part.elastic, stiffening=drawn, twists=True))
+            else replace(part, body=plain_span(part.elastic, stiffening=drawn, twists=True))
             for part in model.links
         )
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")
@@ -164,9 +164,9 @@ def _not_in_paper(model: Model) -> str | None:
             return f"{part.joint_name} has a full rotor: Chen, Zhang & Liu's rotors only spin"
         if part.link.quadratic_shapes:
             return f"{part.name} has quadratic shapes of its own, which eq 5 does not have"
-        if part.elastic is not None and np.any(part.elastic.root_angle):
+        if np.any(part.body.root_turn):
             return f"{part.name} has shapes that turn its root: eqs 1-3 have clamped ones"
-        if part.elastic is not None and part.elastic.shapes.mass is not None:
+        if part.body.measured:
             return f"{part.name} has a measured modal mass, which eq 10 does not have"
     return None
 

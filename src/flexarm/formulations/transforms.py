@@ -99,11 +99,11 @@ def tip_transform(model: Model, part: LinkModel | None, d: Expr, rates: Expr) ->
 
 def hub_transform(part: LinkModel, d: Expr, rates: Expr) -> Transform | None:
     """Differentiate how root slopes turn an outboard hub about its joint, or None if none do."""
-    if part.elastic is None or not np.any(part.elastic.root_angle):
+    if not np.any(part.body.root_turn):
         return None
     after = part.pose_JL
     back = Pose(after.rotation.T, -after.rotation.T @ after.position)
-    row = constant((back.rotation[:, 2] @ part.elastic.root_angle)[None, :])
+    row = constant((back.rotation[:, 2] @ part.body.root_turn)[None, :])
 
     def at(amplitudes: Expr) -> Expr:
         turned = homogeneous(turn_z(row @ amplitudes), ca.DM(3, 1))

@@ -314,8 +314,7 @@ def held_coordinate(model: Model, axis: Axis) -> int:
 
 
 def _require_hub(model: Model, axis: Axis) -> None:
-    elastic = model.links[axis.link].elastic
-    if elastic is not None and np.any(elastic.root_angle):
+    if np.any(model.links[axis.link].body.root_turn):
         raise SimulationError(
             f"{axis.name}: its brake or dry friction would hold a hub that its link's pinned "
             "shapes turn: use other shapes, or friction on the motor's side of a drive with a "

@@ -64,10 +64,10 @@ def hub_row(model: Model, axis: Axis) -> Array:
     """Row that gives the hub's coordinate, joint plus root slope, from q, (n,)."""
     row: Array = np.eye(model.size)[axis.index]
     part = model.links[axis.link]
-    if part.elastic is None or not np.any(part.elastic.root_angle):
+    if not np.any(part.body.root_turn):
         return row
     direction = part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])
-    slopes, last = direction @ part.elastic.root_angle, part.modes.stop
+    slopes, last = direction @ part.body.root_turn, part.modes.stop
     return np.asarray(np.concatenate([row[: part.modes.start], slopes, row[last:]]))
 
 

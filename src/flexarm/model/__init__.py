@@ -10,6 +10,7 @@ from flexarm.model.parts import (
     LinkTheory,
     Model,
     Rotor,
+    SlidingBeam,
     TipRotation,
 )
 from flexarm.model.points import ArmPoint, ArmPoints
@@ -32,6 +33,7 @@ __all__ = [
     "LinkTheory",
     "Model",
     "Rotor",
+    "SlidingBeam",
     "TipRotation",
     "build",
     "fingerprint",

@@ -8,7 +8,8 @@ import numpy as np
 from flexarm.arm import Arm, FreeBase, Link, MovedBase
 from flexarm.arm.shapes import CraigBampton, Lumped
 from flexarm.errors import ModelError
-from flexarm.links.base import Shapes
+from flexarm.links.base import Array, Shapes
+from flexarm.links.body_data import BodyData, RigidData
 from flexarm.links.collocation import Collocation
 from flexarm.links.ends import (
     body_inertia,
@@ -32,7 +33,7 @@ from flexarm.model.elastic.part import (
     naming_link,
     reduced_part,
 )
-from flexarm.model.elastic.sliding import sliding_damping, sliding_nodes, sliding_shapes
+from flexarm.model.elastic.sliding import sliding_beam
 from flexarm.model.joints import JointMotion, motion_of
 from flexarm.model.joints.prismatic import PrismaticKinematics
 from flexarm.model.parts import (
@@ -160,20 +161,14 @@ def _build_link(
         back = Pose(along.rotation.T, np.zeros(3))
         pose_to_joint, pose_to_root = along, back @ pose_to_joint @ pose_to_root
     axes = _axes(arm, index, motion, names, units)
-    elastic, sliding, damping, grown, reduced = None, None, None, None, None
+    data: BodyData = RigidData()
     if link.modal is not None:
-        reduced = reduced_part(arm, index)
-        labels: tuple[str, ...] = reduced.names
+        data = reduced_part(arm, index)
     elif link.flexible and motion.grows:
-        sliding = sliding_shapes(arm, index, shapes_of)
-        damping = sliding_damping(arm, index, sliding)
-        grown = sliding_nodes(arm, index, sliding, theory)
-        labels = sliding.names
+        data = sliding_beam(arm, index, theory, shapes_of)
     elif link.flexible:
-        elastic = flexible_of(arm, index, theory, shapes_of)
-        labels = elastic.shapes.names
-    else:
-        labels = ()
+        data = flexible_of(arm, index, theory, shapes_of)
+    labels = data.names
     if link.flexible and not labels:
         raise ModelError(
             f"links[{index + 1}].shapes: {name} has no shape in any direction: "
@@ -183,9 +178,9 @@ def _build_link(
     for label in labels:
         _add(names, units, f"{name}.{label}", _unit(link, label))
     check_amplitudes(arm, index, labels)
-    turned = elastic is not None and bool(np.any(elastic.root_angle))
+    turned = bool(np.any(data.root_turn))
     if turned:
-        _check_hub_axis(arm, index, elastic, pose_to_root, motion)
+        _check_hub_axis(arm, index, data.root_turn, pose_to_root, motion)
     body = _root_body(link, with_hub=not turned)
     return LinkModel(
         name=name,
@@ -200,12 +195,8 @@ def _build_link(
         length=link_length(link) - link.root_length - link.tip_length,
         axes=axes,
         modes=slice(first, len(names)),
-        elastic=elastic,
-        sliding=sliding,
-        sliding_damping=damping,
-        grown=grown,
+        body=data,
         rotor=_rotor(axes, before @ pose_to_joint, motion),
-        reduced=reduced,
     )
 
 
@@ -264,13 +255,12 @@ def _prescribed(arm: Arm, links: list[LinkModel]) -> tuple[int, ...]:
 
 
 def _check_hub_axis(
-    arm: Arm, index: int, elastic: Flexible | None, after: Pose, motion: JointMotion
+    arm: Arm, index: int, root_turn: Array, after: Pose, motion: JointMotion
 ) -> None:
     """Refuse shapes that turn the root about an axis which the joint does not let turn."""
-    assert elastic is not None
     axis = after.rotation.T @ np.array([0.0, 0.0, 1.0])
-    off_axis = elastic.root_angle - np.outer(axis, axis @ elastic.root_angle)
-    size = np.abs(elastic.root_angle).max()
+    off_axis = root_turn - np.outer(axis, axis @ root_turn)
+    size = np.abs(root_turn).max()
     if not motion.hinge or np.abs(off_axis).max() > 1e-9 * size:
         raise ModelError(
             f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the root "

@@ -8,18 +8,19 @@ import numpy as np
 
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
 from flexarm.links.base import Array, Shapes
+from flexarm.links.body_data import BodyData, StraightBody, along_x
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.imported.body import ReducedBody
-from flexarm.links.integrals import Integrals, Points
+from flexarm.links.integrals import Integrals, Points, integrate
 from flexarm.links.rails.rail import Rail
 from flexarm.links.rotary import Rotary, constant_rotary
 from flexarm.links.span import Span
 from flexarm.model.joints import JointMotion
 from flexarm.model.points import ArmPoints
 from flexarm.spatial import Expr, Inertia, Pose, constant
-from flexarm.varied import LazyDesign
+from flexarm.varied import LazyDesign, by_designs
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]
@@ -28,7 +29,7 @@ BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True)
-class Flexible(LazyDesign):
+class Flexible(BodyData, LazyDesign):
     """The elastic part of a link of constant length, with m amplitudes."""
 
     # span, shapes, integrals, points: the flexible span, its shape functions and their integrals.
@@ -52,15 +53,89 @@ class Flexible(LazyDesign):
     nodes: Collocation | None
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the amplitudes within the link."""
         return self.shapes.names
+
+    @property
+    def kind(self) -> str:
+        """Name of its class of equations."""
+        return "modal" if self.nodes is None else "exact"
+
+    @property
+    def exact(self) -> Collocation | None:
+        """Nodes of a geometrically exact beam, else None."""
+        return self.nodes
+
+    @property
+    def root_turn(self) -> Array:
+        """First-order rotation of the root per amplitude, (3, m)."""
+        return self.root_angle
+
+    @property
+    def measured(self) -> bool:
+        """Whether its modal mass was measured or computed elsewhere."""
+        return self.shapes.mass is not None
+
+    def linear(self) -> "Flexible":
+        """Return the beam by linear theory."""
+        return replace(self, nodes=None)
+
+    def straight(self, length: Array) -> StraightBody:
+        """Return the undeformed beam."""
+        return StraightBody(self.integrals, along_x(length), self.tip_angle, self.tip_shape)
 
     @cached_property
     def rotary(self) -> Rotary:
         """Rotary inertia of its sections that does not change with its shape."""
         polar = None if self.nodes is None else self.nodes.polar
         return constant_rotary(self.integrals, self.points, polar)
+
+
+@dataclass(frozen=True)
+class SlidingBeam(BodyData, LazyDesign):
+    """The elastic part of a link that slides out of its hub."""
+
+    shapes: SlidingShapes  # functions of place and exposed length
+    # Chebyshev coefficients of the damping matrix over the range of exposed lengths, (R, m, m), or
+    # None.
+    damping: Array | None
+    nodes: GrowingNodes | None  # nodes of one that bends as an exact beam, else None
+
+    kind = "growing"
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the amplitudes within the link."""
+        return self.shapes.names
+
+    @property
+    def exact(self) -> Collocation | None:
+        """Nodes of a geometrically exact beam, else None."""
+        return None if self.nodes is None else self.nodes.at
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Least and largest exposed length [m]."""
+        return self.shapes.range
+
+    def linear(self) -> "SlidingBeam":
+        """Return the beam by linear theory."""
+        return replace(self, nodes=None)
+
+    def straight(self, length: Array) -> StraightBody:
+        """Return the exposed part at its length, and the part in the hub."""
+        exposed = float(length)
+        shapes, tip, span = self.shapes.at(exposed), np.array([exposed]), self.shapes.span
+        uniform = {name: np.full(2, values[0]) for name, values in span.table.items()}
+        here = Span(exposed, np.array([0.0, exposed]), uniform)
+        integrals, _ = integrate(here, shapes, stiffening=False)
+        mu, inside = self.shapes.mass_per_length, span.length - exposed
+        turned = np.diag(self.shapes.rotary) * inside
+        turned += mu * inside**3 / 3 * np.diag([0.0, 1.0, 1.0])
+        first = np.array([-mu * inside**2 / 2, 0.0, 0.0])
+        ends = shapes.rotation(tip)[0], shapes.displacement(tip)[0]
+        return StraightBody(integrals, along_x(length), *ends, Inertia(mu * inside, first, turned))
 
 
 @dataclass(frozen=True)
@@ -148,16 +223,8 @@ class LinkModel(LazyDesign):
     length: float
     axes: tuple[Axis, ...]  # the joint's coordinates
     modes: slice  # slice of the amplitudes in q
-    # The elastic part of a link of constant length; None for rigid and sliding ones.
-    elastic: Flexible | None
-    sliding: SlidingShapes | None  # shapes of a sliding link, else None
-    # Chebyshev coefficients over the range of exposed lengths of a sliding link's damping matrix,
-    # (R, m, m), or None.
-    sliding_damping: Array | None
-    grown: GrowingNodes | None  # nodes of a sliding link that bends as an exact beam, else None
+    body: BodyData  # what deforms it
     rotor: Rotor | None  # the joint's rotor, or None
-    # The body of a link of any shape, reduced from finite elements, else None.
-    reduced: ReducedBody | None = None
     rail: Rail | None = None  # the previous link as the rail that this one rides on, else None
 
     @property
@@ -168,14 +235,32 @@ class LinkModel(LazyDesign):
     @property
     def flexible(self) -> bool:
         """Whether the link bends, twists or stretches."""
-        return self.elastic is not None or self.sliding is not None or self.reduced is not None
+        return bool(self.body.names)
 
     @property
     def exact(self) -> Collocation | None:
         """The nodes of a link that bends as an exact beam, else None."""
-        if self.grown is not None:
-            return self.grown.at
-        return None if self.elastic is None else self.elastic.nodes
+        return self.body.exact
+
+    @property
+    def elastic(self) -> Flexible | None:
+        """The beam of constant length that it is, else None."""
+        return self.body if isinstance(self.body, Flexible) else None
+
+    @property
+    def sliding(self) -> SlidingShapes | None:
+        """The shapes of the sliding beam that it is, else None."""
+        return self.body.shapes if isinstance(self.body, SlidingBeam) else None
+
+    @property
+    def grown(self) -> GrowingNodes | None:
+        """The nodes of the exact sliding beam that it is, else None."""
+        return self.body.nodes if isinstance(self.body, SlidingBeam) else None
+
+    @property
+    def reduced(self) -> ReducedBody | None:
+        """The body of any shape that it is, else None."""
+        return self.body if isinstance(self.body, ReducedBody) else None
 
     @property
     def carried_by(self) -> tuple[int, ...]:
@@ -196,9 +281,11 @@ class LinkModel(LazyDesign):
     @property
     def range(self) -> tuple[float, float] | None:
         """Values of the joint's coordinate [m] between which shapes are known, if it has any."""
-        if self.rail is not None:
-            return self.rail.range
-        return None if self.sliding is None else self.sliding.range
+        return self.body.range if self.rail is None else self.rail.range
+
+    def span_length(self, q: Array) -> Array:
+        """Length of the (exposed) span at coordinates q, (n,) [m]; of designs at (N, n), (N,)."""
+        return q[..., self.exposed] if self.motion.grows else by_designs(self.length, q.shape[:-1])
 
     @property
     def exposed(self) -> int:

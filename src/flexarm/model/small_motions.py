@@ -9,17 +9,16 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
+from flexarm.links.body_data import StraightBody
 from flexarm.links.holds import relaxed_stiffness
-from flexarm.links.imported.body import ReducedBody
-from flexarm.links.integrals import Integrals, integrate
-from flexarm.links.span import Span
+from flexarm.links.integrals import Integrals
 from flexarm.model.parts import LinkModel, Model, Rotor
 from flexarm.spatial import CROSS, Inertia
 from flexarm.varied import by_designs
 
 
 def mass_matrix(model: Model, q: Array) -> Array:
-    """Weigh an arm with straight links at a posture q (n,), (n, n).
+    """Compute the mass matrix of an arm with straight links at a posture q (n,), (n, n).
 
     The six coordinates of a base that moves are its spin and velocity, in its own axes.
     """
@@ -33,7 +32,7 @@ def mass_matrix(model: Model, q: Array) -> Array:
             mass += _rotor(part.rotor, moved)
         root = moved = _carried(part, q, moved)
         mass += _energy(_body(part.root_body, designs), moved)
-        moved = _weigh_span(part, q, moved, mass)
+        moved = _add_body(part, q, moved, mass)
         mass += _energy(_body(part.tip_body, designs), moved)
         if model.carries(index):
             moved = _at_station(part, model.links[index + 1], q, root)
@@ -41,17 +40,13 @@ def mass_matrix(model: Model, q: Array) -> Array:
 
 
 def stiffness_matrix(model: Model, q: Array) -> Array:
-    """Give the elastic stiffness of links and relaxed springs at a posture q (n,), (n, n)."""
+    """Compute the elastic stiffness of links and relaxed springs at a posture q (n,), (n, n)."""
     designs = q.shape[:-1]
     stiffness = np.zeros((*designs, model.size, model.size))
     for part in model.links:
-        own = (..., part.modes, part.modes)
-        if part.elastic is not None:
-            stiffness[own] = by_designs(part.elastic.integrals.stiffness, designs)
-        elif part.reduced is not None:
-            stiffness[own] = part.reduced.integrals.stiffness
-        elif part.sliding is not None:
-            stiffness[own] = part.sliding.at(float(q[part.exposed])).stiffness
+        integrals = part.body.straight(part.span_length(q)).integrals
+        if integrals is not None:
+            stiffness[..., part.modes, part.modes] = by_designs(integrals.stiffness, designs)
         for axis in part.axes:
             if axis.acts.spring is not None:
                 spring = relaxed_stiffness(axis.acts.spring.stiffness)
@@ -86,32 +81,18 @@ def _carried(part: LinkModel, q: Array, moved: Array) -> Array:
     return _rotate(by_designs(after.rotation, designs), moved)
 
 
-def _weigh_span(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
-    """Add a link's span to the mass matrix; gives the motion of its tip (6, n)."""
+def _add_body(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
+    """Add a link's span to the mass matrix; return the motion of its tip (6, n)."""
     designs, own = q.shape[:-1], part.modes
-    if part.reduced is not None:
-        return _weigh_body(part.reduced, own, moved, mass)
-    length = q[..., part.exposed] if part.motion.grows else by_designs(part.length, designs)
-    along = np.stack([length, 0 * length, 0 * length], axis=-1)
-    if not part.flexible:
-        return _shift(moved, along)
-    if part.elastic is not None:
-        e = part.elastic
-        integrals, ends = e.integrals, (e.tip_angle, e.tip_shape)
-    else:
-        assert part.sliding is not None and part.link.section is not None
-        shapes, tip = part.sliding.at(float(length)), np.array([length])
-        integrals, _ = integrate(
-            Span.of(part.link.section, float(length)), shapes, stiffening=False
-        )
-        ends = shapes.rotation(tip)[0], shapes.displacement(tip)[0]
-    _add_span(integrals, own, moved, mass)
-    if part.motion.grows:
-        _slide(part, float(length), integrals, moved, mass)
-    moved = _shift(moved, along)
-    moved[..., :3, own] += by_designs(ends[0], designs)
-    moved[..., 3:, own] += by_designs(ends[1], designs)
-    if part.motion.grows:
+    body = part.body.straight(part.span_length(q))
+    if body.integrals is not None:
+        _add_span(body.integrals, own, moved, mass)
+    if body.retracted is not None:
+        _slide(part, body, moved, mass)
+    moved = _shift(moved, body.tip)
+    moved[..., :3, own] += by_designs(body.tip_angle, designs)
+    moved[..., 3:, own] += by_designs(body.tip_shape, designs)
+    if body.retracted is not None:
         moved[3, part.exposed] += 1.0
     return moved
 
@@ -128,15 +109,6 @@ def _at_station(rail: LinkModel, part: LinkModel, q: Array, moved: Array) -> Arr
     return moved
 
 
-def _weigh_body(body: ReducedBody, own: slice, moved: Array, mass: Array) -> Array:
-    """Add a body of any shape to the mass matrix; gives the motion of its tip (6, n)."""
-    _add_span(body.integrals, own, moved, mass)
-    moved = _shift(moved, body.tip.position)
-    moved[:3, own] += body.tip_angle
-    moved[3:, own] += body.tip_shape
-    return moved
-
-
 def _add_span(integrals: Integrals, own: slice, moved: Array, mass: Array) -> None:
     designs = mass.shape[:-2]
     mass += _energy(_span(integrals, designs), moved)
@@ -144,18 +116,15 @@ def _add_span(integrals: Integrals, own: slice, moved: Array, mass: Array) -> No
     _couple(mass, own, moved.swapaxes(-1, -2) @ _momentum(integrals, designs))
 
 
-def _slide(part: LinkModel, length: float, span: Integrals, moved: Array, mass: Array) -> None:
-    """Add what of a beam is in its hub, and the motion of the whole beam along itself."""
-    assert part.sliding is not None
-    mu, inside, along = part.sliding.mass_per_length, part.length - length, part.exposed
-    turned = np.diag(part.sliding.rotary) * inside
-    turned += mu * inside**3 / 3 * np.diag([0.0, 1.0, 1.0])
-    first = np.array([-mu * inside**2 / 2, 0.0, 0.0])
-    mass += _energy(_body(Inertia(mu * inside, first, turned), ()), moved)
-    mass[along, along] += mu * part.length
-    _couple(mass, slice(along, along + 1), moved[3][:, None] * mu * part.length)
-    mass[along, part.modes] += span.shape[0]
-    mass[part.modes, along] += span.shape[0]
+def _slide(part: LinkModel, body: StraightBody, moved: Array, mass: Array) -> None:
+    """Add the inertia of the retracted part and the axial rigid-body motion."""
+    assert body.retracted is not None and body.integrals is not None
+    along, whole = part.exposed, body.retracted.mass + body.integrals.mass
+    mass += _energy(_body(body.retracted, ()), moved)
+    mass[along, along] += whole
+    _couple(mass, slice(along, along + 1), moved[3][:, None] * whole)
+    mass[along, part.modes] += body.integrals.shape[0]
+    mass[part.modes, along] += body.integrals.shape[0]
 
 
 def _couple(mass: Array, own: slice, column: Array) -> None:

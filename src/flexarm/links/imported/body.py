@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexarm.links.base import Array
+from flexarm.links.body_data import BodyData, StraightBody
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import Inertia, Pose, skew_matrix
@@ -44,7 +45,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedBody:
+class ReducedBody(BodyData):
     """A body in SI units, seen from its hub frame, in which the hub is at rest."""
 
     # name, names: of the body, and of its m amplitudes.
@@ -71,6 +72,12 @@ class ReducedBody:
         """Mass, first moment and inertia about the hub, undeformed."""
         i = self.integrals
         return Inertia(i.mass, i.first, inertia_matrix(i))
+
+    kind = "reduced"
+
+    def straight(self, length: Array) -> StraightBody:
+        """Return the undeformed body; its tip is that of its file."""
+        return StraightBody(self.integrals, self.tip.position, self.tip_angle, self.tip_shape)
 
     def largest_strain(self, d: Array) -> Array:
         """Find the largest strain of the body at amplitudes d, (T, m): (T,), NaN if unknown."""

@@ -8,18 +8,15 @@ from flexarm.mechanics.bodies.reduced.body import Reduced
 from flexarm.mechanics.bodies.rigid import Rigid
 from flexarm.model import LinkModel, Model
 
+# By the kind of a body's numbers.
+BODIES: dict[str, type[LinkBody]] = {
+    "exact": Exact, "growing": Growing, "modal": Modal, "reduced": Reduced, "rigid": Rigid,
+}  # fmt: skip
+
 
 def body_of(model: Model, part: LinkModel, *, combined: bool = False) -> LinkBody:
     """Return the body of a link; if ``combined``, its columns may be those of `LinkBody.basis`."""
-    if part.sliding is not None:
-        return Growing(model, part)
-    if part.reduced is not None:
-        return Reduced(model, part)
-    if part.elastic is None:
-        return Rigid(model, part)
-    if part.elastic.nodes is None:
-        return Modal(model, part)
-    return Exact(model, part, combined)
+    return BODIES[part.body.kind](model, part, combined)
 
 
 __all__ = ["LinkBody", "body_of"]

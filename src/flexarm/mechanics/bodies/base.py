@@ -25,6 +25,7 @@ class LinkBody(ABC):
     # model, part: the arm, and the link of it.
     model: Model
     part: LinkModel
+    combined: bool = False  # whether its columns may be those of `basis`
 
     @property
     def basis(self) -> Expr | None:

@@ -15,6 +15,7 @@ from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.growing_terms import sliding_effort, sliding_energy, sliding_terms
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms
 from flexarm.mechanics.sections import Local, own_values, picked
+from flexarm.model import SlidingBeam
 from flexarm.spatial import Expr
 
 
@@ -23,10 +24,15 @@ class Growing(LinkBody):
     """The exposed part of a beam, and the straight part in its hub."""
 
     @property
+    def beam(self) -> SlidingBeam:
+        """Its numbers."""
+        assert isinstance(self.part.body, SlidingBeam)
+        return self.part.body
+
+    @property
     def shapes(self) -> SlidingShapes:
         """Shape functions of place and exposed length."""
-        assert self.part.sliding is not None
-        return self.part.sliding
+        return self.beam.shapes
 
     def tip(self, q: Expr) -> Local:
         """See the flexible tip from the mouth of the hub."""
@@ -72,7 +78,7 @@ class Growing(LinkBody):
 
     def damping(self, q: Expr) -> Expr | None:
         """Give the damping matrix of the amplitudes at the exposed length, (m, m), or None."""
-        series = self.part.sliding_damping
+        series = self.beam.damping
         if series is None:
             return None
         return chebyshev_series(series, self.shapes.range, q[self.part.exposed])

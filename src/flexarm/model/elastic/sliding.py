@@ -16,8 +16,18 @@ from flexarm.model.elastic.damping import damping_matrix, stiffnesses
 from flexarm.model.elastic.part import Theory, naming_link
 from flexarm.model.elastic.remembered import Same, remembered
 from flexarm.model.nodes import chosen_nodes
+from flexarm.model.parts import SlidingBeam
 
 _NODES = 40
+
+
+def sliding_beam(
+    arm: Arm, index: int, theory: Theory, shapes_of: Callable[[int, Span], Shapes]
+) -> SlidingBeam:
+    """Build the elastic part of a link that slides out of its hub."""
+    shapes = sliding_shapes(arm, index, shapes_of)
+    damping = sliding_damping(arm, index, shapes)
+    return SlidingBeam(shapes, damping, sliding_nodes(arm, index, shapes, theory))
 
 
 def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes]) -> SlidingShapes:

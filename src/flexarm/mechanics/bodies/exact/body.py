@@ -29,8 +29,6 @@ class Exact(Shaped):
     If it is ``combined``, columns and efforts are those of the sums of amplitudes of `basis`.
     """
 
-    combined: bool = False
-
     @property
     def nodes(self) -> Collocation:
         """Where the tangents are taken."""

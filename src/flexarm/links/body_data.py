@@ -1,0 +1,82 @@
+"""Numbers of a link's body: how its amplitudes move its mass and its tip, and their stiffness."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.collocation import Collocation
+from flexarm.links.integrals import Integrals
+from flexarm.spatial import Inertia
+
+
+@dataclass(frozen=True)
+class StraightBody:
+    """An undeformed body of m amplitudes, to first order."""
+
+    integrals: Integrals | None  # moments, modal mass and stiffness; None of a rigid body
+    tip: Array  # the tip from the root [m], (3,)
+    tip_angle: Array  # rotation of the tip per amplitude, (3, m)
+    tip_shape: Array  # displacement of the tip per amplitude, (3, m)
+    retracted: Inertia | None = None  # the part of a sliding beam inside its hub, else None
+
+
+class BodyData(ABC):
+    """Numbers of the body of a link between its root L and its flexible tip T.
+
+    Arrays of many designs have an axis more in front.
+    """
+
+    names: tuple[str, ...]  # of its amplitudes within the link
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Name of the class in `flexarm.mechanics.bodies` that has its equations."""
+
+    @property
+    def exact(self) -> Collocation | None:
+        """Nodes of a geometrically exact beam, else None."""
+        return None
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """Least and largest length [m] with known shapes, where the length changes."""
+        return None
+
+    @property
+    def root_turn(self) -> Array:
+        """First-order rotation of the root per amplitude, (3, m); not 0 for pinned shapes."""
+        return np.zeros((3, len(self.names)))
+
+    @property
+    def measured(self) -> bool:
+        """Whether its modal mass was measured or computed elsewhere."""
+        return False
+
+    def linear(self) -> "BodyData":
+        """Return the body by linear theory."""
+        return self
+
+    @abstractmethod
+    def straight(self, length: Array) -> StraightBody:
+        """Return the undeformed body at a length [m] of its (exposed) span."""
+
+
+@dataclass(frozen=True)
+class RigidData(BodyData):
+    """A body that does not deform."""
+
+    names: tuple[str, ...] = ()
+    kind = "rigid"
+
+    def straight(self, length: Array) -> StraightBody:
+        """Return a body without amplitudes."""
+        none = np.zeros((3, 0))
+        return StraightBody(None, along_x(length), none, none)
+
+
+def along_x(length: Array) -> Array:
+    """Return the point at a distance [m] along x, (3,); of designs (N, 3)."""
+    return np.stack([length, 0 * length, 0 * length], axis=-1)
