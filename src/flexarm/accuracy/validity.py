@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.links.base import Array, Direction
 from flexarm.links.integrals import shortening
+from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import blocks, deformed, fibre_strain, flexible_links
 from flexarm.mechanics.drives import input_limits
@@ -142,8 +143,8 @@ def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | 
 def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     """Say in words what a link went beyond, or nothing."""
     exact = part.exact is not None
-    if part.reduced is not None:
-        return _body_warning(link, stiff=stiffening and part.reduced.second_order is not None)
+    if not part.body.sectioned:
+        return _body_warning(link, stiff=stiffening and part.body.stiffens)
     limits = [("strain", link.strain or 0.0, STRAIN)]
     if exact:
         limits.insert(0, ("slope", link.slope, SLOPE_EXACT))
@@ -193,8 +194,8 @@ def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
 
 def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     """Find the largest values of a link."""
-    if part.reduced is not None:
-        return _of_body(part, t, q)
+    if not part.body.sectioned:
+        return _of_body(body_of(model, part), t, q)
     places, weights = _points(deformed(model, part, q[:1]))
     strain = None if math.isnan(_block(model, part, q[:1], places, weights)[1]) else 0.0
     found = LinkValidity(part.name, 0.0, float(t[0]), strain, "fibre", 0.0, 0.0)
@@ -213,14 +214,13 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     return replace(found, model_error=error)
 
 
-def _of_body(part: LinkModel, t: Array, q: Array) -> LinkValidity:
+def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
     """Find how far the tip of a body of any shape turned, which counts as its slope."""
-    assert part.reduced is not None
-    angles = np.linalg.norm(q[:, part.modes] @ part.reduced.tip_angle.T, axis=1)
+    angles, part = body.tip_angles(q), body.part
     k = int(np.argmax(angles))
     slope = float(angles[k])
     error = _model_error(part, slope, stiffening=False)
-    strain = float(part.reduced.largest_strain(q[:, part.modes]).max())
+    strain = float(body.largest_strain(q).max())
     told = None if math.isnan(strain) else strain
     return LinkValidity(part.name, slope, float(t[k]), told, "fibre", 0.0, 0.0, error)
 

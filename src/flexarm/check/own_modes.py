@@ -19,7 +19,7 @@ from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.holds import hold
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.file import inspect_body
-from flexarm.links.integrals import Integrals, integrate
+from flexarm.links.integrals import Integrals
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
@@ -106,10 +106,8 @@ def shape_modes(
     """
     if not shapes.names:
         return ()
-    if part.elastic is not None:
-        integrals = part.elastic.integrals
-    else:
-        integrals = integrate(span, shapes, stiffening=False)[0]
+    integrals = part.body.straight(np.array(span.length)).integrals
+    assert integrals is not None
     tip = np.array([span.length])
     ends = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
     measured = shapes.mass is not None

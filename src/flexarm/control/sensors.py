@@ -12,10 +12,10 @@ from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sensors, refuse_misfit, require_sensors_fit
 from flexarm.links.base import Array
-from flexarm.links.growing.fields import length_factor
+from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.drives import input_limits
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Expr
 
 Rates = Literal["measured", "none"]
 
@@ -184,7 +184,8 @@ def _encoders(model: Model) -> tuple[str, ...]:
 
 
 def _part(model: Model, gauge: Gauge) -> LinkModel:
-    flexible = [p for p in model.links if p.elastic is not None or p.sliding is not None]
+    some = np.ones((1, model.size))
+    flexible = [p for p in model.links if body_of(model, p).deformed(some) is not None]
     part = next((p for p in flexible if p.name == gauge.link), None)
     if part is None:
         listed = ", ".join(p.name for p in flexible) or "none"
@@ -192,23 +193,15 @@ def _part(model: Model, gauge: Gauge) -> LinkModel:
     return part
 
 
-def _columns(model: Model, gauge: Gauge, length: Expr | None) -> Expr:
-    """Give the curvature at a gauge per amplitude of its link, (1, m)."""
-    part = _part(model, gauge)
-    if part.sliding is not None:
-        assert length is not None
-        parents = part.sliding.values(gauge.axis, np.array([gauge.at]), 2)[:, 0]
-        return (constant(parents).T @ length_factor(part.sliding, gauge.axis, length)) / length**2
-    assert part.elastic is not None
-    where = np.array([gauge.at * part.length])
-    return constant(part.elastic.shapes.values(gauge.axis, where, 2))
+def _columns(model: Model, part: LinkModel, gauge: Gauge, q: Expr) -> Expr:
+    """Return the curvature at a gauge per amplitude of a link, (1, m); None of what is no beam."""
+    return body_of(model, part).curvature(q, gauge.axis, gauge.at)
 
 
 def bending(model: Model, gauge: Gauge, q: Expr) -> Expr:
     """Trace the curvature [1/m] at a gauge."""
     part = _part(model, gauge)
-    length = None if part.sliding is None else q[part.exposed]
-    return _columns(model, gauge, length) @ q[part.modes.start : part.modes.stop]
+    return _columns(model, part, gauge, q) @ q[part.modes.start : part.modes.stop]
 
 
 def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: Expr) -> Expr:
@@ -217,17 +210,16 @@ def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: E
     for k, name in enumerate(moving):
         q[model.names.index(name)] = z[k]
     for part in model.links:
-        length = None if part.sliding is None else q[part.exposed]
         for axis in ("y", "z"):
             chosen = [k for k, g in enumerate(gauges) if g.link == part.name and g.axis == axis]
             if not chosen:
                 continue
             rows = ca.vertcat(
-                *[-gauges[k].distance * _columns(model, gauges[k], length) for k in chosen]
+                *[-gauges[k].distance * _columns(model, part, gauges[k], q) for k in chosen]
             )
             used = [j for j in range(rows.shape[1]) if rows[:, j].nnz()]
             size = max(abs(gauges[k].distance) for k in chosen)
-            _require_rank(part, axis, rows[:, used] / size)
+            _require_rank(body_of(model, part), axis, rows[:, used] / size)
             read = z[[len(moving) + k for k in chosen]]
             amplitudes = _least_squares(rows[:, used], read)
             for j, amplitude in zip(used, ca.vertsplit(amplitudes), strict=True):
@@ -235,11 +227,12 @@ def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: E
     return q
 
 
-def _require_rank(part: LinkModel, axis: Literal["y", "z"], rows: Expr) -> None:
+def _require_rank(body: LinkBody, axis: Literal["y", "z"], rows: Expr) -> None:
     """Refuse gauges that say nothing of a link's shapes, or the same thing twice."""
-    fewest = min(rows.shape)
-    if fewest and part.elastic is not None:
-        along = part.elastic.shapes.values(axis, np.linspace(0, part.length, 41), 2)
+    fewest, part = min(rows.shape), body.part
+    if fewest and ca.SX(rows).is_constant():
+        none = np.zeros(body.model.size)
+        along = [np.array(body.curvature(none, axis, x)) for x in np.linspace(0, 1, 41)]
         bends = max(float(np.abs(along).max()), 1e-300)
         fewest = int(np.linalg.matrix_rank(np.array(ca.DM(rows)) / bends, tol=1e-6))
     if fewest < max(min(rows.shape), 1):

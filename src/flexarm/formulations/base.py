@@ -152,7 +152,7 @@ def recursions_only(model: Model) -> str | None:
                 f"{part.joint_name} is a carriage, and the method places a link on the tip of the "
                 "one before: use 'articulated' or 'composite'"
             )
-        if part.reduced is not None:
+        if not part.body.sectioned:
             return (
                 f"{part.name} is a body with modes, and the method sums over points of straight "
                 "beams: use 'articulated' or 'composite'"

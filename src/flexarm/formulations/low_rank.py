@@ -15,10 +15,9 @@ import numpy as np
 from flexarm.formulations.base import ldl_solve
 from flexarm.formulations.recursion import symmetric
 from flexarm.links.base import Array
-from flexarm.links.imported.body import ReducedBody
-from flexarm.mechanics.sections import section_rotation
-from flexarm.model import Flexible, LinkModel, Model
-from flexarm.spatial import Expr, cayley, constant
+from flexarm.mechanics.bodies import body_of
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Expr, constant
 
 MORE = 5  # amplitudes than rows, from which on this takes fewer operations than LDL^T
 ORTHOGONAL = 1e-13  # what rounding leaves of products of modes, for each amplitude
@@ -66,10 +65,11 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
     modal
         Mass of the link's own coordinates, without what its tip carries.
     """
-    e = _body(model, part) or _linear(model, part)
+    body = body_of(model, part)
+    e = body.linear_tip()
     if e is None or not modal.is_constant():
         return None
-    every = np.vstack([e.tip_angle, e.tip_shape])
+    every = np.vstack(e)
     there = [k for k in range(6) if np.any(every[k])]
     rows = every[there]
     if rows.shape[1] < len(rows) + MORE:
@@ -77,25 +77,9 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
     split = _split(np.array(ca.DM(modal)), rows)
     if split is None or np.linalg.cond(rows / split[0] @ rows.T) > WORST:
         return None
-    angle = constant(e.tip_angle) @ q[part.modes.start : part.modes.stop]
-    turns = cayley(angle) if part.reduced is not None else section_rotation(model, angle)
+    turns = body.turned(constant(e[0]) @ q[part.modes.start : part.modes.stop])
     frame = ca.diagcat(turns[1], ca.SX.eye(3))[:, there]
     return LowRank(frame, rows, *split)
-
-
-def _body(model: Model, part: LinkModel) -> ReducedBody | None:
-    """Give a body of any shape whose tip moves linearly with its amplitudes."""
-    body = part.reduced
-    drawn = body is not None and body.second_order is not None and model.stiffening
-    return None if drawn else body
-
-
-def _linear(model: Model, part: LinkModel) -> Flexible | None:
-    """Give the elastic part of a beam whose tip moves linearly with its amplitudes."""
-    e = part.elastic
-    if e is None or model.stiffening or np.any(e.tip_quadratic) or np.any(e.tip_angle_quadratic):
-        return None
-    return e
 
 
 def _split(mass: Array, rows: Array) -> tuple[Array, Array] | None:

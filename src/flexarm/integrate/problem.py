@@ -314,16 +314,14 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
             found += [
                 Watch(unit[part.exposed], a, b, what, f"{remedy} {key}") for a, b, key in ends
             ]
-        tip = part.reduced or part.elastic
-        if tip is not None:
-            steepest = STEEPEST_SERIES if part.exact is None else STEEPEST
-            for slope in tip.tip_angle[0 if part.reduced else 1 :]:
-                row = np.zeros(2 * n, dtype=slope.dtype)
-                row[part.modes.start : part.modes.stop] = slope
-                if np.any(row):
-                    what = f"{part.name}: the slope of its tip [rad]"
-                    remedy = "bending this large is beyond the model: stiffen or split the link"
-                    found.append(Watch(row, -steepest, steepest, what, remedy))
+        steepest = STEEPEST_SERIES if part.exact is None else STEEPEST
+        for slope in part.body.tip_slopes:
+            row = np.zeros(2 * n, dtype=slope.dtype)
+            row[part.modes.start : part.modes.stop] = slope
+            if np.any(row):
+                what = f"{part.name}: the slope of its tip [rad]"
+                remedy = "bending this large is beyond the model: stiffen or split the link"
+                found.append(Watch(row, -steepest, steepest, what, remedy))
     return found
 
 

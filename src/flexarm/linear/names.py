@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.linear_model import Complex, energy_shares
-from flexarm.links.base import DIRECTIONS, Array, Direction
+from flexarm.links.base import Array, Direction
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import hub_row
 from flexarm.model import Axis, LinkModel, Model
@@ -211,21 +211,9 @@ def _coordinate_title(model: Model, i: int) -> str:
 
 
 def _directions(model: Model, part: LinkModel, q: Array) -> dict[str, list[int]]:
-    """Sort a link's amplitudes by what moves most in each; a body of any shape has all in one."""
-    if part.reduced is not None:
-        return {BODY: list(range(part.modes.start, part.modes.stop))}
-    body = body_of(model, part)
-    span, shapes = body.span_at(q), body.shapes_at(q)
-    if span is None or shapes is None:
-        return {}
+    """Sort a link's amplitudes by the direction of each; a body of any shape has all in one."""
     found: dict[str, list[int]] = {}
-    x = np.linspace(0.0, span.length, 33)
-    for k, shape in enumerate(shapes.shapes):
-        sizes = {
-            d: float(np.abs(shape.curves[d](x)).max()) * (span.length if d == "twist" else 1.0)
-            for d in DIRECTIONS
-            if d in shape.curves
-        }
-        most = WORDS[max(sizes, key=lambda d: sizes[d])]
-        found.setdefault(most, []).append(part.modes.start + k)
+    for k, direction in enumerate(body_of(model, part).directions(q)):
+        words = BODY if direction is None else WORDS[direction]
+        found.setdefault(words, []).append(part.modes.start + k)
     return found

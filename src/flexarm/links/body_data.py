@@ -51,6 +51,21 @@ class BodyData(ABC):
         return np.zeros((3, len(self.names)))
 
     @property
+    def sectioned(self) -> bool:
+        """Whether it is a beam, with sections along its axis."""
+        return True
+
+    @property
+    def stiffens(self) -> bool:
+        """Whether loads stiffen a body that is no beam, by displacements of second order."""
+        return False
+
+    @property
+    def tip_slopes(self) -> Array:
+        """Rotations of the tip per amplitude that bending limits, (k, m); none if they change."""
+        return np.zeros((0, len(self.names)))
+
+    @property
     def measured(self) -> bool:
         """Whether its modal mass was measured or computed elsewhere."""
         return False

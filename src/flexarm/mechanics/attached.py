@@ -85,6 +85,4 @@ def _along(part: LinkModel, point: ArmPoint) -> float:
     """Tell the distance of a point's section from L [m] along the undeformed link."""
     if not isinstance(point.x, str):
         return point.x
-    if part.reduced is not None:
-        return part.length
-    return part.link.length - part.link.root_length
+    return part.length + part.link.tip_length

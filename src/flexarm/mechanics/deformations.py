@@ -7,7 +7,6 @@ a kink.  A link that static loads bend, twist and stretch is smooth in any shape
 import numpy as np
 
 from flexarm.links.base import DIRECTIONS, Array, Direction
-from flexarm.links.imported.body import ReducedBody
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
 
@@ -33,12 +32,10 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
     large as the length each, to first order; where shapes mix them, or hold the tip on the x axis,
     the largest along the link is.
     """
-    if part.reduced is not None:
-        return _body_deformation(part.reduced, rng)
     body = body_of(model, part)
     shapes, span = body.shapes_at(q), body.span_at(q)
     if shapes is None or span is None:
-        return np.zeros(0)
+        return _body_deformation(part, q, rng)
     length = span.length
     x = np.linspace(0.0, length, STATIONS)
     moved = {d: shapes.values(d, x) for d in DIRECTIONS}
@@ -52,13 +49,17 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
     return np.asarray(total / (_size(moved, total, length) or 1.0))
 
 
-def _body_deformation(body: ReducedBody, rng: np.random.Generator) -> Array:
-    """Draw the amplitudes of a body of any shape that forces at its tip bend by its length."""
+def _body_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> Array:
+    """Draw the amplitudes of a body that forces at its tip bend by its length."""
+    body = part.body.straight(part.span_length(q))
+    if body.integrals is None:
+        return np.zeros(0)
+    length = float(np.linalg.norm(body.tip))
     pushed = body.tip_shape.T @ rng.normal(size=3) + body.tip_angle.T @ rng.normal(size=3)
     bent = _static(body.integrals.stiffness, pushed)
     moved = float(np.linalg.norm(body.tip_shape @ bent))
-    turned = body.length * float(np.linalg.norm(body.tip_angle @ bent))
-    return np.asarray(bent * body.length / (max(moved, turned) or 1.0))
+    turned = length * float(np.linalg.norm(body.tip_angle @ bent))
+    return np.asarray(bent * length / (max(moved, turned) or 1.0))
 
 
 def _static(stiffness: Array, load: Array) -> Array:

@@ -12,27 +12,15 @@ from flexarm.arm.section import IBeam, Rectangle, RectangularTube, Section, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array, Direction
-from flexarm.links.imported.body import ReducedBody
-from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.deformed import Deformed
+from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.model import LinkModel, Model
 
 STATIONS = 11  # along a link, both ends included, if nobody asks for others
 MOST_STATIONS = 10_000
 AT_ONCE = 1_000_000  # values per field: long runs are gone through in blocks of samples
-
-
-@dataclass(frozen=True)
-class Along:
-    """How a flexible link is deformed at S stations, at T samples."""
-
-    # Displacement from the undeformed link along x, y, z of its root frame [m], (T, S, 3).
-    deflection: Array
-    slope: Array  # its derivative by the distance from the root, (T, S, 3)
-    twist: Array  # rotation about the axis [rad], (T, S)
 
 
 @dataclass(frozen=True)
@@ -121,10 +109,10 @@ def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
 
     Of a body of any shape, the line that stands for it: it has no slope, and its tip alone twists.
     """
-    if part.reduced is not None:
-        drawn = part.reduced.second_order if model.stiffening else None
-        return _along_body(part.reduced, drawn, q[:, part.modes], stations)
-    link = deformed(model, part, q)
+    body = body_of(model, part)
+    link = body.deformed(q)
+    if link is None:
+        return body.along_line(q, stations)
     places = stations * link.end
     if link.nodes is not None:
         placed, tangents = link.axis(places)
@@ -152,18 +140,6 @@ def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
     return Along(moved, slope, link.values("twist", places))
 
 
-def _along_body(body: ReducedBody, drawn: SecondOrder | None, d: Array, stations: Array) -> Along:
-    """Follow the line that stands for a body at amplitudes d, (T, m)."""
-    moved = np.einsum("saj,tj->tsa", body.drawn.line(stations)[1], d, optimize=True)
-    turned = d @ body.tip_angle[0]
-    if drawn is not None:
-        tip = np.einsum("aij,ti,tj->ta", drawn.tip, d, d, optimize=True) / 2
-        moved = moved + stations[:, None] * tip[:, None]
-        turned = turned + np.einsum("ij,ti,tj->t", drawn.tip_angle[0], d, d, optimize=True) / 2
-    twist = np.where(stations >= 1, turned[:, None], np.nan)
-    return Along(moved, np.full_like(moved, np.nan), twist)
-
-
 def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> SectionForces:
     """Find section forces from stiffness times curvature, twist and stretch.
 
@@ -175,11 +151,12 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
     of any shape has no sections: what its interfaces carry is what joints transmit; its strain is
     the largest of all that its file tells of, at every station.
     """
-    if part.reduced is not None:
-        strain = part.reduced.largest_strain(q[:, part.modes])[:, None] + 0 * stations
+    body = body_of(model, part)
+    link = body.deformed(q)
+    if link is None:
+        strain = body.largest_strain(q)[:, None] + 0 * stations
         none = np.full((*strain.shape, 3), np.nan)
         return SectionForces(none, none, strain)
-    link = deformed(model, part, q)
     places = stations * link.end
     missing = np.full((len(q), len(places)), np.nan)
     force = np.stack([missing] * 3, axis=2)

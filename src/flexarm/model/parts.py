@@ -73,6 +73,11 @@ class Flexible(BodyData, LazyDesign):
         return self.root_angle
 
     @property
+    def tip_slopes(self) -> Array:
+        """Rotations of the tip about y and z per amplitude, (2, m)."""
+        return self.tip_angle[1:]
+
+    @property
     def measured(self) -> bool:
         """Whether its modal mass was measured or computed elsewhere."""
         return self.shapes.mass is not None

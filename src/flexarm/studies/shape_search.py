@@ -11,6 +11,7 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.options import TIGHTEST
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes
+from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, build
 from flexarm.runs.plot import tip_deflection
 from flexarm.runs.run import Run
@@ -310,8 +311,9 @@ def _added(run: Run, part: LinkModel, direction: str, first: int) -> float:
 
 def _shapes(run: Run, part: LinkModel) -> tuple[Shapes, float]:
     """Give the shapes of a link and its length [m]; of one that slides, as far out as it came."""
-    if part.sliding is None:
-        assert part.elastic is not None
-        return part.elastic.shapes, part.length
-    length = float(np.clip(run.q[:, part.exposed].max(), *part.sliding.range))
-    return part.sliding.at(length), length
+    q = run.q[-1].copy()
+    if part.body.range is not None:
+        q[part.exposed] = np.clip(run.q[:, part.exposed].max(), *part.body.range)
+    shapes = body_of(run.model, part).shapes_at(q)
+    assert shapes is not None
+    return shapes, float(part.span_length(q))

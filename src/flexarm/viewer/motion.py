@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.mechanics.deformed import along, deformed, fibre_strain, flexible_links
+from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.deformed import along, fibre_strain, flexible_links
 from flexarm.model import Model
 from flexarm.runs.between import fill_in, pick
 from flexarm.runs.contents import ENERGIES, input_units
@@ -95,14 +96,12 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
     strains = []
     for part in flexible_links(model):
         moved = along(model, part, q, stations).deflection
-        if part.reduced is not None:
-            largest = {
-                "deflection": np.linalg.norm(moved, axis=2),
-                "slope": np.linalg.norm(q[:, part.modes] @ part.reduced.tip_angle.T, axis=1),
-            }
+        body = body_of(model, part)
+        link = body.deformed(q)
+        if link is None:
+            largest = {"deflection": np.linalg.norm(moved, axis=2), "slope": body.tip_angles(q)}
             _enlarge(found, largest)
             continue
-        link = deformed(model, part, q)
         places = stations * link.end
         bent = link.curvatures(places, stiffening=model.stiffening)
         largest = {

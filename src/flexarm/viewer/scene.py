@@ -21,6 +21,7 @@ from flexarm.links.imported.body import ReducedBody
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.rails.rail import Rail, stacked
 from flexarm.links.span import Span
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import deformed
 from flexarm.model import LinkModel, Model
@@ -84,10 +85,7 @@ def states(model: Model, q: Array, anchors: Array) -> Array:
     for part in model.links:
         own = q[:, part.coordinates]
         columns.append(_turned(left.pop(0), own) if part.motion.anchored else own)
-        if part.reduced is not None:
-            columns.append(q[:, part.modes])
-        elif part.flexible:
-            columns.append(deformed(model, part, q).amplitudes)
+        columns.append(body_of(model, part).drawn_amplitudes(q))
     return np.concatenate(columns, axis=1)
 
 
@@ -105,10 +103,8 @@ def shows_strain(part: LinkModel) -> bool:
 
 
 def _width(model: Model, part: LinkModel) -> int:
-    if part.reduced is not None:
-        return _joint_width(part) + len(part.reduced.names)
-    shapes = len(_bent(model, part).shapes.shapes) if part.flexible else 0
-    return _joint_width(part) + shapes
+    shapes = body_of(model, part).drawn_amplitudes(np.ones((1, model.size)))
+    return _joint_width(part) + int(shapes.shape[1])
 
 
 def _joint_width(part: LinkModel) -> int:

@@ -359,7 +359,7 @@ def started_at(task: Task, start: Mapping[str, WithUnit]) -> Task:
     started.__dict__["watches"] = task.watches
     refuse_outside(task.watches, q, v)
     # What errors are measured in depends on where sliding links start, and on nothing else here.
-    if not any(part.sliding is not None for part in task.equation.model.links):
+    if not any(part.body.range is not None for part in task.equation.model.links):
         started.__dict__["measures"] = task.measures
     return started
 

@@ -74,6 +74,17 @@ class ReducedBody(BodyData):
         return Inertia(i.mass, i.first, inertia_matrix(i))
 
     kind = "reduced"
+    sectioned = False
+
+    @property
+    def stiffens(self) -> bool:
+        """Whether loads stiffen it, by displacements of second order."""
+        return self.second_order is not None
+
+    @property
+    def tip_slopes(self) -> Array:
+        """Rotations of the tip per amplitude, (3, m)."""
+        return self.tip_angle
 
     def straight(self, length: Array) -> StraightBody:
         """Return the undeformed body; its tip is that of its file."""

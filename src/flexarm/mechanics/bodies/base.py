@@ -2,16 +2,20 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Literal
 
 import casadi as ca
+import numpy as np
 
-from flexarm.links.base import Array, Shapes
+from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
 from flexarm.links.span import Span
-from flexarm.mechanics.bodies.deformed import Deformed
+from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms
-from flexarm.mechanics.sections import Local
+from flexarm.mechanics.sections import Local, section_rotation
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr
+
+SECTIONS = 33  # of a span, at which the sizes of its shapes are compared
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,14 @@ class LinkBody(ABC):
             Angular velocity of L, in L, (3,).
         """
 
+    def linear_tip(self) -> tuple[Array, Array] | None:
+        """Return the tip's rotation and displacement per amplitude if they are linear, (3, m)."""
+        return None
+
+    def turned(self, angle: Expr) -> tuple[Expr, Expr]:
+        """Return the tip's rotation by first-order angles (3,), and its angular columns (3, 3)."""
+        return section_rotation(self.model, angle)
+
     def hub_motion(self, q: Expr, v: Expr) -> SectionMotion | None:
         """Follow an outboard hub that root slopes turn about the joint's axis, or None."""
         return None
@@ -77,8 +89,49 @@ class LinkBody(ABC):
         return None
 
     def deformed(self, q: Array) -> Deformed | None:
-        """Take the deformation out of coordinates q, (T, n), or None if nothing bends."""
+        """Take a beam's deformation out of coordinates q, (T, n); None of what is no beam."""
         return None
+
+    def along_line(self, q: Array, stations: Array) -> Along:
+        """Follow the line that stands for a body that is no beam, at coordinates q, (T, n)."""
+        raise NotImplementedError
+
+    def tip_angles(self, q: Array) -> Array:
+        """Return how far the tip of a body that is no beam turns at q, (T, n) [rad]: (T,)."""
+        raise NotImplementedError
+
+    def largest_strain(self, q: Array) -> Array:
+        """Return the largest strain that its file tells of, at q, (T, n): (T,), NaN if unknown."""
+        return np.full(len(q), np.nan)
+
+    def drawn_amplitudes(self, q: Array) -> Array:
+        """Return the amplitudes of the shapes that are drawn, at coordinates q, (T, n): (T, m)."""
+        link = self.deformed(q)
+        return q[:, self.part.modes] if link is None else link.amplitudes
+
+    def traced_amplitudes(self, q: Expr) -> Expr:
+        """Trace `drawn_amplitudes` at coordinates q, (n,): (m,)."""
+        return q[self.part.modes]
+
+    def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr | None:
+        """Return a section's curvature [1/m] per amplitude, (1, m); None if it has no sections."""
+        return None
+
+    def directions(self, q: Array) -> list[Direction | None]:
+        """Return the direction in which each amplitude moves most; None of what is no beam."""
+        span, shapes = self.span_at(q), self.shapes_at(q)
+        if span is None or shapes is None:
+            return [None] * len(self.part.body.names)
+        x = np.linspace(0.0, span.length, SECTIONS)
+        found: list[Direction | None] = []
+        for shape in shapes.shapes:
+            sizes = {
+                float(np.abs(shape.curves[d](x)).max()) * (span.length if d == "twist" else 1.0): d
+                for d in reversed(DIRECTIONS)
+                if d in shape.curves
+            }
+            found.append(sizes[max(sizes)])
+        return found
 
     def shapes_at(self, q: Array) -> Shapes | None:
         """Give the shapes as they are at coordinates q, (n,), or None if nothing bends."""

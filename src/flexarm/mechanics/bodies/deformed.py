@@ -12,6 +12,16 @@ from flexarm.links.span import Span, union
 
 
 @dataclass(frozen=True)
+class Along:
+    """How a flexible link is deformed at S stations, at T samples."""
+
+    # Displacement from the undeformed link along x, y, z of its root frame [m], (T, S, 3).
+    deflection: Array
+    slope: Array  # its derivative by the distance from the root, (T, S, 3)
+    twist: Array  # rotation about the axis [rad], (T, S)
+
+
+@dataclass(frozen=True)
 class Deformed:
     """A flexible link's shape functions, and how much of each there is at T samples."""
 

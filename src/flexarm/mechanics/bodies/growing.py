@@ -1,12 +1,13 @@
 """A beam that slides out of its hub."""
 
-from typing import final
+from typing import Literal, final
 
 import casadi as ca
+import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.links.base import Array, Shapes
-from flexarm.links.growing.fields import chebyshev_series, exposed_points
+from flexarm.links.base import DIRECTIONS, Array, Shapes
+from flexarm.links.growing.fields import chebyshev_series, exposed_points, length_factor
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.base import LinkBody, given_energy
@@ -16,7 +17,7 @@ from flexarm.mechanics.bodies.growing_terms import sliding_effort, sliding_energ
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.model import SlidingBeam
-from flexarm.spatial import Expr
+from flexarm.spatial import Expr, constant
 
 
 @final
@@ -92,6 +93,17 @@ class Growing(LinkBody):
             self.shapes.parent_shapes(), amplitudes, length, length, 1.0, self.shapes.span, points,
             weights, grows=True, nodes=self.part.exact,
         )  # fmt: skip
+
+    def traced_amplitudes(self, q: Expr) -> Expr:
+        """Trace the amplitudes of the parent curves, (K,)."""
+        d, length = q[self.part.modes], q[self.part.exposed]
+        return ca.vertcat(*[length_factor(self.shapes, axis, length) @ d for axis in DIRECTIONS])
+
+    def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr:
+        """Return a section's curvature [1/m] per amplitude, (1, m)."""
+        length = q[self.part.exposed]
+        parents = self.shapes.values(axis, np.array([fraction]), 2)[:, 0]
+        return (constant(parents).T @ length_factor(self.shapes, axis, length)) / length**2
 
     def shapes_at(self, q: Array) -> Shapes:
         """Give the shapes over the exposed length."""

@@ -1,6 +1,7 @@
 """Links of constant length whose span deforms by shape functions times amplitudes."""
 
 from dataclasses import replace
+from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -23,6 +24,12 @@ class Shaped(LinkBody):
         """The elastic part."""
         assert self.part.elastic is not None
         return self.part.elastic
+
+    def linear_tip(self) -> tuple[Array, Array] | None:
+        """Return the tip's rotation and displacement per amplitude if they are linear, (3, m)."""
+        e = self.span
+        bent = self.model.stiffening or np.any(e.tip_quadratic) or np.any(e.tip_angle_quadratic)
+        return None if bent else (e.tip_angle, e.tip_shape)
 
     def amplitudes(self, q: Expr) -> Expr:
         """Pick the amplitudes out of q, (m,)."""
@@ -84,6 +91,10 @@ class Shaped(LinkBody):
         return Deformed(
             e.shapes, d, one, whole, self.part.length, e.span, e.points.x, weights, nodes=e.nodes
         )
+
+    def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr:
+        """Return a section's curvature [1/m] per amplitude, (1, m)."""
+        return constant(self.span.shapes.values(axis, np.array([fraction * self.part.length]), 2))
 
     def shapes_at(self, q: Array) -> Shapes:
         """Give the shapes."""

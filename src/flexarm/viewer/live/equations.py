@@ -21,9 +21,8 @@ from flexarm.formulations.base import Formulation
 from flexarm.formulations.numbers.structures import digest_whole
 from flexarm.integrate.actuators import Actuators
 from flexarm.linear_model import undamped
-from flexarm.links.base import DIRECTIONS, Array
+from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia, end_pose, tip_inertia
-from flexarm.links.growing.fields import chebyshev_series
 from flexarm.mechanics.attached import attach
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import gear_gain, hub_row
@@ -148,7 +147,7 @@ class LiveArm:
         """Where the arm can be held: link and part of its length; last, the arm's tip."""
         found = []
         for k, part in enumerate(self.model.links):
-            bends = part.flexible and part.sliding is None
+            bends = part.flexible and part.body.range is None
             found += [(k, along) for along in (ALONG if bends else (0.0, 1.0))]
         return (*found, (len(self.model.links), 0.0))
 
@@ -325,7 +324,7 @@ def _observation(
         drawn += [position, ca.vec(ca.densify(rotation).T)]
     for part in arm.model.links:
         drawn.append(_joint(f.model, part, q))
-        drawn.append(_amplitudes(part, q))
+        drawn.append(body_of(f.model, part).traced_amplitudes(q))
     return energy, end_frame(f.model, q)[1], ca.densify(ca.vertcat(*drawn))
 
 
@@ -336,12 +335,3 @@ def _joint(model: Model, part: LinkModel, q: Expr) -> Expr:
     assert model.anchor is not None
     anchor, angles = model.anchor[first : first + 3, :], [q[k] for k in part.coordinates]
     return ca.vec((anchor @ base_rotation(ca.vertcat(*angles))).T)
-
-
-def _amplitudes(part: LinkModel, q: Expr) -> Expr:
-    d = q[part.modes]
-    if part.sliding is None:
-        return d
-    shapes, length = part.sliding, q[part.exposed]
-    factors = [chebyshev_series(shapes.factors[k], shapes.range, length) for k in DIRECTIONS]
-    return ca.vertcat(*[factor @ d for factor in factors])

@@ -295,7 +295,7 @@ def _limits(model: Model) -> dict[str, float | None]:
     longest = max(part.length for part in bending)
     seen, curved = SEEN * longest, 8 * SEEN / longest
     stiff = [rigidity(deformed(model, part, np.ones((1, model.size))), ROOT).max()
-             for part in bending if part.reduced is None]  # fmt: skip
+             for part in bending if part.body.sectioned]  # fmt: skip
     moment = curved * min(stiff, default=0.0)
     return {"deflection": seen, "curvature": curved, "moment": moment, "strain": strain}
 

@@ -8,9 +8,11 @@ from typing import final
 import casadi as ca
 import numpy as np
 
+from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.mechanics.bodies.base import LinkBody, cayley_spin, given_energy
+from flexarm.mechanics.bodies.deformed import Along
 from flexarm.mechanics.bodies.reduced.moments import reduced_terms, second_rates
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, rigid_terms
 from flexarm.mechanics.sections import Local, own_values, quadratic_section
@@ -34,6 +36,14 @@ class Reduced(LinkBody):
     def drawn_in(self) -> SecondOrder | None:
         """Displacements of second order that count, or None."""
         return self.of.second_order if self.model.stiffening else None
+
+    def linear_tip(self) -> tuple[Array, Array] | None:
+        """Return the tip's rotation and displacement per amplitude if they are linear, (3, m)."""
+        return None if self.drawn_in is not None else (self.of.tip_angle, self.of.tip_shape)
+
+    def turned(self, angle: Expr) -> tuple[Expr, Expr]:
+        """Return an exact rotation by the tip's angles (3,), and its angular columns (3, 3)."""
+        return cayley(angle)
 
     def amplitudes(self, q: Expr) -> Expr:
         """Pick the amplitudes out of q, (m,)."""
@@ -100,6 +110,26 @@ class Reduced(LinkBody):
         if link.elastic_energy or link.elastic_force:
             effort = effort + ca.gradient(given_energy(self.part, self.of.names, d), d)
         return effort
+
+    def along_line(self, q: Array, stations: Array) -> Along:
+        """Follow the line from hub to tip: it has no slope, and its tip alone twists."""
+        d, drawn = q[:, self.part.modes], self.drawn_in
+        moved = np.einsum("saj,tj->tsa", self.of.drawn.line(stations)[1], d, optimize=True)
+        turned = d @ self.of.tip_angle[0]
+        if drawn is not None:
+            tip = np.einsum("aij,ti,tj->ta", drawn.tip, d, d, optimize=True) / 2
+            moved = moved + stations[:, None] * tip[:, None]
+            turned = turned + np.einsum("ij,ti,tj->t", drawn.tip_angle[0], d, d, optimize=True) / 2
+        twist = np.where(stations >= 1, turned[:, None], np.nan)
+        return Along(moved, np.full_like(moved, np.nan), twist)
+
+    def tip_angles(self, q: Array) -> Array:
+        """Return how far the tip turns at q, (T, n) [rad]: (T,)."""
+        return np.asarray(np.linalg.norm(q[:, self.part.modes] @ self.of.tip_angle.T, axis=1))
+
+    def largest_strain(self, q: Array) -> Array:
+        """Return the largest strain that its file tells of, at q, (T, n): (T,), NaN if unknown."""
+        return self.of.largest_strain(q[:, self.part.modes])
 
     def damping(self, q: Expr) -> Expr | None:
         """Give the damping matrix of the amplitudes, (m, m), or None."""
