@@ -14,7 +14,7 @@ from flexarm.errors import ModelError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.links.base import Shapes
-from flexarm.model import build, start_state
+from flexarm.model import SlidingBeam, build, start_state
 
 Array = npt.NDArray[np.float64]
 SECTION = {"mass_per_length": 2.0, "EIy": 30.0, "EIz": 40.0, "GJ": 20.0, "EA": 500.0, "Jx": 0.01}
@@ -303,10 +303,11 @@ def test_sliding_link_keeps_its_damping_ratios_at_every_length() -> None:
     link = beam(joint, bending_y=2, bending_z=1) | {"damping": [0.01, 0.05, 0.002]}
     part = build(arm(link, payload=PAYLOAD)).links[0]
     assert part.sliding is not None
-    assert part.sliding_damping is not None
+    assert isinstance(part.body, SlidingBeam)
+    assert part.body.damping is not None
     for length in (0.3, 0.71):
         shapes = part.sliding.at(length)
-        damping = chebyshev.chebval((2 * length - 1.2) / 0.6, part.sliding_damping)
+        damping = chebyshev.chebval((2 * length - 1.2) / 0.6, part.body.damping)
         mass = clamped_mass_matrix(shapes, length)
         found = damping_ratios(shapes.stiffness, np.asarray(damping), mass)
         assert found == pytest.approx([0.01, 0.05, 0.002], rel=1e-3)
