@@ -182,7 +182,10 @@ def undamped(mass: Array, stiffness: Array) -> tuple[Array, Array]:
     numpy.linalg.LinAlgError
         If a mass matrix is not positive definite.
     """
-    size = np.sqrt(np.diagonal(mass, axis1=-2, axis2=-1))[..., None]
+    diagonal = np.diagonal(mass, axis1=-2, axis2=-1)
+    if not np.all(diagonal > 0):
+        raise np.linalg.LinAlgError("a coordinate has no mass")
+    size = np.sqrt(diagonal)[..., None]
     scale = size * size.mT
     back = np.linalg.inv(np.linalg.cholesky(mass / scale))
     reduced = back @ (stiffness / scale) @ back.mT
