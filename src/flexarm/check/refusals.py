@@ -7,20 +7,19 @@ import numpy as np
 
 from flexarm.check.report import Notice
 from flexarm.errors import FlexarmError
-from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.course import BEGINNING, Course
 from flexarm.integrate.mission.legs import leg_task
 from flexarm.integrate.task import equation_of
 from flexarm.model import Model
 
-SHORT = 1e-3  # [s] of a run that only begins
 PLACE = re.compile(r"(\w+(?:\[\d+\]|\.\w+)*): ")  # at the begin of a message: events[1].when
 
 
 def refusal_notices(model: Model) -> Iterator[Notice]:
     """Report why a run of the arm cannot begin, in the words of `simulate`."""
     try:
-        course = Course(model, {}, SHORT, equation_of)
-        state, times = course.first(model.arm.start), np.array([0.0, SHORT])
+        course = Course(model, {}, BEGINNING, equation_of)
+        state, times = course.first(model.arm.start), np.array([0.0, BEGINNING])
         leg_task(course, state, times, compiles=False)
     except FlexarmError as error:
         place, text = _placed(model, str(error))

@@ -22,6 +22,15 @@ from flexarm.cli.arguments import Misuse
 from flexarm.cli.begin import completion, new
 from flexarm.cli.bodies import import_body, reduce
 from flexarm.cli.exchange import export, import_urdf
+from flexarm.cli.exits import (
+    EXIT_BROKEN_PIPE,
+    EXIT_INTERRUPTED,
+    EXIT_INVALID_MODEL,
+    EXIT_OTHER,
+    EXIT_SIGNAL,
+    EXIT_SIMULATION,
+    EXIT_USAGE,
+)
 from flexarm.cli.motions import plan, shape
 from flexarm.cli.pages import live, view
 from flexarm.cli.progress import heartbeat
@@ -31,14 +40,6 @@ from flexarm.interrupts import signals_interrupt
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
-
-EXIT_OTHER = 1
-EXIT_USAGE = 2
-EXIT_INVALID_MODEL = 3
-EXIT_SIMULATION = 4
-EXIT_INTERRUPTED = 130
-EXIT_BROKEN_PIPE = 141
-EXIT_SIGNAL = 128  # and the number of the signal: 143 of SIGTERM, 129 of SIGHUP
 
 
 def main(argv: Sequence[str] | None = None) -> int:

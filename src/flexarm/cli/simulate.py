@@ -23,6 +23,7 @@ from flexarm.cli.arguments import (
     require_outputs,
 )
 from flexarm.cli.console import finite, open_console, print_line, print_table, warnings_in_a_line
+from flexarm.cli.exits import EXIT_INTERRUPTED, EXIT_SIMULATION
 from flexarm.cli.progress import progress
 from flexarm.errors import FlexarmError
 from flexarm.interrupts import finish
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from flexarm.runs.write import LiveFile
 
 SUMMARY = "simulate an arm under the inputs of its model file"
-STATUSES = {"finished": 0, "stopped": 4, "interrupted": 130}
+STATUSES = {"finished": 0, "stopped": EXIT_SIMULATION, "interrupted": EXIT_INTERRUPTED}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

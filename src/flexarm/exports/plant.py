@@ -23,7 +23,7 @@ from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.identifiers import identifier
 from flexarm.exports.switches import Switches, what_stays
-from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.course import BEGINNING, Course
 from flexarm.integrate.mission.legs import leg_task
 from flexarm.integrate.mission.lookouts import Seen
 from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watches
@@ -41,7 +41,6 @@ OUTPUTS = (
     *((f"tip.R{i}{j}", "1") for i in "123" for j in "123"),
     ("tip.x", "m"), ("tip.y", "m"), ("tip.z", "m"),
 )  # fmt: skip
-SHORT = 1e-3  # duration of a motion that only begins [s]
 SMALL = 1e-3  # of a link's length: a usual deflection
 
 
@@ -55,14 +54,14 @@ def plant(arm: Arm) -> "Plant":
         than brakes.  Or if no state is left, since all of it is prescribed.
     """
     model = build(validated(arm))
-    course = Course(model, {}, SHORT, equation_of)
+    course = Course(model, {}, BEGINNING, equation_of)
     stays = what_stays(model, course)
     if stays:
         raise _refused(model, stays, "is for flexarm's own loop alone")
     state = course.first(arm.start)
     began = course.situation
     course.situation = replace(began, closed={})  # equations in which nothing is held
-    times = np.array([0.0, SHORT])
+    times = np.array([0.0, BEGINNING])
     task = leg_task(course, state, times)
     course.situation = began
     switches = Switches.of(course, task, _ends(model, task))

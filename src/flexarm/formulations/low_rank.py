@@ -15,12 +15,12 @@ import numpy as np
 from flexarm.formulations.base import ldl_solve
 from flexarm.formulations.recursion import symmetric
 from flexarm.links.base import Array
+from flexarm.links.imported.body import ORTHOGONAL
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
 MORE = 5  # amplitudes than rows, from which on this takes fewer operations than LDL^T
-ORTHOGONAL = 1e-13  # what rounding leaves of products of modes, for each amplitude
 WORST = 1e10  # condition of the rows' compliance
 
 

@@ -9,6 +9,7 @@ from flexarm.arguments import require_count, require_kind
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.figures import curve_look, drawable
+from flexarm.linear.modes import SHOWN
 from flexarm.links.base import Array
 from flexarm.model import Model
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SHOWN = 12  # modes in a figure, if nobody says how many
 MAPS = 6
 SAID = 3  # notes in a summary
 ORDERS = 4  # excitation lines of a Campbell diagram

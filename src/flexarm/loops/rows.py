@@ -8,9 +8,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.engine.compile import Compiled, real_numbers
 from flexarm.loops.kernel import kernel
-from flexarm.loops.language import Array, Ints, Record, run_equations
-
-DOUBLE = 8  # [bytes]
+from flexarm.loops.language import DOUBLE, Array, Ints, Record, run_equations
 
 
 @dataclass
@@ -69,12 +67,12 @@ def bind_rows(
         moves = np.ndim(given) > len(port.shape)
         shape = (count, *port.shape) if moves else port.shape
         numbers = real_numbers(port.name, given, shape)
-        if numbers.ndim != 2 or numbers.strides[1] != DOUBLE:
+        if numbers.ndim != 2 or numbers.strides[1] != DOUBLE.itemsize:
             numbers = np.ascontiguousarray(numbers)
         kept.append(numbers)
         strides.append(numbers.strides[0] if moves else 0)
     outputs = [np.empty((count, *compiled.output_shape(port))) for port in compiled.outputs]
-    strides += [DOUBLE * port.size for port in compiled.outputs]
+    strides += [DOUBLE.itemsize * port.size for port in compiled.outputs]
     kept += [*outputs, np.empty(compiled.work_size + 1)]
     table = np.array([array.ctypes.data for array in kept], dtype=np.int64)
     moved = np.array([*strides, 0], dtype=np.int64)

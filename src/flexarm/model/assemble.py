@@ -209,7 +209,7 @@ def _axes(
     for name, (label, acts), unit in zip(named, axes_of.items(), motion.units, strict=True):
         motor = _add(names, units, f"{name}.motor", unit) if acts.elastic else None
         place = _add(names, units, name, unit)
-        axes.append(Axis(name, label, index, acts, place, motor, unit, motion.smoothing))
+        axes.append(Axis(name, label, index, acts, place, motor, unit))
     return tuple(axes)
 
 

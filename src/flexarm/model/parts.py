@@ -25,6 +25,7 @@ from flexarm.varied import LazyDesign, by_designs
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]
 SAID = 6  # coordinates that a model names in a line
+SMOOTHING = {"rad": 1e-3, "m": 1e-4}  # [unit/s] of dry friction at a speed of 0, by unit
 BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -166,8 +167,11 @@ class Axis:
     index: int
     motor: int | None
     unit: str  # of the coordinate
-    # Rate over which dry friction changes its sign, unless the file says it [unit/s].
-    smoothing: float
+
+    @property
+    def smoothing(self) -> float:
+        """Rate over which dry friction changes its sign, unless the file states it [unit/s]."""
+        return SMOOTHING[self.unit]
 
     @property
     def turns(self) -> bool:

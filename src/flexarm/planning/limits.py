@@ -17,7 +17,7 @@ from flexarm.planning.problem import MotionProblem
 Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
 ByName = WithUnit | Mapping[str, WithUnit] | None
 FORCES = {"base_force": "N", "base_torque": "N m"}
-NUDGE = 1e-6  # of a coordinate's size
+NUDGE = 1e-6  # step of finite differences, relative to the size of a coordinate, rate or input
 ROUNDING = 1e-9  # of places [rad], [m]
 SHARE = 0.998  # of what is allowed that is planned with, since samples miss peaks
 STATIONS = np.linspace(0.0, 1.0, 5)

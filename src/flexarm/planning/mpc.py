@@ -39,7 +39,7 @@ from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.loops.rows import bind_rows
 from flexarm.mechanics.loads import wrench_factors
-from flexarm.planning.limits import Limits, largest_inputs, linear_limits
+from flexarm.planning.limits import NUDGE, Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
 from flexarm.planning.problem import MotionProblem
 from flexarm.planning.receding.active import QuadraticProgram
@@ -47,7 +47,6 @@ from flexarm.planning.receding.horizon import Goal, Horizon, improve, linearise,
 from flexarm.planning.receding.program import SampleProgram
 from flexarm.planning.vibrations import vibrations
 
-NUDGE = 1e-6  # of a coordinate's size [rad], [m], and of rates and inputs
 QUICK, PER_PERIOD, BELOW = 20.0, 0.5, 0.5  # bandwidths [rad/s], [rad], of the slowest vibration
 FIRST = 4  # iterations at a first sample
 FORGETS = 0.999  # of what comes after the horizon, by sample, where it would have no end

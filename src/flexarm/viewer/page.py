@@ -18,12 +18,11 @@ from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.motion import deflection_unit, limits, motion, shown
-from flexarm.viewer.outlook import mode_outlook, outlook
+from flexarm.viewer.outlook import STEP, mode_outlook, outlook
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.scene import scene, states
 from flexarm.viewer.surroundings import obstacles
 
-STEP = 1e-6  # of coordinates, by which a mode's motion is found
 LONG, SHORT = 24, 24  # characters of labels that tell enough, and of values in them
 
 

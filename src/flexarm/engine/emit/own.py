@@ -12,8 +12,9 @@ import math
 import struct
 from itertools import count
 
+from flexarm.engine.emit.sincos import ROUNDER
+
 PREFIX = "flexarm.own."
-ROUNDER = 1.5 * 2.0**52  # adding it leaves a whole number in the low bits of a double
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # with 21 bits to spare: times an exponent it is exact
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 TAKEN = {  # what each takes from others here

@@ -22,8 +22,7 @@ from flexarm.engine.emit.llvm_text import number, per_lane, vector
 NAME = "flexarm.sincos"
 LARGEST_ANGLE = 1.0e5
 LARGEST_ALONE = 1.0e9  # without a library
-# Adding it leaves a whole number in the low bits of a double.
-ROUNDER = 1.5 * 2.0**52
+ROUNDER = 1.5 * 2.0**52  # adding it leaves a whole number in the low bits of a double
 HALF_PI = tuple(
     map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69"))
 )

@@ -9,7 +9,7 @@ from flexarm.errors import FlexarmError
 CPU, CUDA = 1, 2  # devices, by the numbers of DLPack
 FLOAT = 2  # kind of numbers
 NAME, VERSIONED = b"dltensor", b"dltensor_versioned"
-DOUBLE = 8  # [bytes]
+DOUBLE = ctypes.sizeof(ctypes.c_double)  # [bytes]
 
 
 class _Tensor(ctypes.Structure):

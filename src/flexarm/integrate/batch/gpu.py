@@ -22,12 +22,11 @@ from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.desks import Desk
 from flexarm.loops.kernel_text import ENTRY
-from flexarm.loops.language import LoopSource
+from flexarm.loops.language import DOUBLE, LoopSource
 from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interleaved, rows_of
 
 WORK = 40_000_000  # operations of a thread in one launch, about
 SHARE = 0.4  # of the free memory
-DOUBLE = 8  # [bytes]
 ALIKE = 1e-9  # within which a number of a design must be what it is by itself
 DONE = -1  # code of a run that has ended
 
@@ -246,7 +245,7 @@ class Fleet:
 
     def portions(self, count: int | None = None) -> list[slice]:
         """Cut the runs, or so many, into portions that the GPU's memory holds."""
-        each = DOUBLE * (self.program.size + self.width)
+        each = DOUBLE.itemsize * (self.program.size + self.width)
         most = max(1, int(SHARE * gpu().free / each))
         return [slice(k, k + most) for k in range(0, count or len(self.flights), most)]
 

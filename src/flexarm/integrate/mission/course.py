@@ -27,6 +27,7 @@ from flexarm.model import Model
 from flexarm.model.profiles import evaluate
 from flexarm.runs.data import Happening, RunData, RunLeg
 
+BEGINNING = 1e-3  # [s] duration of a run of which the first instant alone is used
 MOST_AT_ONCE = 200  # changes of brakes at one instant
 ROUNDED = 1e-12  # of the largest rate: what is rounding of one that is 0
 

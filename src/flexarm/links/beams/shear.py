@@ -12,7 +12,7 @@ from flexarm.links.curves import parts
 from flexarm.links.span import Span
 
 POINTS = 16  # of a panel, and two more per shape
-JUMP = 1e-7  # of the largest curvature
+JUMP = 1e-7  # jump of a function, relative to its largest value: less is rounding
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.beams.shear import JUMP
 from flexarm.links.collocation import Collocation
 from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
 
 POINTS = (16, 32, 64)  # of a panel: more where the series has not ended
 ENDED, ENDED_REACH = 1e-14, 1e-12  # of the largest coefficient; of tangents that were fitted
-JUMP = 1e-7  # of the largest value: less is rounding
 ORDERS = 4  # the curve and its derivatives
 
 

@@ -28,8 +28,6 @@ class JointMotion(ABC):
         and so belongs to the link's own.
     rides
         Whether the coordinate is a station of the previous link, so that J is where that is.
-    smoothing
-        Rate over which dry friction changes its sign, unless the file says it [unit/s].
     anchored
         Whether its coordinates are three angles from an attitude that may be changed: ``anchor``.
     spin, drag
@@ -47,7 +45,6 @@ class JointMotion(ABC):
     anchored: ClassVar[bool] = False
     spin: tuple[float, ...] = ()
     drag: float = 0.0
-    smoothing: ClassVar[float] = 0.0
 
     @classmethod
     def of(cls, joint: Joint) -> Self:

@@ -14,7 +14,6 @@ class CarriageKinematics(JointMotion):
     name: ClassVar[str] = "carriage"
     units: ClassVar[tuple[str, ...]] = ("m",)
     rides: ClassVar[bool] = True
-    smoothing: ClassVar[float] = 1e-4
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Stay on the station."""

@@ -11,7 +11,6 @@ class PrismaticKinematics(JointMotion):
 
     name: ClassVar[str] = "prismatic"
     units: ClassVar[tuple[str, ...]] = ("m",)
-    smoothing: ClassVar[float] = 1e-4
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Move along z."""

@@ -12,7 +12,6 @@ class RevoluteKinematics(JointMotion):
     name: ClassVar[str] = "revolute"
     units: ClassVar[tuple[str, ...]] = ("rad",)
     hinge: ClassVar[bool] = True
-    smoothing: ClassVar[float] = 1e-3
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Turn about z."""

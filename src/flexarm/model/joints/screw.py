@@ -14,7 +14,6 @@ class ScrewKinematics(JointMotion):
 
     name: ClassVar[str] = "screw"
     units: ClassVar[tuple[str, ...]] = ("rad",)
-    smoothing: ClassVar[float] = 1e-3
 
     travel: float  # per angle [m/rad]
 

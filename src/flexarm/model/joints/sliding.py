@@ -14,7 +14,6 @@ class SlidingKinematics(JointMotion):
     name: ClassVar[str] = "sliding"
     units: ClassVar[tuple[str, ...]] = ("m",)
     grows: ClassVar[bool] = True
-    smoothing: ClassVar[float] = 1e-4
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Stay."""

@@ -13,7 +13,6 @@ class UniversalKinematics(JointMotion):
 
     name: ClassVar[str] = "universal"
     units: ClassVar[tuple[str, ...]] = ("rad", "rad")
-    smoothing: ClassVar[float] = 1e-3
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Turn about z, then y."""

@@ -11,8 +11,9 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array as Floats
 from flexarm.loops.language import Record
 from flexarm.planning.receding.active import QuadraticProgram, solve_active
+from flexarm.planning.sensitivity import COVERED, SERIES
 
-TERMS, COVERED = 9, 0.8  # of a series; [rad] of the fastest motion that it has to 4e-8
+TERMS = SERIES.size
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from flexarm.engine.split import split
 from flexarm.engine.stream import Stream
 from flexarm.formulations import DEFAULT, FORMULATIONS, formulation
 from flexarm.formulations.base import Formulation
+from flexarm.formulations.numbers.parameters import ELSEWHERE
 from flexarm.formulations.numbers.structures import digest_whole
 from flexarm.integrate.actuators import Actuators
 from flexarm.linear_model import undamped
@@ -40,7 +41,6 @@ from flexarm.viewer.live.programme import Programme, programme
 
 SETTINGS = ("gravity", "payload", "stiffness", "damping")
 DOWN = np.array([0.0, 0.0, -1.0])  # where gravity points in an arm that has none
-ELSEWHERE = 1.0173  # times a setting: another value that is neither 0 nor 1
 VISIBLE = 2 * np.pi * 25.0  # [rad/s]
 SET = "settings"
 ALONG = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a bending link: where it can be held

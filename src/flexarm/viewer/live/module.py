@@ -11,6 +11,8 @@ from flexarm.integrate.loop import march
 from flexarm.integrate.methods.base import Beginning, MotionFunctions
 from flexarm.integrate.methods.explicit import ExplicitMarch, explicit_step
 from flexarm.integrate.methods.rk4 import RK4
+from flexarm.integrate.mission.course import BEGINNING
+from flexarm.integrate.options import LONGEST
 from flexarm.integrate.problem import MISSION_PORTS, Channel, Measures, Watch, jumps, watches
 from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates
 from flexarm.integrate.task import Task, prepare
@@ -19,9 +21,6 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.wasm import Memory, WasmProgram, program
 from flexarm.model.profiles import last_time
 from flexarm.viewer.live.equations import LiveArm
-
-LONG = 1e9  # [s]: a page has no end
-SHORT = 1e-3  # [s]: what a table of the file must last
 
 
 @kernel
@@ -59,7 +58,7 @@ class LiveModule:
 
 def live_task(arm: LiveArm) -> Task:
     """Make ready the start of an arm."""
-    return prepare(arm.model, np.array([0.0, SHORT]), equation=formulation(DEFAULT, arm.model))
+    return prepare(arm.model, np.array([0.0, BEGINNING]), equation=formulation(DEFAULT, arm.model))
 
 
 def live_watches(task: Task) -> tuple[Watch, ...]:
@@ -169,7 +168,7 @@ def _record(
             buffers,
             unmeasured,
             live_watches(task),
-            np.array([0.0, LONG]),
+            np.array([0.0, LONGEST]),
             breaks,
             np.concatenate([task.q, task.v, task.works, states]),
             RK4,
