@@ -19,6 +19,8 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = Any  # casadi.SX | casadi.MX | casadi.DM: CasADi ships no types
 ROUNDING = 1e-13  # of a number's natural size: what is left of 0, or between numbers that are equal
 ALIKE = 1e-10  # of themselves, by no more than which equal numbers differ however small they are
+ACCUMULATED = 1e-12  # relative to the largest term: rounding error of a computed sum or of a run
+NEGLIGIBLE = 1e-9  # [m], [rad], [m/s], [rad/s], or relative to a length: less counts as none
 
 
 def settled(values: Array, size: Array | float | None = None, designs: int = 0) -> Array:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.links.base import Array
-
-STILL = 1e-12  # relative to the largest momentum: an exchange below is rounding
+from flexarm.spatial import ACCUMULATED
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def compare_momenta(momentum: Array, impulse: Array, length: float) -> MomentumB
     )
     exchanged = max(_joint(*outer, length), _joint(base[:, :3], base[:, 3:], length))
     largest = _joint(whole[:, :3], whole[:, 3:], length)
-    exchanged = largest if exchanged <= STILL * largest else exchanged
+    exchanged = largest if exchanged <= ACCUMULATED * largest else exchanged
     return MomentumBalance(*error, exchanged, length)
 
 

@@ -7,10 +7,10 @@ from flexarm.accuracy.validity import SLOPE_LINEAR
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import jacobian
 from flexarm.model import LinkModel, Model
+from flexarm.spatial import NEGLIGIBLE
 
 # Of mass times length squared: a motion feels a smaller rotary inertia less than other errors.
 SHARE = 1e-3
-SMALL = 1e-9  # [rad], [m]: amplitudes and angles below do not leave a plane
 PARALLEL = 1e-9  # largest sine between axes of rotation that are one axis
 UNKNOWN = (
     "sections of {link} keep their rotary inertia in the axes of its root, and it bends in space: "
@@ -36,7 +36,7 @@ def rotary_unknown(model: Model, slopes: dict[str, float], q: Array, free: Array
     """
     for index, part in enumerate(model.links):
         if slopes.get(part.name, 0.0) > SLOPE_LINEAR and _share(part) > SHARE:
-            bent = np.abs(q).max(axis=0) > SMALL
+            bent = np.abs(q).max(axis=0) > NEGLIGIBLE
             own = np.zeros(model.size, dtype=bool)
             for each in model.links[: index + 1]:
                 own[each.modes] = True

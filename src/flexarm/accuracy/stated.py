@@ -13,6 +13,7 @@ from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.model import LinkModel, Model
+from flexarm.spatial import NEGLIGIBLE
 
 LARGE = 0.01
 # Times what linear theory says that more shapes change.  The most that motions had is 1.7.
@@ -25,7 +26,6 @@ UNSEEN = 0.5  # of what every second sample misses: at corners all miss a quarte
 CLOSER = 1.5  # times the difference to a solution at a 30th of the tolerance
 MOST = 2.0  # of the range: more two motions do not differ
 STILL = 1e-12  # of a length: less is no deflection
-SMALL = 1e-9  # [rad] a wind-up below is taken to have that range, as tolerances do
 # Of the angles whose difference a wind-up is, times the root of the steps: what rounding makes of
 # it.  Motions of 1e-7 to 2e-5 rad had 0.6 of that or less.
 ROUNDED = 4e-15
@@ -215,7 +215,7 @@ def run_errors(
         rest = _at_rest(bent, validity, at_rest, why)
         return replace(solved, model=rest.model, shapes=rest.shapes, parts=rest.parts, why=rest.why,
                        cause=rest.cause)  # fmt: skip
-    moved = np.ptp(motion.q, axis=0) > SMALL
+    moved = np.ptp(motion.q, axis=0) > NEGLIGIBLE
     slopes = {link.link: link.slope for link in validity.links}
     why_model = why or rotary_unknown(model, slopes, motion.q, moved)
     grown = [part for part in flexible_links(model) if can_grow(part) and not why]
@@ -330,7 +330,7 @@ def _apart(model: Model, q: Array, other: Array) -> list[float]:
 
 def _range(wound: Array) -> Array:
     """Give the ranges of wind-ups as tolerances have them, (joints,)."""
-    return np.asarray(np.maximum(np.ptp(wound, axis=0), SMALL))
+    return np.asarray(np.maximum(np.ptp(wound, axis=0), NEGLIGIBLE))
 
 
 def _rounding(model: Model, q: Array, steps: int) -> float:

@@ -26,9 +26,9 @@ from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, breakpoints, evaluate_at, last_time, pieces
+from flexarm.spatial import NEGLIGIBLE
 from flexarm.varied import by_designs
 
-SMALL = 1e-9  # of a length or an angle: deflections below are taken for none
 # [rad] slope of a link's tip beyond which a run stops, of exact beams and of others
 STEEPEST, STEEPEST_SERIES = 2.5, 1.0
 ROUNDED = 1e-3  # of the tolerance: what rounding a place may take
@@ -242,10 +242,10 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
             size = 1.0 if axis.turns else max(part.length, 0.1)
             add([unit[axis.index]], size, deflects=False)
             if axis.motor is not None:
-                add([unit[axis.motor] - unit[axis.index]], SMALL * size, deflects=True)
+                add([unit[axis.motor] - unit[axis.index]], NEGLIGIBLE * size, deflects=True)
         shapes = tip_rows(model, part.name, q)
         if len(shapes):
-            add(list(shapes), SMALL * max(part.length, 1e-3), deflects=True)
+            add(list(shapes), NEGLIGIBLE * max(part.length, 1e-3), deflects=True)
     rates = [least if not kind else 1e2 * least for least, kind in zip(floor, kinds, strict=True)]
     designs = vibration.basis.shape[:-2]
     matrix = by_designs(np.array(rows).reshape(-1, model.size), designs)
@@ -259,7 +259,7 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         by_designs(rates, designs),
         np.where(kinds, vibration.modes.pace(matrix, np.array(group, dtype=np.int64)), 0.0),
         tuple(kinds),
-        np.asarray(SMALL * vibration.inertia)[..., None],
+        np.asarray(NEGLIGIBLE * vibration.inertia)[..., None],
     )
 
 

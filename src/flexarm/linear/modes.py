@@ -42,13 +42,13 @@ from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build
+from flexarm.spatial import NEGLIGIBLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN = 12  # modes in a figure
 TAKES_PART = 0.02
-SEEN = 1e-9  # [rad], [m]: a joint that is not at 0
 Kind = Literal["vibration", "rigid", "decay", "growth"]
 State = Literal["free", "locked"]
 SAME = 1e-7  # relative difference of frequencies whose modes are one plane of shapes
@@ -143,7 +143,7 @@ class Modes(Summarised):
             if axis.name in self.states:
                 place = float(q[axis.index if axis.motor is None else axis.motor])
                 text = f"{math.degrees(place):.6g} deg" if axis.turns else f"{place:.6g} m"
-                at = f" at {text}" if abs(place) > SEEN else ""
+                at = f" at {text}" if abs(place) > NEGLIGIBLE else ""
                 said.append(f"{axis.name} {self.states[axis.name]}{at}")
         return f"joints: {', '.join(said) or 'none'}"
 

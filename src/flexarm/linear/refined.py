@@ -26,8 +26,8 @@ from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model
 from flexarm.runs.data import RunData
+from flexarm.spatial import NEGLIGIBLE
 
-STILL = 1e-9  # [rad/s], [m/s]: slower is at rest
 SAME = 0.5  # of a mode's inertia: with less in modes of the refined arm it is another mode
 CLOSE = 0.01  # relative difference of frequencies whose modes may mix
 
@@ -138,7 +138,7 @@ def rest_errors(
     """
     if why := why_not_refined(model):
         raise FlexarmError(why)
-    if np.abs(point.v).max(initial=0.0) > STILL:
+    if np.abs(point.v).max(initial=0.0) > NEGLIGIBLE:
         raise FlexarmError("the arm turns: errors of a steady motion are not computed")
     names = [part.name for part in flexible_links(model)]
 

@@ -13,12 +13,12 @@ from flexarm.mechanics.deformed import flexible_links, section_forces, tip_rows
 from flexarm.mechanics.drives import input_limits
 from flexarm.model import Axis, Model
 from flexarm.planning.problem import MotionProblem
+from flexarm.spatial import NEGLIGIBLE
 
 Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
 ByName = WithUnit | Mapping[str, WithUnit] | None
 FORCES = {"base_force": "N", "base_torque": "N m"}
 NUDGE = 1e-6  # step of finite differences, relative to the size of a coordinate, rate or input
-ROUNDING = 1e-9  # of places [rad], [m]
 SHARE = 0.998  # of what is allowed that is planned with, since samples miss peaks
 STATIONS = np.linspace(0.0, 1.0, 5)
 
@@ -142,9 +142,9 @@ def _positions(problem: MotionProblem) -> list[Limit]:
 
 def _require_room(axis: Axis, bound: float, ends: Array, left: Array) -> None:
     """Refuse a start beyond a limit, and a goal that leaves no room for vibrations before it."""
-    room = 0.0 if axis.acts.stops is not None else max((1 - SHARE) * float(left.max()), ROUNDING)
+    room = 0.0 if axis.acts.stops is not None else max((1 - SHARE) * float(left.max()), NEGLIGIBLE)
     for where, place, rest, least in zip(("start", "to"), ends, left, (0, room), strict=True):
-        if rest < least - ROUNDING / 2:
+        if rest < least - NEGLIGIBLE / 2:
             raise FlexarmError(
                 f"{where}: {axis.name} must be within its limits, {least:.2g} {axis.unit} or more "
                 f"from {bound:g}, got {place:g}: choose another place, or widen the joint's limits"

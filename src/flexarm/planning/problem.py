@@ -24,11 +24,11 @@ from flexarm.planning.inputs import Inputs
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.runs.motions import contact_variables
 from flexarm.runs.run import Run
+from flexarm.spatial import NEGLIGIBLE
 
 METHOD = "dop853"  # the one for tight tolerances
 TURNS = 3000.0  # [rad] of the fastest vibration from which on simulations are less tight
 BENT = 1e-3  # of an amplitude: how far from rest it may start
-STANDING = 1e-9  # [rad/s], [m/s]: rates of a start that are none
 LESS_TIGHT, ROUNDS = 100.0, 1e-5  # times; the tolerance below which rounding shortens steps
 
 
@@ -67,7 +67,7 @@ def require_rest(model: Model, rest: Array) -> None:
     """Refuse a start that moves, or a bent one that would not stay: neither would be kept."""
     q, rates = start_state(model)
     k = int(np.argmax(np.abs(rates)))
-    if abs(rates[k]) > STANDING:
+    if abs(rates[k]) > NEGLIGIBLE:
         raise FlexarmError(
             f"start: a plan goes from rest to rest, and '{model.names[k]}' starts with a rate of "
             f"{rates[k]:.3g}: take that rate out of the model file"

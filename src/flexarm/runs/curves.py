@@ -14,6 +14,7 @@ from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, pieces
+from flexarm.spatial import NEGLIGIBLE
 
 PER_PERIOD = 20  # samples that show a vibration whole
 # What half of the samples, with their rates, may be off at the others.  A vibration over the whole
@@ -22,7 +23,6 @@ PER_PERIOD = 20  # samples that show a vibration whole
 CURVES = 0.05
 LINES = 0.01  # of a curve's range: what lines through the samples may be off
 SHARE = 0.1  # of the largest range in a figure's panel: less is no range of its own
-STILL = 1e-9  # of a length or an angle: less is rounding
 FEW = 5  # samples after a motion: fewer do not show whether the tip swings
 LATE = 1 / 3  # of the time after a motion: what comes to rest within it was not seen to stay
 
@@ -39,7 +39,7 @@ class Curves:
     def scales(self, values: Array) -> Array:
         """Give the range that the errors of each curve count by, from its values (T, R)."""
         own = np.ptp(values, axis=0) if len(values) else np.zeros(len(self.names))
-        largest = np.full(self.panel.max(initial=0) + 1, STILL)
+        largest = np.full(self.panel.max(initial=0) + 1, NEGLIGIBLE)
         np.maximum.at(largest, self.panel, own)
         return np.asarray(np.maximum(own, SHARE * largest[self.panel]))
 
@@ -80,7 +80,7 @@ class Settling:
 
 def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
     """Judge how a tip (T, 3) comes to rest; the band is a share of its way to its last place."""
-    rest = t >= after - STILL
+    rest = t >= after - NEGLIGIBLE
     left = np.count_nonzero(rest)
     if left < FEW:
         raise FlexarmError(
@@ -167,7 +167,7 @@ def _commands(model: Model, happened: Sequence[tuple[float, str]]) -> tuple[dict
     ties: dict[str, Any] = {}
     for t, what in happened:
         titled = [event for event in waiting if event.title == what]
-        due = [each for each in titled if each.at is not None and abs(each.at - t) <= STILL]
+        due = [each for each in titled if each.at is not None and abs(each.at - t) <= NEGLIGIBLE]
         event = next(iter(due or [each for each in titled if each.at is None]), None)
         if event is None:  # a brake that slips, or friction
             continue

@@ -13,14 +13,13 @@ from flexarm.formulations import DEFAULT
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.runs.curves import unseen, what_is_missed
-from flexarm.spatial import Inertia
+from flexarm.spatial import ACCUMULATED, Inertia
 
 if TYPE_CHECKING:
     from flexarm.accuracy.stated import RestErrors, RunErrors
     from flexarm.accuracy.validity import Validity
 
 CARRIED = "the tip captures or lets go of a body: compare with a run of an arm with more shapes"
-STILL = 1e-12  # of the largest energy: what is exchanged below is rounding
 
 
 @dataclass(frozen=True)
@@ -232,7 +231,7 @@ class RunData:
         """
         error = float(np.abs(self.balance).max())
         size, largest = self.exchanged, float(np.abs(self.energy).max())
-        if size <= STILL * largest:
+        if size <= ACCUMULATED * largest:
             size = largest
         return error / size if error else 0.0
 

@@ -15,6 +15,7 @@ from flexarm.runs.contents import ENERGIES, input_units
 from flexarm.runs.curves import what_is_missed
 from flexarm.runs.data import Happening, RunData
 from flexarm.runs.forces import equation_of
+from flexarm.spatial import NEGLIGIBLE
 from flexarm.viewer.forces import point_marks
 from flexarm.viewer.pack import LARGEST, Arrays
 from flexarm.viewer.scene import STATIONS, rigidity, shows_strain, states
@@ -24,7 +25,6 @@ FRAMES = 4000  # of a longer run every second, third, ... sample is shown
 SMALL = 1e-3  # of the largest in a panel: curves below that are left out
 ROUNDING = 1e-6  # of the energy exchanged: what an event loses is more
 LARGE = ("deflection", "slope", "curvature", "moment")  # what a page says the largest of
-NOTHING = 1e-9  # of an arm's length: deflections below that are rounding
 DEFLECTIONS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))
 
 
@@ -115,7 +115,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
             strain = np.nan_to_num(fibre_strain(part.link.section, link, places, bent))
             strains.append(min(float(strain.max()), LARGEST))
     reach = sum(part.length for part in model.links)
-    if (found["deflection"] or 0.0) <= NOTHING * reach:
+    if (found["deflection"] or 0.0) <= NEGLIGIBLE * reach:
         return dict.fromkeys([*found, "strain"], 0.0)
     return found | {"strain": max(strains, default=None)}
 

@@ -15,12 +15,11 @@ from flexarm.links.ends import body_inertia
 from flexarm.mechanics.loads import moments
 from flexarm.mechanics.orbit.hill import inertial_axes, orbit_energy
 from flexarm.model import Model
-from flexarm.spatial import Inertia, Pose, rotation_from_angles, skew_matrix
+from flexarm.spatial import ACCUMULATED, Inertia, Pose, rotation_from_angles, skew_matrix
 
 CLOSE = 1e-12  # tolerance of a free body's spin
 SERIES = 512  # samples of a period: no body whose motion digits tell has a wave beyond half of them
 CLOSED = 1e-9  # of its arm: how closely a body must come back after a period
-ROUNDED = 1e-12  # relative to spin times angular momentum: torque-free precession below is none
 TURNS = 1e-9  # of its largest inertia: less is rounding, as of a rod about its axis, or a point
 
 
@@ -211,7 +210,7 @@ def tumbling_period(moments: Array, spin: Array) -> float | None:
     inertia, axes = np.linalg.eigh(moments)
     inertia = np.where(inertia > TURNS * inertia[-1], inertia, 0.0)
     momentum, w = moments @ spin, axes.T @ spin
-    if np.linalg.norm(np.cross(spin, momentum)) <= ROUNDED * (
+    if np.linalg.norm(np.cross(spin, momentum)) <= ACCUMULATED * (
         np.linalg.norm(spin) * np.linalg.norm(momentum)
     ):
         return None

@@ -26,10 +26,10 @@ from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.model.profiles import evaluate
 from flexarm.runs.data import Happening, RunData, RunLeg
+from flexarm.spatial import ACCUMULATED
 
 BEGINNING = 1e-3  # [s] duration of a run of which the first instant alone is used
 MOST_AT_ONCE = 200  # changes of brakes at one instant
-ROUNDED = 1e-12  # of the largest rate: what is rounding of one that is 0
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class Course:
 
         What slips holds at standstill; what breaks away is there at first, but for rounding.
         """
-        rounded = ROUNDED * float(np.abs(state.v).max(initial=0.0))
+        rounded = ACCUMULATED * float(np.abs(state.v).max(initial=0.0))
         low, high = np.full(len(self.looks), -np.inf), np.full(len(self.looks), np.inf)
         sought = self.sought(state.t)
         for k, look in enumerate(self.looks):
@@ -374,7 +374,7 @@ class Course:
     def _turn_brakes(self, state: State) -> None:
         """Let closed brakes that can slip do so where their joints move, and hold where not."""
         closed = dict(self.situation.closed)
-        still = ROUNDED * float(np.abs(state.v).max(initial=0.0))
+        still = ACCUMULATED * float(np.abs(state.v).max(initial=0.0))
         for holder in self._able():
             rate = float(state.v[holder.index])
             if holder.name in closed and math.isfinite(self.situation.capacity(holder)):

@@ -18,10 +18,9 @@ from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
 from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.runs.forces import equation_of
-from flexarm.spatial import Expr
+from flexarm.spatial import ACCUMULATED, Expr
 
 XYZ = ("x", "y", "z")
-ROUNDED = 1e-12  # of the largest wave of a path: less is the error of a solved spin
 Vector = tuple[float, float, float]
 Complex = NDArray[np.complex128]
 
@@ -53,7 +52,9 @@ class FixturePath:
     ) -> "FixturePath":
         """Make it of arrays; waves are complex amplitudes by rate, those of rounding left out."""
         size = max((float(np.abs(each).max()) for each in waves.values()), default=0.0)
-        kept = {rate: each for rate, each in waves.items() if np.abs(each).max() > ROUNDED * size}
+        kept = {
+            rate: each for rate, each in waves.items() if np.abs(each).max() > ACCUMULATED * size
+        }
         return cls(
             begin,
             tuple(_vector(each) for each in powers),

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.spatial import NO_INERTIA, Array, Inertia, skew_matrix
+from flexarm.spatial import ACCUMULATED, NO_INERTIA, Array, Inertia, skew_matrix
 
 # The beam takes at most this share of the mass that could be along it, and at least the rest of 1,
 # so that beam and remainder both stay bodies in spite of rounding.
 MOST_ALONG = 0.99
-ROUNDING = 1e-12  # relative, of sums of a few numbers
 
 
 def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
@@ -73,7 +72,7 @@ def split_at_ends(body: Inertia, length: float) -> tuple[Inertia, Inertia]:
     # Mean square distance from the body's centre to those of the parts; at the ends it is `room`.
     room = middle**2 - (x - middle) ** 2
     distance, way, turning = 0.0, np.array([1.0, 0.0, 0.0]), np.zeros((3, 3))
-    if min(room, second[0, 0] / body.mass) > ROUNDING * length**2:
+    if min(room, second[0, 0] / body.mass) > ACCUMULATED * length**2:
         way = second[0] / second[0, 0]  # line along which the two centres lie
         turning = body.mass * (np.eye(3) * (way @ way) - np.outer(way, way))
         distance = min(room, second[0, 0] / body.mass, largest_share(central, turning))
@@ -106,9 +105,9 @@ def smallest_eigenvalue(matrix: Array) -> float:
 def largest_share(matrix: Array, taken: Array) -> float:
     """Return how often an inertia can be taken from another, so that no eigenvalue is negative."""
     values, axes = np.linalg.eigh(matrix)
-    weighs = values > ROUNDING * values[-1]
+    weighs = values > ACCUMULATED * values[-1]
     without = axes[:, ~weighs]
-    if np.abs(without.T @ taken @ without).max(initial=0.0) > ROUNDING * np.abs(taken).max():
+    if np.abs(without.T @ taken @ without).max(initial=0.0) > ACCUMULATED * np.abs(taken).max():
         return 0.0
     scaled = axes[:, weighs] / np.sqrt(values[weighs])
     return float(1 / np.linalg.eigvalsh(scaled.T @ taken @ scaled)[-1])
@@ -116,14 +115,14 @@ def largest_share(matrix: Array, taken: Array) -> float:
 
 def is_body(body: Inertia) -> bool:
     """Whether nothing of an inertia is negative, but for rounding."""
-    return smallest_eigenvalue(_spatial(body)) >= -ROUNDING
+    return smallest_eigenvalue(_spatial(body)) >= -ACCUMULATED
 
 
 def central_without_rounding(body: Inertia) -> list[float]:
     """Return xx, yy, zz, xy, xz, yz about the centre of mass [kg m^2]; rounding is no negative."""
     matrix = _central(body)
     values, axes = np.linalg.eigh(matrix)
-    if -ROUNDING * np.trace(body.second) <= values[0] < 0:
+    if -ACCUMULATED * np.trace(body.second) <= values[0] < 0:
         matrix = (axes * np.maximum(values, 0.0)) @ axes.T
     return [float(matrix[place]) for place in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
 
