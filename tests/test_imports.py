@@ -285,12 +285,16 @@ def test_a_class_that_has_moved_is_found_in_its_old_module() -> None:
     assert old.RunGradient is new.RunGradient
 
 
-def test_limits_of_a_joint_are_found_under_their_old_name() -> None:
-    arm = import_module("flexarm.arm")
-    with pytest.warns(DeprecationWarning, match=r"flexarm\.arm\.JointLimits now"):
-        assert arm.Limits is arm.JointLimits
+@pytest.mark.parametrize(
+    ("home", "old", "new"),
+    [("arm", "Limits", "JointLimits"), ("linear.tangent", "Point", "OperatingPoint")],
+)
+def test_a_class_is_found_under_its_old_name(home: str, old: str, new: str) -> None:
+    module = import_module(f"flexarm.{home}")
+    with pytest.warns(DeprecationWarning, match=rf"flexarm\.{home}\.{new} now"):
+        assert getattr(module, old) is getattr(module, new)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = arm.nothing
+        _ = module.nothing
 
 
 def test_every_public_name_is_what_the_type_checker_sees_and_can_be_imported() -> None:

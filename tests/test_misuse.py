@@ -16,7 +16,7 @@ from flexarm import control
 from flexarm.check.check import check
 from flexarm.io.model_file import loads
 from flexarm.linear.state_space import point_of_run, start_point
-from flexarm.linear.tangent import Point
+from flexarm.linear.tangent import OperatingPoint
 from flexarm.linear.tracks import Sweep
 from flexarm.planning import Limits
 from flexarm.runs.write import LiveFile
@@ -762,9 +762,9 @@ swept.plot(count=-1)
 # track
 swept.named_at(5)
 # about.u
-linearise(arm, about=Point([0, 0], [0, 0], [1j, 0]))
+linearise(arm, about=OperatingPoint([0, 0], [0, 0], [1j, 0]))
 # about.t
-linearise(arm, about=Point([0, 0], [0, 0], [0, 0], t=np.nan))
+linearise(arm, about=OperatingPoint([0, 0], [0, 0], [0, 0], t=np.nan))
 # outputs
 linearise(arm, outputs=["joint1", "joint1"])
 # paper
@@ -946,7 +946,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "run_page": run_page, "save_movie": save_movie, "save_page": save_page,
         "shapes_of": shapes_of,
         "places": np.concatenate([np.eye(3), np.eye(3) + 5]),
-        "Limits": Limits, "Point": Point, "swept": swept, "partly": control.sensors(one),
+        "Limits": Limits, "OperatingPoint": OperatingPoint, "swept": swept,
+        "partly": control.sensors(one),
         "single": control.joint_move(one, {"joint1": 0.5}, control.Timing("quintic", 1.0)),
         "law": control.pd_law(traj, kp=1.0, kd=1.0),
     }  # fmt: skip

@@ -1,8 +1,8 @@
-"""Modules under the names that they once had: what users wrote keeps working."""
+"""Modules and classes under the names that they once had: what users wrote keeps working."""
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -103,3 +103,16 @@ def install() -> None:
     """Let the old names be imported."""
     if not any(isinstance(each, MovedFinder) for each in sys.meta_path):
         sys.meta_path.append(MovedFinder())
+
+
+def old_names(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
+    """Return a module's ``__getattr__``, which finds classes by their old names, with a warning."""
+
+    def find(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        message = f"{module}.{name} is {module}.{names[name]} now"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return getattr(sys.modules[module], names[name])
+
+    return find

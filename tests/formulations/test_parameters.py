@@ -15,7 +15,7 @@ from flexarm.formulations.numbers.parameters import Nearby, directions_of, nearb
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
-from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.mechanics.loads import wrench_factors
 from flexarm.model import Model, build
 from flexarm.samples import shown_names
@@ -189,7 +189,7 @@ def test_the_linear_model_is_that_of_directional_derivatives() -> None:
     drawn, still = state(model), np.zeros(0)
     q, v, a, u = (drawn[key] for key in "qvau")
     found = flexarm.formulation("articulated", model).compiled("linear_model").call(q, v, a, still)
-    linear = Tangent(model).matrices(Point(q, v, u), a)
+    linear = Tangent(model).matrices(OperatingPoint(q, v, u), a)
     for mine, other in zip(found, (linear.mass, linear.stiffness, linear.damping), strict=True):
         np.testing.assert_allclose(mine, other, rtol=0, atol=1e-11 * np.abs(other).max())
 

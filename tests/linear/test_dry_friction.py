@@ -13,7 +13,7 @@ from flexarm.linear.friction import DryFriction
 from flexarm.linear.modes import modes
 from flexarm.linear.state_space import linearise, start_point
 from flexarm.linear.sweep import sweep
-from flexarm.linear.tangent import Point
+from flexarm.linear.tangent import OperatingPoint
 
 COULOMB, SMOOTHING = 0.2, 1e-3
 
@@ -56,13 +56,13 @@ def test_secant_is_the_first_harmonic_of_dry_friction(mean: float) -> None:
     phase = (np.arange(200_000) + 0.5) * 2 * math.pi / 200_000
     force = COULOMB * np.sign(mean + amplitude * np.sin(phase))
     first = 2 * float(np.mean(force * np.sin(phase)))
-    about = Point(np.zeros(1), np.array([mean]), np.zeros(1))
+    about = OperatingPoint(np.zeros(1), np.array([mean]), np.zeros(1))
     found = linearise(rigid(), about=about, friction="secant", friction_speed=amplitude)
     assert -2 * found.A[1, 1] == pytest.approx(first / amplitude, abs=1e-4)
 
 
 def test_force_of_the_friction_stays_in_the_state() -> None:
-    about = Point(np.zeros(1), np.array([0.5]), np.zeros(1))
+    about = OperatingPoint(np.zeros(1), np.array([0.5]), np.zeros(1))
     found = linearise(rigid(), about=about)
     assert found.rate[1] == pytest.approx(-COULOMB / 2)
     assert found.A[1, 1] == 0

@@ -16,7 +16,7 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.linear.state_space import StateSpace, point_of_run, start_point
-from flexarm.linear.tangent import Point
+from flexarm.linear.tangent import OperatingPoint
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
 from tests.linear.linear_arms import one_link, two_links
@@ -24,7 +24,7 @@ from tests.linear.linear_arms import one_link, two_links
 TIPS = ["tip.x", "tip.y", "tip.ry", "tip.z.rate", "tip.rz.rate", "tip.y.acceleration"]
 
 
-def moving_point(model: Model, seed: int = 3) -> Point:
+def moving_point(model: Model, seed: int = 3) -> OperatingPoint:
     """Choose a state in which everything moves."""
     rng = np.random.default_rng(seed)
     q, start = start_state(model)
@@ -36,7 +36,9 @@ def moving_point(model: Model, seed: int = 3) -> Point:
         )
     known = list(model.prescribed)
     v[known] = start[known]
-    return Point(q, v, rng.standard_normal(len(formulation("composite", model).input_names)))
+    return OperatingPoint(
+        q, v, rng.standard_normal(len(formulation("composite", model).input_names))
+    )
 
 
 def derivative(function, at: Array, step: float = 1e-5) -> Array:  # type: ignore[no-untyped-def]
@@ -177,7 +179,9 @@ def test_names_and_units_say_what_each_row_is() -> None:
     with pytest.raises(FlexarmError, match=r"outputs: no 'tip\.q'"):
         linearise(sample("driven-link"), outputs=["tip.q"])
     with pytest.raises(FlexarmError, match=r"about.q: must be 5 finite numbers, got shape \(2,\)"):
-        linearise(sample("driven-link"), about=Point(np.zeros(2), np.zeros(5), np.zeros(1)))
+        linearise(
+            sample("driven-link"), about=OperatingPoint(np.zeros(2), np.zeros(5), np.zeros(1))
+        )
 
 
 def damped_link() -> StateSpace:

@@ -1,6 +1,5 @@
 """The arm as its user describes it: frozen, validated once, SI units, no algorithms."""
 
-import warnings
 from typing import TYPE_CHECKING
 
 from flexarm.arm.arm import Arm, FixedBase, FreeBase, MovedBase, Payload
@@ -25,6 +24,7 @@ from flexarm.arm.joint import (
 from flexarm.arm.link import Link, RigidPiece
 from flexarm.arm.part import Body, Frame
 from flexarm.arm.section import Material, Properties, Section, Station
+from flexarm.moved import old_names
 
 __all__ = [
     "DH",
@@ -64,10 +64,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a checker that saw it would let any name pass
-
-    def __getattr__(name: str) -> object:
-        if name != "Limits":
-            raise AttributeError(f"module 'flexarm.arm' has no attribute '{name}'")
-        message = "flexarm.arm.Limits is flexarm.arm.JointLimits now"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return JointLimits
+    __getattr__ = old_names(__name__, {"Limits": "JointLimits"})

@@ -4,7 +4,7 @@ import numpy as np
 
 from flexarm.control.drives import Drives, remaining
 from flexarm.linear.elastic import moves
-from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import StateMatrices
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -20,7 +20,7 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Stat
     model = tangent.model
     kept, (free, columns) = remaining(model), moves(model, set())
     n, rows = len(kept), driven.motors[:, kept]
-    point = Point(q, np.zeros(model.size), effort)
+    point = OperatingPoint(q, np.zeros(model.size), effort)
     a = tangent.accelerations(point, columns)
     whole = tangent.matrices(point, a).along(free, columns).state_space()
     # A free base comes first; prescribed coordinates are no states.

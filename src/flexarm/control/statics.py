@@ -27,7 +27,7 @@ from flexarm.io.explain import explain_data
 from flexarm.io.model_file import validated
 from flexarm.io.source import show_path
 from flexarm.linear.balance import Balance, Constraint, Forces, Push, balance
-from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_frame
@@ -41,11 +41,11 @@ class Unloaded:
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def force(self, point: Point, a: Array) -> Array:
+    def force(self, point: OperatingPoint, a: Array) -> Array:
         """Return 0, (n,)."""
         return np.zeros(self.model.size)
 
-    def matrices(self, point: Point, a: Array) -> LinearModel:
+    def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
         """Return matrices of 0."""
         none = np.zeros((self.model.size, self.model.size))
         return LinearModel(none, none, none, self.model.names)
@@ -156,8 +156,8 @@ class Statics:
             return start_state(self.model)[0]
         return require_shaped("guess", guess, (self.model.size,))
 
-    def _rest(self, q: Array) -> Point:
-        return Point(q, np.zeros(self.model.size), np.zeros(len(self.drives.names)))
+    def _rest(self, q: Array) -> OperatingPoint:
+        return OperatingPoint(q, np.zeros(self.model.size), np.zeros(len(self.drives.names)))
 
     def _held(self, function: Push, target: Array) -> Constraint:
         return Constraint(function, target, self.drives.inputs, self.reach)

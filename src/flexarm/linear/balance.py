@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -36,10 +36,10 @@ class Forces(Protocol):
     def model(self) -> Model:
         """The arm."""
 
-    def force(self, point: Point, a: Array) -> Array:
+    def force(self, point: OperatingPoint, a: Array) -> Array:
         """Compute the generalised force that accelerations a take, (n,)."""
 
-    def matrices(self, point: Point, a: Array) -> LinearModel:
+    def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
         """Differentiate it by a, by v and by q."""
 
 
@@ -55,11 +55,11 @@ class Pushed:
         """The arm."""
         return self.tangent.model
 
-    def force(self, point: Point, a: Array) -> Array:
+    def force(self, point: OperatingPoint, a: Array) -> Array:
         """Compute the force that accelerations a take beside the push, (n,)."""
         return np.asarray(self.tangent.force(point, a) - self.push(point.q)[0])
 
-    def matrices(self, point: Point, a: Array) -> LinearModel:
+    def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
         """Differentiate the force, the push included."""
         found = self.tangent.matrices(point, a)
         return replace(found, stiffness=found.stiffness - self.push(point.q)[1])
@@ -83,7 +83,7 @@ class Balance:
     columns: Array  # the directions, (n, k)
     held: Constraint | None = None
 
-    def residual(self, point: Point) -> Array:
+    def residual(self, point: OperatingPoint) -> Array:
         """Compute the forces along the directions that nothing holds, and the constraint's error.
 
         Where a constraint holds, its reactions carry as much of the forces as they can.
@@ -96,7 +96,7 @@ class Balance:
         force = force - reactions @ np.linalg.lstsq(reactions, force)[0]
         return np.concatenate([force, self.held.function(point.q)[0] - self.held.target])
 
-    def matrix(self, point: Point) -> tuple[Array, Array, Array]:
+    def matrix(self, point: OperatingPoint) -> tuple[Array, Array, Array]:
         """Differentiate the residual by directions and reactions.
 
         Returns
@@ -120,7 +120,7 @@ class Balance:
         rows = np.concatenate([size, np.full(len(slope), self.held.reach / size[0])])
         return matrix, rows, size
 
-    def step(self, point: Point, residual: Array) -> tuple[Array, Array, Array] | None:
+    def step(self, point: OperatingPoint, residual: Array) -> tuple[Array, Array, Array] | None:
         """Find Newton's step along the directions; None if a number is not finite.
 
         Returns
@@ -139,7 +139,7 @@ class Balance:
         k = self.columns.shape[1]
         return self.held is None or bool(np.all(np.abs(residual[k:]) <= MET * self.held.reach))
 
-    def modes(self, point: Point) -> "_Modes":
+    def modes(self, point: OperatingPoint) -> "_Modes":
         """Compute the forces along the modes at a point.
 
         Raises
@@ -192,12 +192,12 @@ class _Modes:
 
 def balance(
     forces: Forces,
-    start: Point,
+    start: OperatingPoint,
     columns: Array,
     *,
     stable: bool = False,
     held: Constraint | None = None,
-) -> tuple[Point, int]:
+) -> tuple[OperatingPoint, int]:
     """Balance the forces along given directions (n, k); where it must be stable, downhill.
 
     Returns
@@ -227,7 +227,7 @@ def balance(
     return point, count + more + last
 
 
-def _is_small(problem: Balance, start: Point, end: Point) -> bool:
+def _is_small(problem: Balance, start: OperatingPoint, end: OperatingPoint) -> bool:
     """Return whether the forces left are small beside those at play, at either point."""
     still = np.zeros(problem.forces.model.size)
     applied = [problem.forces.force(each, still) for each in (start, end)]
@@ -235,7 +235,7 @@ def _is_small(problem: Balance, start: Point, end: Point) -> bool:
     return bool(left <= SMALL * np.abs(applied).max())
 
 
-def _descend(problem: Balance, point: Point) -> tuple[Point, int]:
+def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, int]:
     """Go downhill in bounded steps to where forces balance and the stiffness is not negative."""
     for count in range(DESCENT):
         modes = problem.modes(point)
@@ -248,7 +248,7 @@ def _descend(problem: Balance, point: Point) -> tuple[Point, int]:
     raise FlexarmError(NOWHERE)
 
 
-def _downhill(problem: Balance, point: Point, step: Array) -> Point:
+def _downhill(problem: Balance, point: OperatingPoint, step: Array) -> OperatingPoint:
     """Take the largest share of a step that does not go far uphill again."""
     before = problem.residual(point)
     share, moved = 1.0, point
@@ -263,7 +263,7 @@ def _downhill(problem: Balance, point: Point, step: Array) -> Point:
     return moved
 
 
-def _newton(problem: Balance, start: Point) -> tuple[Point, int]:
+def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, int]:
     """Balance the forces, the load applied in stages if need be."""
     count = 0
     for stages in STAGES:
@@ -281,8 +281,8 @@ def _newton(problem: Balance, start: Point) -> tuple[Point, int]:
 
 
 def _converge(
-    problem: Balance, point: Point, rest: Array | float, deflected: Array | None = None
-) -> tuple[Point | None, int]:
+    problem: Balance, point: OperatingPoint, rest: Array | float, deflected: Array | None = None
+) -> tuple[OperatingPoint | None, int]:
     """Make the residual equal to a rest; None if that does not converge.
 
     ``deflected`` is how far the point is from the start along the directions, (k,).
@@ -314,8 +314,13 @@ def _converge(
 
 
 def _advance(
-    problem: Balance, point: Point, step: Array, rest: Array | float, residual: Array, rows: Array
-) -> tuple[Point, Array, float]:
+    problem: Balance,
+    point: OperatingPoint,
+    step: Array,
+    rest: Array | float,
+    residual: Array,
+    rows: Array,
+) -> tuple[OperatingPoint, Array, float]:
     """Take a step, or the largest share of it that lessens the residual; 0 if none does."""
     scale = 1.0 if problem.held is None else 1 / rows
     before = float(np.linalg.norm(residual * scale))

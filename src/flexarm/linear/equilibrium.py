@@ -20,7 +20,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Push, Pushed, balance
 from flexarm.linear.elastic import moves
-from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
 
@@ -48,7 +48,7 @@ class Equilibrium(Summarised):
     """
 
     model: Model
-    point: Point
+    point: OperatingPoint
     effort: Array
     iterations: int
     notes: tuple[str, ...]
@@ -158,7 +158,7 @@ def settle_down(
     locked = names - set(settle)
     _, columns = moves(model, locked)
     columns = columns[:, ~_base(model, columns)]
-    point = Point(q, v, np.zeros(tangent.inputs.shape[1]), t)
+    point = OperatingPoint(q, v, np.zeros(tangent.inputs.shape[1]), t)
     still, count = np.zeros(model.size), 0
     size = float(np.abs(tangent.force(point, still)).max(initial=0.0))
     if not straight and columns.shape[1]:
@@ -167,7 +167,7 @@ def settle_down(
     effort = tangent.force(point, still)
     size = max(size, float(np.abs(effort).max(initial=0.0)))
     u = np.asarray(np.linalg.lstsq(tangent.inputs, effort, rcond=None)[0], dtype=np.float64)
-    point = Point(point.q, v, u, t)
+    point = OperatingPoint(point.q, v, u, t)
     left = effort - tangent.inputs @ u
     left[np.abs(left) <= UNHELD * size] = 0.0
     notes = _unheld(model, left, straight=straight) + _unsteady(tangent, point, size)
@@ -243,7 +243,7 @@ def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
     return notes
 
 
-def _unsteady(tangent: Tangent, point: Point, size: float) -> list[str]:
+def _unsteady(tangent: Tangent, point: OperatingPoint, size: float) -> list[str]:
     """Say if the forces change while the joints move on."""
     speed = float(np.abs(point.v).max(initial=0.0))
     if speed == 0:

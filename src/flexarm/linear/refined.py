@@ -19,7 +19,7 @@ from flexarm.accuracy.validity import validity
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Pushed, balance
 from flexarm.linear.elastic import moves
-from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import Complex
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
@@ -71,7 +71,13 @@ class RefinedArm:
     """
 
     def __init__(
-        self, model: Model, point: Point, held: Set[str], *, exact: bool, push: Array | None = None
+        self,
+        model: Model,
+        point: OperatingPoint,
+        held: Set[str],
+        *,
+        exact: bool,
+        push: Array | None = None,
     ) -> None:
         self.refined = refine(model, exact=exact)
         self.model = self.refined.model
@@ -88,16 +94,16 @@ class RefinedArm:
         some = [k for k, index in enumerate(kept) if index not in without]
         return [kept[k] for k in some], columns[:, some]
 
-    def state(self, without: Set[int], *, balanced: bool) -> Point:
+    def state(self, without: Set[int], *, balanced: bool) -> OperatingPoint:
         """Find the refined state, some amplitudes held at 0: balanced, or as near as it can be."""
         q = self.refined.fit @ self.point.q
         q[list(without)] = 0.0
-        start = Point(q, np.zeros(len(q)), self.point.u, self.point.t, self.point.anchor)
+        start = OperatingPoint(q, np.zeros(len(q)), self.point.u, self.point.t, self.point.anchor)
         _, columns = self.columns(self.held, without | self.base)
         if not balanced or not columns.shape[1]:
             return start
         found, _ = balance(self.tangent, start, columns, stable=False)
-        return Point(found.q, start.v, start.u, start.t, start.anchor)
+        return OperatingPoint(found.q, start.v, start.u, start.t, start.anchor)
 
     def steps(self, value: Callable[[Set[int]], Array]) -> Steps:
         """Evaluate a function of the amplitudes that are left out."""
@@ -118,7 +124,7 @@ class RefinedArm:
 
 
 def rest_errors(
-    model: Model, point: Point, held: Set[str], push: Array | None = None
+    model: Model, point: OperatingPoint, held: Set[str], push: Array | None = None
 ) -> RestErrors:
     """Compute the errors of an arm's deflections in an equilibrium.
 
@@ -189,7 +195,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
     if run.drives is not None:
         push = push + run.drives.push[-1]
     anchor = run.anchors[-1] if model.attitudes else None
-    point = Point(run.q[-1], run.v[-1], u, float(run.t[-1]), anchor)
+    point = OperatingPoint(run.q[-1], run.v[-1], u, float(run.t[-1]), anchor)
     return rest_errors(model, point, held, push)
 
 
@@ -213,7 +219,7 @@ def _tips(model: Model, q: Array, names: Sequence[str]) -> Array:
 
 def frequency_errors(
     model: Model,
-    point: Point,
+    point: OperatingPoint,
     locked: Set[str],
     modes: Sequence[tuple[complex, Complex]],
     *,

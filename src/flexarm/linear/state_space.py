@@ -20,7 +20,7 @@ from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.refined import frequency_errors
-from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import Complex, transmission_zeros
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
@@ -44,7 +44,7 @@ TIP = {
 def linearise(
     arm: Arm | Model,
     *,
-    about: Point | Equilibrium | None = None,
+    about: OperatingPoint | Equilibrium | None = None,
     outputs: Sequence[str] | None = None,
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
@@ -56,7 +56,8 @@ def linearise(
     arm
         The arm, or its model.
     about
-        The state: a `Point`, an `Equilibrium`, `point_of_run` of a run, `start_point` of the arm.
+        The state: an `OperatingPoint`, an `Equilibrium`, `point_of_run` of a run, `start_point`
+        of the arm.
         If None, the equilibrium with the joints held at their start.
     outputs
         Names of the outputs: coordinates (``joint1``, ``link1.y1``) and their rates
@@ -84,7 +85,9 @@ def linearise(
     tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
     if about is None:
         about = settle_down(tangent, {}, {})
-    require_kind("about", about, (Point, Equilibrium), "a Point or an Equilibrium")
+    require_kind(
+        "about", about, (OperatingPoint, Equilibrium), "an OperatingPoint or an Equilibrium"
+    )
     if outputs is not None:
         _require_outputs(outputs)
     point = about.point if isinstance(about, Equilibrium) else about
@@ -92,14 +95,14 @@ def linearise(
     return state_space(tangent, _required(model, point, tangent.inputs.shape[1]), outputs, held)
 
 
-def start_point(arm: Arm | Model) -> Point:
+def start_point(arm: Arm | Model) -> OperatingPoint:
     """Take the state in which an arm starts, its inputs 0."""
     model = arm if isinstance(arm, Model) else build(arm)
     q, v = start_state(model)
-    return Point(q, v, np.zeros(sum(axis.driven for axis in model.axes)))
+    return OperatingPoint(q, v, np.zeros(sum(axis.driven for axis in model.axes)))
 
 
-def point_of_run(run: Run, t: float) -> Point:
+def point_of_run(run: Run, t: float) -> OperatingPoint:
     """Take the state of a run at the sample nearest to a time [s]."""
     require_kind("run", run, Run, "a Run")
     t = require_number("t", t, unit="s")
@@ -107,11 +110,14 @@ def point_of_run(run: Run, t: float) -> Point:
         raise FlexarmError(f"t: must be {run.t[0]:g} to {run.t[-1]:g} s, the run's, got {t:g}")
     k = int(np.argmin(np.abs(run.t - t)))
     anchor = run.anchors[k] if run.model.attitudes else None
-    return Point(run.q[k], run.v[k], run.u[k], float(run.t[k]), anchor)
+    return OperatingPoint(run.q[k], run.v[k], run.u[k], float(run.t[k]), anchor)
 
 
 def state_space(
-    tangent: Tangent, point: Point, outputs: Sequence[str] | None, held: Set[str] = frozenset()
+    tangent: Tangent,
+    point: OperatingPoint,
+    outputs: Sequence[str] | None,
+    held: Set[str] = frozenset(),
 ) -> "StateSpace":
     """Linearise compiled equations about a state, some joints held."""
     model = tangent.model
@@ -150,7 +156,7 @@ def _require_outputs(outputs: object) -> None:
         raise FlexarmError(f"outputs: must be named once each, got '{twice[0]}' twice")
 
 
-def _required(model: Model, point: Point, inputs: int) -> Point:
+def _required(model: Model, point: OperatingPoint, inputs: int) -> OperatingPoint:
     """Refuse a point that is no state of an arm, and give it in arrays."""
     n, given, wanted = model.size, point.anchor, model.start_anchors.shape
     return replace(
@@ -169,7 +175,11 @@ def _default_outputs(model: Model) -> tuple[str, ...]:
 
 
 def _outputs(
-    tangent: Tangent, at: tuple[Point, Array], names: Sequence[str], columns: Array, solved: Array
+    tangent: Tangent,
+    at: tuple[OperatingPoint, Array],
+    names: Sequence[str],
+    columns: Array,
+    solved: Array,
 ) -> tuple[Array, Array, Array, tuple[str, ...]]:
     """Make C (p, 2n), D (p, m), the outputs' values at the state (p,), and their units."""
     model, (point, a) = tangent.model, at
@@ -255,7 +265,7 @@ class StateSpace(Summarised):
     input_units: tuple[str, ...]
     outputs: tuple[str, ...]
     output_units: tuple[str, ...]
-    point: Point
+    point: OperatingPoint
     rate: Array
     output: Array
     notices: tuple[str, ...]

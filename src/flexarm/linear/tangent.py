@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -26,6 +27,7 @@ from flexarm.mechanics.loads import (
 )
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, fingerprint
+from flexarm.moved import old_names
 from flexarm.spatial import Expr
 
 _Call = Callable[[int, Sequence[Array]], tuple[Array, ...]]  # (rows, inputs): values and changes
@@ -35,7 +37,7 @@ LARGE = 30_000  # instructions that compiling takes longer than interpreting a f
 
 
 @dataclass(frozen=True)
-class Point:
+class OperatingPoint:
     """A state to linearise about."""
 
     # q, v: coordinates and rates in the order of ``model.names``, (n,).
@@ -74,7 +76,7 @@ class Tangent:
         self.inputs = input_matrix(model)
         self._functions: dict[str, _Call] = {}
 
-    def force(self, point: Point, a: Array) -> Array:
+    def force(self, point: OperatingPoint, a: Array) -> Array:
         """Compute the generalised force that accelerations a take, inputs left out, (n,).
 
         Coordinates, rates and accelerations may have one more axis in front, and so has the force.
@@ -82,19 +84,19 @@ class Tangent:
         still = np.zeros(np.shape(np.atleast_2d(a)))
         return self._call("equation", point, a, still, still, still)[0].reshape(np.shape(a))
 
-    def matrices(self, point: Point, a: Array) -> LinearModel:
+    def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
         """Differentiate the force by a, by v and by q, at accelerations a."""
         mass, damping, stiffness = self._columns("equation", point, a)
         damping = damping + self.friction.damping(self.model, point.v)
         return LinearModel(mass, stiffness, damping, self.model.names, self.inputs)
 
-    def elastic(self, point: Point) -> Array:
+    def elastic(self, point: OperatingPoint) -> Array:
         """Differentiate the elastic force by q, (n, n)."""
         n = self.model.size
         none = np.zeros((n, n))
         return self._call("elastic", point, none[0], np.eye(n), none, none)[1].T
 
-    def accelerations(self, point: Point, columns: Array | None = None) -> Array:
+    def accelerations(self, point: OperatingPoint, columns: Array | None = None) -> Array:
         """Compute accelerations; those prescribed are as their motion says, (n,).
 
         What is left moves along ``columns`` (n, k); every coordinate for itself if None.
@@ -115,7 +117,7 @@ class Tangent:
         a += columns @ np.linalg.solve(columns.T @ mass @ columns, columns.T @ rest)
         return a
 
-    def slopes(self, points: Sequence[Point]) -> Array:
+    def slopes(self, points: Sequence[OperatingPoint]) -> Array:
         """Differentiate accelerations by q, v and u, nothing being prescribed, (T, n, 2n + k)."""
         n = self.model.size
         q, v, u = (np.array([getattr(each, name) for each in points]) for name in "qvu")
@@ -139,7 +141,7 @@ class Tangent:
         right = np.broadcast_to(self.inputs, (len(points), *self.inputs.shape))
         return np.asarray(np.linalg.solve(M, np.concatenate([-by_state, right], axis=2)))
 
-    def tip(self, point: Point, a: Array) -> tuple[Array, Array, Array, Array]:
+    def tip(self, point: OperatingPoint, a: Array) -> tuple[Array, Array, Array, Array]:
         """Evaluate the tip's place, velocities and accelerations, and differentiate them.
 
         Returns
@@ -155,14 +157,14 @@ class Tangent:
         return value, by_q, by_v, by_a
 
     def _columns(
-        self, name: str, point: Point, a: Array, *, only_mass: bool = False
+        self, name: str, point: OperatingPoint, a: Array, *, only_mass: bool = False
     ) -> tuple[Array, ...]:
         """Differentiate by accelerations, rates and coordinates."""
         n, places = self.model.size, (2, 1, 0)[: 1 if only_mass else 3]
         change = self._call(name, point, a, *_units(n, places))[1]
         return tuple(np.swapaxes(change.reshape(len(places), n, -1), 1, 2))
 
-    def _call(self, name: str, point: Point, a: Array, *ways: Array) -> tuple[Array, ...]:
+    def _call(self, name: str, point: OperatingPoint, a: Array, *ways: Array) -> tuple[Array, ...]:
         """Evaluate a function in rows of directions."""
         factors = wrench_factors(self.model, point.t) * self.wrenches
         arrays = [point.q, point.v, a, factors, *ways]
@@ -250,3 +252,7 @@ def _tip(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
     unturned = ca.SX.zeros(3, 1)
     tip = ca.vertcat(position, unturned, rates, ca.jtimes(rates, q, v) + columns @ a)
     return tip, tip
+
+
+if not TYPE_CHECKING:  # a checker that saw it would let any name pass
+    __getattr__ = old_names(__name__, {"Point": "OperatingPoint"})

@@ -34,7 +34,7 @@ from flexarm.control.statics import Statics, rigid_motions
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled
 from flexarm.io.model_file import validated
-from flexarm.linear.tangent import Point
+from flexarm.linear.tangent import OperatingPoint
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.loops.rows import bind_rows
@@ -209,7 +209,7 @@ class Mpc(Summarised):
             held = self._statics.at_joints(require_numbers("target", target, what, units=units))
             x, u = np.append(held, np.zeros(n))[None], self._statics.effort(held)[None]
         still, tangent = np.zeros(n), problem.tangent
-        linear = tangent.matrices(Point(held, still, u[-1]), still)
+        linear = tangent.matrices(OperatingPoint(held, still, u[-1]), still)
         plant = linear.state_space()
         weights = self._weights[0] or self._energies(linear, held)
         Ad, Bd, (Q, R, N) = sampled_costs(plant, weights, self.period)
@@ -241,7 +241,9 @@ class Mpc(Summarised):
         felt = np.linalg.inv(
             rows @ moves @ np.linalg.solve(moves.T @ linear.mass @ moves, moves.T @ rows.T)
         )
-        elastic = self._problem.tangent.elastic(Point(q, np.zeros_like(q), np.zeros(len(rows))))
+        elastic = self._problem.tangent.elastic(
+            OperatingPoint(q, np.zeros_like(q), np.zeros(len(rows)))
+        )
         springs = (elastic + elastic.T) / 2 + rows.T @ felt @ rows * bandwidth**2
         gain = np.linalg.pinv(rows.T) @ driven.inputs / bandwidth
         spent = gain.T @ np.linalg.solve(felt, gain)

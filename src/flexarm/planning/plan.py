@@ -28,7 +28,7 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
-from flexarm.linear.tangent import Point
+from flexarm.linear.tangent import OperatingPoint
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.planning.inputs import FINE, Inputs, Joining
@@ -280,7 +280,7 @@ def _rigid_inputs(
     move = joint_move(problem.model, to, Timing("quintic", 1.0), start=start)
     q, v, a = move.at(np.minimum(shares, 1.0 - 1e-12))
     still = np.zeros(len(problem.names))
-    force = problem.tangent.force(Point(q, v / length, still), a / length**2)
+    force = problem.tangent.force(OperatingPoint(q, v / length, still), a / length**2)
     moving = rigid_motions(problem.model)[:, [axis.driven for axis in problem.model.axes]]
     weak = np.linalg.pinv(moving.T @ problem.tangent.inputs)
     return np.asarray(force @ moving @ weak.T)

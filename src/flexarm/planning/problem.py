@@ -16,7 +16,7 @@ from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.io.overrides import change_arm
-from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model import Model, build, start_state
@@ -153,7 +153,7 @@ class MotionProblem:
     def fastest(self) -> float:
         """Fastest vibration at the start [rad/s], joints being as free as inputs leave them."""
         still = np.zeros(self.model.size)
-        linear = self.tangent.matrices(Point(self.start, still, self.holds[0]), still)
+        linear = self.tangent.matrices(OperatingPoint(self.start, still, self.holds[0]), still)
         return float(np.sqrt(np.abs(linear.undamped()[0]).max()))
 
     @cached_property

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from flexarm.linear.tangent import Point
+from flexarm.linear.tangent import OperatingPoint
 from flexarm.links.base import Array
 from flexarm.model.profiles import cubic_spline
 from flexarm.planning.inputs import Inputs
@@ -100,4 +100,4 @@ def accelerations(problem: MotionProblem, inputs: Inputs, run: Run) -> Array:
     t, q, v, u = run.t[middles], run.q[middles], run.v[middles], run.u[middles]
     anchors = run.anchors[middles]
     rows = zip(q, v, u, t.tolist(), anchors, strict=True)
-    return problem.tangent.slopes([Point(*row) for row in rows])
+    return problem.tangent.slopes([OperatingPoint(*row) for row in rows])

@@ -24,7 +24,7 @@ from flexarm.control.timing import Timing
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.linear.friction import DryFriction, FrictionChoice
-from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import StateMatrices
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
@@ -248,7 +248,7 @@ def require_fitting(weights: object, states: int, inputs: int) -> None:
 def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float) -> Weights:
     """Weigh energies: see `lqr`."""
     still = np.zeros(tangent.model.size)
-    point = Point(q, still, np.zeros(len(driven.names)))
+    point = OperatingPoint(q, still, np.zeros(len(driven.names)))
     kept = remaining(tangent.model)
     mass = carried_mass(tangent.model, tangent.matrices(point, still).mass)
     stiffness, rows = tangent.elastic(point)[np.ix_(kept, kept)], driven.motors[:, kept]
