@@ -276,7 +276,7 @@ class RicherArm:
         n = self.given.size
         soft, heavy = np.zeros((n, n)), np.zeros((n, n))
         for part in self.given.links:
-            if part.elastic is not None and can_grow(part):
+            if can_grow(part):
                 modes = (part.modes, part.modes)
                 soft[modes], heavy[modes] = shear_flexibility(part)
         return soft, heavy

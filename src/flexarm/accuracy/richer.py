@@ -40,14 +40,14 @@ class Richer:
 
 def can_grow(part: LinkModel) -> bool:
     """Whether shapes can be added to a link."""
-    return part.elastic is not None and not whats_fixed(part)
+    return part.flexible and not whats_fixed(part)
 
 
 def whats_fixed(part: LinkModel) -> str:
     """Say why no shapes can be added to a link that bends; empty if they can."""
-    if part.reduced is not None:
+    if not part.body.sectioned:
         return "its modes come with its body: reduce it with more of them"
-    if part.elastic is None:
+    if part.body.range is not None:
         return "its length changes: flexarm converge runs it with more shapes"
     if part.body.measured:
         return "its modes were measured or computed elsewhere: take more of them there"

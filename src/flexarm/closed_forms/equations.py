@@ -28,13 +28,12 @@ from flexarm.closed_forms.polynomials import (
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.formulations.lagrange import bodies_of, closed_gravity, closed_mass_matrix
-from flexarm.mechanics.bodies.growing_motion import GrowingMotion
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.points import homogeneous
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.loads import elastic_force
-from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Array, Expr, constant
+from flexarm.spatial import Array, Expr
 
 Vector = tuple[Polynomial, ...]
 Matrix = tuple[Vector, ...]
@@ -136,7 +135,7 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
         known = ring.generators[i]
         rate = Generator(f"{known.name}_dot", rf"\dot {known.latex}", "rate", {})
         ring.add(rate)
-    plain = not any(part.exact is not None or part.sliding is not None for part in model.links)
+    plain = all(part.exact is None and part.body.range is None for part in model.links)
     integrals = IntegralSymbols(model, q, ring) if named and plain else None
     tips = [_Tip(model, index, q, ring, integrals) for index in range(len(model.links))]
     symbols = ca.vertcat(*[tip.symbols for tip in tips])
@@ -226,7 +225,7 @@ class _Tip:
                 self.bent = BentSections(model, index, q, ring, named)
                 self.symbols, self.slopes = self.bent.symbols, self.bent.slopes
                 self.places = self.bent.places
-        angle = ca.SX(3, 1) if last else _tip_angle(model, part, q)
+        angle = ca.SX(3, 1) if last else body_of(model, part).cayley_angles(q)
         constants, places = ca.SX(0, 1), list[int]()
         if self.bent is None:
             local = tip_section(model, part, q)
@@ -295,23 +294,6 @@ def _relate(ring: Ring, kappa: int, angles: list[int]) -> None:
     ring.relations[kappa, last] = instead
 
 
-def _tip_angle(model: Model, part: LinkModel, q: Expr) -> Expr:
-    """Give the first-order angles of a link's tip, (3,); of an exact link none are needed."""
-    if part.exact is not None:
-        return ca.SX(3, 1)
-    if part.sliding is not None:
-        own = own_values(part, q)
-        return ca.sparsify(GrowingMotion.of(part, own, 0 * own).angles(1.0)[0])
-    if part.elastic is None:
-        return ca.SX(3, 1)
-    d, e = q[part.modes.start : part.modes.stop], part.elastic
-    angle = constant(e.tip_angle) @ d
-    for a in range(3):
-        if np.any(e.tip_angle_quadratic[a]):
-            angle[a] += d.T @ constant(e.tip_angle_quadratic[a]) @ d / 2
-    return angle
-
-
 def _clean(
     model: Model,
     ring: Ring,
@@ -322,7 +304,7 @@ def _clean(
 ) -> Equations:
     """Drop rounding errors and split the elastic forces into ``K q`` and the rest."""
     n = model.size
-    lengths = {part.exposed for part in model.links if part.sliding is not None}
+    lengths = {part.exposed for part in model.links if part.body.range is not None}
     lengths |= {i for i, each in enumerate(ring.generators) if each.kind == "number"}
     split = [_split(entry, lengths, n) for entry in force]
     found = Equations(
@@ -378,7 +360,7 @@ def _written(name: str, links: tuple[LinkModel, ...], names: tuple[str, ...]) ->
 
 def _check(model: Model) -> None:
     for part in model.links:
-        if part.reduced is not None:
+        if not part.body.sectioned:
             raise FlexarmError(
                 f"{part.name} is a body with modes, of which no short closed form is printed: "
                 "'flexarm count' counts its operations"
@@ -412,7 +394,7 @@ def _check(model: Model) -> None:
                 "is printed: say '--stiffening off' (stiffening=False), or leave its shear out"
             )
     for part in model.links:
-        if part.grown is not None and all(part.grown.at.bends):
+        if part.body.range is not None and part.exact is not None and all(part.exact.bends):
             raise FlexarmError(
                 f"{part.name} bends along y and along z as an exact beam and slides, of which no "
                 "closed form is printed: say '--stiffening off' (stiffening=False), or let it bend "

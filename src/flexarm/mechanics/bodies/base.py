@@ -64,6 +64,13 @@ class LinkBody(ABC):
             Angular velocity of L, in L, (3,).
         """
 
+    def cayley_angles(self, q: Expr) -> Expr:
+        """Return the first-order angles by which the tip turns as a Cayley rotation, (3,).
+
+        They are 0 of a rigid body, and of an exact beam, whose sections turn otherwise.
+        """
+        return ca.SX(3, 1)
+
     def linear_tip(self) -> tuple[Array, Array] | None:
         """Return the tip's rotation and displacement per amplitude if they are linear, (3, m)."""
         return None

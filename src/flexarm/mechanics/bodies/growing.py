@@ -39,6 +39,13 @@ class Growing(LinkBody):
         """See the flexible tip from the mouth of the hub."""
         return self.at_fraction(q, 1.0)
 
+    def cayley_angles(self, q: Expr) -> Expr:
+        """Return the first-order angles of the tip of a linear beam, (3,)."""
+        if self.part.exact is not None:
+            return ca.SX(3, 1)
+        own = own_values(self.part, q)
+        return ca.sparsify(GrowingMotion.of(self.part, own, 0 * own).angles(1.0)[0])
+
     def section(self, q: Expr, x: float) -> Local:
         """See the section at material distance x from the inner end; numbers only."""
         if not isinstance(q, ca.DM):

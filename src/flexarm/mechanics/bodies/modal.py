@@ -36,6 +36,15 @@ class Modal(Shaped):
         place = constant(straight) + position
         return turned_section(self.model, place, linear, angle, angle_columns)
 
+    def cayley_angles(self, q: Expr) -> Expr:
+        """Return the first-order angles of the tip, (3,)."""
+        d, e = self.amplitudes(q), self.span
+        angle = constant(e.tip_angle) @ d
+        for a in range(3):
+            if np.any(e.tip_angle_quadratic[a]):
+                angle[a] += d.T @ constant(e.tip_angle_quadratic[a]) @ d / 2
+        return angle
+
     def section(self, q: Expr, x: float) -> Local:
         """See a section; below 0 it is on the rigid root piece."""
         if x < 0:
