@@ -162,8 +162,8 @@ def _page(found: dict[str, list[dict[str, Any]]]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_ABOUT = """Made by `python benchmarks/operation_counts.py --markdown docs/operation-counts.md`; do
-not edit. Counted is what flexarm compiles, after equal subexpressions have been shared: a square
+_ABOUT = """Made by `python benchmarks/operation_counts.py --markdown docs/operation-counts.md`;
+do not edit. Counted is what flexarm compiles, after equal subexpressions have been shared: a square
 is a multiplication, twice a value an addition, a change of sign nothing. Numbers of the arm are
 folded in; what only rounding keeps from 0, 1 or another number is that, on any processor.
 `flexarm count ARM` gives the same for any arm."""

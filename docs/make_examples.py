@@ -12,8 +12,9 @@ PAGE = ROOT / "docs" / "examples.md"
 PROGRAMS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "demo")
 HEAD = """# Examples
 
-Short programs that end in a number which is known from elsewhere, and fail if they miss it. They
-are the files in `examples/`; `python examples/spin_up.py` runs one.
+Short programs that end in a number that is known from elsewhere, and fail if they miss it. They
+are the files in `examples/`; `python examples/spin_up.py` runs one. Made by
+`python -m docs.make_examples`; do not edit.
 """
 
 

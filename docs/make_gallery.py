@@ -21,7 +21,7 @@ SHOWN = {
     "telescope": (2.5, "how-to/telescoping-links.md"),
     "korayem-two-link": (2.0, "default-shapes.md"),
     "deluca-siciliano": (2.0, "how-to/design-a-controller.md"),
-    "chu-example-2": (1.5, "formulations/element-jacobian.md"),
+    "chu-example-2": (1.5, "papers/chu.md"),
     "crossed-joints": (1.0, "model-file.md"),
     "driven-link-payload": (1.0, "start.md"),
     "spin-up-beam": (15.0, "kinematics-and-energies.md"),

@@ -359,7 +359,7 @@ def test_steps_are_counted_beside_the_papers_table(counted: dict[str, Any]) -> N
 
 @pytest.mark.campaign
 def test_the_page_shows_what_the_script_counts(counted: dict[str, Any]) -> None:
-    page = (ROOT / "docs" / "formulations" / "gibbs-appell.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "gibbs-appell-counts.md").read_text(encoding="utf-8")
     tables = page.partition("<!-- counted -->")[2]
     for step, (products, sums) in counted["steps"][0]["counted"].items():
         assert f"| {products} M, {sums} A" in next(

@@ -68,7 +68,7 @@ dots and indices that are missing here, or letters too many, may be right in pri
 what is not right as transcribed. An *approximation* is one that the paper itself states, its effect
 what it leaves out; a *remark* is about what is not defined, or can be read otherwise.
 What says *run* was computed with the equation as printed and as it is right, on random states; the
-[Gibbs-Appell](formulations/gibbs-appell.md) steps on a spatial arm of three links with two modes
+[Gibbs-Appell](papers/korayem.md#gibbs-appell) steps on a spatial arm of three links with two modes
 each, amplitudes to 0.05 m, rates and accelerations to 1 in SI units, errors over the largest entry.
 What says *read* has no effect that could be computed, for the reason given. Files named in the last
 column have the right form at lines marked `erratum`."""

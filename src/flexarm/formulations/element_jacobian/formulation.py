@@ -1,6 +1,6 @@
 """Element mass matrices from Jacobians: M = sum m J_T^T J_T + J_R^T I J_R over the elements.
 
-Chu et al., with the corrections that docs/formulations/element-jacobian.md lists.  The paper takes
+Chu et al., with the corrections that docs/papers/chu.md lists.  The paper takes
 one point per element, its centre of mass, with the inertia of the whole element there; by default
 an element has as many Gauss points as integrate its inertia exactly.
 

@@ -1,6 +1,6 @@
 """The method of kinematic influence: M = sum J^T Pi J, nonlinear accelerations link by link.
 
-Graves 1989 (V-Sim), with the corrections that docs/formulations/kinematic-influence.md lists.
+Graves 1989 (V-Sim), with the corrections that docs/papers/graves.md lists.
 Everything is in one common frame, the world; translation stands over rotation.
 
 paper symbol            | eq.     | code name
