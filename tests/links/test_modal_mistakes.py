@@ -87,15 +87,6 @@ def test_a_modal_mass_is_noted_when_1_percent_off_and_refused_at_20(
     assert sum(words in error for error in report.errors) == errors
 
 
-@pytest.mark.parametrize(("given", "notes", "errors"), [(6.03, 0, 0), (6.6, 1, 0), (6000.0, 0, 1)])
-def test_a_stated_total_mass_is_compared(
-    tmp_path: Path, given: float, notes: int, errors: int
-) -> None:
-    report = modal_data_report(write(tmp_path, changed(strip(31), total_mass=given)), SPAN)
-    assert sum("the total mass is" in note for note in report.notes) == notes
-    assert sum("the total mass is" in error for error in report.errors) == errors
-
-
 def test_a_modal_mass_smaller_than_rigid_motion_allows_is_noted(tmp_path: Path) -> None:
     # The first mode carries 97 % of the strip's moment of inertia: M cannot be 5 % smaller.
     for modal, noted in ((1.5, False), (1.42, True)):
@@ -170,18 +161,6 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
         {"K": [[1e3, 0, 7.5], [0, 1e3, 0], [0, 0, 1e5]], "frequencies": None},
         "- [1000.0, 0, 7.5]",
         r"K\[1\]\[3\]: must be symmetric: 7.5 here, but 0 in row 3, column 1",
-    ),
-    (
-        "K negative",
-        {"K": [[1, 2, 0], [2, 1, 0], [0, 0, 1]], "frequencies": None},
-        "K:",
-        "K: must have no negative eigenvalue, .* is -1: a shape would drive itself",
-    ),
-    (
-        "M indefinite",
-        {"M": [[1.5, 1.5, 0], [1.5, 1.5, 0], [0, 0, 1.5]], "frequencies": None, "K": [1, 1, 1]},
-        "M:",
-        "M: must be positive definite",
     ),
     ("negative damping", {"D": [0.1, -0.1, 0.1]}, "D:", "D: must have no neg.*feed energy"),
     (

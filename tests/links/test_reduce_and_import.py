@@ -13,7 +13,7 @@ import flexarm
 from flexarm.cli import main
 from flexarm.errors import ModelError
 from flexarm.links.imported.file import read_body
-from flexarm.links.imported.readers.calculix import mesh_arrays, mesh_mass, read_frd
+from flexarm.links.imported.readers.calculix import mesh_arrays, mesh_elements, read_frd
 from flexarm.links.imported.readers.solids import SOLIDS, consistent_mass
 from tests.links.reduced_bodies import Array, craig_bampton, lattice, rigid, said
 
@@ -195,10 +195,12 @@ def test_calculix_results_are_read_and_weighed() -> None:
     numbers, places, shapes = mesh_arrays(results, "a.frd")
     assert results.hertz == [12.5]
     assert np.allclose(shapes[0], 2 * places)
-    mass = mesh_mass(results, numbers, places, 6.0).toarray()
+    ((kind, rows),) = mesh_elements(results, numbers).items()
+    mass = consistent_mass(kind, rows, places, 6.0).toarray()
     assert mass.sum() == pytest.approx(1.0)
-    rows = mass.sum(axis=1)
-    assert np.allclose(rows, [-0.05] * 4 + [0.2] * 6)  # row sums of a 10-node tetrahedron
+    assert np.allclose(
+        mass.sum(axis=1), [-0.05] * 4 + [0.2] * 6
+    )  # row sums of a 10-node tetrahedron
     with pytest.raises(ModelError, match="cut off"):
         mesh_arrays(read_frd(frd(nodes, [1], (2 * nodes)[:7]), "a.frd"), "a.frd")
     with pytest.raises(ModelError, match="inside out"):

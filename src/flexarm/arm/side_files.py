@@ -114,6 +114,21 @@ def read_regular(path: Path) -> bytes:
     return content
 
 
+def read_at_most(path: Path, most: int) -> bytes:
+    """Read a regular file, no more of it than one byte beyond its largest size.
+
+    ModelError: if there is none, or it cannot be read.
+    """
+    try:
+        with open_regular(path) as file:
+            return file.read(most + 1)
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"{path}: the file cannot be read: {reason}") from None
+
+
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file to read, without waiting for what is none.
 

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from flexarm.arguments import listed, refused, require_flag, require_kind, require_path
 from flexarm.arm import Arm
-from flexarm.arm.side_files import SideFiles, open_regular
+from flexarm.arm.side_files import SideFiles, read_at_most
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.emit import emit
 from flexarm.io.explain import explain, explain_data
@@ -47,14 +47,7 @@ def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
 
 def read_content(path: Path) -> bytes:
     """Read a model file, no more of it than is refused for its size."""
-    try:
-        with open_regular(path) as file:
-            return file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"{path}: the file cannot be read: {reason}") from None
+    return read_at_most(path, MAX_BYTES)
 
 
 def files_beside(path: Path, further: Sequence[str | Path] = ()) -> SideFiles:

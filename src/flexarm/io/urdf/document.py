@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from flexarm.arm.side_files import open_regular
+from flexarm.arm.side_files import read_at_most
 from flexarm.errors import ModelError
 from flexarm.io.source import find_unprintable, shorten
 from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
@@ -42,15 +42,7 @@ def read_urdf(path: Path) -> "Robot":
         If it is no such file, or anything in it is not to be trusted; with the element it is in.
     """
     try:
-        with open_regular(path) as file:
-            content = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"{path}: the file cannot be read: {reason}") from None
-    try:
-        return _robot(_parse(content))
+        return _robot(_parse(read_at_most(path, MAX_BYTES)))
     except _Refused as refusal:
         raise ModelError(f"{path}: {refusal}") from None
 

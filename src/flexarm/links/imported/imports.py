@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm.side_files import MAX_BYTES, SideFiles, open_regular
+from flexarm.arm.side_files import MAX_BYTES, SideFiles, read_at_most
 from flexarm.errors import ModelError
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.data import Integers
@@ -16,10 +16,9 @@ from flexarm.links.imported.file import inspect_body, inspect_data
 from flexarm.links.imported.readers.abaqus import read_abaqus
 from flexarm.links.imported.readers.calculix import (
     Deck,
-    element_edges,
     mesh_arrays,
+    mesh_elements,
     mesh_faces,
-    mesh_mass,
     read_frd,
     read_inp,
 )
@@ -33,6 +32,7 @@ from flexarm.links.imported.readers.labelled import (
 from flexarm.links.imported.readers.market import dense, is_market, market_head, read_market
 from flexarm.links.imported.readers.plain import plain_data, read_keys
 from flexarm.links.imported.readers.sid import read_sid
+from flexarm.links.imported.readers.solids import consistent_mass
 from flexarm.links.imported.readers.universal import read_universal
 from flexarm.links.imported.report import Findings, ModalReport
 from flexarm.links.imported.standard import examine_sid
@@ -121,13 +121,7 @@ def _text(path: Path) -> str:
 
 def content_of(path: Path) -> bytes:
     """Read a regular file that is not too large."""
-    try:
-        with open_regular(path) as file:
-            content = file.read(LARGEST + 1)
-    except FileNotFoundError:
-        raise ModelError(f"no such file: {path}") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path} cannot be read: {error}") from None
+    content = read_at_most(path, LARGEST)
     if len(content) > LARGEST:
         raise ModelError(f"{path}: is larger than {LARGEST:,} bytes")
     return content
@@ -187,17 +181,18 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
     if not 0 < density <= LARGEST_NUMBER:
         raise ModelError(f"{path}: density: must be > 0 and finite, got {density:g}")
     numbers, places, shapes = mesh_arrays(results, path.name)
+    elements = mesh_elements(results, numbers)
     return {
         "name": path.stem,
         "nodes": places,
-        "node_mass": mesh_mass(results, numbers, places, density),
+        "node_mass": sum(consistent_mass(kind, rows, places, density)
+                         for kind, rows in elements.items()),
         "shapes": shapes,
         "frequencies": np.array(results.hertz),
         "hub_nodes": _set(deck, choices.hub_set, numbers, "hub", beside) + 1,
         "tip_nodes": _set(deck, choices.tip_set, numbers, "tip", beside) + 1,
-        "lines": np.array(list(element_edges(results, numbers))) + 1,
-        "faces": mesh_faces(results, numbers) + 1,
-    }
+        "faces": mesh_faces(elements) + 1,
+    }  # fmt: skip
 
 
 def _set(deck: Deck, name: str | None, numbers: Integers, key: str, path: Path) -> Integers:

@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.io.source import Path
 from flexarm.links.base import Array, Direction, Shape, Shapes
-from flexarm.links.basis import MOTIONS
+from flexarm.links.basis import own_stiffness
 from flexarm.links.imported.checks import (
     DEFINITE_TOLERANCE,
     check_frequencies,
@@ -106,7 +106,7 @@ def examine_line(given: ModalData, findings: Findings, span: Span) -> Shapes | N
         path = ("frequencies" if given.stiffness is None else "K",)
         modal = section.modal_mass if mass is None else mass
         check_frequencies(findings, path, stiffness, modal, damping)
-        check_stiffness(findings, path, stiffness, _section_stiffness(span, shapes))
+        check_stiffness(findings, path, stiffness, own_stiffness(shapes, span, POINTS))
     return replace(shapes, stiffness=stiffness, mass=mass, damping=damping)
 
 
@@ -152,17 +152,6 @@ def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
         shapes, between(x), weights * between(data.node_mass),
         weights[:, None, None] * between(inertia),
     )  # fmt: skip
-
-
-def _section_stiffness(span: Span, shapes: Shapes) -> Array:
-    """Integrate the stiffness (m, m) of shapes by the section; 0 where it is rigid."""
-    x, weight = span.quadrature(POINTS, shapes.edges)
-    total = np.zeros_like(shapes.stiffness)
-    for motion in MOTIONS.values():
-        if span.has(motion.stiffness):
-            strain = shapes.values(motion.direction, x, motion.order)
-            total += (weight * span.at(motion.stiffness, x) * strain.T) @ strain
-    return total
 
 
 def _has_mass(findings: Findings, modal: Array, *, given: bool) -> bool:

@@ -1,17 +1,15 @@
 """CalculiX: modes at nodes from an .frd file, sets and density from the .inp file beside it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.imported.data import Integers, no_lines
+from flexarm.links.imported.data import Integers
 from flexarm.links.imported.drawing import outer_faces
 from flexarm.links.imported.readers.labelled import number, whole_number
-from flexarm.links.imported.readers.solids import SOLIDS, consistent_mass
+from flexarm.links.imported.readers.solids import SOLIDS
 
 
 @dataclass
@@ -154,8 +152,14 @@ def mesh_arrays(results: Results, name: str) -> tuple[Integers, Array, Array]:
     return numbers, places, shapes
 
 
-def mesh_mass(results: Results, numbers: Integers, places: Array, density: float) -> Any:
-    """Weigh the solid elements of a mesh, as a sparse matrix (N, N)."""
+def mesh_elements(results: Results, numbers: Integers) -> dict[int, Integers]:
+    """Arrange the solid elements of a mesh by kind, as rows of nodes (E, n).
+
+    Raises
+    ------
+    ModelError
+        If there are none, or others.
+    """
     row = {int(n): k for k, n in enumerate(numbers)}
     kinds: dict[int, list[list[int]]] = {}
     for kind, nodes in results.elements:
@@ -167,29 +171,13 @@ def mesh_mass(results: Results, numbers: Integers, places: Array, density: float
         kinds.setdefault(kind, []).append([row[n] for n in nodes])
     if not kinds:
         raise ModelError("elements: there are none to weigh: was the file cut off?")
-    parts = [consistent_mass(kind, np.array(e), places, density) for kind, e in kinds.items()]
-    return sum(parts[1:], start=parts[0])
+    return {kind: np.array(rows, dtype=np.int64) for kind, rows in kinds.items()}
 
 
-def mesh_faces(results: Results, numbers: Integers) -> Integers:
+def mesh_faces(elements: dict[int, Integers]) -> Integers:
     """List triangles of the surface, as rows of nodes."""
-    row = {int(n): k for k, n in enumerate(numbers)}
-    by_size: dict[int, list[list[int]]] = {}
-    for kind, nodes in results.elements:
-        corners = [row[n] for n in nodes[: len(SOLIDS[kind].corners)]]
-        by_size.setdefault(len(corners), []).append(corners)
-    found = [outer_faces(np.array(each)) for each in by_size.values()]
-    return np.concatenate([no_lines(3), *found])
-
-
-def element_edges(results: Results, numbers: Integers) -> Iterator[tuple[int, int]]:
-    """List lines between corners of elements, as rows of nodes."""
-    row = {int(n): k for k, n in enumerate(numbers)}
-    seen = set()
-    for kind, nodes in results.elements:
-        corners = [row[n] for n in nodes[: len(SOLIDS[kind].corners)]]
-        for i, a in enumerate(corners):
-            b = corners[(i + 1) % len(corners)]
-            if (pair := (min(a, b), max(a, b))) not in seen:
-                seen.add(pair)
-                yield pair
+    by_corners: dict[int, list[Integers]] = {}
+    for kind, rows in elements.items():
+        corners = len(SOLIDS[kind].corners)
+        by_corners.setdefault(corners, []).append(rows[:, :corners])
+    return np.concatenate([outer_faces(np.concatenate(each)) for each in by_corners.values()])
