@@ -32,7 +32,7 @@ links:
 READER = """
 import contextlib, io, json, resource, signal, sys, traceback
 from flexarm.cli import main
-from flexarm.viewer.serve import Source
+from flexarm.viewer.serve import WatchedPage
 
 main(["view", "--force", *sys.argv[3:]])  # what is imported is no file's fault
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), -1))
@@ -43,7 +43,7 @@ for line in sys.stdin:
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
         try:
             status = main(["view", line.strip(), "--force", *sys.argv[4:]])
-            Source([__import__("pathlib").Path(line.strip())]).page()
+            WatchedPage([__import__("pathlib").Path(line.strip())]).page()
         except BaseException:
             status = traceback.format_exc()
     signal.alarm(0)
