@@ -1,4 +1,4 @@
-"""What a second of a run costs with the shapes of an arm, and with half of them."""
+"""Cost of a second of a run with the shapes of an arm, and with half of them."""
 
 import math
 
@@ -11,7 +11,7 @@ from flexarm.errors import ModelError, ShapeError
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.effort import forecast
 from flexarm.integrate.choice.vibration import vibration
-from flexarm.integrate.methods.base import MotionFunctions
+from flexarm.integrate.methods.base import InterpretedMotion
 from flexarm.integrate.problem import channels
 from flexarm.integrate.task import Task, equation_of
 from flexarm.io.overrides import change_arm
@@ -33,10 +33,9 @@ def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
     linear
         Its matrices at the start.
     """
-    own = _cost(model, linear, 0.0, {})
-    counts = half_the_shapes(model.arm)
-    if not counts:
-        return (own,)
+    own, counts = _cost(model, linear, 0.0, {}), half_the_shapes(model.arm)
+    if own is None or not counts:
+        return () if own is None else (own,)
     changed = {f"links.{index + 1}.shapes": _with_counts(model.arm, index, each)
                for index, each in counts.items()}  # fmt: skip
     try:
@@ -47,7 +46,8 @@ def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
     slowest = _slowest(model, linear)
     change = abs(_slowest(fewer, theirs) / slowest - 1) if slowest else 0.0
     names = {model.arm.link_names[index]: each for index, each in counts.items()}
-    return own, _cost(fewer, theirs, change, names)
+    half = _cost(fewer, theirs, change, names)
+    return (own,) if half is None else (own, half)
 
 
 def half_the_shapes(arm: Arm) -> dict[int, dict[str, int]]:
@@ -79,11 +79,16 @@ def _slowest(model: Model, linear: LinearModel) -> float:
 
 def _cost(
     model: Model, linear: LinearModel, change: float, shapes: dict[str, dict[str, int]]
-) -> CostReport:
+) -> CostReport | None:
+    """Estimate the cost of 1 s of a run; None if it cannot go on."""
     equation, (q, v), actuators = equation_of(model), start_state(model), actuators_of(model)
     stiff, damped = actuators.stiffness(model)
     shaken = vibration(model, linear.mass, linear.stiffness + stiff, linear.damping + damped, v)
-    task = Task(equation, MotionFunctions(equation, None, actuators), channels(model, {}, q, {}),
-                np.array([0.0, 1.0]), q, v, TOLERANCE, shaken=[shaken])  # fmt: skip
-    found = forecast(task, TOLERANCE, 1.0)
-    return CostReport(model.size, found.method, found.steps, found.seconds, change, shapes)
+    motion = InterpretedMotion(equation, None, actuators)
+    task = Task(equation, motion, channels(model, {}, q, {}), np.array([0.0, 1.0]), q, v, TOLERANCE,
+                shaken=[shaken])  # fmt: skip
+    found = forecast(task, TOLERANCE)
+    if found is None:
+        return None
+    method, steps, seconds = found
+    return CostReport(model.size, method.name, steps, seconds, change, shapes)

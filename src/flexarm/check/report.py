@@ -150,7 +150,7 @@ class StepReport:
 
 @dataclass(frozen=True)
 class CostReport:
-    """What 1 s of a run costs at the default tolerance, by operations and steps."""
+    """Cost of 1 s of a run at the default tolerance, by a trial of its steps."""
 
     coordinates: int
     method: str  # integrator

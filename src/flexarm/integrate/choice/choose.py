@@ -259,12 +259,12 @@ class Pilot:
                 since, before = m.t, self.work
         return np.inf if self.failed else projected()
 
-    def advance(self, target: float) -> bool:
-        """Go some steps on towards a time [s]; tell whether there is more to go."""
+    def advance(self, target: float, steps: int = 50) -> bool:
+        """Go some trial steps on towards a time [s]; return whether there is more to go."""
         m = self.march
         if m.t < target:
             m.t_end = min(target, self.begin + self.ticks * self.period)
-            m.budget = 50
+            m.budget = steps
             code = march(m)
             self.failed = code in (BROKEN, NO_STEP)
             if code == FINISHED and m.t < target:  # a sampled law would change its inputs

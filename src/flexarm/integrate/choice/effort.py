@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Elements
 from flexarm.errors import LongRun, SimulationError
-from flexarm.integrate.choice.choose import Pilot
+from flexarm.integrate.choice.choose import Pilot, choose
 from flexarm.integrate.choice.equal_step import equal_step
-from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations, TracedOperations
+from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.problem import jumps
@@ -31,6 +32,7 @@ KEPT = 300.0  # bytes of an answer of a law
 # [s] how long a run is tried at most; what runs must be estimated to take together for that, and
 # one of them for it to decide.
 PROBE, SURE = 0.3, 3.0
+TRIED = 1e8  # operations after which a trial ends: CasADi evaluates them in some 0.6 s
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,8 @@ def solution(
         steps = (1 if step else 3) * duration / given  # without one it runs again in smaller ones
     seconds = by_count(task, method, steps)
     if runs * seconds > SURE and method.adaptive:
-        tried = _probe(Pilot(task, method, wanted, period), duration, min(PROBE, 0.02 * seconds))
+        pilot, lasting = Pilot(task, method, wanted, period), min(PROBE, 0.02 * seconds)
+        tried = _probe(pilot, duration, lasting, time.process_time)
         # A short trial tells no more than that next to nothing happens.
         if seconds > SURE or tried[0] < 0.1 * seconds:
             seconds, steps = tried
@@ -154,34 +157,24 @@ def _needs(task: Task, method: Method, wanted: float, duration: float) -> dict[s
             for name, rate in _rates(task).items()}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """What a run will take, by counts alone: the same on every machine."""
+def forecast(task: Task, wanted: float) -> tuple[Method, float, float] | None:
+    """Estimate what a run takes by trying its start; work is counted in operations.
 
-    method: str  # the cheaper one of those that follow vibrations
-    steps: float
-    seconds: float  # CPU time [s]
-
-
-def forecast(task: Task, wanted: float, duration: float) -> Forecast:
-    """Estimate what a run takes from its operations and steps; nothing is compiled or tried.
-
-    Notes
-    -----
-    ``auto`` may find a cheaper method by trying some, as of an arm with servos or dry friction.
+    Returns
+    -------
+    method, steps, seconds
+        The method that ``auto`` takes, its trial steps and CPU time [s]; None if it fails.
     """
-    pieces = TracedOperations(task.equation.model.size, task.motion)
-    found = []
-    for method in (ETD4, DOP853) if task.vibration.fastest else (DOP853,):
-        needed = max(_needs(task, method, wanted, duration).values())
-        steps = FEWEST_STEPS + needed + 3 * _jumps(task)
-        found.append(Forecast(method.name, steps, by_count(task, method, steps, pieces)))
-    return min(found, key=lambda each: each.seconds)
+    method, _ = choose(task, wanted, audit=False)
+    pilot = Pilot(task, method, wanted, None)
+    duration = float(task.times[-1] - task.times[0])
+    work, steps = _probe(pilot, duration, TRIED, lambda: pilot.work)
+    return None if pilot.failed or not pilot.march.steps else (method, steps, OPERATION * work)
 
 
-def by_count(task: Task, method: Method, steps: float, pieces: Operations | None = None) -> float:
-    """Say what trial steps take [s] by their operations: the same on every machine."""
-    pieces = pieces or Operations(task.equation.model.size, task.motion)
+def by_count(task: Task, method: Method, steps: float) -> float:
+    """Return what trial steps take [s] by their operations: the same on every machine."""
+    pieces = Operations(task.equation.model.size, task.motion)
     work = method.work(pieces)
     if method.renewal is not None:
         work += method.renewal(pieces) / method.renewed_after
@@ -245,17 +238,19 @@ def leg_method(chosen: Method, first: Task, task: Task, wanted: float) -> Method
         task, each, wanted, "elastic modes", rate))  # fmt: skip
 
 
-def _probe(pilot: Pilot, duration: float, lasting: float) -> tuple[float, float]:
-    """Try a motion for a while [s], and say what all of it would take: CPU time [s] and steps."""
+def _probe(
+    pilot: Pilot, duration: float, lasting: float, clock: Callable[[], float]
+) -> tuple[float, float]:
+    """Try a motion for a while by a clock; return what all of it would take by that, and steps."""
     m = pilot.march
 
     def mark() -> Array:
-        return np.array([time.process_time(), float(m.steps + m.rejections), m.t])
+        return np.array([clock(), float(m.steps + m.rejections), m.t])
 
     marks = [mark()]
-    while marks[-1][0] - marks[0][0] < lasting and pilot.advance(pilot.end):
+    while marks[-1][0] - marks[0][0] < lasting and pilot.advance(pilot.end, 10):
         marks.append(mark())
     half = marks[len(marks) // 2]  # a start is dearer
-    spent = mark() - (half if m.t > half[2] else marks[0])
-    seconds, steps = spent[:2] * duration / max(spent[2], 1e-12 * duration)
-    return float(seconds), float(steps)
+    spent = mark() - (half if half[2] < m.t < pilot.end else marks[0])
+    taken, steps = spent[:2] * duration / max(spent[2], 1e-12 * duration)
+    return float(taken), float(steps)

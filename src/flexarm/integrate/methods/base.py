@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.compile import Compiled, Level
-from flexarm.engine.lower import lower
+from flexarm.engine.interpret import Interpreted
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of
@@ -140,24 +140,6 @@ class Operations:
     def matrices(self) -> int:
         """Operations of mass, elastic and damping matrices."""
         return self.motion.matrices().operations
-
-
-@dataclass(frozen=True)
-class TracedOperations(Operations):
-    """Counts of traced equations, which are not compiled.
-
-    Those of the equations are the same; those of matrices, which are few in a step, about.
-    """
-
-    @cached_property
-    def equations(self) -> int:
-        """Operations of one evaluation."""
-        return len(lower(self.motion.trace()).operations)
-
-    @cached_property
-    def matrices(self) -> int:
-        """Operations of mass, elastic and damping matrices."""
-        return int(self.motion.trace_matrices().n_instructions())
 
 
 @dataclass(frozen=True)
@@ -333,11 +315,6 @@ class MotionFunctions:
             return self.equation.compiled("matrices")
         return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
 
-    def trace_matrices(self) -> ca.Function:
-        """Trace mass, elastic and damping matrices, servos included."""
-        formulation = self.equation.formulation
-        return matrices_of(formulation, self._acting(formulation))
-
     def _of(self, formulation: Formulation, *, accelerated: bool = False) -> ca.Function:
         return motion_of(formulation, self.law, self._acting(formulation), accelerated=accelerated)
 
@@ -363,6 +340,22 @@ class MotionFunctions:
             key = f"integrate {name} {law}{rest.key} {', '.join(self._own)}"
             found = self.equation.compile(key, make, level=level)
         return self.kept.setdefault((name, level), found)  # threads that compile at once share one
+
+
+@dataclass(frozen=True)
+class InterpretedMotion(MotionFunctions):
+    """Equations of motion for a short trial: CasADi evaluates them, nothing is compiled."""
+
+    def matrices(self) -> Compiled:
+        """Trace mass, elastic and damping matrices, servos included."""
+        return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
+
+    def _compile(
+        self, name: str, make: Callable[[Formulation], ca.Function], level: Level
+    ) -> Compiled:
+        if (name, level) not in self.kept:
+            self.kept[name, level] = Interpreted(make(self.equation.formulation))
+        return self.kept[name, level]
 
 
 def _tangent(motion: ca.Function) -> ca.Function:
