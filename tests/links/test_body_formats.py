@@ -165,6 +165,14 @@ def test_arrays_that_say_they_are_huge_are_refused(shape: tuple[int, ...], tmp_p
         import_body([tmp_path / "body.npz"], Choices())
 
 
+@pytest.mark.usefixtures("little_memory")
+def test_shapes_that_are_many_and_empty_take_no_memory(tmp_path: Path) -> None:
+    many = {"nodes": np.zeros((0, 3)), "shapes": np.zeros((10**6, 0, 3)), "K": np.ones(10**6)}
+    assert "shapes: must be 200 shapes at most, got 1,000,000" in said(tmp_path, many)
+    flat = {"K": np.zeros((10**6, 0)), "M": np.eye(2), "tip_position": [1, 0, 0]}
+    assert "K: must have the shape (unknowns, unknowns)" in said(tmp_path, flat)
+
+
 @pytest.mark.parametrize("number", [np.nan, np.inf, 1e308, -1e31])
 @pytest.mark.parametrize("key", ["tip_position", "K", "nodes", "total_mass", "tip_shapes"])
 def test_numbers_that_are_none_are_refused(key: str, number: float, tmp_path: Path) -> None:

@@ -66,6 +66,17 @@ def test_reduce_refuses_matrices_that_do_not_fit(tmp_path: Path) -> None:
             flexarm.reduce(given.pop("stiffness"), given.pop("mass"), given.pop("nodes"), **given)
 
 
+@pytest.mark.parametrize("key", ["node_mass", "K_indptr", "hub_nodes", "nodes"])
+def test_reduce_names_what_a_model_lacks(
+    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = full_arrays()
+    del keys[key]
+    np.savez(tmp_path / "full.npz", **keys)
+    assert main(["reduce", str(tmp_path / "full.npz"), "--out", str(tmp_path / "b.npz")]) == 3
+    assert f"full.npz: {key}: " in capsys.readouterr().err
+
+
 def superelement() -> tuple[Any, Any, Keys]:
     """K and M of the lattice over hub, tip and modes, with frames."""
     body = craig_bampton(3)

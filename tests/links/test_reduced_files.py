@@ -199,7 +199,7 @@ def test_a_hostile_or_damaged_file_is_refused(
     [
         ("stiffness", None), ("flexarm_body", 2), ("modal_mass", -1), ("tip_rotation", -1),
         ("tip_position", -1), ("shape_shape", -1), ("drawn_axis", 1), ("drawn_lines", 7),
-        ("drawn_lines", [[0, -1]]),
+        ("drawn_lines", [[0, -1]]), ("drawn_lines", [[0, 1e30]]),
         ("mass", np.nan), ("names", "x"),
     ],
 )  # fmt: skip

@@ -54,9 +54,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         keys = market_keys(*parts)
     keys |= read_frames(args.frames)
+    nodes = keys.get("nodes")
+    count = len(nodes) if isinstance(nodes, list) or np.ndim(nodes) else 0
     for key, text in (("hub", args.hub_nodes), ("tip", args.tip_nodes)):
         if text is not None:
-            keys[f"{key}_nodes"] = listed_nodes(text, key, len(np.atleast_1d(keys["nodes"]))) + 1
+            keys[f"{key}_nodes"] = listed_nodes(text, key, count) + 1
     name, findings = str(inputs[0]), Findings()
     model = full_data(keys, name, findings)
     if findings.problems:

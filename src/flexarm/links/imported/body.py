@@ -37,7 +37,7 @@ class Drawn:
     )
 
     def line(self, fractions: Array) -> tuple[Array, Array]:
-        """See points of that line at fractions of its points (S,): (S, 3) and (S, 3, m)."""
+        """Interpolate that line at fractions of it (S,): places (S, 3), shapes (S, 3, m)."""
         at = np.linspace(0.0, 1.0, self.axis)
         weights = np.stack([np.interp(fractions, at, row) for row in np.eye(self.axis)], axis=1)
         moved = np.einsum("sk,kaj->saj", weights, self.moved[: self.axis])
@@ -150,7 +150,7 @@ def angular_momentum(i: Integrals) -> Array:
 
 
 def orthogonal(body: ReducedBody) -> ReducedBody:
-    """Make amplitudes that are orthogonal but for the digits of a file so to the last digit.
+    """Orthogonalise amplitudes to rounding if they are orthogonal but for the digits of a file.
 
     Many of them are then eliminated at little cost.  Others stay as they are given.
     """

@@ -124,7 +124,7 @@ def reduced_data(model: ModalData, modes: int) -> ModalData:
 def _shapes(
     K: Sparse, m: Sparse, places: Array, faces: list[Integers], hub: Pose, tip: Pose, modes: int
 ) -> tuple[Array, Array]:
-    """Give static shapes and modes, (6 + k, N, 3), and their stiffness."""
+    """Compute static shapes and modes, (6 + k, N, 3), and their stiffness."""
     from scipy.sparse import csc_array, kron
     from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
@@ -205,7 +205,7 @@ def _face(key: str, rows: Integers, places: Array) -> Integers:
 
 
 def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
-    """Give a symmetric matrix of its upper triangle, or as it is; refuse another."""
+    """Return a symmetric matrix from its upper triangle, or as it is; refuse another."""
     from scipy.sparse import csr_array, tril, triu
 
     found = csr_array(matrix)
@@ -225,7 +225,7 @@ def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
 
 
 def _scalar_mass(mass: Sparse, count: int) -> Sparse:
-    """Give the mass per direction, (N, N)."""
+    """Return the mass per direction, (N, N)."""
     from scipy.sparse import csr_array, diags_array
 
     if isinstance(mass, np.ndarray) and mass.ndim == 1:

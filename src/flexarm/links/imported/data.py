@@ -14,6 +14,10 @@ Integers = npt.NDArray[np.int64]
 Units = tuple[float, float, float]  # of length, mass and time, in SI units
 Stated = tuple[float | None, Array | None, Array | None]  # mass, centre, inertia about the origin
 Matrix = Any  # an array or a SciPy sparse matrix, which ships no types
+MASS_REQUIRED = (
+    "is required, (N,), or mass_indptr, mass_indices, mass_data of the upper triangle of the "
+    "consistent mass"
+)
 ROUNDING = 1e-14  # relative to the size of a shape: what turning the axes leaves of a zero
 
 

@@ -94,7 +94,7 @@ def _axis(places: Array, shapes: Array, tip: Pose, tips: Array) -> tuple[Array, 
 
 
 def _some(count: int, lines: Integers) -> tuple[Integers, Integers]:
-    """Take some of so many nodes, and the lines between them."""
+    """Choose some of so many nodes, and the lines between them."""
     used = np.arange(count) if count <= MOST else np.linspace(0, count - 1, MOST).astype(np.int64)
     place = np.full(count, -1)
     place[used] = np.arange(len(used))

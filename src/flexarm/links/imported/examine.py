@@ -21,6 +21,7 @@ from flexarm.links.imported.checks import (
     state_conventions,
 )
 from flexarm.links.imported.data import (
+    MASS_REQUIRED,
     Integers,
     ModalData,
     rigid_columns,
@@ -92,12 +93,8 @@ def _has_mass(data: ModalData, findings: Findings) -> bool:
         findings.refuse(
             ("shapes",), f"must be 1 to {MOST_SHAPES} shapes and one node at least, got {m}, {n}"
         )
-    elif mass is None:
-        findings.refuse(
-            ("node_mass",),
-            "is required, (N,), or mass_indptr, mass_indices, mass_data of the upper triangle of "
-            "the consistent mass",
-        )
+    elif mass is None or data.per_length:
+        findings.refuse(("node_mass",), MASS_REQUIRED)
     elif not (total := float(mass.sum())) > 0:
         findings.refuse(("node_mass",), f"is {total:.4g} kg in all: must be > 0")
     return not findings.problems
@@ -148,7 +145,7 @@ def hub_motion(data: ModalData, findings: Findings) -> tuple[Array, bool]:
 
 
 def without_hub(data: ModalData, hub: Array) -> ModalData:
-    """Take rigid motions (m, 6) of the hub out of the shapes."""
+    """Subtract rigid motions (m, 6) of the hub from the shapes."""
     swept = np.einsum("naj,mj->mna", rigid_columns(data.nodes), hub, optimize=True)
     rotations = None if data.rotations is None else data.rotations - hub[:, None, 3:]
     return replace(data, shapes=data.shapes - swept, rotations=rotations)

@@ -26,7 +26,6 @@ from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.imported.superelement import examine_superelement
 from flexarm.links.integrals import Integrals
 from flexarm.links.span import Span
-from flexarm.spatial import Pose
 
 VERSION = 1
 REMEMBERED = 16
@@ -183,17 +182,22 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
     second = None
     if any(key.startswith("second_order") for key in keys):
         second = SecondOrder(*(read(f"second_order_{k}", *s) for k, s in SECOND_ORDER.items()))
-    tip, none = reader.frame("tip"), np.zeros((3, len(names), len(names)))
+    tip = reader.frame("tip")
+    ends = read("tip_shape", 3, "shapes"), read("tip_angle", 3, "shapes")
+    moved = read("drawn_moved", "points", 3, "shapes")
+    damping = read("damping", *MODAL) if "damping" in keys else None
+    strains = read("strains", "places", "shapes") if "strains" in keys else None
+    title, first_order = reader.title(name), bool(read("first_order"))
     if tip is None:
         findings.refuse(("tip_position",), "is required: was the file cut off?")
+    if tip is None or findings.problems:
+        return None
     lines, skin = (each.astype(np.int64) for each in between)
-    body = ReducedBody(
-        reader.title(name), names,
-        Integrals(float(moments.pop("mass")), **moments, quadratic=none, position_quadratic=none),
-        tip or Pose(np.eye(3), np.zeros(3)), read("tip_shape", 3, "shapes"),
-        read("tip_angle", 3, "shapes"), read("damping", *MODAL) if "damping" in keys else None,
-        bool(read("first_order")),
-        Drawn(places, read("drawn_moved", "points", 3, "shapes"), lines, axis, skin),
-        read("strains", "places", "shapes") if "strains" in keys else None, second,
-    )  # fmt: skip
-    return None if findings.problems else body
+    none = np.zeros((3, len(names), len(names)))
+    integrals = Integrals(
+        float(moments.pop("mass")), **moments, quadratic=none, position_quadratic=none
+    )
+    drawn = Drawn(places, moved, lines, axis, skin)
+    return ReducedBody(
+        title, names, integrals, tip, *ends, damping, first_order, drawn, strains, second
+    )

@@ -42,7 +42,7 @@ LARGEST = 10 * MAX_BYTES
 
 @dataclass(frozen=True)
 class Choices:
-    """What a file does not say."""
+    """Values that a file lacks."""
 
     frames: Path | None = None  # a JSON file with hub, tip, units, mass, centre, or None
     # hub_node, tip_node: interface nodes of a superelement, or None.

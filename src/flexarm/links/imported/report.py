@@ -51,7 +51,7 @@ class Findings:
         self.notes.append(f"{show_path(self._named(path))}: {message}" if path else message)
 
     def report(self, name: str, title: str) -> "ModalReport":
-        """Put together the report of a file."""
+        """Return the report of a file."""
         errors = [f"{name}: {show_path(path)}: {why}" for path, why in self.problems]
         if self.place is not None:
             placed = [Diagnostic(self.place(path), path, why) for path, why in self.problems]

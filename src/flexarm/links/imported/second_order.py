@@ -47,13 +47,13 @@ class SecondOrder:
         return self.second.transpose(2, 3, 1, 0)
 
     def spin_stiffness(self, axis: int) -> Array:
-        """Give the stiffness per squared angular velocity about an axis of the hub, (m, m)."""
+        """Return the stiffness per squared angular velocity about an axis of the hub, (m, m)."""
         a, b = (axis + 1) % 3, (axis + 2) % 3
         return np.asarray(-(self.second[a, a] + self.second[b, b]))
 
 
 def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
-    """Take stiffness per unit load, (18, m, m), in axes of the data, over to axes of the hub.
+    """Convert stiffness per unit load, (18, m, m), from axes of the data to axes of the hub.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
 
 
 def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondOrder | None:
-    """Check K_sigma and K_u, and give what they mean; None where there are none, or refused."""
+    """Check K_sigma and K_u; return displacements of second order, None if not given or refused."""
     if data.k_sigma is None:
         if data.k_u is not None:
             findings.refuse(("K_u",), "is of use beside K_sigma alone: give that too")
@@ -105,7 +105,7 @@ def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondO
 def check_second_order(
     findings: Findings, x: SecondOrder, i: Integrals, tip: Pose, *, complete: bool
 ) -> None:
-    """Say how spin changes the first frequency, and refuse what no link has.
+    """State how spin changes the first frequency, and refuse what no link has.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def check_second_order(
 
 
 def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
-    """Give the first mode's change of squared frequency over squared spin about an axis."""
+    """Compute the first mode's change of squared frequency over squared spin about an axis."""
     from scipy.linalg import eigh
 
     a, b = (axis + 1) % 3, (axis + 2) % 3

@@ -23,7 +23,7 @@ STILL = 1e-9  # of the largest displacement of a node: below it a node is at res
 def examine_sid(
     sid: SidFile, name: str, findings: Findings, hub: int | None, tip: int | None
 ) -> ReducedBody | None:
-    """Check standard input data, and give them as a body whose hub is their reference frame.
+    """Check standard input data, and return them as a body whose hub is their reference frame.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | No
 
 
 def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, Array]]:
-    """Give the integrals, and first moments of displacements of second order."""
+    """Return the integrals, and first moments of displacements of second order."""
     b, m = sid.blocks, sid.amplitudes
     shape = b["Ct"].m0.T.copy()
     _agree(findings, "mdCM", b["mdCM"].m1[:, :, 0].T, shape, "Ct")
@@ -134,7 +134,7 @@ def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, 
 
 
 def _shape_pairs(sid: SidFile, findings: Findings, whole: Array) -> Array:
-    """Give ``int phi_i phi_j^T``, (m, m, 3, 3): by Gr, or of Oe what the modal mass leaves."""
+    """Return ``int phi_i phi_j^T``, (m, m, 3, 3): by Gr, or by Oe and the modal mass."""
     m, b = sid.amplitudes, sid.blocks
     turned = b["Ge"].m0.reshape(m, m, 3).transpose(1, 0, 2) / 2
     if np.any(b["Gr"].m1):
@@ -172,20 +172,20 @@ def _agree(findings: Findings, key: str, found: Array, wanted: Array, other: str
 
 
 def _product(cross: Array) -> Array:
-    """Take ``int a b^T`` out of ``int a~ b~ = int b a^T - (a.b) 1``, (.., 3, 3)."""
+    """Compute ``int a b^T`` from ``int a~ b~ = int b a^T - (a.b) 1``, (.., 3, 3)."""
     trace = -np.trace(cross, axis1=-2, axis2=-1) / 2
     return np.asarray(cross.swapaxes(-1, -2) + trace[..., None, None] * np.eye(3))
 
 
 def _spins(cross: Array) -> Array:
-    """Give forces of products of angular velocities, (m, 6), of ``int r~ phi~``."""
+    """Compute forces per product of angular velocities, (m, 6), from ``int r~ phi~``."""
     return np.stack(
         [cross[:, a, b] + (cross[:, b, a] if a != b else 0.0) for a, b in SPINS], axis=1
     )
 
 
 def _evens(spins: Array) -> Array:
-    """Take even parts (q, m, 3, 3) out of forces of products of velocities, (q, m, 6)."""
+    """Compute even parts (q, m, 3, 3) from forces of products of velocities, (q, m, 6)."""
     found = np.zeros((*spins.shape[:2], 3, 3))
     xx, yy, zz = (spins[:, :, k] for k in range(3))
     for k, other in enumerate((yy + zz, zz + xx, xx + yy)):
@@ -196,7 +196,7 @@ def _evens(spins: Array) -> Array:
 
 
 def _odds(turned: Array) -> Array:
-    """Take odd parts (q, m, 3, 3) out of angular momenta (q, m, 3)."""
+    """Compute odd parts (q, m, 3, 3) from angular momenta (q, m, 3)."""
     found = np.zeros((*turned.shape[:2], 3, 3))
     for axis in range(3):
         a, b = (axis + 1) % 3, (axis + 2) % 3
@@ -206,11 +206,11 @@ def _odds(turned: Array) -> Array:
 
 
 def _axial(moments: Array) -> Array:
-    """Give ``int a x b``, (.., 3), of ``int a b^T``."""
+    """Compute ``int a x b``, (.., 3), from ``int a b^T``."""
     odd = moments - moments.swapaxes(-1, -2)
     return np.stack([odd[..., 1, 2], odd[..., 2, 0], odd[..., 0, 1]], axis=-1)
 
 
 def _symmetric(x: Array) -> Array:
-    """Take the part of (.., m, m) that is symmetric in the amplitudes."""
+    """Return the part of (.., m, m) that is symmetric in the amplitudes."""
     return np.asarray((x + x.swapaxes(-1, -2)) / 2)

@@ -16,6 +16,7 @@ from flexarm.links.imported.report import Findings
 from flexarm.spatial import Pose
 from flexarm.units import quantity
 
+MOST_SHAPES = 200  # of a table; bodies of any shape have fewer
 LONGEST_TITLE = 200  # characters of a body's name
 SQUARE = 1e-6  # how far the columns of a rotation may be from unit and perpendicular ones
 Shape = tuple[int | str, ...]  # sizes; a word stands for a count that arrays have in common
@@ -27,7 +28,10 @@ MASS: Powers = (0, 1, 0)
 
 @dataclass
 class ArrayReader:
-    """Reads arrays in SI units; what is wrong with one is refused, and zeros stand for it."""
+    """Reads arrays in SI units; what is wrong with one is refused, and zeros stand for it.
+
+    Those take no memory, whatever size a file says.
+    """
 
     keys: Mapping[str, Any]
     findings: Findings
@@ -76,15 +80,15 @@ class ArrayReader:
                     self.sizes.setdefault(size, count)
         full = tuple(self.sizes.get(n, 0) if isinstance(n, str) else n for n in shape)
         if numbers is None:
-            return np.zeros(full)
-        if shape == ("shapes", "shapes") and numbers.shape == full[:1]:
+            return np.broadcast_to(0.0, full)
+        if shape == ("shapes", "shapes") and numbers.shape == full[:1] <= (MOST_SHAPES,):
             numbers = np.diag(numbers)  # a list stands for a diagonal matrix
         if numbers.shape != full:
             named = [self.findings.keys.get(str(n), str(n)) for n in shape]
             words = "(" + ", ".join(named) + ")"
             here = f"{words} = {full}" if any(isinstance(n, str) for n in shape) else words
             self.findings.refuse((key,), f"must have the shape {here}, got {numbers.shape}")
-            return np.zeros(full)
+            return np.broadcast_to(0.0, full)
         unit = np.prod(np.power(self.units, powers), axis=-1)
         if unit.ndim:
             unit = unit.reshape([-1 if n == len(powers) else 1 for n in shape])

@@ -14,7 +14,7 @@ from flexarm.links.imported.readers.solids import SOLIDS
 
 @dataclass
 class Results:
-    """What an .frd file holds: nodes by number, elements by type, frequencies and shapes."""
+    """Contents of an .frd file: nodes by number, elements by type, frequencies and shapes."""
 
     nodes: dict[int, tuple[float, float, float]] = field(default_factory=dict)
     elements: list[tuple[int, list[int]]] = field(default_factory=list)
@@ -38,7 +38,7 @@ class NodeSet:
 
 @dataclass
 class Deck:
-    """What of an .inp file is needed: node sets by name, and the densities [mass/length^3]."""
+    """Node sets of an .inp file by name, and its densities [mass/length^3]."""
 
     sets: dict[str, NodeSet] = field(default_factory=dict)
     densities: set[float] = field(default_factory=set)

@@ -81,7 +81,7 @@ class Matrices(dict[str, Entries]):
 def interface_order(
     labels: Iterable[Label], name: str, hub: int | None, tip: int | None
 ) -> dict[Label, int]:
-    """Put unknowns in the order hub, tip, modes.
+    """Return the rows of unknowns in the order hub, tip, modes.
 
     Parameters
     ----------

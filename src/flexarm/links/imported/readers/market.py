@@ -18,7 +18,7 @@ ENTRY = {"coordinate": 6, "array": 2}  # bytes of the shortest entry: "1 1 1" or
 
 @dataclass(frozen=True)
 class Head:
-    """What a file says of its matrix."""
+    """Head of a file: shape and storage of its matrix."""
 
     shape: tuple[int, int]
     entries: int  # that are listed

@@ -10,9 +10,10 @@ import numpy as np
 
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
-from flexarm.links.imported.data import ModalData
+from flexarm.links.imported.data import MASS_REQUIRED, ModalData
 from flexarm.links.imported.readers.arrays import (
     LENGTH,
+    MOST_SHAPES,
     PLAIN,
     ArrayReader,
     Powers,
@@ -86,10 +87,12 @@ def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalD
             given = short
         if given in reader.keys or key == "nodes":
             arrays[into] = reader.read(given, shape, powers)
+        if (count := reader.sizes.get("shapes", 0)) > MOST_SHAPES:
+            findings.refuse((given,), f"must be {MOST_SHAPES} shapes at most, got {count:,}")
+            break
     squares = reader.optional(f"{start}w2", ("shapes",))
     if squares is not None and not {"hertz", "stiffness"} & arrays.keys():
         arrays["hertz"] = np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi)
-    count = reader.sizes.get("shapes", 0)
     names = tuple(f"mode{k}" for k in range(1, count + 1))
     if start == "cb_" and count >= 6:
         names = (*TIP_NAMES, *(f"fixed{k}" for k in range(1, count - 5)))
@@ -124,9 +127,10 @@ def _superelement(reader: ArrayReader, name: str) -> ModalData:
     # forces over displacements; modes are counted in the unit of length
     given = {key: reader.read(key, unknowns, (0, 1, -power))
              for power, key in ((2, "K"), (0, "M"), (1, "D")) if key in reader.keys}  # fmt: skip
-    reach = np.ones(reader.sizes.get("unknowns", 0))
+    reach = np.ones(0 if reader.findings.problems else reader.sizes["unknowns"])
     reach[3:6] = reach[9:12] = reader.units[0]
-    K, M, D = (given[key] * np.outer(reach, reach) if key in given else None for key in "KMD")
+    pairs = np.outer(reach, reach)
+    K, M, D = (given[key] * pairs if key in given and len(pairs) else None for key in "KMD")
     return ModalData(
         reader.title(name), (), np.zeros((0, 3)), stiffness=K, mass=M, damping=D,
         hub=reader.frame("hub"), tip=tip, stated=reader.stated(), units=reader.units,
@@ -146,8 +150,11 @@ def full_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalDa
     for end, rows in (("hub", hub), ("tip", tip)):
         if not len(rows) and not findings.problems:
             findings.refuse((f"{end}_nodes",), f"are required: the nodes of the {end}'s face")
+    masses = reader.masses()
+    if masses is None:
+        findings.refuse(("node_mass",), MASS_REQUIRED)
     return ModalData(
-        reader.title(name), (), nodes, reader.masses(), stiffness=stiffness, hub_nodes=hub,
+        reader.title(name), (), nodes, masses, stiffness=stiffness, hub_nodes=hub,
         tip_nodes=tip, hub=reader.frame("hub"), tip=reader.frame("tip"), faces=reader.faces(),
         units=reader.units,
     )  # fmt: skip

@@ -45,7 +45,7 @@ class _Lines:
         self.lines, self.at, self.name = text.splitlines(), 0, name
 
     def next(self, inside: str) -> str:
-        """Give the next line that says something."""
+        """Return the next line that is not empty."""
         while self.at < len(self.lines):
             self.at += 1
             if line := self.lines[self.at - 1].strip():

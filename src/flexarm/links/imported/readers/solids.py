@@ -31,7 +31,7 @@ class Solid:
 
     @property
     def count(self) -> int:
-        """How many nodes it has."""
+        """Number of nodes."""
         return len(self.corners) + len(self.edges)
 
     @cached_property
@@ -85,7 +85,7 @@ def _monomials(points: Array, powers: Array, axis: int | None = None) -> Array:
 
 
 def consistent_mass(kind: int, elements: Integers, places: Array, density: float) -> Any:
-    """Weigh elements of one kind (E, n), rows of nodes, as a sparse matrix (N, N).
+    """Assemble the mass of elements of one kind (E, n), rows of nodes, as a sparse (N, N).
 
     Raises
     ------

@@ -39,7 +39,7 @@ KEYS = {
 
 
 def unit_of(symbol: str) -> AfterValidator:
-    """Make the check that text is a unit of the same quantity as `symbol`."""
+    """Return the check that text is a unit of the same quantity as `symbol`."""
 
     def check(value: str) -> str:
         try:
@@ -239,7 +239,7 @@ def _count_problems(
 
 
 def _plain_keys(file: ModalFile, stations: dict[str, Any]) -> dict[str, Any]:
-    """Put a file into the plain form of a body."""
+    """Return the keys of a file in the plain form."""
     n = len(stations["nodes"])
     keys = {
         "name": file.name,
