@@ -1,6 +1,7 @@
 """`flexarm reduce`: a body with modes from full matrices of a finite-element model."""
 
 import argparse
+from typing import Any
 
 from flexarm.cli.arguments import Misuse, add_options, file_path
 from flexarm.cli.bodies.import_body import finish, require_npz
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         keys = market_keys(*parts)
     keys |= read_frames(args.frames)
-    nodes = keys.get("nodes")
+    nodes: Any = keys.get("nodes", 0)
     count = len(nodes) if isinstance(nodes, list) or np.ndim(nodes) else 0
     for key, text in (("hub", args.hub_nodes), ("tip", args.tip_nodes)):
         if text is not None:
