@@ -21,7 +21,7 @@ from flexarm.mechanics.kinematics import frames, section
 from flexarm.model import Model
 from flexarm.model.profiles import evaluate
 from flexarm.spatial import Pose, rotation_from_angles
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 
 Array = npt.NDArray[np.float64]
 Place = tuple[float, float]

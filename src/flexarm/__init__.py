@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
     from flexarm.fitting.identify import identify
     from flexarm.formulations import formulation
-    from flexarm.gradients.differentiable import differentiable
+    from flexarm.gradients.runs import differentiable
     from flexarm.integrate.batch.batch import batch
     from flexarm.integrate.batch.many import simulate_many
     from flexarm.integrate.laws import Sampled
@@ -98,7 +98,7 @@ _HOMES = {
     "change_arm": "flexarm.io.overrides",
     "compare": "flexarm.studies.compare",
     "converge": "flexarm.studies.converge",
-    "differentiable": "flexarm.gradients.differentiable",
+    "differentiable": "flexarm.gradients.runs",
     "equilibrium": "flexarm.linear.equilibrium",
     "fit_curve": "flexarm.model.curve",
     "formulation": "flexarm.formulations",

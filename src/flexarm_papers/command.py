@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flexarm.cli.arguments import add_options, file_path
-from flexarm.cli.progress import progress
+from flexarm.cli.console import progress
 from flexarm_papers import PAPERS, choose_items, reproduce
 
 if TYPE_CHECKING:

@@ -86,7 +86,9 @@ def test_a_first_look_is_a_screenful_with_links_their_shapes_the_slowest_modes_a
     assert len(other) < 34
     assert "link1 clamped-free: y 3, z 3, torsion 2, stretch 2 3.24254" in other
     (own,) = [line for line in other if line.startswith("1 s of a run: about ")]
-    assert re.search(r"about 0\.0\d+ s of CPU, \d+ times real time \([\d,]+ steps of etd4\)\.$", own)
+    assert re.search(
+        r"about 0\.0\d+ s of CPU, \d+ times real time \([\d,]+ steps of etd4\)\.$", own
+    )
     (half,) = [line for line in other if line.startswith("With half the shapes (link1 bending_y 2")]
     assert re.search(r"times real time; the slowest frequency changes by 1\.\d %\.$", half)
 

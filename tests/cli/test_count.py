@@ -14,7 +14,7 @@ from flexarm.engine.lower import lower
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.model import build
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from tests.physics.cases import CORE
 
 KINDS = ("multiplications", "additions", "divisions", "functions")

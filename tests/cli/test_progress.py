@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import flexarm.cli
-from flexarm.cli.progress import heartbeat, progress, work_of
+from flexarm.cli.console import heartbeat, progress, work_of
 from tests.patience import HANGS
 
 

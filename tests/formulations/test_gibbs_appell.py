@@ -21,7 +21,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.io.model_file import loads
 from flexarm.model import Model, build
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from tests.formulations.equation_values import Array, Values, exponent
 from tests.physics.options import BODY, CASES, arm
 from tests.physics.placement import Pose, Sections, cross_matrix

@@ -4,7 +4,7 @@ import pytest
 
 import flexarm
 from flexarm.model import build
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from flexarm_papers.theodore.counts import PRINTED_2
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.gradients.events.legs import AnyRun
+from flexarm.gradients.events.crossing import AnyRun
 from flexarm.gradients.runs import Differentiable
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array

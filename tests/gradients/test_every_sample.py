@@ -16,7 +16,7 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.gradients.runs import Differentiable
-from flexarm.gradients.samples import Samples
+from flexarm.gradients.trajectory import Samples
 from flexarm.integrate.methods import METHODS
 from flexarm.io.overrides import read_value
 from flexarm.links.base import Array

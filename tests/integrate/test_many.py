@@ -19,8 +19,7 @@ from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.batch import many
-from flexarm.integrate.batch.lanes import solve_abreast
-from flexarm.integrate.batch.many import simulate_many
+from flexarm.integrate.batch.many import simulate_many, solve_abreast
 from flexarm.integrate.methods.base import MotionFunctions
 from flexarm.integrate.solve import Solution, solve
 from flexarm.io.model_file import loads

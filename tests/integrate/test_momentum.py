@@ -12,10 +12,10 @@ from scipy.spatial.transform import Rotation
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.integrate.choice.drift import solve_until_kept
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
+from flexarm.integrate.simulate import solve_until_kept
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import Task
 from flexarm.io.overrides import change_arm

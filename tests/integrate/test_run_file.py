@@ -22,7 +22,7 @@ import flexarm
 from flexarm.cli import main
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import dumps, load
-from flexarm.runs import export
+from flexarm.runs import write
 from flexarm.runs.contents import quaternions
 from flexarm.runs.read import load_run
 from flexarm.runs.run import Run
@@ -193,7 +193,7 @@ def test_a_run_that_is_too_much_for_a_kind_of_file_is_one_line(
     def too_much(*_: object) -> None:
         raise ValueError("This sheet is too large!")
 
-    monkeypatch.setitem(export.WRITERS, ".mat", too_much)
+    monkeypatch.setitem(write.WRITERS, ".mat", too_much)
     with pytest.raises(FlexarmError, match=r"run\.mat: the run cannot be written as .mat: This"):
         run.export(tmp_path / "run.mat")
     assert list(tmp_path.iterdir()) == []

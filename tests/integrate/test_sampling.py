@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.integrate.sampling import MOST_PARTS, SAMPLES
+from flexarm.integrate.task import MOST_PARTS, SAMPLES
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.runs import between

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
-from flexarm.integrate.mission.passing import speeds_beyond
+from flexarm.integrate.solve import speeds_beyond
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 

@@ -16,7 +16,7 @@ from flexarm.closed_forms.equations import closed_form
 from flexarm.formulations import FORMULATIONS
 from flexarm.links.imported.file import inspect_body, write_body
 from flexarm.model import Model
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from tests.links.reduced_bodies import arm_with, clamped, craig_bampton, lattice, rigid
 
 Array = NDArray[np.float64]

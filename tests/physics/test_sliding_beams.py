@@ -6,7 +6,7 @@ import pytest
 from flexarm.arm import Arm
 from flexarm.links.base import Array
 from flexarm.model import Model, build
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from tests.physics.exact_checks import arm, link
 from tests.physics.exact_convergence import bent_state
 from tests.physics.traced import Traced

@@ -17,8 +17,8 @@ from flexarm.runs.contents import table_columns
 from flexarm.studies.design import table
 from flexarm.studies.design.curves import curve, curve_names, together
 from flexarm.studies.design.evaluate import Evaluator, chunk_rows
+from flexarm.studies.design.plan import REDUCTIONS
 from flexarm.studies.design.read import Study, read_study
-from flexarm.studies.design.reductions import REDUCTIONS
 from flexarm.studies.design.result import StudyResult
 from flexarm.studies.design.table import StudyTable
 from tests.engine.emulated_gpu import emulated_gpu

@@ -7,8 +7,7 @@ import numpy as np
 
 from flexarm.check.report import Notice
 from flexarm.errors import FlexarmError
-from flexarm.integrate.mission.course import BEGINNING, Course
-from flexarm.integrate.mission.legs import leg_task
+from flexarm.integrate.mission.course import BEGINNING, Course, leg_task
 from flexarm.integrate.task import equation_of
 from flexarm.model import Model
 

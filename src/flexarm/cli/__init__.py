@@ -21,6 +21,7 @@ from flexarm.cli import (
 from flexarm.cli.arguments import Misuse
 from flexarm.cli.begin import completion, new
 from flexarm.cli.bodies import import_body, reduce
+from flexarm.cli.console import heartbeat
 from flexarm.cli.exchange import export, import_urdf
 from flexarm.cli.exits import (
     EXIT_BROKEN_PIPE,
@@ -33,7 +34,6 @@ from flexarm.cli.exits import (
 )
 from flexarm.cli.motions import plan, shape
 from flexarm.cli.pages import live, view
-from flexarm.cli.progress import heartbeat
 from flexarm.cli.studies import compare, converge, optimise, study
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 from flexarm.interrupts import signals_interrupt

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the operations of forward dynamics, of the mass matrix and of the bias."""
     from flexarm.formulations import formulation
     from flexarm.model import build
-    from flexarm.studies.operations import COUNTED, operation_counts
+    from flexarm.studies.compare import COUNTED, operation_counts
 
     arm = read_arm(args)
     model = build(arm, stiffening=STIFFENING[args.stiffening], nodes=args.nodes)

@@ -16,8 +16,7 @@ from flexarm.cli.arguments import (
     require_outputs,
     seconds,
 )
-from flexarm.cli.console import finite, warnings_in_a_line
-from flexarm.cli.progress import progress
+from flexarm.cli.console import finite, progress, warnings_in_a_line
 
 if TYPE_CHECKING:
     from flexarm.fitting.sensor import Sensor

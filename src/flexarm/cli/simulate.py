@@ -22,9 +22,15 @@ from flexarm.cli.arguments import (
     require_figure,
     require_outputs,
 )
-from flexarm.cli.console import finite, open_console, print_line, print_table, warnings_in_a_line
+from flexarm.cli.console import (
+    finite,
+    open_console,
+    print_line,
+    print_table,
+    progress,
+    warnings_in_a_line,
+)
 from flexarm.cli.exits import EXIT_INTERRUPTED, EXIT_SIMULATION
-from flexarm.cli.progress import progress
 from flexarm.errors import FlexarmError
 from flexarm.interrupts import finish
 
@@ -128,7 +134,7 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
         require_run_file(args.out)
     require_figure(args.plot)
     if args.export is not None:
-        from flexarm.runs.export import require_export
+        from flexarm.runs.write import require_export
 
         try:
             require_export(args.export)

@@ -23,8 +23,7 @@ from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.identifiers import identifier
 from flexarm.exports.switches import Switches, what_stays
-from flexarm.integrate.mission.course import BEGINNING, Course
-from flexarm.integrate.mission.legs import leg_task
+from flexarm.integrate.mission.course import BEGINNING, Course, leg_task
 from flexarm.integrate.mission.lookouts import Seen
 from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watches
 from flexarm.integrate.task import Task, equation_of

@@ -9,8 +9,8 @@ import numpy as np
 from flexarm.arm.mission import ACTIONS, Event
 from flexarm.integrate.actuators import Servoed
 from flexarm.integrate.drivetrain import Holder, Slipping, holders
+from flexarm.integrate.laws import ServoMemory
 from flexarm.integrate.mission.course import Course
-from flexarm.integrate.mission.digital import ServoMemory
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.integrate.mission.situation import Situation
 from flexarm.integrate.problem import TURN

@@ -35,7 +35,7 @@ from flexarm.fitting.recording import FEWEST
 from flexarm.fitting.sensor import Sensor
 from flexarm.fitting.statistics import LEVEL, combinations, covariance, left_to_go, moved_by
 from flexarm.formulations import DEFAULT
-from flexarm.gradients.differentiable import differentiable
+from flexarm.gradients.runs import differentiable
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.runs.contents import input_units

@@ -13,7 +13,7 @@ from flexarm.fitting.responses import read_response, respond, stacked
 from flexarm.fitting.sensor import ADJUSTED, Readings, Sensor, delayed, lagged
 from flexarm.fitting.statistics import ResidualTest, from_inputs, whiteness
 from flexarm.formulations.numbers.parameters import Nearby, changed_model
-from flexarm.gradients.events.legs import AnyRun
+from flexarm.gradients.events.crossing import AnyRun
 from flexarm.gradients.runs import Differentiable
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names

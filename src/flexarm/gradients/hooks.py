@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.formulations.equation import Equation
-from flexarm.gradients.samples import Samples
+from flexarm.gradients.trajectory import Samples
 from flexarm.links.base import Array
 
 

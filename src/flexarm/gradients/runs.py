@@ -6,8 +6,11 @@ from functools import cache, cached_property, partial
 from itertools import chain
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
+from flexarm.arguments import FormulationName, MethodName, WithUnit, require_kind, require_names
+from flexarm.arm import Arm
 from flexarm.arm.profile import Table
 from flexarm.engine.compile import real_numbers
 from flexarm.errors import FlexarmError, SimulationError
@@ -16,35 +19,39 @@ from flexarm.formulations.numbers.parameters import (
     Nearby,
     changed_model,
     nearby,
+    parameter_keys,
     parameter_values,
 )
-from flexarm.gradients.events.crossing import ended, reached
-from flexarm.gradients.events.jumps import Entry
-from flexarm.gradients.events.legs import AnyRun, Legs, require_like
+from flexarm.formulations.numbers.structures import Structures
+from flexarm.gradients.events.crossing import AnyRun, Entry, Legs, ended, reached, require_like
 from flexarm.gradients.events.phases import (
     Phase,
+    looks,
     refuse_at_once,
     refuse_at_start,
     refuse_events,
     refuse_passed,
     refuse_released,
+    until_the_end,
 )
 from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.plan import StepSequence, Tableau, roundings
 from flexarm.gradients.rates import RateFunctions
-from flexarm.gradients.recorded import apart, divided, recorded
-from flexarm.gradients.samples import Samples
-from flexarm.gradients.trajectory import RecordedTrajectory
+from flexarm.gradients.steps import record
+from flexarm.gradients.trajectory import RecordedTrajectory, Samples
 from flexarm.integrate.actuators import actuators_of
-from flexarm.integrate.choice.equal_step import equal_step
-from flexarm.integrate.methods import dop853, rk4
+from flexarm.integrate.loop import FINISHED, SEEN, beyond
+from flexarm.integrate.methods import METHODS, dop853, rk4
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.situation import Situation
+from flexarm.integrate.options import RunOptions
 from flexarm.integrate.problem import jumps
+from flexarm.integrate.solve import at_sight, begin_march
 from flexarm.integrate.system import instant
-from flexarm.integrate.task import Task, prepare
+from flexarm.integrate.task import Task, equal_step, equation_of, prepare, sample_times
+from flexarm.io.model_file import validated
 from flexarm.links.base import Array
-from flexarm.model import Model, start_state
+from flexarm.model import Model, build, start_state
 
 Arms = Callable[..., Mapping[str, Nearby]]  # that differ a little in one number, by its key
 Known = dict[tuple[int, ...], dict[Any, Array]]  # slopes by the numbers, after events
@@ -59,6 +66,55 @@ JUMPS = (
 )
 ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
 TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
+ROUNDS = 100  # of a run that is recorded, at a time
+
+
+def recorded(
+    task: Task, method: Method, rtol: float, step: float | None = None
+) -> tuple[Array, Array, tuple[int, ...], float]:
+    """Run by the method: ends of its steps, where it takes modes, what it sees, its end."""
+    beginning = task.beginning(method, rtol, step)
+    m, tries = begin_march(beginning), method.renewed_after
+    found, renewed, seen = [task.times[:1]], [], bool(beyond(m) >= 0)
+    while m.t < m.t_end and not seen:
+        begins, ends = np.full(ROUNDS, np.inf), np.full(ROUNDS * tries, np.inf)
+        code = record(m, ROUNDS, tries, begins, ends)
+        if code == SEEN:
+            seen = at_sight(m, beginning, np.array(task.equation.anchor)) is not None
+        # Nothing is there, or a corner of the equations that the motion goes on from.
+        if code > FINISHED and not seen and (code != SEEN or m.h_done == 0.0):
+            raise SimulationError(
+                f"gradients: the run stops at t = {m.t:.4g} s: flexarm.simulate says why"
+            )
+        found += [ends[ends < m.t], np.array([m.t])]
+        renewed.append(begins[begins < m.t])
+    out = np.flatnonzero((m.seen < m.seen_low) | (m.seen > m.seen_high)).tolist() if seen else []
+    events = tuple(list(looks(task.equation.model))[k] for k in out)
+    refuse_at_once(task.equation.model, events, m.t)
+    return np.concatenate(found), np.concatenate([*renewed, []]), events, m.t
+
+
+def divided(stops: Array, taken: Array, count: Array, finer: int = 1) -> Array:
+    """Divide the time between stops [s] into few steps, none longer than those that are taken.
+
+    Those are counted at their ends; steps may be cut into finer parts.
+    """
+    passed = np.interp(stops, taken, count)
+    parts = np.maximum(1, np.floor(np.diff(passed) + 0.999999)).astype(int) * finer
+    ends = [stops[:1]]
+    for a, b, end, steps in zip(passed[:-1], passed[1:], stops[1:], parts, strict=True):
+        inside = np.interp(a + (b - a) * np.arange(1, steps) / steps, count, taken)
+        ends += [inside, np.array([end])]
+    return np.concatenate(ends)
+
+
+def apart(times: Array) -> Array:
+    """Sort times, and keep one of those that rounding makes two."""
+    times = np.unique(times)
+    near = np.append(True, np.diff(times) > roundings(times[1:]))
+    kept = np.asarray(times[near])
+    kept[-1] = times[-1]
+    return kept
 
 
 def _refuse_jumps(model: Model, times: Array) -> None:
@@ -407,4 +463,72 @@ def _table(times: Array, values: Array) -> Table[float]:
     return Table[float](
         kind="table", times=tuple(times.tolist()), values=tuple(values.tolist()),
         interpolation="linear",
+    )  # fmt: skip
+
+
+def differentiable(
+    arm: Arm,
+    *,
+    t_end: WithUnit,
+    dt: WithUnit | None = RunOptions.dt,
+    parameters: Sequence[str] = (),
+    method: MethodName | str = "rk4",
+    rtol: float = RunOptions.rtol,
+    step: WithUnit | None = RunOptions.step,
+    formulation: FormulationName | str = RunOptions.formulation,
+    inputs: Mapping[str, Any] | None = None,
+    control: ca.Function | None = None,
+) -> Differentiable:
+    """Make runs of an arm that can be differentiated by its numbers, starts and inputs.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    t_end, dt, rtol, step, formulation, inputs, control
+        As for `flexarm.simulate`; a law must be a CasADi function.
+    parameters
+        Keys of numbers in the model file, such as ``payload.mass`` or
+        ``links.1.joint.servo.damping``.
+    method
+        ``rk4`` in equal steps; ``dop853`` or ``etd4`` in as few steps between samples as a run by
+        it takes there; ``etd4`` takes modes where that run did.
+
+    Returns
+    -------
+    Differentiable
+        Its ``at`` makes a run; ``gradient`` and ``sensitivities`` of that differentiate it.
+
+    Raises
+    ------
+    SimulationError
+        If the arm cannot be simulated, or something in a run is not differentiated: quantities
+        that end it, ties of the tip, dry friction, brakes that slip, sampled servos, nodes of a
+        rail.
+    """
+    options = RunOptions.of(
+        t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation,
+        inputs=inputs, control=control,
+    )  # fmt: skip
+    require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
+    if method not in TABLEAUS:
+        raise SimulationError(f"method: must be one of {', '.join(TABLEAUS)} here, got '{method}'")
+    if control is not None:
+        require_kind("control", control, ca.Function, "a CasADi function (t, q, v) to u")
+    model = build(validated(arm))
+    keys = parameter_keys(arm, parameters) if parameters else ()
+    equation = equation_of(model, name=formulation).among(Structures())
+    times = until_the_end(model, sample_times(options.t_end, options.dt))
+    for part in model.links:
+        if part.rail is not None and len(part.rail.jumps):
+            raise SimulationError(
+                f"gradients: the speed of {part.name} jumps at the nodes of its rail: give the "
+                "link before it shapes without nodes, such as 'loaded'"
+            )
+    return Differentiable(
+        equation, keys, times, METHODS[method], options.rtol, options.step,
+        dict(inputs or {}),
+        RateFunctions(
+            equation.structures or Structures(), control, tuple(looks(model).values())
+        ),
     )  # fmt: skip

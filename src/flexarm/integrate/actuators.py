@@ -28,7 +28,6 @@ from flexarm.integrate.drivetrain import (
     told,
     windings,
 )
-from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.integrate.system import IMPULSES, WORKS
 from flexarm.links.base import Array
@@ -40,6 +39,26 @@ from flexarm.spatial import Expr, constant
 
 NO_GAINS = {"target", "rate", "period", "delay", "resolution"}  # no part of expressions
 STATE_FLOOR = 1e-2  # [rad], [m]: an integral that moves a joint by less needs no digits
+UNITS = tuple(
+    {name: tuple(float(i == k) for i in range(3))} for name in ("force", "torque") for k in range(3)
+)
+
+
+@dataclass(frozen=True)
+class Acting:
+    """A wrench of the state in an arm's equations: its law, and where its factors are in w."""
+
+    law: ca.Function
+    first: int
+
+    def __repr__(self) -> str:
+        """Tell all that determines its expressions."""
+        return f"wrench {self.first} {self.law.serialize()}"
+
+    def put(self, w: Expr, t: Expr, q: Expr, v: Expr) -> Expr:
+        """Trace the factors of all wrenches with its own."""
+        after = self.first + len(UNITS)
+        return ca.vertcat(w[: self.first], ca.densify(ca.vec(self.law(t, q, v))), w[after:])
 
 
 @dataclass(frozen=True)

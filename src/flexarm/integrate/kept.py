@@ -1,24 +1,30 @@
 """What a run keeps of a solution: all that its samples say."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from flexarm.arm.profile import Constant
 from flexarm.formulations.equation import Equation
+from flexarm.integrate.laws import held_of, integral_of
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.mission.digital import held_of, integral_of
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import WORKS
 from flexarm.integrate.task import Task
 from flexarm.linear.refined import run_rest_errors
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import input_matrix
+from flexarm.mechanics.loads import input_matrix, input_names
 from flexarm.mechanics.orbit.hill import inertial_axes
+from flexarm.model import Model
 from flexarm.runs.data import DriveData, Statistics
 from flexarm.runs.run import Run
+
+# Arrays of a run with a row per sample.
+SAMPLED = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "momentum", "impulse",
+           "anchors")  # fmt: skip
 
 
 def run_of(task: Task, method: Method, solution: Solution, rtol: float, why: str) -> Run:
@@ -179,3 +185,43 @@ def _integrals(task: Task, solution: Solution, states: Mapping[str, Array]) -> d
         found[held_of(each.name)] = held[:, k]
         found[integral_of(each.name)] = held[:, len(sampled) + k]
     return found
+
+
+def of_model(run: Run, model: Model) -> Run:
+    """Show a leg as a run of the arm with no joint locked: inputs of locked joints are 0."""
+    u = np.zeros((len(run.t), len(input_names(model))))
+    for k, name in enumerate(input_names(run.model)):
+        u[:, input_names(model).index(name)] = run.u[:, k]
+    return replace(run, model=model, u=u)
+
+
+def joined(first: Run, second: Run) -> Run:
+    """Put two legs together; the instant between them is kept once, after the change."""
+    kept = slice(0, -1)
+    changes: dict[str, Any] = {
+        name: np.concatenate([getattr(first, name)[kept], getattr(second, name)])
+        for name in SAMPLED
+    }
+    changes["losses"] = {
+        name: np.concatenate([values[kept], second.losses[name]])
+        for name, values in first.losses.items()
+    }
+    if first.drives is not None and second.drives is not None:
+        changes["drives"] = first.drives.joined(second.drives)
+    counts = [
+        sum(pair)
+        for pair in zip(astuple(first.statistics), astuple(second.statistics), strict=True)
+    ]
+    begin = len(first.t) - 1
+    change = second.v[0] - first.v[-1]
+    jump = tuple(change.tolist()) if np.any(change) else ()
+    legs = (
+        *(leg for leg in first.legs if leg.first < begin),
+        *(replace(leg, first=begin, jump=jump) for leg in second.legs),
+    )
+    return replace(
+        second,
+        legs=legs,
+        statistics=Statistics(int(counts[0]), int(counts[1]), int(counts[2]), counts[3]),
+        **changes,
+    )

@@ -7,14 +7,14 @@ from typing import Any, Literal, ParamSpec
 
 import casadi as ca
 import numpy as np
+import numpy.typing as npt
 
 from flexarm.arguments import FormulationName, MethodName, WithUnit
 from flexarm.arm import Arm
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.actuators import actuators_of
+from flexarm.integrate.actuators import Acting, actuators_of
 from flexarm.integrate.choice.choose import choose
-from flexarm.integrate.choice.drift import closer_because, solve_until_kept
 from flexarm.integrate.choice.effort import (
     by_count,
     consider,
@@ -25,14 +25,12 @@ from flexarm.integrate.choice.effort import (
 )
 from flexarm.integrate.choice.halving import rotations_between, solve_in_equal_steps
 from flexarm.integrate.drivetrain import holders
-from flexarm.integrate.kept import run_of
+from flexarm.integrate.kept import joined, of_model, run_of
 from flexarm.integrate.laws import Sampled
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.mission.acting import Acting
-from flexarm.integrate.mission.course import Course
-from flexarm.integrate.mission.legs import after, joined, leg_task, of_model, pending_events
-from flexarm.integrate.mission.locks import LockedPhase, legs, lock
+from flexarm.integrate.mission.course import Course, after, leg_task, pending_events
+from flexarm.integrate.mission.situation import LockedPhase, legs, lock
 from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
 from flexarm.integrate.options import (
@@ -45,21 +43,21 @@ from flexarm.integrate.options import (
     documented,
 )
 from flexarm.integrate.problem import channels, read_inputs, refuse_short_tables
-from flexarm.integrate.sampling import sample_times, thin
 from flexarm.integrate.solve import Solution, interruption, solve
 from flexarm.integrate.system import instant
-from flexarm.integrate.task import State, Task, equation_of, prepare
+from flexarm.integrate.task import State, Task, equation_of, prepare, sample_times
 from flexarm.interrupts import finish, signals_interrupt
 from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
 from flexarm.model import Model, TipRotation, build, start_state
-from flexarm.runs.curves import curves_of, split
+from flexarm.runs.curves import CURVES, LINES, Curves, curves_of, off_cubics, off_lines, split
 from flexarm.runs.run import Run
 
 P = ParamSpec("P")
 
 CHEAP = 0.1  # seconds, by its operations: what a run may take to be run once more, closely
+Solved = tuple[Run, Solution]
 
 
 def simulate(
@@ -352,6 +350,42 @@ class Simulation:
         return audited(run) if self.options.energy_audit else run
 
 
+def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
+    """Keep as many samples of intervals split into parts as it takes to draw the curves by lines.
+
+    A solution that goes on keeps those at the intervals' ends.
+    """
+    if parts == 1:
+        return solution
+    last = len(solution.times) - 1
+    if solution.ending.status == "running":
+        return _pick(solution, np.arange(0, last + 1, parts))
+    n = curves.rows.shape[1]
+    values, rates = (x @ curves.rows.T for x in np.split(solution.states, [n, 2 * n], axis=1)[:2])
+    scales = curves.scales(values)
+    if np.any(off_cubics(solution.times, values, rates) > CURVES * scales):
+        return solution
+    for stride in 2 ** np.arange(parts.bit_length() - 1, 0, -1):
+        kept = np.array(sorted({*range(0, last + 1, stride), last}))
+        if np.all(off_lines(solution.times, values, kept) <= LINES * scales):
+            return _pick(solution, kept)
+    return solution
+
+
+def _pick(solution: Solution, rows: npt.NDArray[np.int_]) -> Solution:
+    held, servoed = (
+        None if each is None else each[rows] for each in (solution.held, solution.servoed)
+    )
+    return replace(
+        solution,
+        times=solution.times[rows],
+        states=solution.states[rows],
+        anchors=solution.anchors[rows],
+        held=held,
+        servoed=servoed,
+    )
+
+
 def _whole(simulated: Callable[P, Run]) -> Callable[P, Run]:
     """Return a function that raises the interrupt of a run again, for callers that need all."""
 
@@ -458,3 +492,59 @@ def refuse_inputs(
     for leg in parts:
         groups = channels(lock(model, leg.locked), read, start_state(model)[0], {})
         refuse_short_tables([channel for group in groups for channel in group], leg.end)
+
+
+def solve_until_kept(
+    tolerance: float, solve: Callable[[float], Solved], *, again: bool = True
+) -> tuple[Run, Solution, float]:
+    """Solve a motion, again and ever closer while its momentum drifts beyond the run's ``rtol``.
+
+    Errors of a free base are allowed over the length of the arm.  What a base does may be far less,
+    and then steps that keep the tolerance need not keep the momentum.  It ends where a smaller
+    tolerance does not halve the drift: that is not of the integration.
+
+    Parameters
+    ----------
+    tolerance
+        The tolerance to begin with.
+    solve
+        Solves it at a tolerance.
+    again
+        Whether it may be solved again.
+
+    Returns
+    -------
+    run, solution, tolerance
+        The best ones, and the tolerance of their steps.  Interrupted while it is solved again, the
+        last whole ones, marked so.
+    """
+    run, solution = solve(tolerance)
+    while again and run.status != "interrupted" and tolerance / CLOSER >= TIGHTEST:
+        drift = run.momentum_balance or 0.0
+        if drift <= run.rtol:
+            break
+        try:
+            closer, other = solve(tolerance / CLOSER)
+        except KeyboardInterrupt as stop:  # between two solutions
+            ending = interruption(stop, float(run.t[-1]))
+        else:
+            ending = other.ending
+        if ending.status == "interrupted":  # what is known of all of the motion stays
+            run, solution = replace(run, **asdict(ending)), replace(solution, ending=ending)
+            break
+        left = closer.momentum_balance or 0.0
+        if left < drift:
+            run, solution, tolerance = closer, other, tolerance / CLOSER
+        if left > drift / 2:
+            break
+    return run, solution, tolerance
+
+
+def closer_because(method: str, asked: float, run: Run, tolerance: float) -> str:
+    """Say why a run was solved at a smaller tolerance than asked by a method; empty if not."""
+    if tolerance == asked:
+        return ""
+    return (
+        f"; by {run.method} at a tolerance of {tolerance:.1e}, since by {method} at {asked:.1e} "
+        f"the momentum drifted by more than {run.rtol:g} of what was exchanged"
+    )

@@ -15,11 +15,9 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Actuators, actuators_of
-from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.choice.vibration import Vibration, vibration
-from flexarm.integrate.laws import Sampled, refuse_misfit
+from flexarm.integrate.laws import Sampled, ServoMemory, refuse_misfit
 from flexarm.integrate.methods.base import Beginning, Method, MotionFunctions
-from flexarm.integrate.mission.digital import ServoMemory
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -32,11 +30,11 @@ from flexarm.integrate.problem import (
     system_of,
     watches,
 )
-from flexarm.integrate.sampling import parts_for
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, start_state
+from flexarm.runs.curves import PER_PERIOD
 from flexarm.varied import agreed, plain
 
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
@@ -53,6 +51,43 @@ STRONG = 1.5  # eigenvalues this many times the fastest mode are those of damper
 # step misses a sine by x^4/384, 2e-4 of its amplitude.
 TURNED = 0.5
 OUTSIDE = 3.0  # what decays this many times as fast as deflections swing couples their modes
+SAMPLES = 500  # intervals of a run whose interval nobody chose, at least
+MOST_PARTS = 8  # that each of them is split into, where something vibrates in between
+
+
+def sample_times(t_end: float, dt: float | None) -> Array:
+    """List the times to keep: every dt from 0 on, and the end."""
+    if dt is None:
+        return np.linspace(0.0, t_end, SAMPLES + 1)
+    times = dt * np.arange(np.floor(t_end / dt * (1 + 1e-12)) + 1)
+    if t_end - times[-1] > 1e-9 * dt:
+        return np.append(times, t_end)
+    times[-1] = t_end
+    return times
+
+
+def parts_for(fastest: float, interval: float, least: float = 0.0) -> int:
+    """Choose into how many parts to split an interval [s] while it is not known what will vibrate.
+
+    Parameters
+    ----------
+    fastest
+        Frequency of the fastest mode [rad/s].
+    interval
+        The interval [s].
+    least
+        No part may be smaller [s].
+
+    Returns
+    -------
+    int
+        A power of 2, `MOST_PARTS` at most.
+    """
+    wanted = PER_PERIOD * fastest * interval / (2 * np.pi)
+    parts = 1
+    while parts < min(wanted, MOST_PARTS) and interval / (2 * parts) >= least:
+        parts *= 2
+    return parts
 
 
 def equation_of(model: Model, *, name: str = DEFAULT, paper: bool = False) -> Equation:
@@ -437,3 +472,26 @@ def bounces(model: Model) -> bool:
 def has_stops(model: Model) -> bool:
     """Tell whether any joint comes to a stop."""
     return any(axis.acts.stops for axis in model.axes)
+
+
+def equal_step(
+    method: Method, vibration: Vibration, duration: float, wanted: float, step: float | None
+) -> float:
+    """Choose an equal step by the fastest mode and decay, or check the one that a user gives.
+
+    An error of a thousandth of the deflections takes about 0.4 over the fastest frequency.
+    """
+    fastest, largest = max(vibration.fastest, 1e-12), max(vibration.steepest, 1e-12)
+    if step is None:
+        share = 0.4 * (wanted / 1e-3) ** 0.3
+        return float(min(duration / 200, share / fastest, 0.9 * method.stable / largest))
+    limit = method.stable / largest
+    if step > limit:
+        what = f"the fastest mode ({fastest / (2 * np.pi):.4g} Hz)"
+        if largest > 1.05 * fastest:
+            what = f"the fastest decay, by damping ({largest:.4g} 1/s),"
+        raise SimulationError(
+            f"step: {step:g} s is too large for {method.name}: {what} needs at most {limit:.3g} s; "
+            "take fewer modes, less damping, a smaller step, or method 'auto'"
+        )
+    return step

@@ -272,7 +272,7 @@ class Run(RunData):
         FlexarmError
             If pandas is not installed.
         """
-        from flexarm.runs.export import frame_of
+        from flexarm.runs.write import frame_of
 
         return frame_of(self)
 
@@ -287,7 +287,7 @@ class Run(RunData):
         force
             Whether to overwrite a file that is there.
         """
-        from flexarm.runs.export import export_run
+        from flexarm.runs.write import export_run
 
         export_run(self, path, force=force)
 

@@ -17,7 +17,8 @@ import numpy as np
 from flexarm.arguments import refused, require_count, require_flag, require_function
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
-from flexarm.engine.stream import OperationCounts
+from flexarm.engine.lower import lower
+from flexarm.engine.stream import OperationCounts, counts
 from flexarm.errors import FlexarmError
 from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian, refuse_points
@@ -29,7 +30,6 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Ints, run_equations
 from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import Model, build, start_state
-from flexarm.studies.operations import COUNTED, operation_counts
 
 REFERENCE = "composite"
 BOUND = 1e-10
@@ -38,6 +38,7 @@ MOST_DEFLECTIONS = 100
 PACE = 10.0  # [1/s] rates of deflection, of the deflection
 RUN = 0.1  # [s] of the short run
 SECONDS = 0.01  # of timing
+COUNTED = ("forward_dynamics", "mass_matrix", "bias")
 
 
 class Errors(NamedTuple):
@@ -377,3 +378,27 @@ def _microseconds(eq: Equation, q: Array, v: Array) -> float:
         spent = time.perf_counter() - begun
     del kept
     return 1e6 * spent / times
+
+
+def operation_counts(eq: Equation, name: str) -> OperationCounts:
+    """Count the operations of one function of a formulation, as they are compiled.
+
+    Parameters
+    ----------
+    eq
+        The equation of an arm.
+    name
+        One of `COUNTED`, or another name that `Equation.function` knows.
+
+    Returns
+    -------
+    OperationCounts
+        Numbers of operations. Of the mass matrix, which is symmetric, the upper triangle alone is
+        counted: the rest is copied.
+    """
+    function = eq.function(name)
+    if name == "mass_matrix":
+        symbols = function.sx_in()
+        (mass,) = function.call(symbols, True, False)
+        function = ca.Function(name, symbols, [ca.triu(mass)], function.name_in(), ["M"])
+    return counts(lower(function))

@@ -1,7 +1,8 @@
 """How many shapes does an arm need, and which: errors of frequencies and of a run, and advice."""
 
+import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from flexarm.arguments import (
     require_positive,
 )
 from flexarm.arm import Arm
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.io.model_file import validated
@@ -23,7 +25,6 @@ from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
-from flexarm.studies.advice import advice, advice_on_want
 from flexarm.studies.bases import (
     NamedArm,
     by_rule,
@@ -37,8 +38,14 @@ from flexarm.studies.bases import (
     stretched,
     title,
 )
-from flexarm.studies.convergence import Convergence, Row
-from flexarm.studies.shape_search import TRIALS, ShapeRuns, ShapeSearch, differences
+from flexarm.studies.shape_search import (
+    MOST_COORDINATES,
+    TRIALS,
+    Answer,
+    ShapeRuns,
+    ShapeSearch,
+    differences,
+)
 from flexarm.units import quantity
 
 PER_PLANE = 3  # elastic modes that are compared per plane of bending
@@ -46,6 +53,104 @@ LEAST, MOST = 1e-6, 0.5  # errors that can be wanted
 BEND = np.radians(45)
 MISMATCH = 2.0  # times the difference to the next member: more says that the family is wrong
 SECOND_ORDER, UNDAMPED = 2.0, 5.0  # times slope^2; times that where errors of phase add up
+
+
+@dataclass(frozen=True)
+class Row:
+    """What an arm on certain shapes is worth.
+
+    Attributes
+    ----------
+    basis
+        The shapes, in words; the first row has those of the model file.
+    coordinates
+        Number of coordinates.
+    frequency_error_free, frequency_error_locked
+        Largest relative error of the slow elastic modes, joints as they are and locked, at the
+        start and with all joints bent by 45 degrees.
+    top_frequency
+        Highest frequency at the start [rad/s].
+    step
+        What a fixed-step Runge-Kutta method of order 4 can take [s].
+    run_error
+        Largest difference of a link's tip deflection from the enriched run, over its range; None
+        without a run, or if it ended early.
+    cpu_seconds
+        What the run took.
+    """
+
+    basis: str
+    coordinates: int
+    frequency_error_free: float
+    frequency_error_locked: float
+    top_frequency: float
+    step: float
+    run_error: float | None
+    cpu_seconds: float | None
+
+
+@dataclass(frozen=True, repr=False)
+class Convergence(Summarised):
+    """How well an arm's shapes describe it.
+
+    Attributes
+    ----------
+    t_end
+        Duration of the runs [s].
+    wish
+        Error that is asked for.
+    estimate
+        Truncation error of the tip deflections over their range, worst link: the run against one
+        with the next member of the family and the static shapes; None if nothing deflects.
+    step_of_family
+        The same against one more member alone; None for meshes.
+    by_link
+        The estimate per link.
+    mismatch
+        Whether the family lacks a shape that the motion needs.
+    slope
+        Largest slope of a link in the run.
+    model_error
+        What the model's own error is at such slopes, over the range: of exact links what their
+        nodes leave.  By the series as measured against the exact beam; beyond the slopes of those
+        measurements 2 slope^2, five times that where nothing damps the links and errors of phase
+        add up.  None if unknown: without stiffening.
+    stretch
+        How much tip deflections change, over their range, if links that have EA stretch by one
+        more shape; None if none has, or that run ended early.
+    rows
+        The given shapes, fewer, more, enriched, and other families.
+    answer
+        Shapes within the wish, or the nearest to it that were found; None if those given are, if
+        nothing deflects, or if no others were to be tried.
+    advice
+        What to do, in words.
+    """
+
+    arm: str
+    t_end: float
+    wish: float
+    estimate: float | None
+    step_of_family: float | None
+    by_link: dict[str, float]
+    mismatch: bool
+    slope: float
+    model_error: float | None
+    stretch: float | None
+    rows: tuple[Row, ...]
+    answer: Answer | None
+    advice: tuple[str, ...]
+
+    def _summary(self) -> Summary:
+        rows = [
+            (row.basis, str(row.coordinates), f"{row.frequency_error_locked:.2g}",
+             "" if row.run_error is None else f"{row.run_error:.2g}")
+            for row in self.rows
+        ]  # fmt: skip
+        columns = ("shapes", "coordinates", "error of frequencies", "error of the run")
+        return Summary(
+            f"Shapes of {self.arm}, runs of {self.t_end:g} s", self.advice, columns, rows
+        )
 
 
 def converge(
@@ -292,3 +397,123 @@ def _row(basis: NamedArm, run: Run, best: Run, truth: dict[tuple[str, str], Arra
         basis.name, model.size, errors["free"], errors["locked"], top,
         RK4.stable / rate if rate else float("inf"), error, run.statistics.cpu_seconds,
     )  # fmt: skip
+
+
+def advice(found: Convergence, arm: Arm) -> list[str]:
+    """Say in words how good the shapes of an arm are and what to do."""
+    if found.estimate is None:
+        return [_still(found)]
+    lines = [
+        f"The shapes as given are off by about {_percent(found.estimate)} of the tip deflection's "
+        f"range in this motion (worst: {max(found.by_link, key=lambda n: found.by_link[n])})."
+    ]
+    if found.estimate <= found.wish:
+        lines.append(f"That is within the {_percent(found.wish)} asked for: keep them.")
+    elif found.mismatch:
+        lines.append(
+            "The family lacks a shape that this motion needs: one more member of it changes only "
+            f"{_percent(found.step_of_family or 0.0)}. {_other_family(arm)}"
+        )
+    elif found.answer is None:
+        lines.append("More shapes are needed: they are looked for if others may be tried.")
+    if found.answer is not None:
+        lines.append(_answered(found.answer, found))
+    return lines + _model_advice(found)
+
+
+def advice_on_want(found: Convergence) -> list[str]:
+    """Say in words which shapes and tolerance give the error that is wanted, or why none do."""
+    answer = found.answer
+    if answer is None:
+        return [_still(found)]
+    size = f"{answer.coordinates} coordinates (as given: {found.rows[0].coordinates})"
+    if answer.within:
+        lines = [f"Take '{answer.basis}' with --rtol {answer.rtol:g}: off by "
+                 f"{_percent(answer.estimate)} or less, with {size}."]  # fmt: skip
+    else:
+        lines = [
+            f"{_percent(found.wish)} was not reached in {answer.trials} trials, up to "
+            f"{MOST_COORDINATES} coordinates and an hour each: '{answer.basis}', {size}, "
+            f"{_left(answer)}"
+        ]
+    if found.estimate is not None and math.isfinite(found.estimate):
+        lines.append(f"The shapes as given are off by {_percent(found.estimate)} or less.")
+    return lines + _model_lines(found)
+
+
+def _left(answer: Answer) -> str:
+    """Say how far off what was found may be, and what to do."""
+    if not math.isfinite(answer.estimate):
+        return "was run alone, which does not tell its error: allow more trials, or a shorter run."
+    return (
+        f"may still be off by {_percent(answer.estimate)}. Each enrichment changes the motion by "
+        "more than is wanted, or cannot be run: ask for a larger error, or for a shorter run if "
+        "the motion is chaotic."
+    )
+
+
+def _still(found: Convergence) -> str:
+    return (
+        f"Nothing deflects in {found.t_end:g} s: give the arm inputs, gravity or an initial "
+        "state, or a longer run; the frequencies below do not need one."
+    )
+
+
+def _answered(answer: Answer, found: Convergence) -> str:
+    """Say what the search came to."""
+    size = f"{answer.coordinates} coordinates (as given: {found.rows[0].coordinates})"
+    if answer.within:
+        error = _percent(answer.estimate)
+        return f"Take '{answer.basis}': off by {error} or less, with {size}."
+    return (
+        f"No shapes within {_percent(found.wish)} were found (trials: {answer.trials}, up to "
+        f"{MOST_COORDINATES} coordinates each): '{answer.basis}', {size}, {_left(answer)}"
+    )
+
+
+def _other_family(arm: Arm) -> str:
+    held = all(
+        acts.actuation == "prescribed" for link in arm.links for acts in link.joint.axes.values()
+    )
+    if held:
+        return "The joints are held: take loaded modes with 'root: held'."
+    return (
+        "The joints do not match the shapes: take loaded modes, 'root: held' if a controller or a "
+        "gear holds the joints, 'root: free' if torques move them freely, or 'static: true'."
+    )
+
+
+def _model_lines(found: Convergence) -> list[str]:
+    """Say what no shapes mend: the model's own error."""
+    if found.model_error is None:
+        lines = [
+            f"Slopes reach {found.slope:.2g}, more than a model without stiffening bears: switch "
+            "it on before adding shapes."
+        ]
+    else:
+        lines = [
+            f"The model's own error at slopes of {found.slope:.2g} is about "
+            f"{_percent(found.model_error)} or less."
+        ]
+        if found.model_error > found.wish:
+            lines.append("That is more than is asked for: split the link; shapes do not help.")
+    return lines
+
+
+def _model_advice(found: Convergence) -> list[str]:
+    """Say what shapes of bending do not mend: the model's own error, and stretch."""
+    lines = _model_lines(found)
+    if found.stretch is None:
+        lines.append("Stretch was not tried: it needs EA in a section.")
+    elif found.stretch <= found.wish:
+        lines.append(f"One more shape of stretch changes {_percent(found.stretch)}: leave it out.")
+    else:
+        lines.append(
+            f"One more shape of stretch changes {_percent(found.stretch)}: set 'stretch' in the "
+            "shapes one higher."
+        )
+    return lines
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2g} %"

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm.formulations import formulation
 from flexarm.model import build
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from flexarm_papers.base import Found, Table
 from flexarm_papers.korayem.counts import (
     TABLE_1,

@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from flexarm_papers.base import Found, Table
 from flexarm_papers.korayem.counts import book
 from flexarm_papers.readings import Choice, Grid, Reading, Scope, ways

@@ -5,7 +5,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.arguments import Misuse, add_arm, add_options, read_arm
-from flexarm.cli.progress import progress
+from flexarm.cli.console import progress
 
 if TYPE_CHECKING:
     from flexarm.studies.compare import Compared, Comparison, Errors

@@ -16,13 +16,12 @@ from flexarm.cli.arguments import (
     read_arm,
     require_outputs,
 )
-from flexarm.cli.console import finite, open_console, print_line, print_table
-from flexarm.cli.progress import progress
+from flexarm.cli.console import finite, open_console, print_line, print_table, progress
 from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
     from flexarm.arm import Arm
-    from flexarm.studies.convergence import Convergence
+    from flexarm.studies.converge import Convergence
 
 SUMMARY = "estimate the error that an arm's shapes make, and find shapes that are good enough"
 

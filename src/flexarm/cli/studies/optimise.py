@@ -5,8 +5,7 @@ import json
 import sys
 
 from flexarm.cli.arguments import add_options, file_path
-from flexarm.cli.console import finite, open_console
-from flexarm.cli.progress import progress
+from flexarm.cli.console import finite, open_console, progress
 
 SUMMARY = "find the best design of a study: its aim as good as its limits allow"
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.arguments import Misuse, add_options, file_path, require_figure
-from flexarm.cli.console import finite, open_console
-from flexarm.cli.progress import progress
+from flexarm.cli.console import finite, open_console, progress
 
 if TYPE_CHECKING:
     from flexarm.studies.design.result import StudyResult

@@ -9,22 +9,143 @@ become g_y dy + (g_y f + g_t - f') dt (saltation; Hiskens & Pai 2000, IEEE Trans
 47(2), 204-220).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
+from flexarm.arm.mission import Event
 from flexarm.errors import SimulationError
-from flexarm.gradients.events.jumps import Entry, Slopes
-from flexarm.gradients.events.phases import value_of
-from flexarm.gradients.plan import StepSequence
-from flexarm.gradients.trajectory import RecordedTrajectory
-from flexarm.integrate.mission.legs import times_of
+from flexarm.formulations.equation import Equation
+from flexarm.formulations.numbers.parameters import CENTRAL, Nearby
+from flexarm.gradients.events.phases import Phase, caught_again, opened, shut, value_of
+from flexarm.gradients.plan import StepSequence, roundings
+from flexarm.gradients.trajectory import RecordedTrajectory, Samples
+from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
+from flexarm.integrate.mission.course import times_of
+from flexarm.integrate.mission.situation import arrest
 from flexarm.integrate.system import instant
+from flexarm.integrate.task import Task
 from flexarm.links.base import Array
+from flexarm.model import Model
+from flexarm.spatial import IDENTITY, Pose
 
 GRAZES = 1e-9  # of a quantity's size: one that would go beyond its value by less only touches it
 SETTLED = 1e-9  # of the last step: by how much the time of an event may be unsettled
+STEP = 3e-4  # [rad], [m], [s]: errors of order and of rounding are alike
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """How state and bodies after events follow from those before, from numbers and from when."""
+
+    by_state: Array  # (after, before), each the state and after it the bodies' numbers
+    by_parameters: Array  # (after, k)
+    by_time: Array  # (after,)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What events between two phases do to rates and to what the tip holds."""
+
+    equation: Equation  # of the arm as it was given
+    model: Model  # the arm
+    arms: Callable[[], Mapping[str, Nearby]]  # others that differ a little in a parameter, by key
+    before: Phase
+    after: Phase
+    t: float  # when they happen [s]
+
+    @property
+    def jumps(self) -> bool:
+        """Whether rates, or what is carried, may change at all."""
+        again = caught_again(self.model)
+        return any(e.capture or e.brake or e.let_go in again for e in self._events(self.model))
+
+    def state(self, y: Array) -> tuple[Array, Phase]:
+        """Give the state after the events, and the phase with the bodies that are carried then."""
+        if not self.jumps:
+            return y, replace(self.after, held=self.before.held, freed=self.before.freed)
+        n, found = self.model.size, y.copy()
+        found[n : 2 * n], after = self._entered(self.model, self.before, *self._split(y), self.t)
+        return found, after
+
+    def slopes(self, y: Array) -> Slopes:
+        """Differentiate that."""
+        n, size, t = self.model.size, len(y), self.t
+        (q, v), held = self._split(y), self.before.carried
+        known = size + len(held)
+
+        def found(model: Model, held: Array, q: Array, v: Array, t: float) -> Array:
+            rates, after = self._entered(model, self.before.carrying(held), q, v, t)
+            return np.concatenate([q, rates, y[2 * n :], after.carried])
+
+        def along(q_way: Array, v_way: Array, held_way: Array, t_way: float) -> Array:
+            places, weights = CENTRAL
+            rows = [
+                found(self.model, held + h * held_way, q + h * q_way, v + h * v_way, t + h * t_way)
+                for h in STEP * np.array(places)
+            ]
+            return np.asarray(weights @ np.array(rows)) / STEP
+
+        here = found(self.model, held, q, v, t)
+        by_state = np.eye(len(here), known)
+        for k in [*range(2 * n), *range(size, known)]:
+            way = np.eye(known)[k]
+            by_state[:, k] = along(way[:n], way[n : 2 * n], way[size:], 0.0)
+        changed = [
+            each.weights @ (np.array([found(m, held, q, v, t) for m in each.models]) - here)
+            for each in self.arms().values()
+        ]
+        by_parameters = np.array(changed).reshape(-1, len(here)).T
+        still = np.zeros(n)
+        return Slopes(by_state, by_parameters, along(still, still, np.zeros(len(held)), 1.0))
+
+    def _split(self, y: Array) -> tuple[Array, Array]:
+        n = self.model.size
+        return y[:n], y[n : 2 * n]
+
+    def _events(self, model: Model) -> list[Event]:
+        new = [model.arm.events[k] for k in self.after.done if k not in self.before.done]
+        return sorted(new, key=lambda event: event.title)
+
+    def _entered(
+        self, model: Model, before: Phase, q: Array, v: Array, t: float
+    ) -> tuple[Array, Phase]:
+        """Let the events happen, in the order of `flexarm.integrate.mission.course`."""
+        start, situation = before.situation(model)
+        events, held, freed = self._events(model), dict(before.held), dict(before.freed)
+        situation = opened(situation, events, model)
+        for event in events:
+            if event.let_go is None:
+                continue
+            holding, situation = situation, situation.without(event.let_go)
+            if event.let_go in caught_again(model):
+                old = self._equation(holding.model(model, start))
+                body = at_tip(old, q, v, holding.held[event.let_go], t)
+                freed[event.let_go] = (body, held[event.let_go])
+                situation = replace(situation, drifting={**situation.drifting, event.let_go: body})
+        for event in events:
+            if event.capture is None:
+                continue
+            described = next(body for body in model.arm.bodies if body.name == event.capture)
+            body = situation.caught(event.capture, t)
+            old = self._equation(situation.model(model, start))
+            require_reach(old, q, body, event.capture, described.reach)
+            _, lay = freed.pop(event.capture, (body, IDENTITY))
+            held[event.capture] = Pose(*old.tip_pose(q)).inverse() @ body.pose @ lay
+            both = {**situation.held, event.capture: held_at_tip(old, q, body)}
+            situation = replace(situation, held=both)
+            v = joined(old, self._equation(situation.model(model, start)), q, v, body).v
+        situation = shut(situation, events, model)
+        after = self._equation(situation.model(model, start))
+        rates = arrest(after, q, v.copy(), situation.rigid(model))[0]
+        return rates, replace(self.after, held=held, freed=freed)
+
+    def _equation(self, model: Model) -> Equation:
+        formulation = replace(self.equation.formulation, model=model)
+        return replace(self.equation, formulation=formulation, _compiled={})
 
 
 @dataclass(frozen=True)
@@ -143,3 +264,99 @@ def _beyond(leg: RecordedTrajectory, sample: int, event: int, value: float) -> t
     """Give by how much a quantity is beyond its value at a sample of a leg, and its rate."""
     found, by_state, _ = leg.looked(sample, event)
     return found - value, float(by_state @ leg.rates_at(sample))
+
+
+def require_like(first: Task, other: Task) -> None:
+    """Refuse a leg whose servos have other states than those of the first."""
+    one, two = (task.motion.actuators.state_names for task in (first, other))
+    if one != two:
+        raise SimulationError(
+            "gradients: an event gives a servo an integral, or takes it away: give it one with a "
+            "long integral_time instead"
+        )
+
+
+@dataclass(frozen=True)
+class Legs(Samples):
+    """A run in legs, from one event to the next."""
+
+    legs: tuple[RecordedTrajectory, ...]
+    t: Array  # times of the samples [s], (T,)
+    entries: tuple[Entry | None, ...]  # between two legs; None within a phase
+
+    @property
+    def parts(self) -> tuple[RecordedTrajectory, ...]:
+        """Its legs."""
+        return self.legs
+
+    @property
+    def n(self) -> int:
+        """How many coordinates there are."""
+        return self.legs[0].n
+
+    @property
+    def steps(self) -> Array:
+        """Ends of the steps [s], the samples among them."""
+        ends = [part.steps[:-1] for part in self.legs]
+        return np.concatenate([*ends, self.legs[-1].steps[-1:]])
+
+    @cached_property
+    def states(self) -> Array:
+        """Coordinates, rates, and states of servos and drives at the samples, (T, size)."""
+        return self._joined([part.states for part in self.legs])
+
+    @cached_property
+    def _crossings(self) -> list[Crossing | None]:
+        """What happens at the begin of each leg; None if derivatives go on."""
+        found: list[Crossing | None] = [None]
+        for a, b, entry in zip(self.legs, self.legs[1:], self.entries, strict=False):
+            found.append(None if entry is None else Crossing.between(a, b, entry))
+        return found
+
+    def state_sensitivities(self, inputs: int = 0) -> Array:
+        """Differentiate the whole states at the samples: see `Samples`."""
+        found: list[Array] = []
+        slopes: Array | None = None
+        for part, crossing in zip(self.legs, self._crossings, strict=True):
+            if slopes is not None and crossing is not None:
+                slopes = crossing.pushed(slopes)
+            found.append(part.state_sensitivities(inputs, slopes))
+            carried = np.zeros((0, found[-1].shape[2])) if slopes is None else slopes[part.size :]
+            slopes = np.concatenate([found[-1][-1], carried])
+        return self._joined(found)
+
+    def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
+        """Pull derivatives by the states at the samples back: see `Samples`."""
+        size, count = seeds.shape[1], len(self.legs[0].parameters)
+        by = np.zeros(size + len(self.legs[-1].plan.phase.carried))
+        numbers, inputs = np.zeros(count), np.zeros(0)
+        for k in reversed(range(len(self.legs))):
+            part, own, crossing = self.legs[k], self._own[k], self._crossings[k]
+            mine, left = np.zeros((len(part.t), size)), len(seeds) - np.count_nonzero(own)
+            mine[own], seeds = seeds[left:], seeds[:left]
+            mine[-1] += by[:size]
+            by_numbers, by_start, by_inputs = part.pulled(mine)
+            by = np.concatenate([by_start, by_numbers[count:] + by[size:]])
+            numbers = numbers + by_numbers[:count]
+            if crossing is not None:
+                by, more = crossing.pulled(by)
+                numbers = numbers + more
+            inputs = by_inputs + (inputs if len(inputs) else 0.0)
+        return numbers, by[:size], inputs
+
+    @cached_property
+    def _own(self) -> list[NDArray[np.bool_]]:
+        """Which times of each leg are samples; one between two legs is of the second."""
+        found = []
+        for part in self.legs:
+            near = np.minimum(np.searchsorted(self.t, part.t - roundings(part.t)), len(self.t) - 1)
+            own = np.abs(self.t[near] - part.t) <= roundings(part.t)
+            own[-1] &= part is self.legs[-1]
+            found.append(own)
+        return found
+
+    def _joined(self, rows: list[Array]) -> Array:
+        return np.concatenate([each[own] for each, own in zip(rows, self._own, strict=True)])
+
+
+AnyRun = RecordedTrajectory | Legs

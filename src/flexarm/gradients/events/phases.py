@@ -11,10 +11,9 @@ from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.mission.bodies import Drift, orthogonal
-from flexarm.integrate.mission.legs import times_of
-from flexarm.integrate.mission.locks import instants
+from flexarm.integrate.mission.course import times_of
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
-from flexarm.integrate.mission.situation import Situation
+from flexarm.integrate.mission.situation import Situation, instants
 from flexarm.integrate.system import instant
 from flexarm.links.base import Array
 from flexarm.links.ends import central_inertia

@@ -20,11 +20,10 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.batch.engines import OnCores, OnGpu, anchor_of, member_of
 from flexarm.integrate.batch.many import refuse_alone, started_at
-from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.options import LONGEST
 from flexarm.integrate.problem import TURN
-from flexarm.integrate.task import Task, equation_of, prepare
+from flexarm.integrate.task import Task, equal_step, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints

@@ -11,12 +11,11 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Elements
 from flexarm.errors import LongRun, SimulationError
 from flexarm.integrate.choice.choose import Pilot, choose
-from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.problem import jumps
-from flexarm.integrate.task import Task, has_dry_friction, has_strong_dampers
+from flexarm.integrate.task import Task, equal_step, has_dry_friction, has_strong_dampers
 from flexarm.links.base import Array
 from flexarm.links.imported.file import read_body
 from flexarm.links.shape_counts import counts

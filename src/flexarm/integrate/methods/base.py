@@ -15,8 +15,7 @@ from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of
 from flexarm.integrate.choice.vibration import Vibration
-from flexarm.integrate.march import March
-from flexarm.integrate.mission.obstacles import obstacles_of
+from flexarm.integrate.march import March, obstacles_of
 from flexarm.integrate.problem import Measures, Watch
 from flexarm.integrate.system import System
 from flexarm.links.base import Array

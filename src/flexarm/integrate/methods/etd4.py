@@ -6,8 +6,8 @@ import numpy as np
 
 from flexarm.integrate.methods.base import Beginning, Method, zeros
 from flexarm.integrate.methods.exponential import exponential_sample, exponential_step
-from flexarm.integrate.methods.exponential_march import ExponentialMarch
 from flexarm.integrate.methods.oscillator import RESPONSES
+from flexarm.integrate.methods.reactions import ExponentialMarch
 from flexarm.integrate.problem import table_of
 
 # Tries of steps, also those that fail, for which a basis is kept: on a GPU all arms renew at once.

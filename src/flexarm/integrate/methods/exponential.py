@@ -17,9 +17,9 @@ from flexarm.integrate.methods.eigen import (
     reduce_pencil,
     tridiagonalise,
 )
-from flexarm.integrate.methods.exponential_march import ExponentialMarch
 from flexarm.integrate.methods.oscillator import RESPONSES, double_time, responses
 from flexarm.integrate.methods.reactions import (
+    ExponentialMarch,
     find_matrices,
     keep_masses,
     moves_past,

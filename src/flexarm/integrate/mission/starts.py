@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.actuators import Actuators, Servoed, impulses, servos
 from flexarm.integrate.drivetrain import accounts, windings
-from flexarm.integrate.mission.digital import ServoMemory, held_of, integral_of
+from flexarm.integrate.laws import ServoMemory, held_of, integral_of
 from flexarm.integrate.problem import channels, read_inputs
 from flexarm.integrate.system import WORKS
 from flexarm.integrate.task import State

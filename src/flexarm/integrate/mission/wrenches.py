@@ -11,7 +11,7 @@ from flexarm.arguments import is_word, refused, shown
 from flexarm.arm import Arm, FreeBase, Wrench
 from flexarm.arm.forces import At
 from flexarm.errors import SimulationError
-from flexarm.integrate.mission.acting import UNITS, Acting
+from flexarm.integrate.actuators import UNITS, Acting
 from flexarm.io.model_file import validated
 from flexarm.model import Model
 from flexarm.runs.run import Run

@@ -25,10 +25,9 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.options import RunOptions
-from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import run_whole
 from flexarm.integrate.solve import Solution
-from flexarm.integrate.task import Task, equation_of, prepare
+from flexarm.integrate.task import Task, equation_of, prepare, sample_times
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.model import Model, build
@@ -42,9 +41,8 @@ from flexarm.model.designs.build import (
 )
 from flexarm.runs.run import Run
 from flexarm.studies.design.curves import curve, curves_of, of_arm, of_arms, of_designs, together
-from flexarm.studies.design.plan import DesignQuantity
+from flexarm.studies.design.plan import REDUCTIONS, DesignQuantity
 from flexarm.studies.design.read import ALLOWED, START, Study
-from flexarm.studies.design.reductions import REDUCTIONS
 from flexarm.varied import Differ
 
 Columns = dict[str, NDArray[Any]]

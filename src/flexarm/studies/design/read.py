@@ -1,13 +1,17 @@
 """Read a study: its file or mapping, the arm, ranges in SI; every mistake with its line."""
 
+import builtins
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,8 +25,7 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.batch.many import refuse_alone
 from flexarm.integrate.choice.effort import consider, preparation
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.sampling import SAMPLES
-from flexarm.integrate.task import equation_of, prepare
+from flexarm.integrate.task import SAMPLES, equation_of, prepare
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import dumps, files_beside, load, parse, read_content, validated
 from flexarm.io.overrides import change_arm, find_place, overlap, read_value
@@ -33,7 +36,6 @@ from flexarm.linear.elastic import moves
 from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
 from flexarm.studies.design.curves import curve_names
-from flexarm.studies.design.functions import identity, imported
 from flexarm.studies.design.plan import DesignQuantity, Parameter, StudyFile
 from flexarm.studies.design.sampling import CELLS, ParameterValues, design_count, shares
 from flexarm.units import quantity
@@ -44,6 +46,8 @@ FILES = 10_000  # of a study, at most
 WHOLE = 10**8  # numbers of a Latin hypercube, at most
 START = "start."
 ALLOWED = "say 'allow_long: true' in the study's run"
+PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
+CONTAINERS = (tuple, list, dict, CodeType)  # which may be one object or equal ones
 
 
 @dataclass(frozen=True)
@@ -365,3 +369,117 @@ def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
     refuse_alone(model)
     unit = model.units[model.names.index(plain)] + ("/s" if name != plain else "")
     return quantity(value, unit)
+
+
+def imported(name: str, folder: Path) -> Any:
+    """Find ``FILE.py:NAME`` beside the study file, or ``MODULE:NAME``."""
+    place, _, attribute = name.rpartition(":")
+    try:
+        if place.endswith(".py"):
+            path = folder / place
+            scope: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
+            exec(compile(path.read_bytes(), str(path), "exec"), scope)
+            found = scope[attribute]
+        else:
+            found = getattr(import_module(place), attribute)
+    except Exception as error:  # whatever the user's file raises
+        raise ModelError(f"'{name}' cannot be taken: {type(error).__name__}: {error}") from None
+    if not callable(found):
+        raise ModelError(f"'{name}' is no function")
+    return found
+
+
+def identity(function: Any, folder: Path) -> str:
+    """Tell a function from others: a digest of the text or of the code and all that it holds.
+
+    Parameters
+    ----------
+    function
+        ``FILE.py:NAME`` or ``MODULE:NAME``, whose whole file counts, or the function itself.
+    folder
+        Where files lie.
+
+    Raises
+    ------
+    ModelError
+        If it holds what cannot be told from others of its kind, such as an open file.
+    """
+    if not isinstance(function, str):
+        try:
+            return hashlib.sha256("\n".join(_told(function, {})).encode()).hexdigest()
+        except Exception as error:  # whatever foreign objects raise
+            raise ModelError(f"{type(error).__name__}: {error}") from None
+    place, _, attribute = function.rpartition(":")
+    text = _text(folder / place) if place.endswith(".py") else _module(import_module(place))
+    return f"{attribute} {text}"
+
+
+def _text(path: str | Path) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _module(module: ModuleType) -> str:
+    """Tell a module by its file; those without are Python's own."""
+    file = getattr(module, "__file__", None)
+    return f"{module.__name__} {_text(file) if file else sys.version}"
+
+
+def _told(value: Any, seen: dict[int, Any]) -> Iterator[str]:
+    """Tell all that a value holds, part by part; what was told already by its place."""
+    kind = type(value)
+    if kind in PLAIN:
+        yield repr(value)
+        return
+    yield kind.__qualname__
+    if kind in (set, frozenset):
+        yield from sorted(repr([*_told(each, {})]) for each in value)
+        return
+    if kind not in CONTAINERS:
+        if id(value) in seen:
+            yield f"again {list(seen).index(id(value))}"
+            return
+        seen[id(value)] = value
+    if isinstance(value, ModuleType):
+        yield _module(value)
+    elif isinstance(value, type | BuiltinFunctionType):
+        yield _named(value)
+    else:
+        for part in _parts(value):
+            yield from _told(part, seen)
+
+
+def _named(value: Any) -> str:
+    """Tell a class, or a function that is not of Python."""
+    name = getattr(value, "__module__", None) or "builtins"
+    if name == "__main__" and not hasattr(sys.modules[name], "__file__"):
+        raise ModelError(f"{value.__qualname__} is in no file")
+    return f"{value.__qualname__} {_module(sys.modules[name]) if name in sys.modules else name}"
+
+
+def _parts(value: Any) -> list[Any]:
+    """List what a value consists of."""
+    if isinstance(value, FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        return [value.__code__, value.__defaults__, value.__kwdefaults__, *cells, *_used(value)]
+    if isinstance(value, CodeType):
+        return [value.co_code, value.co_names, *value.co_consts]
+    if type(value) in CONTAINERS:
+        return [*value.items()] if isinstance(value, dict) else list(value)
+    reduced = value.__reduce_ex__(4)
+    if isinstance(reduced, str):
+        return [type(value), reduced]
+    return [list(each) if isinstance(each, Iterator) else each for each in reduced]
+
+
+def _used(function: FunctionType) -> list[Any]:
+    """List what a function uses of its module: all of a file, or what it names in a program."""
+    module = sys.modules.get(function.__module__)
+    if module is not None and module.__name__ != "__main__" and hasattr(module, "__file__"):
+        return [module]
+    return [(name, function.__globals__.get(name, getattr(builtins, name, None)))
+            for name in sorted(_names(function.__code__))]  # fmt: skip
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    return set(code.co_names).union(*map(_names, inner))
