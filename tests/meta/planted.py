@@ -14,6 +14,9 @@ from flexarm.links import DISCRETISATIONS
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
 from flexarm.links.families.polynomials import PolynomialShapes
 from flexarm.links.span import Span
+from flexarm.mechanics.bodies import BODIES
+from flexarm.mechanics.bodies.reduced.body import Reduced
+from flexarm.mechanics.bodies.terms import Terms
 from flexarm.model.joints import JOINTS
 from flexarm.model.joints.prismatic import PrismaticKinematics
 from flexarm.spatial import Expr
@@ -65,9 +68,18 @@ class Hasty(PrismaticKinematics):
         return 1.01 * super().columns(q)
 
 
+class Sluggish(Reduced):  # type: ignore[misc]  # a final class
+    """A body whose amplitudes move 1 % too much mass, in place of the sound one."""
+
+    def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
+        right = super().terms(q, v, omega)
+        return replace(right, modal=1.01 * right.modal)
+
+
 for wrong in (Heavy, Swirling, Weighty):
     FORMULATIONS[wrong.name] = wrong
 JOINTS[Hasty.name] = Hasty
+BODIES["reduced"] = Sluggish
 cast(dict[str, Discretisation], DISCRETISATIONS)[Stiff.name] = Stiff()
 METHODS["planted-trusting"] = replace(
     METHODS["etd4"],
