@@ -20,13 +20,13 @@ from flexarm.links.imported.imports import Choices, import_body
 from flexarm.links.imported.readers.full import listed_nodes, market_keys
 from flexarm.links.imported.readers.plain import full_data, read_keys
 from flexarm.links.imported.readers.solids import SOLIDS
-from flexarm.links.imported.report import Findings, ModalReport
+from flexarm.links.imported.report import Findings
 from tests.io.mutate import DAMAGES
 from tests.links.reduced_bodies import clamped, craig_bampton, lattice
 from tests.links.test_reduce_and_import import abaqus, dmig, frd, full_arrays, superelement
 from tests.links.test_standard_input_data import standard, universal
 
-Found = tuple[ModalReport, ReducedBody | None]
+Found = tuple[Findings, ReducedBody | None]
 NUMBERS = (0.0, -1.0, 1e308, -1e308, np.nan, np.inf, -np.inf, 5e-324, 1e-300, 1e30, 1e31, 1e15)
 WORDS = (
     "nan",
@@ -147,11 +147,11 @@ def read_reduce(folder: Path, files: list[str]) -> Found:
         keys = market_keys(*(folder / name for name in files))
         for key, text in (("hub", "1-4"), ("tip", "9-12")):
             keys[f"{key}_nodes"] = listed_nodes(text, key, len(keys["nodes"])) + 1
-    findings = Findings()
+    findings = Findings("full")
     model = full_data(keys, "full", findings)
     if findings.problems:
-        return findings.report("full", model.name), None
-    return inspect_data(reduced_data(model, 1), "full", findings)
+        return findings, None
+    return inspect_data(reduced_data(model, 1), findings)
 
 
 Write = Callable[[Path], list[str]]

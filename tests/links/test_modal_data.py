@@ -60,7 +60,7 @@ def test_the_documented_example_is_read_without_a_note_and_has_the_strips_freque
     path = tmp_path / "strip.yaml"
     path.write_text(blocks("yaml")[0], encoding="utf-8")
     report, data = inspect_stations(path, STRIP)
-    assert report.notes == report.errors == ()
+    assert report.notes == report.errors == []
     assert data is not None
     assert data.names == ("z1", "z2", "twist1")
     # 50 x 5 mm aluminium, 1 m: lam^2 sqrt(EI / mu), and a quarter wave of twist.
@@ -81,7 +81,7 @@ def test_the_documented_station_table_is_read(tmp_path: Path) -> None:
     path.write_text(blocks("yaml")[1], encoding="utf-8")
     (tmp_path / "strip.csv").write_text(blocks("csv")[0], encoding="utf-8")
     report, data = inspect_stations(path, STRIP)
-    assert report.notes == report.errors == ()
+    assert report.notes == report.errors == []
     assert data is not None
     assert data.mass is None
     # Displacements of 1 mm: M = mu L / 4 of a shape of 1 m, times 1e-6.
@@ -180,7 +180,7 @@ def test_data_in_other_axes_give_the_same_link(
     interface = {"position": origin.tolist(), "rotation": [f"{angle} deg" for angle in angles]}
     path = write(tmp_path, changed(content, interface=interface))
     report, data = inspect_stations(path, SPAN)
-    assert report.notes == ()
+    assert report.notes == []
     assert data is not None
     assert data.edges == pytest.approx(plain.edges, abs=1e-14)
     for one, two in zip(station_values(data), station_values(plain), strict=True):

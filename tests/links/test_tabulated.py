@@ -76,7 +76,7 @@ def test_matrices_come_back_to_rounding(tmp_path: Path) -> None:
     assert back.mass is not None
     assert back.mass == pytest.approx(exact_mass(), rel=1e-12, abs=1e-12)
     assert back.damping == pytest.approx(given.damping, rel=1e-12, abs=1e-12)
-    assert modal_data_report(path, SPAN).notes == ()
+    assert modal_data_report(path, SPAN).notes == []
 
 
 @pytest.mark.few(1)
@@ -149,7 +149,7 @@ def test_a_section_that_jumps_is_written_as_lumps_of_exact_mass_and_centre(tmp_p
     assert "station_mass" in path.read_text(encoding="utf-8")
     report = modal_data_report(path, span)
     centre = (4.0 * 0.25 + 1.4 * 0.85) / 5.4
-    assert report.errors == ()
+    assert report.errors == []
     facts = dict(report.facts)
     assert facts["total mass"] == "5.4 kg (the link's section), 5.4 kg (the file's masses)"
     assert facts["centre of mass"].count(f"({centre:.6g}, 0, 0) m") == 2

@@ -9,7 +9,7 @@ from flexarm.cli.arguments import Misuse, add_options, file_path
 
 if TYPE_CHECKING:
     from flexarm.links.imported.body import ReducedBody
-    from flexarm.links.imported.report import ModalReport
+    from flexarm.links.imported.report import Findings
 
 SUMMARY = "check the modes, or the superelement, of a finite-element program, and make a body of it"
 
@@ -57,18 +57,17 @@ def require_npz(out: Path) -> None:
 
 
 def finish(
-    report: "ModalReport", body: "ReducedBody | None", out: Path, args: argparse.Namespace
+    findings: "Findings", body: "ReducedBody | None", out: Path, args: argparse.Namespace
 ) -> int:
     """Print what was found, and write the body unless it is refused."""
-    from flexarm.errors import ModelError
     from flexarm.links.imported.file import write_body
 
     if body is None:
-        raise ModelError("\n".join(report.errors))
+        raise findings.refusal()
     write_body(out, body, force=args.force)
     if args.json:
         about = {"body": str(out), "amplitudes": body.names, "first_order": body.first_order}
-        print(json.dumps({**about, "facts": dict(report.facts), "notes": report.notes}))
+        print(json.dumps({**about, "facts": dict(findings.facts), "notes": findings.notes}))
     else:
-        print(*report.lines(), f"body: {out}", sep="\n")
+        print(*findings.lines(), f"body: {out}", sep="\n")
     return 0

@@ -32,7 +32,6 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from flexarm.arm.side_files import SideFiles
-    from flexarm.errors import ModelError
     from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.links.imported.craig_bampton import reduced_data
     from flexarm.links.imported.file import inspect_data
@@ -60,9 +59,10 @@ def run(args: argparse.Namespace) -> int:
     for key, text in (("hub", args.hub_nodes), ("tip", args.tip_nodes)):
         if text is not None:
             keys[f"{key}_nodes"] = listed_nodes(text, key, count) + 1
-    name, findings = str(inputs[0]), Findings()
+    name = str(inputs[0])
+    findings = Findings(name)
     model = full_data(keys, name, findings)
     if findings.problems:
-        raise ModelError("\n".join(findings.report(name, model.name).errors))
+        raise findings.refusal()
     data = reduced_data(model, args.modes)
-    return finish(*inspect_data(data, name, findings), args.out, args)
+    return finish(*inspect_data(data, findings), args.out, args)

@@ -6,18 +6,18 @@ import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice, Tabulated
 from flexarm.arm.side_files import SideFile
-from flexarm.errors import ModelError, ShapeError
+from flexarm.errors import ShapeError
 from flexarm.io.model_file import dumps, write_text
 from flexarm.links.base import Array, Counts, Discretisation, Ends, Shapes
 from flexarm.links.imported.file import inspect_stations
 from flexarm.links.imported.line import section_masses
 from flexarm.links.imported.readers.stations import ModalFile, StationMode, Units
-from flexarm.links.imported.report import ModalReport
+from flexarm.links.imported.report import Findings
 from flexarm.links.integrals import integrate
 from flexarm.links.span import Span
 
 
-def modal_data_report(file: str | Path | SideFile, span: Span) -> ModalReport:
+def modal_data_report(file: str | Path | SideFile, span: Span) -> Findings:
     """Report on a file of modal data for a span, its faults included.
 
     Parameters
@@ -125,7 +125,7 @@ class TabulatedShapes(Discretisation):
         """Read the shapes of a span; what hangs on its ends and the counts do not matter."""
         if not isinstance(choice, Tabulated):
             raise ShapeError(f"shapes: expected kind 'table' with a file, got '{choice.kind}'")
-        report, shapes = inspect_stations(choice.side_file, span)
+        findings, shapes = inspect_stations(choice.side_file, span)
         if shapes is None:
-            raise ModelError("\n".join(report.errors))
+            raise findings.refusal()
         return shapes

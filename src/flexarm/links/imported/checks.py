@@ -408,7 +408,9 @@ def check_hertz(findings: Findings, data: ModalData, kept: Integers, mass: Array
     mass = mass if data.mass is None else data.mass
     if least_eigenvalue(mass) <= DEFINITE_TOLERANCE:
         return
-    own = check_frequencies(Findings(), ("K",), data.stiffness, mass, None) / (2 * np.pi)
+    own = check_frequencies(Findings(findings.file), ("K",), data.stiffness, mass, None) / (
+        2 * np.pi
+    )
     hertz = np.sort(data.hertz)
     apart = float((np.abs(own - hertz) / np.maximum(hertz, 1e-3 * hertz[-1])).max())
     why = f"are up to {percent(apart)} off those of K: leave one of the two out"

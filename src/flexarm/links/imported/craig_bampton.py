@@ -88,9 +88,9 @@ def reduce(
         hub_nodes=_rows("hub", hub, len(places)), tip_nodes=_rows("tip", tip, len(places)),
         faces=triangles(surface) if surface.size else no_lines(3),
     )  # fmt: skip
-    report, body = inspect_data(reduced_data(model, modes), name, Findings())
+    findings, body = inspect_data(reduced_data(model, modes), Findings(name))
     if body is None:
-        raise ModelError("\n".join(report.errors))
+        raise findings.refusal()
     return body
 
 

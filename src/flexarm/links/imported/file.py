@@ -21,7 +21,7 @@ from flexarm.links.imported.readers.labelled import LARGEST
 from flexarm.links.imported.readers.npz import read_arrays
 from flexarm.links.imported.readers.plain import arrays_beside, plain_data
 from flexarm.links.imported.readers.stations import read_stations
-from flexarm.links.imported.report import Findings, ModalReport
+from flexarm.links.imported.report import Findings
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.imported.superelement import examine_superelement
 from flexarm.links.integrals import Integrals
@@ -53,13 +53,13 @@ def read_body(file: str | Path | SideFile) -> ReducedBody:
     ModelError
         With one line per mistake.
     """
-    report, body = inspect_body(file)
+    findings, body = inspect_body(file)
     if body is None:
-        raise ModelError("\n".join(report.errors))
+        raise findings.refusal()
     return body
 
 
-def inspect_body(file: str | Path | SideFile) -> tuple[ModalReport, ReducedBody | None]:
+def inspect_body(file: str | Path | SideFile) -> tuple[Findings, ReducedBody | None]:
     """Check a body; as `read_body`, but faults are in the report."""
     side = open_side(file)
     arrays = arrays_beside(side)
@@ -80,33 +80,32 @@ def open_side(file: str | Path | SideFile) -> SideFile:
 @lru_cache(maxsize=REMEMBERED)
 def _inspected(
     name: str, content: bytes, arrays: bytes | None
-) -> tuple[ModalReport, ReducedBody | None]:
+) -> tuple[Findings, ReducedBody | None]:
     keys = read_arrays(content, name)
     if arrays is not None:
         keys = {**keys, **read_arrays(arrays, name)}
-    findings = Findings()
+    findings = Findings(name, name)
     if "flexarm_body" not in keys:
-        return inspect_data(plain_data(keys, name, findings), name, findings)
+        return inspect_data(plain_data(keys, name, findings), findings)
     body = _unpacked(ArrayReader(keys, findings), name)
-    if body is not None:
-        check_whole(findings, body)
-    if body is None or findings.problems:
-        return findings.report(name, name), None
-    whole = finished(body, findings, ("stiffness",), modal=False)
-    return findings.report(name, body.name), whole
+    if body is None:
+        return findings, None
+    findings.title = body.name
+    check_whole(findings, body)
+    if findings.problems:
+        return findings, None
+    return findings, finished(body, findings, ("stiffness",), modal=False)
 
 
-def inspect_data(
-    data: ModalData, name: str, findings: Findings
-) -> tuple[ModalReport, ReducedBody | None]:
+def inspect_data(data: ModalData, findings: Findings) -> tuple[Findings, ReducedBody | None]:
     """Check modal data of a body, unless something is wrong with them already."""
-    body = None
+    findings.title, body = data.name, None
     if not findings.problems:
         body = (examine if len(data.nodes) else examine_superelement)(data, findings)
-    return findings.report(name, data.name), body
+    return findings, body
 
 
-def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[ModalReport, Shapes | None]:
+def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[Findings, Shapes | None]:
     """Check modal data at stations of a flexible span.
 
     Parameters
@@ -118,7 +117,7 @@ def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[ModalRepo
 
     Returns
     -------
-    report, shapes
+    findings, shapes
         The report, its faults included; None for the shapes if they are refused.
 
     Raises
@@ -126,11 +125,10 @@ def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[ModalRepo
     ModelError
         If the file cannot be read, or its keys do not fit.
     """
-    side = open_side(file)
-    data, findings = read_stations(side)
+    data, findings = read_stations(open_side(file))
     shapes = None if findings.problems else examine_line(data, findings, span)
-    title = f"{data.name}: {len(data.names)} modes at {len(data.nodes)} stations"
-    return findings.report(str(side.path), title), None if findings.problems else shapes
+    findings.title = f"{data.name}: {len(data.names)} modes at {len(data.nodes)} stations"
+    return findings, None if findings.problems else shapes
 
 
 def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> None:

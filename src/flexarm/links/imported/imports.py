@@ -34,7 +34,7 @@ from flexarm.links.imported.readers.plain import plain_data, read_keys
 from flexarm.links.imported.readers.sid import read_sid
 from flexarm.links.imported.readers.solids import consistent_mass
 from flexarm.links.imported.readers.universal import read_universal
-from flexarm.links.imported.report import Findings, ModalReport
+from flexarm.links.imported.report import Findings
 from flexarm.links.imported.standard import examine_sid
 
 LARGEST = 10 * MAX_BYTES
@@ -54,7 +54,7 @@ class Choices:
     density: float | None = None  # of the elements, in the file's units, or None
 
 
-def import_body(paths: Sequence[Path], choices: Choices) -> tuple[ModalReport, ReducedBody | None]:
+def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Findings, ReducedBody | None]:
     """Read a body, and check it.
 
     Parameters
@@ -72,7 +72,7 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[ModalReport, R
         If a file cannot be read, or something is missing.
     """
     path = paths[0]
-    keys, findings = dict(read_frames(choices.frames)), Findings()
+    keys, findings = dict(read_frames(choices.frames)), Findings(str(path), path.stem)
     if path.suffix in (".npz", ".json"):
         if not keys:
             return inspect_body(path)
@@ -89,13 +89,13 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[ModalReport, R
     elif path.suffix.lower() in (".sid", ".sid_fem"):
         sid = read_sid(_text(path), str(path))
         body = examine_sid(sid, path.stem, findings, choices.hub_node, choices.tip_node)
-        return findings.report(str(path), path.stem), body
+        return findings, body
     else:
         raise ModelError(
             f"{path}: expected a file .npz, .json, .mtx, .pch, .frd, .unv or .SID_FEM, got "
             f"'{path.suffix}'"
         )
-    return inspect_data(plain_data(keys, str(path), findings), str(path), findings)
+    return inspect_data(plain_data(keys, str(path), findings), findings)
 
 
 def read_frames(path: Path | None) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""Findings of the checks of modal data, and the report that is made of them."""
+"""Findings of the checks of modal data, which are the report on a file."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from flexarm.errors import ModelError
 from flexarm.io.source import Diagnostic, Path, Position, report, show_path
 
 NOTE_ABOVE = 0.01  # relative difference that is worth a note
@@ -21,14 +22,16 @@ def triple(values: Iterable[float]) -> str:
 
 @dataclass
 class Findings:
-    """Facts, notes and reasons to refuse that the checks have found so far."""
+    """Report on a file of modal data: facts, notes and reasons to refuse it."""
 
+    file: str  # its name
+    title: str = ""  # name of the body
     # Keys of the file by those of the plain form, where they have other names.
     keys: Mapping[str, str] = field(default_factory=dict)
     # Finds where in the file a value stands, if it is text with lines.
     place: Callable[[Path], Position] | None = None
-    facts: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    facts: list[tuple[str, str]] = field(default_factory=list)  # pairs of label and text
+    notes: list[str] = field(default_factory=list)  # what the user should look into
     problems: list[tuple[Path, str]] = field(default_factory=list)
 
     def fact(self, label: str, text: str) -> None:
@@ -50,34 +53,27 @@ class Findings:
         """Add a note about the value at `path`."""
         self.notes.append(f"{show_path(self._named(path))}: {message}" if path else message)
 
-    def report(self, name: str, title: str) -> "ModalReport":
-        """Return the report of a file."""
-        errors = [f"{name}: {show_path(path)}: {why}" for path, why in self.problems]
-        if self.place is not None:
-            placed = [Diagnostic(self.place(path), path, why) for path, why in self.problems]
-            errors = report(name, placed).splitlines()
-        return ModalReport(f"{name}: {title}", tuple(self.facts), tuple(self.notes), tuple(errors))
+    @property
+    def errors(self) -> list[str]:
+        """Reasons to refuse the file as ``file:line:column: key: why``; empty if it is not."""
+        if self.place is None:
+            return [f"{self.file}: {show_path(path)}: {why}" for path, why in self.problems]
+        placed = [Diagnostic(self.place(path), path, why) for path, why in self.problems]
+        return report(self.file, placed).splitlines()
 
-    def _named(self, path: Path) -> Path:
-        return (self.keys.get(str(path[0]), path[0]), *path[1:]) if path else path
-
-
-@dataclass(frozen=True)
-class ModalReport:
-    """Contents of a file of modal data, and what is odd or wrong about it."""
-
-    title: str  # the file and what it holds
-    facts: tuple[tuple[str, str], ...]  # pairs of label and text
-    notes: tuple[str, ...]  # what the user should know or look into
-    # Why the file is refused, as ``file:line:column: key: why``; empty if it is not.
-    errors: tuple[str, ...]
+    def refusal(self) -> ModelError:
+        """Return the error that lists all reasons."""
+        return ModelError("\n".join(self.errors))
 
     def lines(self) -> list[str]:
         """Write the report as lines of text."""
         width = max((len(label) for label, _ in self.facts), default=0)
         return [
-            self.title,
+            f"{self.file}: {self.title}",
             *(f"  {label:<{width}}  {text}" for label, text in self.facts),
             *(f"  note: {note}" for note in self.notes),
             *(f"  error: {error}" for error in self.errors),
         ]
+
+    def _named(self, path: Path) -> Path:
+        return (self.keys.get(str(path[0]), path[0]), *path[1:]) if path else path

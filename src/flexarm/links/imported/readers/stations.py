@@ -149,7 +149,7 @@ def read_stations(side: SideFile) -> tuple[ModalData, Findings]:
         raise ModelError(text.report(str(side.path), problems))
     lumped = file.station_mass is not None or "station_mass" in columns
     named = KEYS | {"node_mass": "station_mass" if lumped else "mass_per_length"}
-    findings = Findings(named, place=lambda path: _locate(source, path))
+    findings = Findings(str(side.path), keys=named, place=lambda path: _locate(source, path))
     keys = _table_keys(file, columns) if columns else _listed_keys(file)
     return plain_data(_plain_keys(file, keys), str(side.path), findings), findings
 

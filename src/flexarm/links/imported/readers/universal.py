@@ -171,10 +171,10 @@ def fitted_masses(
     """
     from scipy.optimize import nnls
 
-    findings = Findings()
+    findings = Findings(str(path))
     total, centre, about = ArrayReader(keys, findings).stated()
     if findings.problems:
-        raise ModelError("\n".join(findings.report(str(path), "").errors))
+        raise findings.refusal()
     if total is None or not total > 0:
         raise ModelError(
             f"{path}: a universal file has no masses: give total_mass, better centre and "
