@@ -16,7 +16,7 @@ import numpy.typing as npt
 from flexarm.engine.numbers import positive
 
 Array: TypeAlias = npt.NDArray[np.float64]
-Expr: TypeAlias = Any  # casadi.SX | casadi.MX | casadi.DM: CasADi ships no types
+Expr: TypeAlias = Any  # casadi.SX, MX, DM or float: CasADi's stubs have no type for all of them
 ROUNDING = 1e-13  # of a number's natural size: what is left of 0, or between numbers that are equal
 ALIKE = 1e-10  # of themselves, by no more than which equal numbers differ however small they are
 ACCUMULATED = 1e-12  # relative to the largest term: rounding error of a computed sum or of a run

@@ -9,10 +9,11 @@ import flexarm
 from flexarm import build, converge, modes
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.integrate.task import SAMPLES
 from flexarm.io.model_file import loads
 from flexarm.runs.plot import tip_deflection
 from flexarm.studies.bases import enriched, families, next_member, reference
-from flexarm.studies.shape_search import SAMPLES, TOLERANCE
+from flexarm.studies.shape_search import TOLERANCE
 from tests.linear.linear_arms import de_luca, one_link
 from tests.physics.cases import campaign_if
 

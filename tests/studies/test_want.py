@@ -9,12 +9,13 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ShapeError, SimulationError
+from flexarm.integrate.task import SAMPLES
 from flexarm.links.base import DIRECTIONS
 from flexarm.model import Model, build
 from flexarm.runs.run import Run
 from flexarm.studies import shape_search
 from flexarm.studies.bases import numbers, recounted
-from flexarm.studies.shape_search import SAMPLES, Answer, differences
+from flexarm.studies.shape_search import Answer, differences
 from tests.accuracy.motions import converged, random_motion
 from tests.linear.linear_arms import one_link
 from tests.physics.cases import campaign_if

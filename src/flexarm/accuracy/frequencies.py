@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flexarm.accuracy.stated import MODEL_AGAINST, SHAPES_AGAINST
+from flexarm.accuracy.stated import LARGE, MODEL_AGAINST, SHAPES_AGAINST
 
-LARGE = 0.01
 FIRST, SAID = 3, 12  # frequencies whose worst error is said, and whose sums are
 ROTARY = "bent links in space have the rotary inertia of their sections in the axes of the root"
 AGAINST = {

@@ -27,7 +27,7 @@ MODEL_ERROR = ((0.01, 1e-5), (0.05, 6e-4), (0.08, 2e-3), (0.3, 4e-3), (0.5, 2e-2
 # 14 to 25 % at slopes of 0.01.
 LINEAR_ERROR = ((0.0025, 1e-3),)
 SLOPE = 0.3  # from here on errors reach per cents
-SLOPE_LINEAR = 0.0025
+SLOPE_LINEAR = LINEAR_ERROR[0][0]
 SLOPE_SECOND = 0.05  # of bodies that are stiffened to first order in loads
 # What a link bent to a circular arc has at that slope: slope^2/6 and slope^2/3.
 SHORTENING = SLOPE**2 / 6

@@ -12,6 +12,7 @@ from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.effort import forecast
 from flexarm.integrate.choice.vibration import vibration
 from flexarm.integrate.methods.base import InterpretedMotion
+from flexarm.integrate.options import RTOL
 from flexarm.integrate.problem import channels
 from flexarm.integrate.task import Task, equation_of
 from flexarm.io.overrides import change_arm
@@ -19,8 +20,6 @@ from flexarm.linear.elastic import linearise_elastic, trace
 from flexarm.linear_model import LinearModel
 from flexarm.links.shape_counts import KEYS, chosen_counts
 from flexarm.model import Model, build, start_state
-
-TOLERANCE = 1e-3  # that of `simulate`, if nothing else is asked for
 
 
 def costs(model: Model, linear: LinearModel) -> tuple[CostReport, ...]:
@@ -85,9 +84,9 @@ def _cost(
     stiff, damped = actuators.stiffness(model)
     shaken = vibration(model, linear.mass, linear.stiffness + stiff, linear.damping + damped, v)
     motion = InterpretedMotion(equation, None, actuators)
-    task = Task(equation, motion, channels(model, {}, q, {}), np.array([0.0, 1.0]), q, v, TOLERANCE,
+    task = Task(equation, motion, channels(model, {}, q, {}), np.array([0.0, 1.0]), q, v, RTOL,
                 shaken=[shaken])  # fmt: skip
-    found = forecast(task, TOLERANCE)
+    found = forecast(task, RTOL)
     if found is None:
         return None
     method, steps, seconds = found

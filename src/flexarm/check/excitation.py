@@ -13,10 +13,10 @@ from flexarm.links.ends import own_inertia
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import input_matrix, wrench_force, wrench_list
 from flexarm.model import LinkModel, Model, prescribed_profiles, start_state
+from flexarm.model.curve import STATIONS
 
 COUPLED = 1e-8  # of the force on all coordinates, each over the root of its inertia
 TRIALS = 3
-SECTIONS = 41
 DEFLECTION = 0.02  # of the link's length, and turn of a section [rad], at most
 
 
@@ -115,7 +115,7 @@ def _reached(model: Model, part: LinkModel, q: Array) -> float:
     if shapes is None or span is None:
         return 1.0
     length = span.length
-    x = np.union1d(np.linspace(0.0, length, SECTIONS), shapes.edges)
+    x = np.union1d(np.linspace(0.0, length, STATIONS), shapes.edges)
     columns = (shapes.displacement(x) / length, shapes.rotation(x))
     return max(float(np.abs(each @ q[part.modes]).max(initial=0.0)) for each in columns) or 1.0
 

@@ -27,11 +27,12 @@ OTHERS = {
     "chu": {},
 }
 NODAL = re.compile(r"\.node(\d+)\.(slope_)?([yz])$")
+DIGITS = 6  # significant, of printed numbers
 LETTERS = 50  # in a line of a LaTeX document, indices as half of one
 Write = Callable[[Polynomial], str]
 
 
-def as_text(equations: Equations, *, digits: int = 6) -> str:
+def as_text(equations: Equations, *, digits: int = DIGITS) -> str:
     """Print equations as plain text, entry by entry."""
     equations = rounded(equations, _SMALL / 10**digits)
     write = _plain(equations.generators, digits=digits)
@@ -53,14 +54,14 @@ def as_text(equations: Equations, *, digits: int = 6) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_latex(equations: Equations, *, digits: int = 6) -> str:
+def as_latex(equations: Equations, *, digits: int = DIGITS) -> str:
     """Print equations as LaTeX displays, entry by entry."""
     lines = [rf"{left} &= {text} \\" for left, text in _latex_lines(equations, digits)]
     return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"]) + "\n"
 
 
 def as_latex_document(
-    equations: Equations, *, numbers: bool = False, digits: int = 6, letters: str = "korayem"
+    equations: Equations, *, numbers: bool = False, digits: int = DIGITS, letters: str = "korayem"
 ) -> str:
     """Print equations as a LaTeX document, with a list of what its symbols are.
 

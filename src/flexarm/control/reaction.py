@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.arguments import require_count, require_kind
+from flexarm.control.laws.inversion import MOST_POINTS
 from flexarm.control.trajectory import Trajectory
 from flexarm.errors import ModelError
 from flexarm.formulations import formulation
@@ -13,8 +14,6 @@ from flexarm.links.base import Array
 from flexarm.runs.forces import over_legs
 from flexarm.runs.run import Run
 from flexarm.spatial import base_rotation_matrix, base_spin
-
-MOST_POINTS = 1_000_000
 
 
 @dataclass(frozen=True)

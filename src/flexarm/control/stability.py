@@ -32,7 +32,7 @@ from flexarm.integrate.laws import refuse_misfit
 from flexarm.integrate.methods.base import MotionFunctions
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import LEFT_OUT, Tangent
-from flexarm.linear_model import undamped
+from flexarm.linear_model import NO_PART, undamped
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_list
@@ -41,7 +41,6 @@ from flexarm.model import Model
 from flexarm.runs.run import Run
 
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
-ROUNDING = 1e-9  # of the largest eigenvalue: real parts below are none
 MOST_POINTS = 100_000  # postures along a path
 LARGEST = 1e3  # stiffness errors beyond are not looked for
 
@@ -137,7 +136,7 @@ class FrozenLoop:
 
         def growth(error: float) -> float:
             values = np.linalg.eigvals(system(error))
-            return float(values.real.max() - allowed - ROUNDING * np.abs(values).max())
+            return float(values.real.max() - allowed - NO_PART * np.abs(values).max())
 
         if growth(0.0) > 0:
             return 0.0

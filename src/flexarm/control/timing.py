@@ -8,11 +8,12 @@ import casadi as ca
 
 from flexarm.arguments import is_word, require_number, require_positive, shown
 from flexarm.errors import FlexarmError
+from flexarm.integrate.options import LONGEST
 from flexarm.spatial import Expr
 
 Kind = Literal["cycloid", "quintic", "septic", "trapezoid"]
 KINDS: tuple[Kind, ...] = ("cycloid", "quintic", "septic", "trapezoid")
-SHORTEST, LONGEST = 1e-9, 1e9  # durations [s]
+SHORTEST = 1e-9  # duration [s]
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.exports.plant import Plant
 from flexarm.integrate.methods import dop853, rk4
+from flexarm.io.emit import WIDTH
 from flexarm.io.titles import plain_title
 from flexarm.io.whole_file import require_folder, require_writable, write_whole
 from flexarm.links.base import Array
 
-WIDTH = 96
 COMMON = ("equations.h", "equations.c", "example.c")  # files of every arm
 
 

@@ -64,7 +64,7 @@ def identify(
     horizon: WithUnit | None = None,
     loss: Loss = "linear",
     step: WithUnit | None = None,
-    rtol: float = 1e-3,
+    rtol: float = RTOL,
     formulation: FormulationName | str = DEFAULT,
     most_evaluations: int = 100,
     progress: Callable[[str], None] | None = None,

@@ -12,8 +12,8 @@ import casadi as ca
 
 from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
+from flexarm.linear_model import SINGULAR
 from flexarm.mechanics.loads import potential_energy
-from flexarm.mechanics.weightless import SINGULAR
 from flexarm.model import Model, TipRotation, build
 from flexarm.spatial import Expr
 

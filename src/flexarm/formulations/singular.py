@@ -8,8 +8,9 @@ indefinite at deflections of some hundredths of the length.
 
 import numpy as np
 
+from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
-from flexarm.mechanics.weightless import SINGULAR, least_inertia
+from flexarm.mechanics.weightless import least_inertia
 from flexarm.model import Model
 
 NAMED = 3  # coordinates that a message names

@@ -137,8 +137,8 @@ class March(Record):
     largest: float
     smallest: float
     uneven: int
-    # adaptive, order: whether the error steers the step, and its order; else `fixed_steps` are left
-    # to the next sample.
+    # adaptive, order: whether the error steers the step (1, or 0: all steps are equal), and the
+    # order of the method.
     adaptive: int
     order: int
     # y, f, y_new, f_new, y_old: state and rates at t, the trial, and the state at t_old.

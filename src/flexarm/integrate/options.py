@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 Locks = Mapping[str, Sequence[tuple[float, float]]]
 SHORTEST, LONGEST = 1e-12, 1e9  # [s] of a run
-TIGHTEST, LOOSEST = 1e-12, 0.1  # error of the deflections over their range
+# Tightest, loosest and default tolerance: error of the deflections over their range.
+TIGHTEST, LOOSEST, RTOL = 1e-12, 0.1, 1e-3
 CLOSER = 30  # times smaller is the tolerance of a solution that another one is judged by
 MOST_SAMPLES = 10**7  # that are kept, or at which a law is asked
 MOST_STEPS = 10**10
@@ -161,7 +162,7 @@ class RunOptions:
             bounds=(TIGHTEST, LOOSEST),
             flag="--rtol X",
         ),
-    ] = 1e-3
+    ] = RTOL
     step: Annotated[
         float | None,
         Option(

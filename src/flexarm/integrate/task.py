@@ -18,6 +18,7 @@ from flexarm.integrate.actuators import Actuators, actuators_of
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, ServoMemory, refuse_misfit
 from flexarm.integrate.methods.base import Beginning, Method, MotionFunctions
+from flexarm.integrate.options import RTOL
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -116,7 +117,7 @@ def prepare(
     actuators: Actuators | None = None,
     home: Array | None = None,
     begins: Mapping[str, float] | None = None,
-    wanted: float = 1e-3,
+    wanted: float = RTOL,
     when: str = "at the start",
     compiles: bool = True,
 ) -> "Task":
@@ -201,7 +202,7 @@ class Task:
     # servos and drives; 0 if left out.
     q: Array
     v: Array
-    wanted: float = 1e-3  # the tolerance
+    wanted: float = RTOL  # the tolerance
     works: Array = field(default_factory=lambda: np.zeros(0))
     states: Array = field(default_factory=lambda: np.zeros(0))
     # Of brakes and dry friction that can slip.

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-WIDTH = 96
+WIDTH = 96  # characters of a line of a file that is written
 _PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./ -]*[A-Za-z0-9_./-])?")
 # Words that are no text to YAML 1.2, or were none to YAML 1.1, which other readers still follow.
 _RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.linear_model import Complex, energy_shares
+from flexarm.linear_model import NO_PART, Complex, energy_shares
 from flexarm.links.base import Array, Direction
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import hub_row
@@ -18,7 +18,6 @@ BODY = "deformation"  # of a body of any shape
 LINKS = (*WORDS.values(), BODY)
 MOST = 0.5  # of the energy: below it in springs, and above it in joints, a joint swings
 SHARED = 0.4  # of a link's energy: what the next one has, if they share a mode
-OSCILLATES = 1e-9  # imaginary part of an eigenvalue over its size, from which on it does
 ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
 
@@ -97,7 +96,7 @@ def place_energies(
     for k, group in enumerate(groups):
         if group.amplitudes:
             energies[k] = kinetic[list(group.amplitudes)].sum(axis=0)
-    vibrates = (np.abs(values.imag) > OSCILLATES * np.abs(values)) & np.any(energies > 0, axis=0)
+    vibrates = (np.abs(values.imag) > NO_PART * np.abs(values)) & np.any(energies > 0, axis=0)
     return np.where(vibrates, energies, strain)
 
 

@@ -21,7 +21,7 @@ from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.linear_model import Complex, transmission_zeros
+from flexarm.linear_model import NO_PART, Complex, transmission_zeros
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
 from flexarm.model import Model, build, start_state
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import scipy.signal
 
 # Of the tip, in the order of `Tangent.tip`.
-ROUNDED = 1e-9  # of an eigenvalue: a smaller real part is rounding
 TIP = {
     f"tip.{axis}{what}": unit
     for what, units in (("", ("m", "rad")), (".rate", ("m/s", "rad/s")),
@@ -280,7 +279,7 @@ class StateSpace(Summarised):
             for what, pair in named.items()
         ]
         found = sorted((s for s in np.linalg.eigvals(self.A) if s.imag >= 0), key=abs)
-        grow = [0.0 if abs(s.real) <= ROUNDED * abs(s) else s.real for s in found]
+        grow = [0.0 if abs(s.real) <= NO_PART * abs(s) else s.real for s in found]
         rows = [
             (f"{g:.4g}", f"{abs(s) / (2 * np.pi):.4g}", f"{-g / abs(s) + 0.0:.4g}" if s else "")
             for s, g in zip(found, grow, strict=True)

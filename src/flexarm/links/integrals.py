@@ -9,6 +9,7 @@ the bending energy) is kept as values at quadrature points.
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
@@ -21,9 +22,10 @@ from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
 from flexarm.varied import plain
 
-_TOLERANCE = 1e-13
-_ORDERS = (8, 12, 18, 27, 40, 60, 90, 135, 200)
-_DUST = 1e-14
+_TOLERANCE = 1e-13  # relative change of an integral from one order to the next
+# Orders of Gauss's rule that are tried, each half as many again.
+_ORDERS = tuple(accumulate(range(8), lambda order, _: min(3 * order // 2, 200), initial=8))
+DUST = 1e-14  # relative to a function's size: what rounding leaves of a zero
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,10 @@ class Points:
             rest = column
             for _ in range(2):  # the second time takes what rounding has left
                 rest = rest - (basis @ rest) @ basis
-            if np.linalg.norm(rest) > _DUST * size:
+            if np.linalg.norm(rest) > DUST * size:
                 basis = np.vstack([basis, rest / np.linalg.norm(rest)])
         rows = basis @ columns
-        rows[np.abs(rows) <= _DUST * sizes] = 0.0
+        rows[np.abs(rows) <= DUST * sizes] = 0.0
         if len(rows) >= len(self.x):
             return self
         quadratic = np.zeros((len(rows), 3, m, m))

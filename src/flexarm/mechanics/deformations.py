@@ -9,8 +9,7 @@ import numpy as np
 from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
-
-STATIONS = 41
+from flexarm.model.curve import STATIONS
 
 
 def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.Generator) -> Array:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.errors import SimulationError
+from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
 from flexarm.model import Model
 from flexarm.spatial import Inertia
 from flexarm.varied import by_design
 
-SINGULAR = 1e-12  # least eigenvalue of the scaled mass matrix that still leaves some digits
 ROUNDING = 1e-14  # of the inertia about other axes
 NAMED = 0.3  # of the largest entry of a vector
 FEW = 6

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from flexarm.arm import Arm, Section
 from flexarm.arm.shapes import ArmModes, Counted
+from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array, Counts, Direction, Shapes
 from flexarm.links.basis import wanted
 from flexarm.links.beams.finite import Conditions, require_modes
@@ -47,7 +48,6 @@ ROOM = 3  # shapes, from which on those of held joints are weighed in
 HELD = 0.3  # share of their energy
 STATIONS = 9  # along a rail, at which something rides on it
 FILL = 1e-3  # of the lowest curves, which come where no mode bends a link
-SINGULAR = 1e-12
 DUST = 1e-15  # of motions that are not coupled
 
 

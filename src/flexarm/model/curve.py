@@ -11,7 +11,7 @@ from flexarm.links.base import Array, Direction
 from flexarm.model.parts import LinkModel, Model
 
 Along = Array | tuple[float, ...] | Callable[[Array], Array]
-STATIONS = 41
+STATIONS = 41  # along a link, at which functions of the place are compared or fitted
 
 
 @dataclass(frozen=True)

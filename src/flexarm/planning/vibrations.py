@@ -11,9 +11,9 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import settle_down
-from flexarm.linear.names import OSCILLATES, mode_names, place_energies, strain_groups
+from flexarm.linear.names import mode_names, place_energies, strain_groups
 from flexarm.linear.tangent import Tangent
-from flexarm.linear_model import Complex, LinearModel
+from flexarm.linear_model import NO_PART, Complex, LinearModel
 from flexarm.links.base import Array
 from flexarm.model.profiles import pieces
 
@@ -127,7 +127,7 @@ def vibrations(
     linear = whole.along(kept, columns)
     found = linear.modes()
     values, ratio = found.values, -found.values.real / np.abs(found.values)
-    rings = (np.abs(values.imag) > OSCILLATES * np.abs(values)) & (ratio < RINGS)
+    rings = (np.abs(values.imag) > NO_PART * np.abs(values)) & (ratio < RINGS)
     speed, less = np.abs(values[rings]), np.maximum(ratio[rings], 0.0)
     if ways is None:
         return Vibrations(speed, less, (), np.zeros(len(speed)), {}, found.vectors[:, rings])

@@ -10,6 +10,7 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.options import TIGHTEST
 from flexarm.integrate.simulate import simulate_whole
+from flexarm.integrate.task import SAMPLES
 from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, build
@@ -18,7 +19,6 @@ from flexarm.runs.run import Run
 from flexarm.studies.bases import can_enrich, enriched, grown, numbers, recounted, title, widened
 
 TOLERANCE = 1e-5  # of the runs: far below what shapes are to be judged by
-SAMPLES = 500
 TRIALS = 8
 MOST_COORDINATES = 100
 # Of what is wanted: by how much the run that shapes are judged by may err, that of the first

@@ -23,7 +23,7 @@ from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.scene import scene, states
 from flexarm.viewer.surroundings import obstacles
 
-LONG, SHORT = 24, 24  # characters of labels that tell enough, and of values in them
+ENOUGH = 24  # characters of labels that tell enough, and of values in them
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def run_labels(runs: Sequence[RunData]) -> list[str]:
         found = [""] * len(runs)
     for key in dict.fromkeys(key for each in told for key in each if key != "name"):
         values = [each.get(key, "none") for each in told]
-        if len(set(values)) == 1 or (len(set(found)) == len(found) and len(found[0]) > LONG):
+        if len(set(values)) == 1 or (len(set(found)) == len(found) and len(found[0]) > ENOUGH):
             continue
         pairs = zip(found, values, strict=True)
         found = [f"{label}, {key} {value}".removeprefix(", ") for label, value in pairs]
@@ -271,7 +271,7 @@ def _told(run: RunData) -> dict[str, str]:
             walk(key, dict(enumerate(value, 1)))
         else:
             text = f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
-            found[key] = text if len(text) <= SHORT else f"{text[: SHORT - 3]}..."
+            found[key] = text if len(text) <= ENOUGH else f"{text[: ENOUGH - 3]}..."
 
     walk("", run.model.arm.model_dump(exclude_unset=True, mode="json", exclude={"notes"}))
     found |= {"stiffening": "on" if run.model.stiffening else "off", "method": run.method}

@@ -38,10 +38,11 @@ from flexarm.formulations.element_jacobian.lumps import (
     sliding_sections,
     slope_tip,
 )
+from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import base_frame, base_jacobian, tip_section
 from flexarm.mechanics.loads import potential_energy
-from flexarm.mechanics.weightless import SINGULAR, least_inertia
+from flexarm.mechanics.weightless import least_inertia
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 

@@ -21,8 +21,8 @@ ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of t
 STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are alike
 # Places of a number and weights of what is found there, both in steps: differences of fourth order
 # about it, and to one side for a number that cannot be less, or more.
-CENTRAL = ((-2.0, -1.0, 1.0, 2.0), (1 / 12, -8 / 12, 8 / 12, -1 / 12))
-FORWARD = ((0.0, 1.0, 2.0, 3.0, 4.0), (-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4))
+CENTRAL = ((-2.0, -1.0, 1.0, 2.0), np.array([1, -8, 8, -1]) / 12)
+FORWARD = ((0.0, 1.0, 2.0, 3.0, 4.0), np.array([-25, 48, -36, 16, -3]) / 12)
 
 
 def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
@@ -125,10 +125,10 @@ class Nearby:
         value: float,
         step: float,
         places: tuple[float, ...],
-        weights: tuple[float, ...],
+        weights: Array,
     ) -> "Nearby":
         models = tuple(changed_model(model, [key], [value + place * step]) for place in places)
-        return cls(models, np.array(weights) / step)
+        return cls(models, weights / step)
 
 
 def nearby(model: Model, keys: Sequence[str], *, alone: bool = False) -> dict[str, Nearby]:
@@ -158,7 +158,7 @@ def nearby(model: Model, keys: Sequence[str], *, alone: bool = False) -> dict[st
         models = [drawn.get(i * len(places) + k) for k in range(len(places))]
         own = tuple(each for each in models if each is not None and each.names == model.names)
         whole = len(own) == len(places)
-        found[key] = Nearby(own, np.array(weights) / steps[i]) if whole else Nearby.of(model, key)
+        found[key] = Nearby(own, weights / steps[i]) if whole else Nearby.of(model, key)
     return found
 
 

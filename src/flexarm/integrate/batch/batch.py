@@ -21,7 +21,7 @@ from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.batch.engines import OnCores, OnGpu, anchor_of, member_of
 from flexarm.integrate.batch.many import refuse_alone, started_at
 from flexarm.integrate.methods.rk4 import RK4
-from flexarm.integrate.options import LONGEST
+from flexarm.integrate.options import LONGEST, RTOL
 from flexarm.integrate.problem import TURN
 from flexarm.integrate.task import Task, equal_step, equation_of, prepare
 from flexarm.io.model_file import validated
@@ -31,7 +31,6 @@ from flexarm.model import Model
 from flexarm.model.designs.build import build_designs, built
 from flexarm.spatial import base_rotation_matrix, base_spin
 
-WANTED = 1e-3  # error of the deflections
 FEWEST = 4  # Runge-Kutta steps in a step
 
 
@@ -134,7 +133,7 @@ class Batch:
             raise SimulationError("parameters: must leave all arms the same coordinates")
         self._kinds, self._which, self.dt = kinds, which, dt
         self.names, self.input_names = first.equation.model.names, first.equation.input_names
-        steps = [equal_step(RK4, task.vibration, LONGEST, WANTED, None) for task in kinds]
+        steps = [equal_step(RK4, task.vibration, LONGEST, RTOL, None) for task in kinds]
         self.substeps = int(np.ceil(dt / min(*steps, dt / FEWEST)))
         self._size = len(first.state)
         self._starts = np.array([_row(task) for task in kinds])

@@ -14,7 +14,7 @@ from flexarm.links.base import Shapes
 from flexarm.links.basis import MOTIONS, SMALL_TIP, BeamDirection
 from flexarm.links.collocation import STIFFNESSES, Collocation, Polar
 from flexarm.links.curves import Piecewise
-from flexarm.links.integrals import Integrals, Points
+from flexarm.links.integrals import DUST, Integrals, Points
 from flexarm.links.rotary import Rotary
 from flexarm.links.span import Span
 from flexarm.model.designs.draw import DesignShapes
@@ -23,7 +23,6 @@ from flexarm.varied import Array, agreed, by_design, stacked, varied, varied_col
 
 PLACES = 101  # of a span, at which the largest values of shapes are sought
 ENOUGH = 2  # points beyond the degree of curves, for quadrature of their products
-DUST = 1e-14
 
 
 class NotTogether(Exception):
