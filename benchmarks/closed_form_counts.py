@@ -18,7 +18,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from flexarm_papers.theodore.counts import PRINTED_2
 from flexarm_papers.theodore.robot import inertia_count
 from flexarm_papers.theodore.ways import TURNS, Way

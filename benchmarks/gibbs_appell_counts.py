@@ -16,7 +16,7 @@ from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.formulations.gibbs_appell.terms import Constants, beam
 from flexarm.io.sample import sample
 from flexarm.model import build
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from flexarm_papers.korayem.counts import TABLE_1, added
 from gibbs_appell_ledger import Cost, differences, ledger_9, ledger_10, less
 from gibbs_appell_steps import counted_steps, operations, symbols

@@ -16,7 +16,7 @@ from flexarm.engine.stream import OperationCounts
 from flexarm.formulations import formulation
 from flexarm.io.sample import sample
 from flexarm.model import build
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from flexarm_papers.korayem.counts import book, korayem_shafei
 from flexarm_papers.theodore.counts import PRINTED_2
 from report import table, write

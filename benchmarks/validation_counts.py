@@ -2,7 +2,7 @@
 
 import validation_data as data
 from flexarm import build, formulation, sample
-from flexarm.studies.operations import operation_counts
+from flexarm.studies.compare import operation_counts
 from flexarm_papers.korayem.counts import book, korayem_shafei
 from flexarm_papers.theodore.counts import PRINTED_2
 from report import table

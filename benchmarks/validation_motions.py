@@ -16,9 +16,8 @@ from flexarm import build, formulation, modes, sample, simulate
 from flexarm.arm import Arm
 from flexarm.integrate.kept import run_of
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.solve import solve
-from flexarm.integrate.task import prepare
+from flexarm.integrate.task import prepare, sample_times
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import Model

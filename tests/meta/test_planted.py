@@ -56,7 +56,8 @@ FILES = (
 CHOSEN = (
     "(planted or kinematic-influence) and korayem-two or planted-heavy and 94"
     " or revolute-planted or revolute-kinematic-influence or prismatic and oblique-composite"
-    " or point_masses or given_as_a_body or polynomials and every_family or polynomials and every_basis"
+    " or point_masses or given_as_a_body or polynomials and every_family"
+    " or polynomials and every_basis"
     " or planted-order and measured or planted-trusting and random_motions and 92"
 )
 SOUND = "kinematic-influence"  # what the planted formulations are made of

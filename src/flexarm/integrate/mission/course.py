@@ -20,6 +20,7 @@ from flexarm.integrate.mission.bodies import Drift, at_tip, held_at_tip, joined,
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import Locks, Situation, arrest, instants, legs
 from flexarm.integrate.mission.starts import first_state
+from flexarm.integrate.options import RTOL
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import IMPULSES, WORKS, instant
@@ -463,7 +464,7 @@ def leg_task(
     *,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
-    wanted: float = 1e-3,
+    wanted: float = RTOL,
     acting: tuple[Acting, ...] = (),
     compiles: bool = True,
 ) -> Task:
