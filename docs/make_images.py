@@ -14,6 +14,7 @@ from scipy.optimize import root
 
 from docs.how_to_images import HOW_TO
 from docs.image_look import COLOURS, single, tidy
+from docs.teaching_images import TEACHING
 from flexarm import build, formulation
 from flexarm.arm import Moving
 from flexarm.io.model_file import loads
@@ -377,6 +378,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "validity": draw_validity,
     "cost": draw_cost,
     **HOW_TO,
+    **TEACHING,
 }
 
 
