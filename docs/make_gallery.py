@@ -39,6 +39,8 @@ Arms that come with flexarm, each where it bends most, as [the viewer](viewer.md
 `flexarm samples NAME` prints the file of one, `flexarm simulate NAME --html FILE` makes a page of
 its run, `flexarm live NAME` one that you can pull.
 
+Made by `python -m docs.make_gallery`; do not edit.
+
 <div class="gallery" markdown>
 """
 
