@@ -20,7 +20,8 @@ Expr: TypeAlias = Any  # casadi.SX, MX, DM or float: CasADi's stubs have no type
 ROUNDING = 1e-13  # of a number's natural size: what is left of 0, or between numbers that are equal
 ALIKE = 1e-10  # of themselves, by no more than which equal numbers differ however small they are
 ACCUMULATED = 1e-12  # relative to the largest term: rounding error of a computed sum or of a run
-NEGLIGIBLE = 1e-9  # [m], [rad], [m/s], [rad/s], or relative to a length: less counts as none
+# [m], [rad], [m/s], [rad/s], or relative to a length or to the largest of its kind: less is none.
+NEGLIGIBLE = 1e-9
 
 
 def settled(values: Array, size: Array | float | None = None, designs: int = 0) -> Array:

@@ -19,9 +19,9 @@ from flexarm.mechanics.kinematics import end_jacobian
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Axis, Model
 from flexarm.model.profiles import breakpoints, evaluate
+from flexarm.spatial import NEGLIGIBLE
 
 SAMPLES = 33  # of the time between two events: on half a turn they miss a torque's peak by 0.1 %
-ROUNDED = 1e-9  # relative: less is rounding
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _fighting(
         if axis.name in span.braked:
             each, target = span.servos[axis.name], span.follows(axis.name, start)
             away = np.abs(target - (here[axis.name] if each.servo.rate is None else 0.0)).max()
-            if away > ROUNDED * max(1.0, float(np.abs(target).max())):
+            if away > NEGLIGIBLE * max(1.0, float(np.abs(target).max())):
                 gain = each.servo.stiffness if each.servo.rate is None else each.servo.damping
                 limit = min(each.limit * abs(each.gain), _by_speed(each))
                 pushes[span.begin] = min(float(gain or 0.0) * float(away), limit)
@@ -212,7 +212,7 @@ def _shortages(
         effort = float(row @ holding(q))
         given = 0.0 if axis.acts.input is None else gain * evaluate(axis.acts.input, t)[0]
         low, high = max(-most, given - at_speed), min(most, given + at_speed)
-        lacks = max(effort - high, low - effort) - rubs - ROUNDED * abs(effort)
+        lacks = max(effort - high, low - effort) - rubs - NEGLIGIBLE * abs(effort)
         yield (
             lacks,
             f"needs {effort:.3g} {axis.effort_unit} against the weight at its target of "
@@ -234,7 +234,7 @@ def _straight(
     stiffness = columns.T @ linear.stiffness @ columns
     sag = columns @ np.linalg.lstsq(stiffness, load, rcond=None)[0]
     tip = float(np.linalg.norm(np.array(end_jacobian(model, ca.DM(start))[0]) @ sag))
-    if kept and tip > ROUNDED * sum(part.length for part in model.links):
+    if kept and tip > NEGLIGIBLE * sum(part.length for part in model.links):
         yield Notice(
             "note",
             "straight-start",

@@ -24,8 +24,8 @@ from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
+from flexarm.spatial import NEGLIGIBLE
 
-DUST = 1e-9
 MASSLESS = 1e-15
 LISTED = 3  # frequencies per direction, more where the link has more coordinates
 
@@ -178,7 +178,8 @@ def _directions(
         mine = tuple(
             f"{part.name}.{shape.name}"
             for shape in shapes.shapes
-            if _size(shape, direction, span) > DUST * max(_size(shape, d, span) for d in DIRECTIONS)
+            if _size(shape, direction, span)
+            > NEGLIGIBLE * max(_size(shape, d, span) for d in DIRECTIONS)
         )
         listed = max(LISTED, len(mine))
         count = number.of(direction) if isinstance(choice, Counted) else len(mine)

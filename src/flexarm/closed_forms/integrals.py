@@ -15,10 +15,9 @@ from flexarm.engine.lower import lower
 from flexarm.formulations.lagrange import LagrangeBody
 from flexarm.mechanics.bodies.points import Moments
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr
+from flexarm.spatial import NEGLIGIBLE, Expr
 
 AXES = "1xyz"  # of homogeneous positions
-SAME = 1e-9  # of a value: one name
 
 
 class Name(NamedTuple):
@@ -149,7 +148,7 @@ class IntegralSymbols:
     def _symbol(self, name: Name, value: float) -> Expr:
         """Give the symbol of a name, or of that with as many stars as are free."""
         latex, value = name.latex, value / name.times
-        while latex in self.values and abs(self.values[latex] - value) > SAME * abs(value):
+        while latex in self.values and abs(self.values[latex] - value) > NEGLIGIBLE * abs(value):
             latex += "^{*}"
         if latex not in self.values:
             self.values[latex] = value

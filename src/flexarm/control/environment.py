@@ -22,8 +22,8 @@ from flexarm.arm import Arm
 from flexarm.errors import SimulationError
 from flexarm.integrate.batch.batch import batch
 from flexarm.links.base import Array
+from flexarm.spatial import NEGLIGIBLE
 
-ROUNDING = 1e-9  # relative: error of a sum of steps beside the time of an episode
 Reward = Callable[[Array, Array, Array], Array]
 
 
@@ -76,7 +76,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         largest = require_positive("limit", limit, SimulationError)
         self._t_end = require_positive("t_end", t_end, SimulationError, unit="s")
         self._arms = batch(arm, num_envs, dt=dt, device=device, parameters=parameters)
-        if self._arms.dt > self._t_end * (1 + ROUNDING):
+        if self._arms.dt > self._t_end * (1 + NEGLIGIBLE):
             raise SimulationError(
                 f"dt: a step of {self._arms.dt:g} s is longer than an episode, t_end = "
                 f"{self._t_end:g} s"
@@ -125,7 +125,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         if np.any(again):
             self._begin(again)
         terminated = ended & ~again
-        truncated = ~terminated & ~again & (self._arms.t >= self._t_end * (1 - ROUNDING))
+        truncated = ~terminated & ~again & (self._arms.t >= self._t_end * (1 - NEGLIGIBLE))
         rewards = self._rewards(u, again)
         self._over = terminated | truncated
         return self._seen(), rewards, terminated, truncated, {}

@@ -13,13 +13,13 @@ import numpy as np
 from flexarm.control.statics import Statics
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
+from flexarm.linear_model import RANK
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
 
 Along = Callable[[float], Array]  # coordinates (n,) by progress
 TOLERANCE = 1e-12  # of coordinates along a path
 STEEPEST = 1.4  # [rad], of the base's angle ry: at 1.57 its angles are singular
-SINGULAR = 1e-9  # of the largest singular value
 LONGEST = 0.02  # step of progress: between steps there is less accuracy
 STEP = 1e-5  # of progress, for a path's direction
 
@@ -94,7 +94,7 @@ class Floating:
 
         names = statics.drives.names
         projector = self._still(first, statics.moved_by_joints(first))
-        if np.linalg.norm(projector @ wanted) <= SINGULAR * np.linalg.norm(wanted):
+        if np.linalg.norm(projector @ wanted) <= RANK * np.linalg.norm(wanted):
             left = round(float(np.trace(projector)))
             what = f"{left} motions of {', '.join(names)} leave the base, none that way"
             if not left:
@@ -105,7 +105,7 @@ class Floating:
     def _still(self, q: Array, columns: Array) -> Array:
         """Project motions of joints on those that do not turn the base, (k, k)."""
         coupling = self.turning(q, columns)
-        return np.asarray(np.eye(columns.shape[1]) - np.linalg.pinv(coupling, SINGULAR) @ coupling)
+        return np.asarray(np.eye(columns.shape[1]) - np.linalg.pinv(coupling, RANK) @ coupling)
 
 
 def base_along(

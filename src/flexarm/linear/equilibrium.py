@@ -23,8 +23,8 @@ from flexarm.linear.elastic import moves
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
+from flexarm.spatial import NEGLIGIBLE
 
-UNHELD = 1e-9  # of the largest force, straight or deflected: what needs no holding
 STEADY = 1e-6  # of the forces, by which they may change per radian or metre of the joints' motion
 
 
@@ -169,7 +169,7 @@ def settle_down(
     u = np.asarray(np.linalg.lstsq(tangent.inputs, effort, rcond=None)[0], dtype=np.float64)
     point = OperatingPoint(point.q, v, u, t)
     left = effort - tangent.inputs @ u
-    left[np.abs(left) <= UNHELD * size] = 0.0
+    left[np.abs(left) <= NEGLIGIBLE * size] = 0.0
     notes = _unheld(model, left, straight=straight) + _unsteady(tangent, point, size)
     if not straight:
         notes += list(validity(model, np.zeros(1), point.q[None]).warnings)

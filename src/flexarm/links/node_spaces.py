@@ -11,6 +11,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from flexarm.errors import ShapeError
+from flexarm.linear_model import RANK
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
 from flexarm.links.curves import Piecewise
@@ -24,7 +25,6 @@ MOST = 48  # functions that are told apart by them
 FINE_OF_MANY = 20  # of each of several
 # Slopes of shapes fall off so: the higher one is, the less its products matter.
 FALL = 1.5
-RANK = 1e-9
 PLAIN = 1e-4  # of the largest square, above which principal parts are those of squares
 UNSOLVABLE = 1e4  # condition of a space at nodes that are not those of all its functions
 DUST = 1e-6  # weight of polynomials, which fill a space where products do not

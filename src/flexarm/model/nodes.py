@@ -18,14 +18,13 @@ from flexarm.links.ends import (
     own_inertia,
 )
 from flexarm.links.span import Span
-from flexarm.spatial import rotation_from_angles
+from flexarm.spatial import NEGLIGIBLE, rotation_from_angles
 from flexarm.varied import least
 
 STIFF, SOFT = 0.05, 0.15
 # In one plane a link whose joint gives way bears a part of the moment that a clamped one would.
 SWINGING = 1 / 8
 MOST = 5
-FLAT = 1e-9
 
 
 def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
@@ -82,5 +81,5 @@ def _is_flat(arm: Arm) -> bool:
         axes += [frame[:, 2]] if link.joint.turns_about else []
         frame = frame @ after.rotation @ end.rotation
     normal, gravity = axes[0], np.array(arm.gravity)
-    flat = all(abs(axis @ normal) > 1 - FLAT for axis in axes)
-    return flat and abs(normal @ gravity) <= FLAT * (gravity @ gravity) ** 0.5
+    flat = all(abs(axis @ normal) > 1 - NEGLIGIBLE for axis in axes)
+    return flat and abs(normal @ gravity) <= NEGLIGIBLE * (gravity @ gravity) ** 0.5

@@ -37,6 +37,7 @@ from flexarm.planning.shapers import (
 )
 from flexarm.planning.vibrations import Vibrations, line_up, vibrations
 from flexarm.runs.run import Run
+from flexarm.spatial import NEGLIGIBLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +48,6 @@ POSTURES = 9  # along a motion that shapers follow
 WORTH = 0.5  # of what damping alone leaves: the most that an EI shaper may leave
 CLOSE = 1e-6  # tolerance of the runs that are compared
 SEEN = 1e-3  # of the largest: what tells motions apart that are nearly alike, else they share
-ROUNDING = 1e-9  # of the largest: what is printed as 0
 PRINTED = 4  # vibrations that are printed, so that all is ten lines
 BEYOND = "motion beyond the linear model"
 DOUBTED = 0.5  # of what is left, beyond a model that holds joints which move: parts say little then
@@ -87,8 +87,8 @@ class ShapedInputs(Summarised):
     def _summary(self) -> Summary:
         found, shaper = self.vibrations[-1], self.shapers[-1]
         left = 100 * shaper.residual(found.frequency, found.damping)
-        swings = np.where(found.swing > ROUNDING * found.swing.max(), 1e3 * found.swing, 0.0)
-        left[left < 100 * ROUNDING] = 0.0
+        swings = np.where(found.swing > NEGLIGIBLE * found.swing.max(), 1e3 * found.swing, 0.0)
+        left[left < 100 * NEGLIGIBLE] = 0.0
         rows = [
             (name, f"{w / (2 * np.pi):.5g}", f"{z:.4g}", f"{swing:.3g}",
              "yes" if k in found.order[: self.modes] else "", f"{share:.3g}")

@@ -16,6 +16,7 @@ from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, build
 from flexarm.runs.plot import tip_deflection
 from flexarm.runs.run import Run
+from flexarm.spatial import NEGLIGIBLE
 from flexarm.studies.bases import can_enrich, enriched, grown, numbers, recounted, title, widened
 
 TOLERANCE = 1e-5  # of the runs: far below what shapes are to be judged by
@@ -28,7 +29,6 @@ REMAINS = 1.5  # times what the last enrichment changed: more than what all furt
 SHAPES = 0.9  # of what is wanted: what shapes may take, the tolerance gets the rest
 FIRST = 0.5  # of what is wanted: shapes that add less are left out at first
 RTOLS = tuple(float(f"{digit}e-{power}") for power in range(2, 10) for digit in (10, 5, 2))
-STILL = 1e-9  # of the range: directions that move less are those that the motion never leaves
 HOPELESS = 4.0  # times what is wanted: a shape that adds so much is not tried without
 
 Place = tuple[int, Direction, int]  # a link, a direction, and a shape's number from 1 on
@@ -187,7 +187,7 @@ class ShapeSearch:
             if self.settled:
                 break
             if rich is start:
-                still = {place for place, size in self._tails(start).items() if size < STILL}
+                still = {place for place, size in self._tails(start).items() if size < NEGLIGIBLE}
                 base = recounted(start, _without(start, still))
             else:
                 base, more = grown(base, more), 2 * more

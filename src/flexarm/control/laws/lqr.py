@@ -29,10 +29,9 @@ from flexarm.linear_model import NO_PART, StateMatrices
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model
-from flexarm.spatial import Expr
+from flexarm.spatial import NEGLIGIBLE, Expr
 
 SLOWEST, FASTEST = 1e-3, 1e6  # [rad/s], bandwidths
-ROUNDING = 1e-9  # of the largest weight
 MOST_POINTS = 10_000  # linear models along a path
 PRINTED = 7  # lines and postures that are printed, so that all is ten lines
 
@@ -61,10 +60,10 @@ class Weights:
             if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.size:
                 raise FlexarmError(f"{name}: must be a square matrix, got shape {given.shape}")
             size = float(np.abs(given).max())
-            if np.abs(given - given.T).max() > ROUNDING * size:
+            if np.abs(given - given.T).max() > NEGLIGIBLE * size:
                 raise refused(name, given, "symmetric")
             least = float(np.linalg.eigvalsh(given).min())
-            if least < -ROUNDING * size:
+            if least < -NEGLIGIBLE * size:
                 raise refused(name, given, "without negative eigenvalues")
             if field == "input" and least <= 0:
                 raise refused(name, given, "positive definite")

@@ -10,6 +10,7 @@ from flexarm.arm.mission import FreeBody
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.mission.lookouts import Complex, FixturePath
+from flexarm.linear_model import RANK
 from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia
 from flexarm.mechanics.loads import moments
@@ -20,7 +21,6 @@ from flexarm.spatial import ACCUMULATED, Inertia, Pose, rotation_from_angles, sk
 CLOSE = 1e-12  # tolerance of a free body's spin
 SERIES = 512  # samples of a period: no body whose motion digits tell has a wave beyond half of them
 CLOSED = 1e-9  # of its arm: how closely a body must come back after a period
-TURNS = 1e-9  # of its largest inertia: less is rounding, as of a rod about its axis, or a point
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Drift:
         """
         rotation = self.pose.rotation
         moments = rotation.T @ self.about_centre @ rotation
-        own = np.asarray(np.linalg.pinv(moments, TURNS), dtype=float)
+        own = np.asarray(np.linalg.pinv(moments, RANK), dtype=float)
         momentum = self.about_centre @ self.spin
         size = float(np.linalg.norm(momentum))
         if size == 0.0:
@@ -158,7 +158,7 @@ class Drift:
             return self._in_orbit(t)
         momentum = self.about_centre @ self.spin
         rotation = self.pose.rotation
-        own = np.asarray(np.linalg.pinv(rotation.T @ self.about_centre @ rotation, TURNS), float)
+        own = np.asarray(np.linalg.pinv(rotation.T @ self.about_centre @ rotation, RANK), float)
         if np.any(self.spin):
             rotation = orthogonal(_turned(rotation, own, momentum, np.array([passed]))[0])
         centre = self.centre + passed * self.velocity + passed**2 / 2 * self.gravity
@@ -208,7 +208,7 @@ def tumbling_period(moments: Array, spin: Array) -> float | None:
         In the body's axes [rad/s], (3,).
     """
     inertia, axes = np.linalg.eigh(moments)
-    inertia = np.where(inertia > TURNS * inertia[-1], inertia, 0.0)
+    inertia = np.where(inertia > RANK * inertia[-1], inertia, 0.0)
     momentum, w = moments @ spin, axes.T @ spin
     if np.linalg.norm(np.cross(spin, momentum)) <= ACCUMULATED * (
         np.linalg.norm(spin) * np.linalg.norm(momentum)
@@ -265,7 +265,7 @@ def _turned_in_orbit(
 
     ``J w' = -w x J w + 3 n^2 x x J x`` with w against inertial axes and x away from the planet.
     """
-    inverse = np.linalg.pinv(own, TURNS)
+    inverse = np.linalg.pinv(own, RANK)
 
     def rate(_: float, y: Array) -> Array:
         R, w = y[:9].reshape(3, 3), y[9:]

@@ -20,12 +20,11 @@ from flexarm.io.urdf.masses import (
     mass_that_fits,
     split_at_ends,
 )
-from flexarm.spatial import NO_INERTIA, Array, Inertia, Pose
+from flexarm.spatial import NEGLIGIBLE, NO_INERTIA, Array, Inertia, Pose
 from flexarm.units import quantity
 
 OWN_KEYS = ("from", "to", "up", "inertia", "tip_share")
-NEGLIGIBLE = 0.01  # of mass times length: where masses ride on the wrong end, no word of a guess
-AT_END = 1e-9  # of the beam's length: rounding of where a joint stands along it
+MISPLACED = 0.01  # moment of misplaced masses, relative to mass times length: less is not reported
 
 
 def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
@@ -72,14 +71,14 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
             f"{bodies[0].mass:.3g} kg"
         )
     away = distance_to_ends(root, tip, length)
-    if given.get("tip_share") is None and away * rest.mass > NEGLIGIBLE * length * mass:
+    if given.get("tip_share") is None and away * rest.mass > MISPLACED * length * mass:
         notes.append(
             f"warning: {segment.name}: {tip.mass:.3g} kg of it ride on the beam's tip and "
             f"{root.mass:.3g} kg on its root, but lie {away:.2g} m from there. The URDF does not "
             "say what carries them. If you know, give 'tip_share', or a section with mass."
         )
     whole = sum(bodies, NO_INERTIA)
-    if not _says_mass(given["section"]) and mass_between(whole, length) < -NEGLIGIBLE * mass:
+    if not _says_mass(given["section"]) and mass_between(whole, length) < -MISPLACED * mass:
         notes.append(
             f"warning: {segment.name}: some of it lies behind the beam's root or beyond its tip, "
             f"so that the URDF does not determine the mass along the beam. {beam.mass:.3g} kg is a "
@@ -141,9 +140,9 @@ def _riding(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
         along = (pose.inverse() @ member.pose).position[0]
         if carrier := ends.get(members[member.carrier].name):
             ends[member.name] = carrier
-        elif along >= length * (1 - AT_END):
+        elif along >= length * (1 - NEGLIGIBLE):
             ends[member.name] = "tip"
-        elif along < -length * AT_END:
+        elif along < -length * NEGLIGIBLE:
             ends[member.name] = "root"
     return ends
 

@@ -13,11 +13,10 @@ from flexarm.links.base import Array
 from flexarm.links.body_data import BodyData, StraightBody
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Inertia, Pose, skew_matrix
+from flexarm.spatial import NEGLIGIBLE, Inertia, Pose, skew_matrix
 
 ORTHOGONAL = 1e-13  # of two modes, for each amplitude: what rounding leaves of their product
 ALIKE = 1e-6  # below it modes are what the file says they are, but for its digits
-DUST = 1e-9  # of the largest that a product of shapes can be
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,10 +183,10 @@ def cleaned(body: ReducedBody) -> ReducedBody:
     reach = np.sqrt(np.trace(i.second) + np.trace(i.rotary) / 2)
     pairs = np.outer(size, size)
     along, about = (np.sqrt(np.abs(np.diag(x))) for x in (i.second, i.rotary))
-    along, about = (np.where(x <= DUST * reach, reach, x) for x in (along, about))
+    along, about = (np.where(x <= NEGLIGIBLE * reach, reach, x) for x in (along, about))
 
     def zeroed(values: Array, largest: Array | float) -> Array:
-        return np.where(np.abs(values) <= DUST * largest, 0.0, values)
+        return np.where(np.abs(values) <= NEGLIGIBLE * largest, 0.0, values)
 
     integrals = replace(
         i,
@@ -205,5 +204,6 @@ def cleaned(body: ReducedBody) -> ReducedBody:
     tip = Pose(zeroed(body.tip.rotation, 1e-6), zeroed(body.tip.position, body.length))
     return replace(
         body, integrals=integrals, tip=tip, tip_shape=zeroed(body.tip_shape, moved),
-        tip_angle=tip_angle, second_order=body.second_order and body.second_order.cleaned(DUST),
+        tip_angle=tip_angle,
+        second_order=body.second_order and body.second_order.cleaned(NEGLIGIBLE),
     )  # fmt: skip

@@ -12,12 +12,11 @@ from flexarm.links.imported.readers.sid import SidFile, Taylor
 from flexarm.links.imported.report import NOTE_ABOVE, Findings, percent
 from flexarm.links.imported.second_order import SecondOrder, check_second_order
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import Pose
+from flexarm.spatial import NEGLIGIBLE, Pose
 
 SPINS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # order of Oe
 SHAPES = {"mdCM": (3, 1), "J": (3, 3), "Ct": (0, 3), "Cr": (0, 3), "Me": (0, 0), "Gr": (3, -3),
           "Ge": (0, -3), "Oe": (0, 6), "Ke": (0, 0), "De": (0, 0)}  # fmt: skip
-STILL = 1e-9  # of the largest displacement of a node: below it a node is at rest
 
 
 def examine_sid(
@@ -96,8 +95,8 @@ def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | No
     if findings.problems or hub is None:
         return not findings.problems
     size = max(float(np.abs(node["phi"].m0).max()) for node in sid.nodes.values())
-    moves = float(np.abs(sid.nodes[hub]["phi"].m0).max()) > STILL * size
-    if moves or _reach(sid, hub) > STILL * max(_reach(sid, k) for k in sid.nodes):
+    moves = float(np.abs(sid.nodes[hub]["phi"].m0).max()) > NEGLIGIBLE * size
+    if moves or _reach(sid, hub) > NEGLIGIBLE * max(_reach(sid, k) for k in sid.nodes):
         findings.refuse(
             ("--hub-node",),
             f"node {hub} moves, or is away from the reference frame: export the body with its "
