@@ -15,7 +15,7 @@ from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NEGLIGIBLE
 
-LARGE = 0.01
+LARGE = 0.01  # relative error above which a remedy is printed
 # Times what linear theory says that more shapes change.  The most that motions had is 1.7.
 SHAPES = 2.5
 NODES = 2.0  # times what the error of the nodes does: falls of limp arms had half of it or less

@@ -13,7 +13,7 @@ from flexarm.model import Axis, Model
 from flexarm.model.profiles import breakpoints, evaluate
 
 LONGEST = 60.0  # [s] that inputs which never change are looked at
-INSTANTS = 1200
+INSTANTS = 1200  # times at which inputs are evaluated, evenly spaced
 
 
 def unheld_notices(

@@ -31,7 +31,7 @@ from flexarm.model import Model, trace_prescribed
 from flexarm.spatial import Expr
 
 FIT = 1e-10  # of the largest coordinate along a path
-NODES = (9, 17, 33, 65)
+NODES = (9, 17, 33, 65)  # of a path's interpolation, tried until it fits
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import numpy as np
 
 from flexarm.links.base import Array
 
-LEVEL = 0.95
+LEVEL = 0.95  # probability of confidence intervals
 CHANCE = 0.01  # of noise to be taken for something else
-LAGS = 20
+LAGS = 20  # samples, over which residuals are tested for correlation
 OPEN = 0.3  # of a number's size: a combination that is known no better is left open
 TAKES_PART = 0.3  # share of a number in a combination
 

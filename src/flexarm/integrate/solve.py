@@ -35,7 +35,7 @@ LONGEST = 0.05  # [s] of a call of the kernel, about
 # [s] of a step before one was timed, at most: so much, and so much for each operation.
 STEP, OPERATION = 2e-6, 16e-9
 PROVEN = 50_000  # tries of steps from which on a run is long
-BISECTIONS = 60
+BISECTIONS = 60  # of a step to find an event: all 52 bits of its time, and some to spare
 APPROACHES = 12  # to what a step has seen, each of them a fifth as long
 ASIDE = 0.1  # of the way to it: how far before and beyond it an approach ends
 NEAR = 1e-13  # of the station, to either side

@@ -13,7 +13,7 @@ from flexarm.links.base import Array
 from flexarm.model import Model
 
 Push = Callable[[Array], tuple[Array, Array]]  # generalised force at q, (n,), and its derivative
-ITERATIONS = 50
+ITERATIONS = 50  # of Newton's method, before a load is put on in stages
 STAGES = (1, 4, 16, 64)  # in which the load is applied, where all at once does not converge
 CONVERGED = 1e-13  # step over deflection, both by their strain energy's square root
 MET = 1e-9  # relative to the reach: error of a constraint that is met

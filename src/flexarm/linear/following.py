@@ -23,7 +23,7 @@ from flexarm.links.beams.frequency import TipBody, follow_root
 from flexarm.links.ends import clamped_ends, outboard_inertia
 from flexarm.links.span import Span
 
-DEGREES = (16, 32, 64, 128)
+DEGREES = (16, 32, 64, 128)  # of the Chebyshev series of a path, tried until it has converged
 TAIL = 1e-11  # of M, J, D: how well their series in time have converged
 Path = Callable[[float], Mapping[str, float]]
 Body = Callable[[float], TipBody]

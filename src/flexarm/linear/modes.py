@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN = 12  # modes in a figure
-TAKES_PART = 0.02
+TAKES_PART = 0.02  # participation above which a coordinate is drawn with a mode
 Kind = Literal["vibration", "rigid", "decay", "growth"]
 State = Literal["free", "locked"]
 SAME = 1e-7  # relative difference of frequencies whose modes are one plane of shapes

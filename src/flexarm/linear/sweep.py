@@ -27,8 +27,8 @@ from flexarm.links.base import Array
 from flexarm.model import Model, build
 
 ALIKE = 0.8  # assurance of two shapes that need no look in between
-HALVINGS = 8
-DEGENERATE = 1e-6
+HALVINGS = 8  # of an interval in which modes cannot be followed, at most
+DEGENERATE = 1e-6  # relative difference of eigenvalues that share a space of modes
 MISSING = complex(np.nan, np.nan)
 Solve = Callable[[Array], Modes]
 

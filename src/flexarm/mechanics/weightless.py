@@ -17,7 +17,7 @@ from flexarm.varied import by_design
 
 ROUNDING = 1e-14  # of the inertia about other axes
 NAMED = 0.3  # of the largest entry of a vector
-FEW = 6
+FEW = 6  # names that a message lists
 
 
 def total_mass(model: Model) -> Any:

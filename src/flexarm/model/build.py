@@ -15,7 +15,7 @@ from flexarm.model.contents import freeze
 from flexarm.model.elastic.part import Theory
 from flexarm.model.parts import Model, TipRotation
 
-MOST_NODES = 30
+MOST_NODES = 30  # of an exact link, that a caller may ask for
 
 
 def build(

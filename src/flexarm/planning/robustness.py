@@ -10,7 +10,7 @@ from flexarm.io.overrides import read_value
 from flexarm.planning.problem import METHOD
 from flexarm.runs.run import Run
 
-PAYLOAD, STIFFNESS = 0.2, 0.1
+PAYLOAD, STIFFNESS = 0.2, 0.1  # relative errors that a plan is tried with
 STIFF = ("EIy", "EIz", "GJ", "EA", "E", "G")
 
 

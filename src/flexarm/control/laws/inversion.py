@@ -28,7 +28,7 @@ from flexarm.model.profiles import cubic_spline
 from flexarm.spatial import Expr
 
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
-ITERATIONS = 60
+ITERATIONS = 60  # of the fixed-point iteration, before it is refused
 FEWEST = 101  # instants: with fewer a spline through them is no motion
 MOST_POINTS = 1_000_000  # instants
 WITHIN = 10  # instants of a motion, at least

@@ -24,8 +24,8 @@ from flexarm.links.beams.frequency import SERIES_BELOW, Array, beam_products, in
 from flexarm.links.beams.roots import bracketed_root
 from flexarm.links.span import gauss_points
 
-LARGEST_RATIO = 1e12
-ROOT_TOLERANCE = 1e-8
+LARGEST_RATIO = 1e12  # of a tip's mass or inertia to the beam's
+ROOT_TOLERANCE = 1e-8  # least singular value at a root, relative to the largest one
 HEAVY_WEIGHT = 10.0
 
 

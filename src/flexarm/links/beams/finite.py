@@ -19,8 +19,9 @@ from flexarm.links.beams.mesh import PanelMesh, mesh_for
 from flexarm.links.span import Span
 
 Support = Literal["clamped-free", "pinned-free", "free-free", "pinned-pinned", "clamped-clamped"]
-DENSE = 250
-TAIL = 1e-8
+DENSE = 250  # unknowns up to which all singular values are computed
+TAIL = 1e-8  # highest coefficients of a mode that is resolved, relative to the largest
+# Factors on the number of panels, tried until modes are resolved.
 REFINEMENTS = (1.0, 1.5, 2.25, 3.4)
 
 

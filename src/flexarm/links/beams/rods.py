@@ -14,7 +14,7 @@ from flexarm.errors import ShapeError
 from flexarm.links.beams.roots import bracketed_root
 
 Array = npt.NDArray[np.float64]
-ROOT_TOLERANCE = 1e-6
+ROOT_TOLERANCE = 1e-6  # residual of the frequency equation at a root, relative to its terms
 
 
 def rod_roots(count: int, *, tip_ratio: float = 0.0) -> Array:
