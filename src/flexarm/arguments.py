@@ -37,8 +37,14 @@ LONGEST = 80  # characters of a value that a message shows
 OTHERS = (".csv", ".mat", ".xlsx", ".parquet", ".npz", ".html", ".json", ".yaml", ".png")
 
 
-def renamed(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Let a function take arguments by old names too, old to new, with a word of it."""
+def renamed(
+    meant: Mapping[str, str] | None = None, **names: str
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let a function take arguments by old names too, old to new, with a warning.
+
+    Where ``meant`` is given, an argument that the function does not have is answered by the one
+    that is meant, wrong to right.
+    """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         places = list(signature(function).parameters)
@@ -56,26 +62,13 @@ def renamed(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 warnings.warn(told, DeprecationWarning, stacklevel=2)
                 if not given:
                     kwargs[new] = value
-            return function(*args, **kwargs)
-
-        return call
-
-    return decorate
-
-
-def suggests(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Answer an argument that a function does not have by the one that is meant, wrong to right."""
-
-    def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        places = list(signature(function).parameters)
-
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            for wrong in kwargs:
+            for wrong in kwargs if meant else ():
                 if wrong not in places:
                     from difflib import get_close_matches
 
-                    right = names.get(wrong) or next(iter(get_close_matches(wrong, places)), "")
+                    right = (meant or {}).get(wrong) or next(
+                        iter(get_close_matches(wrong, places)), ""
+                    )
                     hint = f"did you mean {right}=?" if right else f"there are {', '.join(places)}"
                     raise FlexarmError(f"{wrong}: is no argument of {function.__name__}: {hint}")
             return function(*args, **kwargs)

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import casadi as ca
 import numpy as np
@@ -113,25 +113,22 @@ class RicherArm:
         return [leg for leg in found if leg.last > leg.first]
 
     @cached_property
-    def balance(self) -> ca.Function:
-        """Mass matrix and what forces there are at no acceleration, inputs left out."""
-        return self._function("balance")
-
-    @cached_property
-    def _tangent(self) -> ca.Function:
-        return self._function("smooth_matrices")
-
-    def _function(self, name: str) -> ca.Function:
-        equation = formulation("composite", self.model)
-        recipe = f"{equation.name} {name} {fingerprint(self.model)}"
-        return trace_recipe(recipe, lambda: equation.function(name))
+    def _functions(self) -> dict[str, ca.Function]:
+        """Mass matrix and forces at no acceleration, inputs left out; stiffness and damping."""
+        equation, arm = formulation("composite", self.model), fingerprint(self.model)
+        return {
+            name: trace_recipe(f"{equation.name} {name} {arm}", partial(equation.function, name))
+            for name in ("balance", "smooth_matrices")
+        }
 
     def stiffness_and_damping(self, given: Array) -> tuple[Array, Array]:
         """Evaluate elastic stiffness and smooth damping at the coordinates given, (n, n) each."""
         q = np.zeros(self.model.size)
         q[self.kept] = given
         anchors = [self.model.start_anchors] if self.model.attitudes else []
-        stiffness, damping = (each.full() for each in self._tangent(q, 0 * q, *anchors))
+        stiffness, damping = (
+            each.full() for each in self._functions["smooth_matrices"](q, 0 * q, *anchors)
+        )
         return (stiffness + stiffness.T) / 2, damping
 
     def mass_and_bias(self, motion: Motion, samples: Indices) -> tuple[Array, Array]:
@@ -143,7 +140,7 @@ class RicherArm:
         if w.size:
             w[:] = [wrench_factors(self.given, float(t)) for t in motion.t[samples]]
         anchors = [np.hstack([*motion.anchors[samples]])] if self.model.attitudes else []
-        mass, bias = self.balance.map(count)(q.T, v.T, w.T, *anchors)
+        mass, bias = self._functions["balance"].map(count)(q.T, v.T, w.T, *anchors)
         return mass.full().reshape(n, count, n).transpose(1, 0, 2), bias.full().T
 
     def unbalanced(
@@ -181,7 +178,7 @@ class RicherArm:
         x = self._respond(motion, loads, held)
         servos = [axis.acts.servo for axis in self.given.axes]
         late = any(servo is not None and servo.period is not None for servo in servos)
-        used = _used(self.given, motion)
+        used = _used(self.given, motion) if any(servos) else 0.0
         if (late or used > NEAR) and motion.feedback is None:
             loose = self._respond(motion, loads, stretches)
             x = np.where(np.abs(loose) > np.abs(x), loose, x)

@@ -112,21 +112,20 @@ class RunErrors:
     def lines(self) -> list[str]:
         """Say the three in words, each with a remedy if it is large."""
         worst = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
+        against = INTEGRATION_AGAINST
+        if self.integration is not None and 0 < 0.5 * self.integration <= self.rounding:
+            against += (
+                "; most of it is rounding: angles have 16 digits, and joints wind up by few of them"
+            )
         return [
             _line("model", self.model, MODEL_AGAINST,
                   self.cause if self.parts[worst] is None else PARTS[worst]),
             _line("shapes", self.shapes, SHAPES_AGAINST,
                   self.why or "flexarm converge says which to take"),
-            _line("integration", self.integration, INTEGRATION_AGAINST + self._digits(),
+            _line("integration", self.integration, against,
                   "ask for a smaller --rtol (rk4: --step)", self.of, at_least=self.at_least,
                   beyond=self.beyond),
         ]  # fmt: skip
-
-    def _digits(self) -> str:
-        """Say so if most of the integration's error is rounding."""
-        if self.integration is None or self.rounding < 0.5 * self.integration or not self.rounding:
-            return ""
-        return "; most of it is rounding: angles have 16 digits, and joints wind up by few of them"
 
 
 def _size(value: float | None) -> float:
@@ -190,12 +189,14 @@ def run_errors(
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
     lengths = {part.name: max(part.length, 1e-3) for part in model.links}
     moving = {name: size for name, size in ranges.items() if size > STILL * lengths[name]}
-    wound, rounding = _wind_ups(model, motion.q), _rounding(model, motion.q, steps)
+    wound = _wind_ups(model, motion.q)
+    rounding = _rounding(model, motion.q, steps) if wound.size else 0.0
     integration, deflects = rtol, bool(moving or wound.size)
     if rtol is not None and closer is not None:
         other = closer()
         away = [np.abs(_tip(model, n, other) - tips[n]).max() / size for n, size in moving.items()]
-        away += list(np.abs(_wind_ups(model, other) - wound).max(axis=0) / _range(wound))
+        if wound.size:
+            away += list(np.abs(_wind_ups(model, other) - wound).max(axis=0) / _range(wound))
         away = away if deflects else _apart(model, motion.q, other)
         integration = CLOSER * float(max(away, default=0.0)) + rtol / 100
     at_least = beyond = False

@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_OTHER
     try:
         with signals_interrupt() as signals:
-            status = _attempt(argv)
+            status = _run(argv)
             sys.stdout.flush()
     except OSError as error:
         # The interpreter flushes once more as it ends: give it somewhere to flush to.
@@ -80,17 +80,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     return EXIT_SIGNAL + signals[0] if signals and status == EXIT_INTERRUPTED else status
 
 
-def _attempt(argv: Sequence[str] | None) -> int:
-    """Run a command; what stops it is a line and a status."""
-    try:
-        return _run(argv)
-    except FlexarmError as error:
-        print(f"flexarm: error: {error}", file=sys.stderr)
-        return _status(error)
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
-
-
 def _status(error: FlexarmError) -> int:
     if isinstance(error, ModelError | ShapeError):
         return EXIT_INVALID_MODEL
@@ -98,16 +87,23 @@ def _status(error: FlexarmError) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    """Run a command; an error that stops it is a line and a status."""
+    command = ""
     try:
         args = _parser().parse_args(argv)
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else EXIT_OTHER
-    try:
+        command = f" {args.command}"
         with heartbeat(args.command):
             return COMMANDS[args.command].run(args)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else EXIT_OTHER
     except Misuse as error:
-        print(f"flexarm {args.command}: error: {error}", file=sys.stderr)
+        print(f"flexarm{command}: error: {error}", file=sys.stderr)
         return EXIT_USAGE
+    except FlexarmError as error:
+        print(f"flexarm: error: {error}", file=sys.stderr)
+        return _status(error)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
 
 
 def _parser() -> "_Parser":

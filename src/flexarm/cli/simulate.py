@@ -37,7 +37,7 @@ from flexarm.interrupts import finish
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from flexarm.accuracy.validity import Validity
+    from flexarm.accuracy.momentum import MomentumBalance
     from flexarm.runs.curves import Settling
     from flexarm.runs.run import Run
     from flexarm.runs.write import LiveFile
@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     outputs = {"run": args.out, "table": args.csv, "figure": args.plot, "page": args.html}
     outputs["export"] = args.export
     outputs = {name: path for name, path in outputs.items() if path is not None}
-    require_outputs(args, *outputs.values())
+    if outputs:
+        require_outputs(args, *outputs.values())
     arm = read_arm(args)
     from flexarm.integrate.simulate import run_arm
     from flexarm.runs.read import load_run
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         shown = _shown(tell, options.t_end)
         result = run_arm(arm, dataclasses.replace(options, start=start, progress=shown, live=live))
     prepared = time.process_time() - begun - result.statistics.cpu_seconds
-    failures, interrupt = _write(result, live, outputs, force=args.force)
+    failures, interrupt = _write(result, live, outputs, force=args.force) if outputs else ({}, None)
     if interrupt is not None:
         raise interrupt
     written = {name: path for name, path in outputs.items() if name not in failures}
@@ -132,7 +133,8 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
         raise Misuse("--live: needs --out, the file to keep the run so far in")
     if args.out is not None:
         require_run_file(args.out)
-    require_figure(args.plot)
+    if args.plot is not None:
+        require_figure(args.plot)
     if args.export is not None:
         from flexarm.runs.write import require_export
 
@@ -214,11 +216,8 @@ def _equation_line(result: "Run") -> dict[str, str]:
     return {} if words == [DEFAULT] else {"by": ", ".join(words)}
 
 
-def _momentum_line(result: "Run") -> dict[str, str]:
+def _momentum_line(found: "MomentumBalance") -> dict[str, str]:
     """Write the error of the momentum of an arm on a free base."""
-    found = result.momentum_errors
-    if found is None:
-        return {}
     linear, angular = found.largest
     return {
         "momentum": f"balance closed to {found.error:.1e} of the momentum exchanged ({linear:.1e} "
@@ -245,7 +244,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
         f"{statistics.evaluations} evaluations",
         "CPU": f"{spent:.3g} s{speed}; {prepared:.3g} s to prepare",
         "energy": f"balance closed to {result.energy_balance:.1e} of the energy exchanged",
-        **_momentum_line(result),
+        **({} if result.momentum_errors is None else _momentum_line(result.momentum_errors)),
         **({"tip": str(found)} if (found := _settling(result)) is not None else {}),
         **{name: str(path) for name, path in outputs.items()},
     }
@@ -272,15 +271,6 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
 def _print_validity(console: "Console", result: "Run") -> None:
     found = result.validity
     lines = result.errors.lines()
-    if found.links:
-        _print_ranges(console, found)
-    for line in lines if found.links else lines[-1:]:  # a rigid arm has neither model nor shapes
-        print_line(console, line, indent=0)
-    for warning in found.warnings:
-        print_line(console, f"warning: {warning}", indent=0, style="yellow")
-
-
-def _print_ranges(console: "Console", found: "Validity") -> None:
     rows = [
         [
             link.link, f"{link.slope:.3g}",
@@ -293,4 +283,9 @@ def _print_ranges(console: "Console", found: "Validity") -> None:
         "link": "left", "slope": "right", "strain": "right", "shortening/length": "right",
         "quartic share": "right",
     }  # fmt: skip
-    print_table(console, "Range of validity: the largest at any sample", columns, rows)
+    if rows:
+        print_table(console, "Range of validity: the largest at any sample", columns, rows)
+    for line in lines if found.links else lines[-1:]:  # a rigid arm has neither model nor shapes
+        print_line(console, line, indent=0)
+    for warning in found.warnings:
+        print_line(console, f"warning: {warning}", indent=0, style="yellow")

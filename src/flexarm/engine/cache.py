@@ -72,7 +72,7 @@ class Cache:
 
     def get(self, key: str) -> bytes | None:
         """Return the contents of an entry, None if there is no good one."""
-        path = self._path(key)
+        path = self.folder / f"{key}{SUFFIX}"
         try:
             self._check_hands()
             raw = read_own(path)
@@ -100,7 +100,7 @@ class Cache:
         try:
             with open(handle, "wb") as file:
                 file.write(raw)
-            os.replace(name, self._path(key))
+            os.replace(name, self.folder / f"{key}{SUFFIX}")
         except OSError:
             with suppress(OSError):
                 os.unlink(name)
@@ -175,9 +175,6 @@ class Cache:
     def _check_hands(self) -> None:
         check_folder_is_private(self.folder, REMEDY)
         check_way(self.folder)
-
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}{SUFFIX}"
 
     def _files(self) -> list[os.DirEntry[str]]:
         try:

@@ -84,7 +84,8 @@ def formulation(
         reason = f"no paper has {touched} of points: leave them out, or set paper=False"
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
-    _refuse_options(name, delta_squared=delta_squared, points=points)
+    if not delta_squared or points is not None:
+        _refuse_options(name, delta_squared=delta_squared, points=points)
     made: Formulation
     if not delta_squared:
         made = GibbsAppell(model, paper=paper, delta_squared=False)

@@ -312,7 +312,7 @@ class Equation:
         """
         from flexarm.loops.rows import call_rows
 
-        seen = call_rows(self.compiled("observation"), len(q), self._inputs(q, v))[0]
+        seen = call_rows(self.compiled("observation"), len(q), (q, v, *self.given))[0]
         return seen[:, :3], seen[:, 3:12].reshape(-1, 3, 3), seen[:, 12:]
 
     def function(self, name: str) -> ca.Function:
@@ -345,7 +345,7 @@ class Equation:
         if self.structures is not None:
             others = tuple[Model, ...] if not self.parameters else self._elsewhere
             return self.structures.member(name, self.formulation, make, others, level=level)
-        recipe = f"{self.name} {self.options()} {name} {fingerprint(self.model)}"
+        recipe = f"{self.name} {self.formulation.options()} {name} {fingerprint(self.model)}"
         return compile_recipe(recipe, lambda: make(self.formulation), level=level)
 
     def anchored(self, anchor: Array) -> "Equation":

@@ -7,10 +7,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arm.profile import Constant
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.laws import held_of, integral_of
 from flexarm.integrate.methods.base import Method
+from flexarm.integrate.problem import STILL
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import WORKS
 from flexarm.integrate.task import Task
@@ -62,7 +62,7 @@ def run_of(task: Task, method: Method, solution: Solution, rtol: float, why: str
         rtol=rtol,
         formulation=task.equation.name,
         paper=task.equation.paper,
-        feedback=_feedback(task),
+        feedback=None if task.motion.law is None else _feedback(task.motion.law, task),
         at_rest=run_rest_errors,
         own=solution.held is None and _own_inputs(task),
         statistics=Statistics(
@@ -87,16 +87,13 @@ def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
 def _own_inputs(task: Task) -> bool:
     """Tell whether the inputs are those of the model file."""
     stated = {axis.name: axis.acts.input for axis in task.equation.model.axes}
-    still = Constant[float](kind="constant", value=0.0)
-    same = (each.profile == (stated[each.name] or still) for each in task.groups[0])
+    same = (each.profile == (stated[each.name] or STILL) for each in task.groups[0])
     return task.motion.law is None and all(same)
 
 
-def _feedback(task: Task) -> tuple[Array, Array] | None:
+def _feedback(law: ca.Function, task: Task) -> tuple[Array, Array]:
     """Give stiffness and damping by which a law holds the arm at the start, (n, n) each."""
-    law, n = task.motion.law, task.equation.model.size
-    if law is None:
-        return None
+    n = task.equation.model.size
     q, v = ca.MX.sym("q", n), ca.MX.sym("v", n)
     u = law(float(task.times[0]), q, v)
     slopes = ca.Function("slopes", [q, v], [ca.jacobian(u, q), ca.jacobian(u, v)])

@@ -281,9 +281,9 @@ class Computer:
 class Log:
     """A sampled law at work, and what it said when."""
 
-    def __init__(self, control: Sampled | None, beginning: Beginning) -> None:
+    def __init__(self, control: Sampled, beginning: Beginning) -> None:
         self.control, self.end = control, float(beginning.times[-1])
-        self.law = None if control is None else control.begin(beginning.equation.model)
+        self.law = control.begin(beginning.equation.model)
         self.names = beginning.equation.input_names
         self.times: list[float] = []
         self.values: list[Array] = []
@@ -296,8 +296,6 @@ class Log:
         SimulationError
             If the first answer is not of the right kind: then there is no run to keep.
         """
-        if self.control is None or self.law is None:
-            return ""
         n = m.system.n
         try:
             given = self.law(m.t, m.y[:n].copy(), m.y[n : 2 * n].copy())
@@ -330,7 +328,7 @@ class Log:
 
     def at(self, times: Array) -> Array | None:
         """Give what was held at given times."""
-        if self.control is None or not self.values:
+        if not self.values:
             return None
         which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
         return np.array(self.values)[np.maximum(which, 0)]

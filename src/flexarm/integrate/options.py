@@ -65,23 +65,21 @@ class Option:
             return require_positive(name, value, SimulationError, unit=self.unit)
         if self.unit:
             return require_number(name, value, SimulationError, *self.bounds, unit=self.unit)
-        if self.check is not None:
+        if self.check is not None and not is_word(value, self.words):
             self.check(name, value)
         return value
 
 
 def _known_method(name: str, value: object) -> None:
-    if not is_word(value, get_args(MethodName)):
-        from flexarm.integrate.methods import METHODS  # with those that a user has added
+    from flexarm.integrate.methods import METHODS  # with those that a user has added
 
-        require_word(name, value, ("auto", *METHODS), SimulationError)
+    require_word(name, value, ("auto", *METHODS), SimulationError)
 
 
 def _known_formulation(name: str, value: object) -> None:
-    if not is_word(value, get_args(FormulationName)):
-        from flexarm.formulations import FORMULATIONS
+    from flexarm.formulations import FORMULATIONS
 
-        require_word(name, value, FORMULATIONS, SimulationError)
+    require_word(name, value, FORMULATIONS, SimulationError)
 
 
 def _intervals(name: str, value: object) -> None:

@@ -33,6 +33,8 @@ from flexarm.varied import by_designs
 STEEPEST, STEEPEST_SERIES = 2.5, 1.0
 ROUNDED = 1e-3  # of the tolerance: what rounding a place may take
 TIGHT = 1e-7  # a tolerance below is not asked of places far away
+# Channels that are 0 and 1 at all times.
+STILL, ONE = (Constant[float](kind="constant", value=value) for value in (0.0, 1.0))
 MISSION_PORTS = ("r", "x", "dx", "b", "h", "seen", "seen_rate")  # of equations that have them
 TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
 
@@ -118,17 +120,17 @@ def channels(
     Servos without a target hold the coordinates q; targets count from times [s] by joint, or 0.
     """
     driven = [
-        Channel(axis.name, inputs.get(axis.name) or axis.acts.input or _still())
+        Channel(axis.name, inputs.get(axis.name) or axis.acts.input or STILL)
         for axis in model.axes
         if axis.driven
     ]
     pushed = [
-        Channel(f"wrench {k + 1}", wrench.factor or _still(1.0))
+        Channel(f"wrench {k + 1}", wrench.factor or ONE)
         for k, (_, wrench) in enumerate(wrench_list(model))
     ]
     names = [model.names[i] for i in model.prescribed]
     moved = [
-        Channel(name, profile or _still())
+        Channel(name, profile or STILL)
         for name, profile in zip(names, prescribed_profiles(model), strict=True)
     ]
     followed = [
@@ -338,10 +340,6 @@ def _limits(
         top = float(limits.speed)
         found.append(Watch(speed, -top, top, f"{name}: its speed", remedy))
     return found
-
-
-def _still(value: float = 0.0) -> Constant[float]:
-    return Constant[float](kind="constant", value=value)
 
 
 def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial, wraps
-from typing import Any, Literal, ParamSpec
+from functools import partial
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -53,8 +53,6 @@ from flexarm.links.base import Array
 from flexarm.model import Model, TipRotation, build, start_state
 from flexarm.runs.curves import CURVES, LINES, Curves, curves_of, off_cubics, off_lines, split
 from flexarm.runs.run import Run
-
-P = ParamSpec("P")
 
 CHEAP = 0.1  # seconds, by its operations: what a run may take to be run once more, closely
 Solved = tuple[Run, Solution]
@@ -121,16 +119,14 @@ simulate.__doc__ = documented(simulate.__doc__ or "")
 
 def run_arm(arm: Arm, options: RunOptions) -> Run:
     """Simulate an arm by options that were checked."""
-    arm, acting = acting_on(validated(arm), options.wrenches)
+    arm, acting = validated(arm), tuple[Acting, ...]()
+    if options.wrenches is not None:
+        arm, acting = acting_on(arm, options.wrenches)
     times = sample_times(options.t_end, options.dt)
     consider([preparation(arm, len(times))], allow_long=options.allow_long)
     model = build(arm, tip_rotation=options.tip_rotation, nodes=options.nodes)
-    return Simulation(equation_by(options, model), options, times, acting).run()
-
-
-def equation_by(options: RunOptions, model: Model) -> Equation:
-    """Return the equation of a model by the formulation that is asked for."""
-    return equation_of(model, name=options.formulation, paper=options.paper)
+    equation = equation_of(model, name=options.formulation, paper=options.paper)
+    return Simulation(equation, options, times, acting).run()
 
 
 class Simulation:
@@ -167,20 +163,33 @@ class Simulation:
     ) -> None:
         self.equation, self.options, self.times, self.acting = equation, options, times, acting
         self.model, self.automatic = equation.model, options.method == "auto"
-        refuse_laws(acting, self.model)
+        if acting:
+            refuse_laws(acting, self.model)
         self.law = options.control if isinstance(options.control, Sampled) else None
         self.course = self._course()
-        self.state = self._first_state()
+        start, law = options.start or self.model.arm.start, options.control is not None
+        if self.course is not None:
+            self.state = self.course.first(start, options.inputs, law=law)
+        else:
+            self.state, self.home = first_state(self.model, start, options.inputs or {}, law=law)
         task = self.first = self._prepare(self.state)
-        self.period = _shortest_period(task, options)
+        timed = law or task.motion.actuators.servos
+        self.period = _shortest_period(task, options) if timed else None
         self.tolerance = options.tolerance
         self.method, self.why = self._choose(task, options.tolerance)
-        refuse_states(self.method, task)
+        if not self.method.carries_states:
+            refuse_states(self.method, task)
         finer = options.dt is None
         self.parts = task.parts(self.method, self.tolerance, options.step) if finer else 1
         self.curves = curves_of(self.model, task.q)
         self.others = set[str]()  # methods of phases that are not the chosen one
-        self._consider(task)
+        effort = solution(
+            task, self.method, self.tolerance, duration=options.t_end, step=options.step,
+            period=self.period,
+        )  # fmt: skip
+        if self.course is not None:
+            effort = with_legs(effort, self.model.arm, self.course.foreseen_legs())
+        consider([effort], allow_long=options.allow_long)
 
     def _course(self) -> Course | None:
         """Return the events, brakes and locks of the run, None if there are none."""
@@ -189,20 +198,14 @@ class Simulation:
             refuse_inputs(model, options.inputs, legs(model, options.locks, options.t_end))
         if not (options.locks or arm.events or arm.bodies or holders(model)):
             return None
-        course = Course(model, options.locks or {}, options.t_end, partial(equation_by, options))
+        equation = partial(equation_of, name=options.formulation, paper=options.paper)
+        course = Course(model, options.locks or {}, options.t_end, equation)
         if self.law is not None and not course.single:
             raise SimulationError(
                 "control: a Sampled law cannot be had together with events, dry friction and "
                 "brakes that slip: write it as a CasADi function"
             )
         return course
-
-    def _first_state(self) -> State:
-        start, law = self.options.start or self.model.arm.start, self.options.control is not None
-        if self.course is not None:
-            return self.course.first(start, self.options.inputs, law=law)
-        state, self.home = first_state(self.model, start, self.options.inputs or {}, law=law)
-        return state
 
     def _prepare(self, state: State) -> Task:
         """Prepare the phase that begins at a state."""
@@ -212,9 +215,11 @@ class Simulation:
                 self.course, state, self.times, inputs=options.inputs, control=options.control,
                 wanted=options.tolerance, acting=self.acting,
             )  # fmt: skip
+        turns = bool(self.model.attitudes)
         task = prepare(
             self.model, self.times, inputs=options.inputs, control=options.control,
-            equation=self.equation.anchored(state.anchor), state=(state.q, state.v),
+            equation=self.equation.anchored(state.anchor) if turns else self.equation,
+            state=(state.q, state.v),
             actuators=replace(actuators_of(self.model), wrenches=self.acting), home=self.home,
             wanted=options.tolerance,
         )  # fmt: skip
@@ -225,17 +230,6 @@ class Simulation:
         if not self.automatic:
             return METHODS[self.options.method], "asked for"
         return choose(task, tolerance, audit=self.options.energy_audit, period=self.period)
-
-    def _consider(self, task: Task) -> None:
-        """Warn of a run that will take long, or refuse it."""
-        options = self.options
-        effort = solution(
-            task, self.method, self.tolerance, duration=options.t_end, step=options.step,
-            period=self.period,
-        )  # fmt: skip
-        if self.course is not None:
-            effort = with_legs(effort, self.model.arm, self.course.foreseen_legs())
-        consider([effort], allow_long=options.allow_long)
 
     def run(self) -> Run:
         """Solve all phases, and return the run."""
@@ -306,7 +300,7 @@ class Simulation:
             if tolerance < self.tolerance:
                 self.method = self._choose(task, tolerance)[0]
             method = self.method
-            if self.automatic:
+            if self.automatic and self.course is not None:
                 method = leg_method(self.method, self.first, task, tolerance)
             self.others |= {method.name} - {self.method.name}
             beginning = task.beginning(method, tolerance, options.step)
@@ -315,7 +309,8 @@ class Simulation:
         asked, again = (self.method.name, self.tolerance), self.automatic and self.law is None
         run, solution, self.tolerance = solve_until_kept(self.tolerance, solved, again=again)
         self.method = METHODS[run.method]
-        self.why += closer_because(*asked, run, self.tolerance)
+        if self.tolerance != asked[1]:
+            self.why += closer_because(*asked, run, self.tolerance)
         return self._with_closer(task, run), solution
 
     def _with_closer(self, task: Task, run: Run) -> Run:
@@ -386,20 +381,17 @@ def _pick(solution: Solution, rows: npt.NDArray[np.int_]) -> Solution:
     )
 
 
-def _whole(simulated: Callable[P, Run]) -> Callable[P, Run]:
-    """Return a function that raises the interrupt of a run again, for callers that need all."""
-
-    @wraps(simulated)
-    def whole(*args: P.args, **options: P.kwargs) -> Run:
-        run = simulated(*args, **options)
-        if run.status == "interrupted":
-            raise KeyboardInterrupt(run.reason)
-        return run
-
-    return whole
+def run_whole(arm: Arm, options: RunOptions) -> Run:
+    """Simulate an arm, and raise the interrupt of a run again, for callers that need all of it."""
+    run = run_arm(arm, options)
+    if run.status == "interrupted":
+        raise KeyboardInterrupt(run.reason)
+    return run
 
 
-run_whole, simulate_whole = _whole(run_arm), _whole(simulate)
+def simulate_whole(arm: Arm, **options: Any) -> Run:
+    """Simulate an arm as `simulate` does, for callers that need all of the run."""
+    return run_whole(arm, RunOptions.of(**options))
 
 
 def keep(whole: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Solution]:

@@ -83,7 +83,8 @@ def begin_march(beginning: Beginning) -> March:
     m.__dict__["beginning"] = beginning  # whose arrays the compiled code points to
     m.budget = 0
     march(m)  # no further than the start
-    turn_corners(m, beginning)
+    if m.lookouts:
+        turn_corners(m, beginning)
     return m
 
 
@@ -101,7 +102,9 @@ def solve(
     m = begin_march(beginning)
     anchors = [(0, np.array(beginning.equation.anchor, dtype=float))]
     sampled = bool(beginning.motion.actuators.sampled)
-    log = Digital(beginning) if sampled else Log(control, beginning)
+    log: Log | Digital | None = Digital(beginning) if sampled else None
+    if control is not None and log is None:
+        log = Log(control, beginning)
     started, aside = time.process_time(), 0.0
 
     def collected(ending: Ending) -> Solution:
@@ -109,7 +112,7 @@ def solve(
         solution = collect(m, anchors, ending, spent)
         if isinstance(log, Digital):
             solution.servoed, solution.memory = log.at(solution.times), dict(log.memory)
-        else:
+        elif log is not None:
             solution.held = log.at(solution.times)
         return solution
 
@@ -142,11 +145,12 @@ def _drive(
     beginning: Beginning,
     anchors: list[tuple[int, Array]],
     progress: Callable[[float], None],
-    log: Log | Digital,
+    log: Log | Digital | None,
     between: Callable[[], None],
 ) -> Ending:
     m.budget = 1 + int(LONGEST / (STEP + OPERATION * beginning.motion.compiled().operations))
-    ending = _asked(log, m) if beyond.python(m) < 0 else Ending("seen")
+    at_once = m.lookouts and beyond.python(m) >= 0
+    ending = Ending("seen") if at_once else None if log is None else _asked(log, m)
     proven = beginning.method.proven
     while ending is None:
         left = PROVEN - m.steps - m.rejections
@@ -170,12 +174,14 @@ def after_march(
     m: March,
     beginning: Beginning,
     anchors: list[tuple[int, Array]],
-    log: Log | Digital,
+    log: Log | Digital | None,
     code: int,
 ) -> Ending | None:
     """Do what a call of `march` has returned for; None if the run goes on."""
     if code == FINISHED:
-        return Ending() if m.t >= log.end else _asked(log, m)
+        if m.t >= (m.t_end if log is None else log.end):
+            return Ending()
+        return None if log is None else _asked(log, m)
     if code == SEEN:
         return at_sight(m, beginning, anchors[-1][1])
     if code == WATCHED and not beginning.watched[m.watched].what:

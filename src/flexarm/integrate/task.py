@@ -20,6 +20,7 @@ from flexarm.integrate.laws import Sampled, ServoMemory, refuse_misfit
 from flexarm.integrate.methods.base import Beginning, Method, MotionFunctions
 from flexarm.integrate.options import RTOL
 from flexarm.integrate.problem import (
+    STILL,
     Channel,
     Measures,
     Watch,
@@ -138,11 +139,11 @@ def prepare(
     if isinstance(control, ca.Function):
         refuse_misfit(control, model)
     q, v = start_state(model) if state is None else state
-    groups = channels(model, read_inputs(model, inputs), q if home is None else home, begins or {})
+    read = read_inputs(model, inputs) if inputs else {}
+    groups = channels(model, read, q if home is None else home, begins or {})
     actuators = actuators or actuators_of(model)
     if control is not None:  # in place of the file's inputs and servos
-        still = Constant[float](kind="constant", value=0.0)
-        groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:3], [])
+        groups = ([replace(channel, profile=STILL) for channel in groups[0]], *groups[1:3], [])
         actuators = replace(actuators, servos=())
     motion = MotionFunctions(
         equation, control if isinstance(control, ca.Function) else None, actuators
@@ -231,9 +232,11 @@ class Task:
             equation, model = self.equation, self.equation.model
             matrices = equation.compiled("matrices").call(self.q, self.v, *equation.given)
             M, K, D = (matrix.reshape(model.size, -1) for matrix in matrices)
-            stiff, damped = self.motion.actuators.stiffness(model)
             require_inertia(model, M, when=self.when)
-            self.shaken.append(vibration(model, M, K + stiff, D + damped, self.v))
+            if self.motion.actuators.servos:
+                stiff, damped = self.motion.actuators.stiffness(model)
+                K, D = K + stiff, D + damped
+            self.shaken.append(vibration(model, M, K, D, self.v))
         return self.shaken[0]
 
     def begun(self, state: State) -> "Task":
@@ -302,7 +305,8 @@ class Task:
     def measures(self) -> Measures:
         """What errors are measured in."""
         found = measures(self.equation.model, self.q, self.vibration)
-        return replace(found, state_floor=self.motion.actuators.floors)
+        states = self.motion.actuators.states
+        return replace(found, state_floor=self.motion.actuators.floors) if states else found
 
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
@@ -310,10 +314,10 @@ class Task:
         return tuple(watches(self.equation.model, self.q, self.wanted))
 
     @property
-    def jumps_inside(self) -> bool:
-        """Whether any channel jumps while the arm moves."""
+    def jumps_inside(self) -> int:
+        """Number of jumps of channels while the arm moves."""
         listed = jumps([channel for group in self.groups for channel in group])
-        return bool(np.any((listed > self.times[0]) & (listed < self.times[-1])))
+        return int(np.sum((listed > self.times[0]) & (listed < self.times[-1])))
 
     def tolerance(self, method: Method, wanted: float, *, touching: bool = False) -> float:
         """Give the tolerance per step, touching or free.
@@ -325,9 +329,12 @@ class Task:
             rates=not method.solves_vibrations, least=UNSEEN * wanted if followed else None
         )
         model, actuators = self.equation.model, self.motion.actuators
+        # Friction, states of drive trains and ties act outside of the modes.
+        states = actuators.bristles or actuators.windings or actuators.ties
+        rubs = bool(states) or has_dry_friction(model)
         if self.motion.ruled or not actuators.is_in_basis:
             wanted *= method.under_law
-        elif self._rubs or has_strong_dampers(self, STRONG) or has_tables(model):
+        elif rubs or has_strong_dampers(self, STRONG) or has_tables(model):
             wanted *= method.under_friction
         rides = any(part.rail is not None for part in model.links)
         if bumps(model):
@@ -351,13 +358,6 @@ class Task:
         decays = np.where(modes.ratios < 1, 0.0, modes.frequencies)
         fastest = OUTSIDE * swings.max(axis=-1, initial=0.0)
         return agreed(np.asarray(decays.max(axis=-1, initial=0.0) > fastest))
-
-    @property
-    def _rubs(self) -> bool:
-        """Whether friction, states of drive trains or ties act, which modes do not know."""
-        actuators = self.motion.actuators
-        states = bool(actuators.bristles or actuators.windings or actuators.ties)
-        return states or has_dry_friction(self.equation.model)
 
     def parts(self, method: Method, wanted: float, step: float | None = None) -> int:
         """Choose into how many parts to split intervals between samples; rk4 ends steps at them."""
@@ -413,7 +413,7 @@ class Task:
             h,
             self.longest_step(method),
             self.bounds,
-            self._peeks(),
+            bool(len(self.bounds[0])) and self._peeks(),
             self.memory,
             self.ranges,
             self.tolerance(method, wanted, touching=True) / tolerance,

@@ -13,7 +13,6 @@ from flexarm.arguments import (
     require_names,
     require_number,
     require_numbers,
-    suggests,
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
@@ -82,8 +81,7 @@ class Equilibrium(Summarised):
         return dict(zip(names, self.point.u.tolist(), strict=True))
 
 
-@renamed(joints="at")
-@suggests(positions="at")
+@renamed({"positions": "at"}, joints="at")
 def equilibrium(
     arm: Arm | Model,
     *,

@@ -14,10 +14,10 @@ from flexarm.arguments import (
     WithUnit,
     is_word,
     refused,
+    renamed,
     require_flag,
     require_mapping,
     require_numbers,
-    suggests,
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
@@ -181,7 +181,7 @@ class Modes(Summarised):
         return plot_modes(self)
 
 
-@suggests(positions="at")
+@renamed({"positions": "at"})
 def modes(
     arm: Arm | Model,
     *,

@@ -11,9 +11,9 @@ from flexarm.arguments import (
     is_number,
     listed,
     refused,
+    renamed,
     require_flag,
     require_mapping,
-    suggests,
 )
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
@@ -33,7 +33,7 @@ MISSING = complex(np.nan, np.nan)
 Solve = Callable[[Array], Modes]
 
 
-@suggests(positions="at")
+@renamed({"positions": "at"})
 def sweep(
     arm: Arm | Model,
     *,

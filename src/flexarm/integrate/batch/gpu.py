@@ -12,7 +12,6 @@ from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.integrate.batch.designs import DesignMotions, Fields, NotInArrays
 from flexarm.integrate.choice.halving import refinement
-from flexarm.integrate.laws import Log
 from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.march import March
 from flexarm.integrate.methods import METHODS
@@ -213,7 +212,7 @@ class Flight:
         desk = self.desk(beginning, m)
         program.take(row, desk)
         m.samples[:] = samples[: len(m.samples)]
-        ending = after_march(m, beginning, self.anchors, Log(None, beginning), code)
+        ending = after_march(m, beginning, self.anchors, None, code)
         if ending is not None:
             self.solution = collect(m, self.anchors, ending, 0.0)
         row[:] = program.row(desk)

@@ -14,7 +14,6 @@ from flexarm.integrate.choice.choose import Pilot, choose
 from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
-from flexarm.integrate.problem import jumps
 from flexarm.integrate.task import Task, equal_step, has_dry_friction, has_strong_dampers
 from flexarm.links.base import Array
 from flexarm.links.imported.file import read_body
@@ -132,8 +131,8 @@ def solution(
     """Estimate what solving one motion of many takes; if they take long, by trying its begin."""
     rates, asked = _rates(task), 0.0 if period is None else duration / period
     needs = _needs(task, method, wanted, duration)
-    steps = FEWEST_STEPS + max(needs.values()) + 3 * _jumps(task) + asked
-    needs |= {"the calls of a law": asked, "the jumps of inputs": 3.0 * _jumps(task)}
+    steps = FEWEST_STEPS + max(needs.values()) + 3 * task.jumps_inside + asked
+    needs |= {"the calls of a law": asked, "the jumps of inputs": 3.0 * task.jumps_inside}
     worst = max(needs, key=lambda name: needs[name])
     if not method.adaptive:
         given = step or equal_step(method, task.vibration, duration, wanted, None)
@@ -213,11 +212,6 @@ def _steps_per_second(task: Task, method: Method, wanted: float, what: str, rate
         slow = finer * method.vibration_steps(task.vibration, task.damped)
         return float(max(rate / method.reach, slow))
     return float(rate * finer * method.input_steps)
-
-
-def _jumps(task: Task) -> int:
-    listed = jumps([channel for group in task.groups for channel in group])
-    return int(np.sum((listed > task.times[0]) & (listed < task.times[-1])))
 
 
 def leg_method(chosen: Method, first: Task, task: Task, wanted: float) -> Method:

@@ -176,11 +176,7 @@ class Beginning:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields that all methods have."""
-        return vars(self.march())
-
-    def march(self) -> March:
-        """Make the record of the run that all methods share."""
+        """Fields of the record of the run that all methods share."""
         size, measured = len(self.y), self.measures
         found = measured.frequencies.T
         count, groups = len(measured.rows), len(measured.floor)
@@ -260,7 +256,7 @@ class Beginning:
                 getattr(m, name)[:] = known
         if m.touched[0] != 0.0:  # in a leg before
             m.tolerance *= self.strict
-        return m
+        return vars(m)
 
 
 @dataclass(frozen=True)
