@@ -259,6 +259,8 @@ def _pose(
     values = _rigid_inputs(problem, to, places, length, inputs.shares)
     _require_effort(problem, values, most, length)
     values = np.clip(values, -most, most)
+    for ends, held in zip(inputs.fixed, problem.holds, strict=True):
+        values[ends] = held
     sizes = np.where(np.isfinite(most), most, np.abs(values).max())
     spread = np.abs(values).max(axis=0) / sizes
     spread = np.maximum(spread, LEAST_SPREAD * spread.max())
