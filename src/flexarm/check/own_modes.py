@@ -11,7 +11,7 @@ from flexarm.check.report import DirectionReport, FlexibleReport, Frequency, Sha
 from flexarm.check.shape_rule import why_count
 from flexarm.linear_model import LinearModel, undamped
 from flexarm.links import discretisation
-from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shape, Shapes
+from flexarm.links.base import DIRECTIONS, Array, Counts, Ends, Shapes
 from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.ends import clamped_ends, loaded_ends, with_tip_body
@@ -23,6 +23,7 @@ from flexarm.links.integrals import Integrals
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies.base import shape_size
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NEGLIGIBLE
 
@@ -178,8 +179,8 @@ def _directions(
         mine = tuple(
             f"{part.name}.{shape.name}"
             for shape in shapes.shapes
-            if _size(shape, direction, span)
-            > NEGLIGIBLE * max(_size(shape, d, span) for d in DIRECTIONS)
+            if shape_size(shape, direction, span)
+            > NEGLIGIBLE * max(shape_size(shape, d, span) for d in DIRECTIONS)
         )
         listed = max(LISTED, len(mine))
         count = number.of(direction) if isinstance(choice, Counted) else len(mine)
@@ -195,10 +196,3 @@ def _directions(
             )
         )
     return tuple(result)
-
-
-def _size(shape: Shape, direction: Direction, span: Span) -> float:
-    """Find the largest value of a shape in a direction, at 33 places."""
-    if direction not in shape.curves:
-        return 0.0
-    return float(np.abs(shape.curves[direction](np.linspace(0.0, span.length, 33))).max())

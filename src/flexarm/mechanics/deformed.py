@@ -12,7 +12,6 @@ from flexarm.arm.section import IBeam, Rectangle, RectangularTube, Section, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array, Direction
-from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Along, Deformed
@@ -105,39 +104,8 @@ def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:
 
 
 def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
-    """Follow the axis of a flexible link at fractions of its (exposed) span.
-
-    Of a body of any shape, the line that stands for it: it has no slope, and its tip alone twists.
-    """
-    body = body_of(model, part)
-    link = body.deformed(q)
-    if link is None:
-        return body.along_line(q, stations)
-    places = stations * link.end
-    if link.nodes is not None:
-        placed, tangents = link.axis(places)
-        straight = np.outer(link.scale, places)[:, :, None] * np.array([1.0, 0.0, 0.0])
-        slope = tangents - np.array([1.0, 0.0, 0.0])
-        return Along(placed - straight, slope, link.values("twist", places))
-    moved = np.stack([link.values(d, places) for d in ("x", "y", "z")], axis=2)
-    slope = np.stack([link.values(d, places, 1) for d in ("x", "y", "z")], axis=2)
-    edges, extra = link.edges, part.link.quadratic_shapes
-    if not extra and not model.stiffening:
-        return Along(moved, slope, link.values("twist", places))
-    quadratic = quadratic_displacement(
-        link.shapes, places, edges, stiffening=model.stiffening, extra=extra
-    )
-    steep = quadratic_displacement(
-        link.shapes, places, edges, stiffening=False, extra=extra, derivative=1
-    )
-    a = link.amplitudes
-    moved += np.einsum("skij,ti,tj->tsk", quadratic, a, a, optimize=True) / (
-        2 * link.scale[:, None, None]
-    )
-    if model.stiffening:
-        slope[:, :, 0] -= (slope[:, :, 1] ** 2 + slope[:, :, 2] ** 2) / 2
-    slope += np.einsum("skij,ti,tj->tsk", steep, a, a, optimize=True) / 2
-    return Along(moved, slope, link.values("twist", places))
+    """Follow the axis of a link at fractions of its (exposed) span, at coordinates q, (T, n)."""
+    return body_of(model, part).along(q, stations)
 
 
 def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> SectionForces:

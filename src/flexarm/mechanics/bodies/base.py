@@ -7,7 +7,7 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
+from flexarm.links.base import DIRECTIONS, Array, Direction, Shape, Shapes
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Along, Deformed
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms
@@ -99,13 +99,19 @@ class LinkBody(ABC):
         """Take a beam's deformation out of coordinates q, (T, n); None of what is no beam."""
         return None
 
-    def along_line(self, q: Array, stations: Array) -> Along:
-        """Follow the line that stands for a body that is no beam, at coordinates q, (T, n)."""
-        raise NotImplementedError
+    def along(self, q: Array, stations: Array) -> Along:
+        """Follow the axis at fractions of the (exposed) span, at coordinates q, (T, n)."""
+        link = self.deformed(q)
+        if link is None:
+            none = np.zeros((len(q), len(stations), 3))
+            return Along(none, none, none[:, :, 0])
+        quadratic = self.part.link.quadratic_shapes
+        return link.along(stations, stiffening=self.model.stiffening, extra=quadratic)
 
     def tip_angles(self, q: Array) -> Array:
-        """Return how far the tip of a body that is no beam turns at q, (T, n) [rad]: (T,)."""
-        raise NotImplementedError
+        """Return how far the tip is turned out of the root's axis at q, (T, n): its slope, (T,)."""
+        slope = self.along(q, np.ones(1)).slope[:, 0]
+        return np.asarray(np.hypot(slope[:, 1], slope[:, 2]))
 
     def largest_strain(self, q: Array) -> Array:
         """Return the largest strain that its file tells of, at q, (T, n): (T,), NaN if unknown."""
@@ -129,16 +135,14 @@ class LinkBody(ABC):
         span, shapes = self.span_at(q), self.shapes_at(q)
         if span is None or shapes is None:
             return [None] * len(self.part.body.names)
-        x = np.linspace(0.0, span.length, SECTIONS)
-        found: list[Direction | None] = []
-        for shape in shapes.shapes:
-            sizes = {
-                float(np.abs(shape.curves[d](x)).max()) * (span.length if d == "twist" else 1.0): d
-                for d in reversed(DIRECTIONS)
-                if d in shape.curves
-            }
-            found.append(sizes[max(sizes)])
-        return found
+        moved = [
+            [
+                shape_size(shape, d, span) * (span.length if d == "twist" else 1.0)
+                for d in DIRECTIONS
+            ]
+            for shape in shapes.shapes
+        ]
+        return [DIRECTIONS[int(np.argmax(sizes))] for sizes in moved]
 
     def shapes_at(self, q: Array) -> Shapes | None:
         """Give the shapes as they are at coordinates q, (n,), or None if nothing bends."""
@@ -147,6 +151,13 @@ class LinkBody(ABC):
     def span_at(self, q: Array) -> Span | None:
         """Give the flexible span, of a link that grows what is exposed, or None."""
         return None
+
+
+def shape_size(shape: Shape, direction: Direction, span: Span) -> float:
+    """Return the largest value of a shape in a direction, at some sections of a span."""
+    if direction not in shape.curves:
+        return 0.0
+    return float(np.abs(shape.curves[direction](np.linspace(0.0, span.length, SECTIONS))).max())
 
 
 def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:

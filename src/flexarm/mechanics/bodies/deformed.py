@@ -1,13 +1,16 @@
 """A bent link as numbers: shapes and amplitudes over the samples of a run."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from flexarm.arm.link import QuadraticShape
 from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.span import Span, union
 
 
@@ -95,6 +98,33 @@ class Deformed:
         da, db = self.values("y", places, 2), self.values("z", places, 2)
         f, df = self.values("twist", places), self.values("twist", places, 1)
         return _Turning(a, b, da, db, f, df)
+
+    def along(self, stations: Array, *, stiffening: bool, extra: Sequence[QuadraticShape]) -> Along:
+        """Follow the axis at fractions of the span; ``extra`` are quadratic shapes of the file."""
+        places = stations * self.end
+        twist = self.values("twist", places)
+        if self.nodes is not None:
+            placed, tangents = self.axis(places)
+            straight = np.outer(self.scale, places)[:, :, None] * np.array([1.0, 0.0, 0.0])
+            return Along(placed - straight, tangents - np.array([1.0, 0.0, 0.0]), twist)
+        moved = np.stack([self.values(d, places) for d in ("x", "y", "z")], axis=2)
+        slope = np.stack([self.values(d, places, 1) for d in ("x", "y", "z")], axis=2)
+        if not extra and not stiffening:
+            return Along(moved, slope, twist)
+        quadratic = quadratic_displacement(
+            self.shapes, places, self.edges, stiffening=stiffening, extra=extra
+        )
+        steep = quadratic_displacement(
+            self.shapes, places, self.edges, stiffening=False, extra=extra, derivative=1
+        )
+        a = self.amplitudes
+        moved += np.einsum("skij,ti,tj->tsk", quadratic, a, a, optimize=True) / (
+            2 * self.scale[:, None, None]
+        )
+        if stiffening:
+            slope[:, :, 0] -= (slope[:, :, 1] ** 2 + slope[:, :, 2] ** 2) / 2
+        slope += np.einsum("skij,ti,tj->tsk", steep, a, a, optimize=True) / 2
+        return Along(moved, slope, twist)
 
     def axis(self, places: Array) -> tuple[Array, Array]:
         """Place the sections of an exact beam, and give their tangents, (T, len(places), 3) each.

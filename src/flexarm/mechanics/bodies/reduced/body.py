@@ -111,7 +111,7 @@ class Reduced(LinkBody):
             effort = effort + ca.gradient(given_energy(self.part, self.of.names, d), d)
         return effort
 
-    def along_line(self, q: Array, stations: Array) -> Along:
+    def along(self, q: Array, stations: Array) -> Along:
         """Follow the line from hub to tip: it has no slope, and its tip alone twists."""
         d, drawn = q[:, self.part.modes], self.drawn_in
         moved = np.einsum("saj,tj->tsa", self.of.drawn.line(stations)[1], d, optimize=True)
