@@ -146,7 +146,7 @@ Units are SI; beams are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
 
 BEAMS = """Eigenvalues lam of uniform Euler-Bernoulli beams, omega = lam^2/T. The tip body has M =
 m/(rhoA L) and J = J_tip/(rhoA L^3), the hub Jh = J_hub/(rhoA L^3), the joint's spring kap = k
-L/EI, the rotor behind it jm = J_m/(rhoA L^3). `beam_roots` solves the frequency equation, from
+L/EI, the rotor behind it jm = J_m/(rhoA L^3). *span, elements* are the modes of the bare span, of
 which clamped-mass and other [shapes](shapes.md) are made; *arm* is a whole arm of that link, by
 `flexarm.modes`. A beam on a spring and one with the mass 1/kap at its tip have the same
 eigenvalues. Table 1 of Theodore & Ghosal is headed "Hz" and is in rad/s."""

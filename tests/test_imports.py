@@ -2,24 +2,19 @@
 
 import ast
 import re
-import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import flexarm
-from flexarm.moved import MOVED
 
 PACKAGE = Path(flexarm.__file__).parent
 
 # `FRONT` is `flexarm` itself: it re-exports from the rooms above it, and is for users.
 FRONT = "flexarm"
 ROOMS = (
-    "moved",
     "errors",
     "interrupts",
     "varied",
@@ -261,40 +256,6 @@ def test_checker_finds_a_circle_of_lazy_imports_and_names_no_other_file(tmp_path
     }
     found = circles(write_tree(tmp_path, files))
     assert found == [["flexarm.runs.run", "flexarm.viewer.page"]]
-
-
-@pytest.mark.parametrize("old", sorted(MOVED))
-def test_a_module_that_has_moved_is_found_under_its_old_name(old: str) -> None:
-    homes = [f"flexarm.{home}" for home in MOVED[old]]
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        sys.modules.pop(f"flexarm.{old}", None)
-        module = import_module(f"flexarm.{old}")
-    assert [str(each.message) for each in told] == (
-        [f"flexarm.{old} is {' and '.join(homes)} now"] if homes else []
-    )
-    for home in map(import_module, homes):
-        name = next(name for name, value in vars(home).items() if callable(value))
-        assert getattr(module, name) is getattr(home, name)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = module.nothing
-
-
-def test_a_class_that_has_moved_is_found_in_its_old_module() -> None:
-    old, new = (import_module(f"flexarm.gradients.{name}") for name in ("trajectory", "samples"))
-    assert old.RunGradient is new.RunGradient
-
-
-@pytest.mark.parametrize(
-    ("home", "old", "new"),
-    [("arm", "Limits", "JointLimits"), ("linear.tangent", "Point", "OperatingPoint")],
-)
-def test_a_class_is_found_under_its_old_name(home: str, old: str, new: str) -> None:
-    module = import_module(f"flexarm.{home}")
-    with pytest.warns(DeprecationWarning, match=rf"flexarm\.{home}\.{new} now"):
-        assert getattr(module, old) is getattr(module, new)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = module.nothing
 
 
 def test_every_public_name_is_what_the_type_checker_sees_and_can_be_imported() -> None:

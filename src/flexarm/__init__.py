@@ -8,8 +8,6 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from flexarm import moved
-
 if TYPE_CHECKING:
     from flexarm.arm import Arm
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
@@ -134,17 +132,14 @@ if not TYPE_CHECKING:  # a checker that saw it would let any name pass
         home = _HOMES[name]
         if home in sys.modules or not gc.isenabled() or gc.get_freeze_count():
             return getattr(import_module(home), name)
-        gc.disable()  # to look for rubbish in what modules are made of takes a tenth of the time
+        gc.disable()  # collecting garbage among the parts of modules takes a tenth of the import
         try:
             return getattr(import_module(home), name)
         finally:
             gc.freeze()
-            gc.unfreeze()  # all of it counts as old
+            gc.unfreeze()  # the modules are now in the oldest generation
             gc.enable()
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, "__version__"})
-
-
-moved.install()

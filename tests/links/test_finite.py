@@ -8,8 +8,8 @@ from scipy.integrate import quad
 
 from flexarm.errors import ShapeError
 from flexarm.links.basis import MOTIONS
-from flexarm.links.beams.classical import BeamEnds, beam_roots
 from flexarm.links.beams.finite import Conditions, constraint_shapes, modes
+from flexarm_papers.beams.classical import BeamEnds, beam_roots
 from tests.links.spans import Array, ended, sign_changes, stationed, tapered, uniform
 
 Y, Z, TWIST, STRETCH = (MOTIONS[d] for d in ("y", "z", "twist", "x"))

@@ -12,7 +12,7 @@ from flexarm.errors import ShapeError
 from flexarm.links.base import Counts, Direction, Ends, Shapes
 from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions, modes
-from flexarm.links.families.loaded import LoadedModeShapes
+from flexarm.links.families.assumed import LOADED
 from flexarm.links.span import Span
 from tests.links.spans import BARE, HELD, frequencies, tapered, uniform, without
 
@@ -22,7 +22,7 @@ ENDS = Ends((0.02, 0.05, 0.3), 0.7, (0.04, 0.2, 0.15), 0.3)
 def loaded(span: Span, ends: Ends, counts: Counts, **options: str) -> Shapes:
     """Build loaded modes."""
     choice = choices.Loaded.model_validate(options)
-    return LoadedModeShapes().shapes(choice, span, ends, counts)
+    return LOADED.shapes(choice, span, ends, counts)
 
 
 def hertz(span: Span, direction: Direction, ends: Ends, count: int = 2) -> list[float]:

@@ -1,7 +1,5 @@
 """The arm as its user describes it: frozen, validated once, SI units, no algorithms."""
 
-from typing import TYPE_CHECKING
-
 from flexarm.arm.arm import Arm, FixedBase, FreeBase, MovedBase, Payload
 from flexarm.arm.drive import Drive, Friction, SpringTable
 from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
@@ -24,7 +22,6 @@ from flexarm.arm.joint import (
 from flexarm.arm.link import Link, RigidPiece
 from flexarm.arm.part import Body, Frame
 from flexarm.arm.section import Material, Properties, Section, Station
-from flexarm.moved import old_names
 
 __all__ = [
     "DH",
@@ -62,6 +59,3 @@ __all__ = [
     "Universal",
     "Wrench",
 ]
-
-if not TYPE_CHECKING:  # a checker that saw it would let any name pass
-    __getattr__ = old_names(__name__, {"Limits": "JointLimits"})

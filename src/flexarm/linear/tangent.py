@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -27,7 +26,6 @@ from flexarm.mechanics.loads import (
 )
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, fingerprint
-from flexarm.moved import old_names
 from flexarm.spatial import Expr
 
 _Call = Callable[[int, Sequence[Array]], tuple[Array, ...]]  # (rows, inputs): values and changes
@@ -252,7 +250,3 @@ def _tip(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
     unturned = ca.SX.zeros(3, 1)
     tip = ca.vertcat(position, unturned, rates, ca.jtimes(rates, q, v) + columns @ a)
     return tip, tip
-
-
-if not TYPE_CHECKING:  # a checker that saw it would let any name pass
-    __getattr__ = old_names(__name__, {"Point": "OperatingPoint"})

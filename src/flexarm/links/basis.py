@@ -13,6 +13,7 @@ from flexarm.links.span import Span, union
 from flexarm.varied import agreed
 
 SMALL_TIP = 1e-3
+NEARER = 1e-3  # relative difference below which two extremes of a curve count as equal
 # Relative size of what is left of a shape beside others, below which rounding (10^-16) leaves it
 # fewer than four digits.
 DEPENDENT = 1e-12
@@ -293,9 +294,9 @@ def _largest(shape: Shape, length: float) -> float:
 
 
 def _peak(curve: Curve, length: float) -> float:
-    """Signed largest value of a curve."""
+    """Return the signed largest value of a curve; of equal ones that nearest to the root."""
     x = np.linspace(0, length, 401)
-    i = int(np.argmax(np.abs(curve(x))))
+    i = int(np.argmax(np.abs(curve(x)) * (1 - NEARER * x / length)))
     at = x[i : i + 1]
     if 0 < i < len(x) - 1 and (bend := float(curve(at, 2)[0])) != 0:
         # One Newton step from the nearest of 401 places to where the slope is zero.

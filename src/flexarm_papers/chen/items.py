@@ -10,10 +10,10 @@ from scipy.optimize import brentq
 from flexarm.formulations import DEFAULT
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
-from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm.model import build
 from flexarm.runs.run import Run
 from flexarm_papers.base import Figure, Found, Item, Table, closed, curve
+from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm_papers.chen.fall import FALL_ITEMS, PAPER
 from flexarm_papers.chen.offset import OFFSET_ITEM
 from flexarm_papers.chen.ratios import (

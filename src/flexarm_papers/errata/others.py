@@ -9,8 +9,8 @@ from flexarm.formulations.element_jacobian.formulation import ElementJacobian
 from flexarm.formulations.equation import Equation
 from flexarm.io.sample import sample
 from flexarm.links.base import Array
-from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
 from flexarm.model import build
+from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
 from flexarm_papers.chen.fall import BOTH
 from flexarm_papers.chen.ratios import LENGTH, MASS, chordwise_squares
 from flexarm_papers.errata.base import wrong_by

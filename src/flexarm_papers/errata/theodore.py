@@ -8,7 +8,7 @@ from flexarm.control import Timing, joint_move
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.io.sample import sample
-from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
+from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
 from flexarm_papers.readings import Scope
 from flexarm_papers.runs import simulate
 from flexarm_papers.theodore import theory

@@ -8,10 +8,10 @@ import scipy.linalg
 
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
-from flexarm.links.beams.classical import CLAMPED_FREE, PINNED_FREE, beam_roots, hub_mass
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, build
 from flexarm_papers.base import Found, Table
+from flexarm_papers.beams.classical import CLAMPED_FREE, PINNED_FREE, beam_roots, hub_mass
 from flexarm_papers.readings import Grid, Reading, Scope, ways
 from flexarm_papers.runs import changed, plain_link, slopes
 from flexarm_papers.statements import Limit, compare, decide, search, undecidable

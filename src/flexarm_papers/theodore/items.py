@@ -7,8 +7,8 @@ import numpy as np
 
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
-from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm_papers.base import Found, Item, Table, closed
+from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm_papers.readings import Grid, Scope, ways
 from flexarm_papers.runs import plain_link
 from flexarm_papers.statements import Check, Limit, compare, search

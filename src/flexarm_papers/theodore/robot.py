@@ -16,7 +16,7 @@ from flexarm.closed_forms.polynomials import (
     total,
 )
 from flexarm.links.base import Array
-from flexarm.links.beams.classical import CLAMPED_FREE, BeamShape, beam_roots, beam_shape
+from flexarm_papers.beams.classical import CLAMPED_FREE, BeamShape, beam_roots, beam_shape
 from flexarm_papers.theodore.ways import TURNS, Way
 from flexarm_papers.theodore.written import Count, nested, written_out
 

@@ -9,16 +9,16 @@ import scipy.linalg
 
 from flexarm.arm.profile import Cycloid
 from flexarm.links.base import Array
-from flexarm.links.beams.classical import BeamShape, beam_roots, beam_shape, clamped_mass
-from flexarm.links.beams.frequency import (
+from flexarm.model.profiles import evaluate
+from flexarm_papers.base import Figure, Found, Table, curve
+from flexarm_papers.beams.classical import BeamShape, beam_roots, beam_shape, clamped_mass
+from flexarm_papers.beams.frequency import (
     extension_rates,
     follow_root,
     frequency_partials,
     frequency_rate,
 )
-from flexarm.links.beams.frequency import frequency_equation as beam_equation
-from flexarm.model.profiles import evaluate
-from flexarm_papers.base import Figure, Found, Table, curve
+from flexarm_papers.beams.frequency import frequency_equation as beam_equation
 from flexarm_papers.readings import Grid, Reading, Scope, ways
 from flexarm_papers.statements import Limit, compare, decide, search, undecidable
 from flexarm_papers.theodore.loop import EI

@@ -1,1 +1,1 @@
-"""Modes and static shapes of single beams: exact ones, and high-order finite elements."""
+"""Modes and static shapes of single beams by high-order finite elements."""

@@ -26,11 +26,11 @@ REFINEMENTS = (1.0, 1.5, 2.25, 3.4)
 
 
 def modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: int) -> "SpanModes":
-    """Find the first elastic modes; rigid-body motions do not count.
+    """Compute the first elastic modes; rigid-body motions do not count.
 
     span, motion: the span and how it deforms.
-    conditions: what holds and loads its ends.
-    count: how many modes, at least 1.
+    conditions: support and inertia at its ends.
+    count: number of modes, at least 1.
     ShapeError: if fewer modes than that have inertia, or the tip body is impossible.
 
     In strain coordinates z of unit stiffness (`PanelMesh`) the kinetic energy is
@@ -103,7 +103,7 @@ def require_modes(span: Span, motion: BeamDirection, conditions: "Conditions", c
 
 @dataclass(frozen=True)
 class Conditions:
-    """What holds and loads the two ends of a span in one direction."""
+    """Boundary conditions of a span in one direction: support and inertia at its two ends."""
 
     # Root and tip.  A clamped end neither moves nor turns; a pinned root of a beam turns, that of a
     # rod twists, against the hub; a free end moves too.  Rods are not pinned at both ends.
@@ -175,7 +175,7 @@ class SpanModes:
 
     @cached_property
     def rest(self) -> tuple[Curve, ...]:
-        """What forces at the tip do beside the modes, of unit stiffness; none if they have it."""
+        """Static tip shapes that the modes lack, of unit stiffness; none if the modes span them."""
         mesh, unit = self.problem.mesh, self.strains / np.linalg.norm(self.strains, axis=0)
         z = left_over(unit, mesh.tip.T, np.eye(len(unit)))
         return mesh.curves(z, np.zeros((mesh.motion.order, z.shape[1])))
@@ -243,7 +243,7 @@ class SpanEigenproblem:
         return np.asarray(z - self._held @ (self._held.T @ z))
 
     def root_motion(self, z: Array) -> Array:
-        """Find root displacement and slope (of a rod: value) of modes z, (order, k)."""
+        """Compute root displacement and slope (of a rod: value) of modes z, (order, k)."""
         order = self.mesh.motion.order
         motion = np.zeros((order, z.shape[1]))
         if self._tied:
@@ -254,9 +254,9 @@ class SpanEigenproblem:
         return motion
 
     def sense(self, z: Array) -> Array:
-        """Find the signs (k,) that make a free tip's displacement positive.
+        """Return the signs (k,) that make a free tip's displacement positive.
 
-        Of a pinned tip it is the slope, of a clamped tip the strain.
+        For a pinned tip they make its slope positive, for a clamped tip its strain.
         """
         if self.conditions.support == "clamped-clamped":
             size = np.sum(self.mesh.strains(z)[-1], axis=0)
@@ -270,7 +270,7 @@ class SpanEigenproblem:
 
     @property
     def _tied(self) -> bool:
-        """Whether pinned ends leave the chord where it is."""
+        """Whether both ends are pinned, so that the chord stays at rest."""
         return self.conditions.support == "pinned-pinned"
 
     @property

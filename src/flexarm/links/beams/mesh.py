@@ -20,9 +20,9 @@ from flexarm.links.basis import BeamDirection
 from flexarm.links.curves import Piecewise, integrate_strain
 from flexarm.links.span import Span, gauss_points
 
-SERIES_TOLERANCE = 1e-13
-LARGEST_RATIO = 3.0
-FEW_PANELS = 8
+SERIES_TOLERANCE = 1e-13  # relative size of the Legendre coefficients that a panel leaves out
+LARGEST_RATIO = 3.0  # of the stiffness at the two ends of a panel
+FEW_PANELS = 8  # panels up to which their lengths may differ without limit
 
 
 def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1.0) -> "PanelMesh":
@@ -101,8 +101,8 @@ class PanelMesh:
 
     span: Span
     motion: BeamDirection
-    edges: Array
-    size: int
+    edges: Array  # ends of the panels [m], (p + 1,)
+    size: int  # Legendre polynomials per panel, q
 
     @cached_property
     def half(self) -> Array:
@@ -169,7 +169,7 @@ class PanelMesh:
         return np.asarray(np.einsum("apq,pqz->apz", rows, self.unit).reshape(len(rows), -1))
 
     def strains(self, z: Array) -> Array:
-        """Find the Legendre coefficients of strains, (p, q, k)."""
+        """Return the Legendre coefficients of strains, (p, q, k)."""
         return np.asarray(self.unit @ z.reshape(len(self.half), self.size, -1))
 
     def fields(self, z: Array) -> list[Array]:
@@ -209,5 +209,5 @@ class PanelMesh:
         return np.asarray((np.swapaxes(self.unit, 1, 2) @ c).reshape(-1, c.shape[2]))
 
     def curves(self, z: Array, root: Array) -> tuple[Piecewise, ...]:
-        """Make curves of strains z (p q, k) with given root values and slopes (order, k)."""
+        """Integrate strains z (p q, k) from root values and slopes (order, k) to curves."""
         return tuple(integrate_strain(self.edges, self.strains(z), root))

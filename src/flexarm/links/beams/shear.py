@@ -1,4 +1,4 @@
-"""Beams whose sections shear (Timoshenko): what bends an axis turns sections less than the axis."""
+"""Beams with shear (Timoshenko): the slope of the axis differs from the rotation of the section."""
 
 from dataclasses import dataclass
 
@@ -33,19 +33,19 @@ class Sheared:
         return value if nu else value - self.ratio * (self.bent(x, 2) - self.root)
 
     def lean(self, x: Array) -> Array:
-        """Return by how much the slope of the axis exceeds the sections' turn."""
+        """Return the shear angle: slope of the axis less rotation of the section."""
         return -self.ratio * self.bent(x, 3)
 
 
 def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
-    """Let the shapes of a span shear along each direction that has a shear stiffness.
+    """Return shapes with the shear deflection of each direction that has a shear stiffness.
 
     Parameters
     ----------
     shapes, span
-        Shapes that bend, and their span.
+        Shapes of bending alone, and their span.
     how
-        How amplitudes are scaled.
+        Scaling of the amplitudes.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
 
 
 def leans(shapes: Shapes, direction: Direction, x: Array) -> Array:
-    """Give what the axis leans against its sections per amplitude, (len(x), m)."""
+    """Return the shear angle between axis and section normal per amplitude, (len(x), m)."""
     if not isinstance(shapes, Shapes):  # of many designs
         return np.asarray(shapes.leans(direction, x))
     found = np.zeros((len(x), len(shapes.shapes)))
@@ -89,7 +89,7 @@ def _with(shape: Shape, direction: Direction, ratio: float) -> Shape:
 
 
 def _require_smooth(shapes: Shapes, span: Span, direction: Direction) -> None:
-    """Refuse what shear would tear apart."""
+    """Raise an error unless the section is uniform and the shapes have no jumps of curvature."""
     if not span.uniform:
         raise ShapeError("shear needs a section that is the same all along the link")
     inner, step = shapes.edges[1:-1], 1e-9 * span.length

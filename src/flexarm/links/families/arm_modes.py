@@ -1,20 +1,17 @@
-"""Modes of the arm itself, link by link: the family, and the curves that it is made of."""
+"""Curves that the modes of the arm bend, twist and stretch a link by, and shapes made of them."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial import legendre
 
-from flexarm.arm.shapes import Counted, ShapeChoice
+from flexarm.arm.shapes import Counted
 from flexarm.links.base import (
     DIRECTIONS,
     Array,
     Counts,
     Curve,
     Direction,
-    Discretisation,
-    Ends,
     Shapes,
 )
 from flexarm.links.basis import (
@@ -28,41 +25,16 @@ from flexarm.links.basis import (
     wanted,
 )
 from flexarm.links.curves import combine, integrate_strain
-from flexarm.links.families.loaded import LoadedModeShapes
 from flexarm.links.families.static import add_static
 from flexarm.links.span import Span, gauss_points
 
-RATIONAL = 6  # degrees more for a polynomial over a stiffness that changes
-
-
-class ArmModeShapes(Discretisation):
-    """What the arm's own modes, as it starts, bend, twist and stretch a link by.
-
-    `flexarm.model.arm_modes` finds them; of a link without an arm they are its loaded modes.
-    ``y1`` is the slowest shape along y that the link has with its tip free.
-    """
-
-    name = "arm-modes"
-    summary = "what the modes of the arm, as it starts, bend the link by"
-    citation = "this project: proper orthogonal decomposition of the arm's modes"
-
-    def loaded(self, choice: ShapeChoice) -> bool:
-        """Tell whether shapes depend on what hangs on the link's ends: they do."""
-        return True
-
-    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
-        return LoadedModeShapes().shapes(choice, span, ends, counts)
-
-    def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> Sequence[Curve]:
-        """Make curves of what forces at the tip do beside so many modes of a direction."""
-        return LoadedModeShapes().rest(span, ends, direction, count)
+RATIONAL = 6  # additional polynomial degrees where the stiffness changes along the span
 
 
 def moment_curves(span: Span, motion: BeamDirection, count: int) -> list[Curve]:
-    """Make curves whose moments (of rods: forces) are Legendre polynomials of the span.
+    """Return curves whose bending moments (of rods: forces) are Legendre polynomials of the span.
 
-    They are what loads at the tip, and loads spread along the span, cause in a beam of any section.
+    Loads at the tip and loads distributed along the span cause such moments in any section.
     """
     edges = span.edges
     values = span.table[motion.stiffness]
@@ -78,7 +50,7 @@ def moment_curves(span: Span, motion: BeamDirection, count: int) -> list[Curve]:
 
 
 def moment_shapes(span: Span, counts: Counts) -> Shapes:
-    """Give each direction as many moment curves as counted, lowest degree first."""
+    """Return the shapes whose curves are moment curves, lowest degree first, in each direction."""
     parts = []
     for motion, count in wanted(span, counts):
         curves = moment_curves(span, motion, count)

@@ -1,18 +1,11 @@
-"""Assumed modes of the papers: a link's modes with idealised ends.
-
-All are modes of Euler-Bernoulli beams: the sections' bending rotary inertia Jy, Jz is left out of
-the eigenproblem (not of the mass matrix of the amplitudes).  Uniform spans get the exact functions,
-others the modes of high-order elements with the same ends.
-"""
+"""Families of modes of a link's span, which differ in the boundary conditions at its ends."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from flexarm.arm.shapes import ShapeChoice
-from flexarm.links.base import Array, Counts, Curve, Direction, Discretisation, Ends, Shapes
+from flexarm.links.base import Counts, Curve, Direction, Discretisation, Ends, Shapes
 from flexarm.links.basis import (
     MOTIONS,
     BeamDirection,
@@ -22,125 +15,84 @@ from flexarm.links.basis import (
     normalise,
     wanted,
 )
-from flexarm.links.beams import classical
-from flexarm.links.beams.classical import BeamEnds, BeamShape, beam_roots, beam_shape
-from flexarm.links.beams.finite import Conditions, Support, modes
-from flexarm.links.beams.rods import RodShape, rod_roots, rod_shape
+from flexarm.links.beams.finite import Conditions, SpanModes, Support, modes
 from flexarm.links.span import Span
-
-IDEAL_ENDS: dict[Support, BeamEnds] = {
-    "pinned-free": classical.PINNED_FREE,
-    "pinned-pinned": classical.PINNED_PINNED,
-    "free-free": classical.FREE_FREE,
-}
-
-
-def _exact_or_elements(
-    span: Span, motion: BeamDirection, conditions: Conditions, count: int, keep_root: bool
-) -> tuple[tuple[Curve, ...], Array]:
-    """Take the exact modes of a uniform span, else those of elements: curves and stiffness."""
-    own = float(span.table[motion.inertia][0]) * span.length
-    loaded = conditions.tip_mass > 0 or conditions.tip_inertia > 0
-    if not span.uniform or (own == 0 and loaded):
-        found = modes(span, motion, conditions, count)
-        return found.raw if keep_root else found.curves, found.stiffness
-    shapes = _exact(motion, conditions, count, own, span.length)
-    eigenvalues = np.array([s.lam if isinstance(s, BeamShape) else s.b for s in shapes])
-    # Unit dimensionless mass: the stiffness is the eigenvalue of the operator.
-    order, rigidity = motion.order, span.table[motion.stiffness][0]
-    stiffness = rigidity * eigenvalues ** (2 * order) / span.length ** (2 * order - 1)
-    curves = []
-    for shape in shapes:
-        value, slope = (float(shape.evaluate(0.0, nu)) / span.length**nu for nu in (0, 1))
-        taken = (0.0, 0.0) if keep_root or order == 1 else (value, slope)
-        curves.append(ClassicalCurve(shape, span.length, *taken))
-    return tuple(curves), np.asarray(stiffness)
-
-
-def _exact(
-    motion: BeamDirection, conditions: Conditions, count: int, own: float, length: float
-) -> list[BeamShape] | list[RodShape]:
-    """Find the exact shapes of a uniform span with its own inertia (mass [kg], Jx L [kg m^2])."""
-    if motion.order == 1:
-        ratio = conditions.tip_mass / own if conditions.tip_mass > 0 else 0.0
-        roots = rod_roots(count, tip_ratio=ratio)
-        return [rod_shape(float(b), tip_ratio=ratio) for b in roots]
-    conditions.tip_factor(motion)  # refuses an impossible body in the words of a model file
-    ends = IDEAL_ENDS.get(conditions.support) or classical.clamped_mass(
-        conditions.tip_mass / own,
-        conditions.tip_inertia / (own * length**2),
-        conditions.tip_mass * conditions.tip_offset / (own * length),
-    )
-    return [beam_shape(ends, float(lam)) for lam in beam_roots(ends, count)]
-
-
-@dataclass(frozen=True)
-class ClassicalCurve:
-    """A dimensionless shape over a span of given length [m], less a root value and slope."""
-
-    shape: BeamShape | RodShape
-    length: float
-    value: float = 0.0
-    slope: float = 0.0
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        """Return the ``nu``-th derivative (0 to 3) at every x."""
-        value = self.shape.evaluate(x / self.length, nu) / self.length**nu
-        if nu == 0:
-            value = value - self.value - self.slope * x
-        return value - self.slope if nu == 1 else value
 
 
 @dataclass(frozen=True)
 class Assumed(Discretisation):
-    """Modes of a link with given conditions at its ends, per direction."""
+    """Family of modes with given boundary conditions in each direction."""
 
     name: str
     summary: str
     citation: str
-    conditions: Callable[[Ends, BeamDirection], Conditions]  # of a direction, from the link's ends
+    # Boundary conditions in a direction, from the inertia at the link's ends.
+    conditions: Callable[[Ends, BeamDirection], Conditions]
     keep_root: bool = False  # whether bending shapes keep their root slope, which turns the hub
-    with_body: bool = False  # whether the conditions depend on the ends
+    with_body: bool = False  # whether the boundary conditions depend on the inertia at the ends
+    # Whether the rotary inertia Jy, Jz of the sections counts in the eigenproblem of bending, as it
+    # does in the mass matrix of the amplitudes.
+    rotary: bool = False
 
     def loaded(self, choice: ShapeChoice) -> bool:
-        """Tell whether shapes depend on what hangs on the link's ends."""
+        """Return whether the shapes depend on the inertia at the link's ends."""
         return self.with_body
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
-        bare, parts = _bare(span), []
+        parts = []
         for motion, count in wanted(span, counts):
-            given = self.conditions(ends, motion)
-            curves, stiffness = _exact_or_elements(bare, motion, given, count, self.keep_root)
-            parts.append(family(motion.direction, curves, stiffness, span.edges))
+            elastic = self._modes(span, ends, motion, count)
+            curves = elastic.raw if self.keep_root else elastic.curves
+            parts.append(family(motion.direction, curves, elastic.stiffness, span.edges))
         return normalise(join(parts, span), normalisation(choice), span)
 
     def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> Sequence[Curve]:
-        """Make curves of what forces at the tip do beside so many modes of a direction."""
-        motion = MOTIONS[direction]
-        return modes(_bare(span), motion, self.conditions(ends, motion), count).rest
+        """Return the static tip shapes of a direction that its first ``count`` modes lack."""
+        return self._modes(span, ends, MOTIONS[direction], count).rest
 
-
-def _bare(span: Span) -> Span:
-    """Leave out the rotary inertia of slopes."""
-    return replace(span, table={n: v for n, v in span.table.items() if n not in ("Jy", "Jz")})
+    def _modes(self, span: Span, ends: Ends, motion: BeamDirection, count: int) -> SpanModes:
+        if not self.rotary:
+            slim = {n: v for n, v in span.table.items() if n not in ("Jy", "Jz")}
+            span = replace(span, table=slim)
+        return modes(span, motion, self.conditions(ends, motion), count)
 
 
 def _clamped(ends: Ends, motion: BeamDirection) -> Conditions:
-    """Clamp the root and put the tip body of the ends at the tip.
+    """Return the conditions of a clamped root and the ends' body at the tip.
 
     Bending sees the body's mass, inertia and offset along the link, torsion its inertia about the
-    link's axis, stretch its mass.  The ends' root inertia is ignored.
+    link's axis, stretch its mass.  The inertia at the root is ignored.
     """
     return Conditions.of(replace(ends, root_inertia=(math.inf, math.inf, math.inf)), motion)
 
 
 def _beams(support: Support) -> Callable[[Ends, BeamDirection], Conditions]:
-    """Support beams as given and clamp the roots of rods, which a pin does not free."""
+    """Return conditions of a supported beam; a rod's root is clamped, since no pin frees it."""
     return lambda ends, motion: Conditions(support if motion.order == 2 else "clamped-free")
 
 
+# Modes of the span between the inertia at its root and the body at its tip.  The root slope is taken
+# out (of a twisted rod: the root's value), so that the joint coordinate is the root's angle.  The
+# rigid-body mode that a finite inertia at the root leaves is no shape.  Stretch has its root held.
+LOADED = Assumed(
+    "loaded",
+    "modes with the inertia at the root and the body at the tip",
+    "interface-loaded component modes: Benfield & Hruda 1971",
+    Conditions.of,
+    with_body=True,
+    rotary=True,
+)
 ASSUMED = (
+    # `flexarm.model.arm_modes` replaces these in an arm by the shapes of the arm's own modes.  Those
+    # of a link alone are its loaded modes.
+    replace(
+        LOADED,
+        name="arm-modes",
+        summary="what the modes of the arm, as it starts, bend the link by",
+        citation="this project: proper orthogonal decomposition of the arm's modes",
+    ),
+    LOADED,
     Assumed(
         "clamped-free",
         "modes of the bare link, clamped at its root",

@@ -85,7 +85,7 @@ class ElementShapes(Discretisation):
     citation = "Theodore & Ghosal 1995, eqs 12-15"
 
     def loaded(self, choice: ShapeChoice) -> bool:
-        """Tell whether shapes depend on what hangs on the link's ends: modes of elements do."""
+        """Return whether the shapes are modes of the elements, which carry the ends' tip body."""
         return isinstance(choice, choices.Elements) and choice.reduce is not None
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:

@@ -1,4 +1,4 @@
-"""Polynomials along the span: few of them do where loads bend the modes of the link at rest."""
+"""Polynomials along the span: they converge fast where loads change the modes of the link."""
 
 import numpy as np
 

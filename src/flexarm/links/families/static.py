@@ -1,4 +1,4 @@
-"""Static shapes beside a family of modes: what forces at the tip do that the family cannot."""
+"""Static shapes beside a family of modes: deflections under tip loads that the modes lack."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,7 +15,7 @@ def add_static(
     counts: Counts,
     rest: Callable[[BeamDirection, int], Sequence[Curve]],
 ) -> Shapes:
-    """Add the static shapes of the tip, less what the family has of them.
+    """Add the static shapes of tip loads, made orthogonal in energy to the modes.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def add_static(
     span, counts
         The span, and how many modes each direction has.
     rest
-        Gives what is left of the static shapes of a direction beside so many modes, curves of unit
-        stiffness of which no two couple.
+        Function of a direction and its number of modes.  It returns the part of the static shapes
+        that the modes lack, as curves of unit stiffness of which no two couple.
 
     Returns
     -------

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from scipy.optimize import brentq
 
-from flexarm.links.beams.roots import bracketed_root
+from flexarm_papers.beams.roots import bracketed_root
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.errors import ShapeError
-from flexarm.links.beams.frequency import SERIES_BELOW, Array, beam_products, inertia_determinant
-from flexarm.links.beams.roots import bracketed_root
 from flexarm.links.span import gauss_points
+from flexarm_papers.beams.frequency import SERIES_BELOW, Array, beam_products, inertia_determinant
+from flexarm_papers.beams.roots import bracketed_root
 
 LARGEST_RATIO = 1e12  # of a tip's mass or inertia to the beam's
 ROOT_TOLERANCE = 1e-8  # least singular value at a root, relative to the largest one

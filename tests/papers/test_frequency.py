@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from flexarm.errors import ShapeError
-from flexarm.links.beams.classical import beam_roots, clamped_mass
-from flexarm.links.beams.frequency import (
+from flexarm_papers.beams.classical import beam_roots, clamped_mass
+from flexarm_papers.beams.frequency import (
     TipBody,
     extension_rates,
     follow_root,

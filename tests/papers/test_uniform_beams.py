@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from flexarm.errors import ShapeError
-from flexarm.links.beams.classical import (
+from flexarm_papers.beams.classical import (
     CLAMPED_FREE,
     FREE_FREE,
     PINNED_FREE,

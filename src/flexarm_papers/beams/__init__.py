@@ -1,0 +1,1 @@
+"""Uniform beams by their frequency equation, as the papers have them; references for tests."""
