@@ -126,7 +126,7 @@ def test_states_without_accelerations_have_no_error_of_them(
     [
         (("--deflection", "0.1", "0"), "--deflection: must be parts of a link's length, over 0"),
         (("--deflection", "nan"), "got nan"),
-        (("--seed", "-1"), "--seed: must be 0 or more, got -1"),
+        (("--seed", "-1"), "--seed: must be a whole number, 0 or more, got -1"),
         (("--points", "0"), "--points: must be a number of points, 1 or more, got 0"),
     ],
 )

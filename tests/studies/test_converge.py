@@ -267,7 +267,7 @@ def test_a_rod_gets_the_straight_line_and_elements_refuse_static_shapes() -> Non
 
 def test_amplitudes_that_the_file_names_bind_an_arm_to_its_family() -> None:
     arm = one_link(shapes=clamped_free(2), rest="    start: {y1: 0.01}\n")
-    assert families(arm) == []
+    assert families(arm) == {}
     assert len(families(one_link(shapes=clamped_free(2)))) == 5
 
 

@@ -16,7 +16,7 @@ from flexarm.integrate.methods import METHODS
 from flexarm.runs.contents import table_columns
 from flexarm.studies.design import table
 from flexarm.studies.design.curves import curve, curve_names, together
-from flexarm.studies.design.evaluate import Evaluator, chunk_rows
+from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.plan import REDUCTIONS
 from flexarm.studies.design.read import Study, read_study
 from flexarm.studies.design.result import StudyResult
@@ -196,7 +196,7 @@ def begin_when_chunks_were_parts(given: dict[str, Any], out: Path) -> None:
     del about["checksum"]
     StudyTable(out, about).begin()
     for number in range(3):
-        columns = chunk_rows(Evaluator(study), number)
+        columns = Evaluator(study).chunk(number)
         named = {f"column:{name}": values for name, values in columns.items()}
         np.savez(out / f"chunk-{number:06d}.npz", allow_pickle=False, **named)
 
@@ -296,7 +296,7 @@ def test_designs_in_arrays_are_what_each_is_by_itself(monkeypatch: pytest.Monkey
     together = evaluator.rows(0, 24)
     assert not left
     alone = Evaluator(read_study(given))
-    monkeypatch.setattr(alone, "_leave_to_others", lambda rows: range(rows.count))
+    monkeypatch.setattr(alone, "_compute_in_arrays", lambda rows: range(rows.count))
     apart = alone.rows(0, 24)
     for name in quantities:
         assert together[name] == pytest.approx(apart[name], rel=1e-9)

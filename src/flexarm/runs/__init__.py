@@ -1,1 +1,1 @@
-"""What a simulation leaves: samples, files, tables, section forces, figures."""
+"""Results of simulations: samples, files, tables, section forces, figures."""

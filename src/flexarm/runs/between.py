@@ -1,4 +1,4 @@
-"""Samples of a run taken out, or put in between."""
+"""More or fewer samples of a run."""
 
 from dataclasses import replace
 
@@ -13,14 +13,15 @@ from flexarm.runs.curves import LINES, curves_of, hermite, split
 from flexarm.runs.data import RunData
 
 ARRAYS = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
-DRAWN = 8000  # samples that a figure or a page shows, at most
+DRAWN = 8000  # samples that a figure or a page shows at most: more than a screen has pixels
 
 
 def fill_in(run: RunData) -> RunData:
-    """Put as many samples between those of a run as it takes to draw it by lines, if they show it.
+    """Interpolate a run so that straight lines through its samples show the motion.
 
-    Coordinates and rates follow the cubics that samples and their rates fix, the tip follows them;
-    inputs, energies and works are interpolated linearly; losses by name are left out.
+    Coordinates and rates are cubic Hermite interpolants and the tip follows from them; inputs,
+    energies and works are interpolated linearly; losses by name are left out.  A run whose samples
+    miss vibrations is returned as it is.
     """
     curves = curves_of(run.model, run.q[0])
     values, bends = run.q @ curves.rows.T, np.abs(np.diff(run.v @ curves.rows.T, axis=0))
@@ -51,7 +52,7 @@ def _between(run: RunData, t: Array, before: npt.NDArray[np.int_]) -> tuple[Arra
     pairs = np.stack([before, before + 1])
     q, v = run.q[pairs], run.v[pairs]
     t0, t1 = run.t[pairs]
-    # Where an anchor changes, the angles at the end count from another attitude.
+    # Where a reference attitude changes, the angles at the interval's end are relative to another.
     k = np.flatnonzero(np.any(run.anchors[before] != run.anchors[before + 1], axis=(1, 2)))
     for first in run.model.attitudes:
         angles = slice(first, first + 3)
@@ -61,18 +62,18 @@ def _between(run: RunData, t: Array, before: npt.NDArray[np.int_]) -> tuple[Arra
 
 
 def _tips(model: Model, q: Array, anchors: Array) -> tuple[Array, Array]:
-    """Find rotation (T, 3, 3) and position (T, 3) of the tip."""
+    """Compute rotation (T, 3, 3) and position (T, 3) [m] of the tip."""
     states, anchor = ca.SX.sym("q", model.size), ca.SX.sym("anchor", *model.start_anchors.shape)
     placed = model.anchored(anchor) if model.attitudes else model
     rotation, position = end_frame(placed, states)
     pose = ca.vertcat(ca.vec(ca.SX(rotation).T), ca.SX(position))
-    find = ca.Function("tips", [states, anchor], [pose])
-    found = np.array(find(q.T, np.concatenate(anchors, axis=1))).T
-    return found[:, :9].reshape(-1, 3, 3), found[:, 9:]
+    evaluate = ca.Function("tips", [states, anchor], [pose])
+    poses = np.array(evaluate(q.T, np.concatenate(anchors, axis=1))).T
+    return poses[:, :9].reshape(-1, 3, 3), poses[:, 9:]
 
 
 def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
-    """Take some samples of a run."""
+    """Return a run with some of its samples."""
     arrays = {name: getattr(run, name)[rows] for name in ARRAYS}
     firsts = {int(np.searchsorted(rows, leg.first)): leg for leg in run.legs}
     legs = tuple(replace(leg, first=k) for k, leg in firsts.items() if k < len(rows))

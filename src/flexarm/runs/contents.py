@@ -1,4 +1,4 @@
-"""What a run holds, by name and with units: the variables of its dataset, file and table."""
+"""Variables of a run by name and with units, for its dataset, file and table."""
 
 import hashlib
 import json
@@ -16,9 +16,9 @@ from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.runs.forces import joint_wrenches
 
-FILE = "model_file_"  # variables with the bytes of files that the model file names
-FORMAT = 1
-CHECKSUMS = "checksums"  # attribute
+FILE = "model_file_"  # prefix of variables with the bytes of files that the model file names
+FORMAT = 1  # version of the file format
+CHECKSUMS = "checksums"  # name of an attribute
 DRIVE_UNITS = {"current": "A", "integral": "of the input", "held": "of the input"}
 DRIVE_STATES = (
     "bristles [rad, m], currents [A], integrals of servos and what they hold [of the input]"
@@ -31,7 +31,7 @@ WORKS = {
     "dissipated": "energy taken so far by damping, friction and impacts",
     "brought": "energy of bodies captured so far, less that of bodies let go",
 }
-# Of an arm on a free base, in the order of a run's ``momentum`` and ``impulse``.
+# Unit and meaning of the parts of ``momentum`` and ``impulse`` of a run on a free base, in order.
 MOMENTUM = {
     "momentum": ("N s", "momentum of all that moves"),
     "angular_momentum": ("N m s", "angular momentum of all that moves, about the world's origin"),
@@ -48,20 +48,25 @@ XYZ = np.array(["x", "y", "z"], dtype=object)
 
 @dataclass(frozen=True)
 class Variable:
-    """Numbers or words with a name for each axis, a unit and a description.
+    """An array of numbers or texts with named axes, a unit and a description.
 
-    A variable that is named as its only axis has the labels of that axis.
+    A variable with the name of its only axis has the labels of that axis.
     """
 
     name: str
-    axes: tuple[str, ...]
+    axes: tuple[str, ...]  # name of each axis
     values: NDArray[Any]
-    unit: str
-    meaning: str
+    unit: str  # empty of texts
+    meaning: str  # description in a few words
+
+    @property
+    def is_label(self) -> bool:
+        """Whether its values are texts."""
+        return bool(self.values.dtype == object)
 
 
 def attributes(run: RunData) -> dict[str, str | int | float]:
-    """List what is said of a run as a whole; the arm as the text of a model file."""
+    """Return the attributes of a run as a whole; the arm as the text of a model file."""
     from importlib.metadata import version
 
     return {
@@ -95,15 +100,15 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
 
 def checksums(variables: Sequence[Variable], attrs: Mapping[str, str | int | float]) -> str:
     """Return the checksums of variables and attributes by name, as JSON."""
-    found = {
+    by_name = {
         "variables": {x.name: variable_checksum(x.values, x.unit, x.meaning) for x in variables},
         "attributes": {name: attribute_checksum(value) for name, value in attrs.items()},
     }
-    return json.dumps(found)
+    return json.dumps(by_name)
 
 
 def variable_checksum(values: NDArray[Any], unit: str, meaning: str) -> str:
-    """Compute a checksum of numbers, bytes or words, which does not depend on how they are kept."""
+    """Compute a checksum of numbers, bytes or texts that does not depend on their storage."""
     digest = hashlib.sha256(repr((unit, meaning, values.shape)).encode())
     if values.dtype == object:
         digest.update(repr(values.tolist()).encode())
@@ -122,7 +127,7 @@ def main_variables(run: RunData) -> list[Variable]:
     """List states, inputs, tip, energies and works."""
     names, units = run.model.names, run.model.units
     base = "unit of the coordinate, see 'unit'"
-    found = [
+    variables = [
         Variable("time", ("time",), run.t, "s", "time"),
         Variable("coordinate", ("coordinate",), _words(names), "", "names of the coordinates"),
         Variable("unit", ("coordinate",), _words(units), "", "units of the coordinates"),
@@ -130,7 +135,7 @@ def main_variables(run: RunData) -> list[Variable]:
         Variable("v", ("time", "coordinate"), run.v, f"{base}, per s", "rates of coordinates"),
     ]
     driven, turned = input_units(run.model), quaternions(run.tip_rotation)
-    found += [
+    variables += [
         Variable("input", ("input",), _words(list(driven)), "", "driven joints"),
         Variable("input_unit", ("input",), _words(list(driven.values())), "", "input units"),
         Variable("u", ("time", "input"), run.u, "see 'input_unit'", "inputs of driven joints"),
@@ -144,51 +149,51 @@ def main_variables(run: RunData) -> list[Variable]:
         ),
     ]  # fmt: skip
     for k, name in enumerate(ENERGIES):
-        found.append(Variable(name, ("time",), run.energy[:, k], "J", f"{name} energy"))
+        variables.append(Variable(name, ("time",), run.energy[:, k], "J", f"{name} energy"))
     for k, (name, meaning) in enumerate(WORKS.items()):
-        found.append(Variable(name, ("time",), run.works[:, k], "J", meaning))
+        variables.append(Variable(name, ("time",), run.works[:, k], "J", meaning))
     if run.momentum.shape[1]:
         values = [*np.split(run.momentum, len(MOMENTUM), axis=1), *np.split(run.impulse, 2, axis=1)]
-        known = (MOMENTUM | IMPULSE).items()
-        found += [
+        names_units = (MOMENTUM | IMPULSE).items()
+        variables += [
             Variable(name, ("time", "axis"), rows, unit, f"{meaning}, in inertial axes")
-            for rows, (name, (unit, meaning)) in zip(values, known, strict=True)
+            for rows, (name, (unit, meaning)) in zip(values, names_units, strict=True)
         ]
-    found += drive_variables(run)
+    variables += drive_variables(run)
     axes = ("time", "axis", "anchor_axis")
     for k, (name, owner) in enumerate(anchor_names(run.model)):
         meaning = f"axes that the angles of {owner} are about"
-        found.append(Variable(name, axes, run.anchors[:, 3 * k : 3 * k + 3], "1", meaning))
-    return found
+        variables.append(Variable(name, axes, run.anchors[:, 3 * k : 3 * k + 3], "1", meaning))
+    return variables
 
 
 def drive_variables(run: RunData) -> list[Variable]:
-    """List what energy was lost in by name, and what drive trains did; nothing if there is none."""
-    found = []
+    """List losses of energy by name, and forces, energies and states of drive trains, if any."""
+    variables = []
     if run.losses:
         lost, axes = np.stack(list(run.losses.values()), axis=1), ("time", "account")
-        found += [
+        variables += [
             Variable("account", ("account",), _words(run.losses), "", "what energy is lost in"),
             Variable("lost", axes, lost, "J", "parts of what was dissipated so far"),
         ]
     if run.drives is not None:
         push, unit = run.drives.push, "effort of the coordinate"
-        found += [
+        variables += [
             Variable("drive_push", ("time", "coordinate"), push, unit, "by friction and windings"),
             Variable("drive_energy", ("time",), run.drives.stored, "J", "in bristles and windings"),
         ]
     if run.drives is not None and run.drives.states:
         states, names = run.drives.states, _words(run.drives.states)
-        found += [
+        variables += [
             Variable("drive_state", ("drive_state",), names, "", DRIVE_STATES),
             Variable("drive", ("time", "drive_state"), np.stack(list(states.values()), axis=1),
                      "see 'drive_state'", "states of drive trains"),
         ]  # fmt: skip
-    return found
+    return variables
 
 
 def anchor_names(model: Model) -> list[tuple[str, str]]:
-    """Name the variables with the anchors of a run, and what each is of."""
+    """Return name and owner of each reference attitude: the base's, those of spherical joints."""
     balls = [part.joint_name for part in model.links if part.motion.anchored]
     base = [("anchor", "the base")] if model.floats else []
     return base + [(f"anchor_{name}", name) for name in balls]
@@ -223,8 +228,7 @@ def force_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
     rows = [section_forces(run.model, part, run.q, places) for part in flexible_links(run.model)]
     axes, vectors = ("time", "link", "station"), ("time", "link", "station", "axis")
     return [
-        Variable("time", ("time",), run.t, "s", "time"),
-        Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
+        *time_and_axis(run),
         *_labels(run.model, places),
         Variable(
             "force", vectors, _by_link(run, places, [row.force for row in rows], 3), "N",
@@ -250,21 +254,20 @@ def _by_link(run: RunData, places: Array, rows: list[Array], *vector: int) -> Ar
 
 
 def wrench_variables(run: RunData) -> list[Variable]:
-    """List what each joint transmits to its link."""
+    """List force and torque that each joint exerts on its link."""
     wrenches = joint_wrenches(run)
     names = _words([part.joint_name for part in run.model.links])
     said = "that the joint exerts on its link, at the joint, in the world"
     return [
-        Variable("time", ("time",), run.t, "s", "time"),
+        *time_and_axis(run),
         Variable("joint", ("joint",), names, "", "joints"),
-        Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
         Variable("force", ("time", "joint", "axis"), wrenches[:, :, :3], "N", f"force {said}"),
         Variable("torque", ("time", "joint", "axis"), wrenches[:, :, 3:], "N m", f"torque {said}"),
     ]
 
 
 def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
-    """List the columns of a run's table: header with unit, values (T,)."""
+    """Iterate over the columns of a run's table: header with unit, values (T,)."""
     yield "time [s]", run.t
     pairs = list(zip(run.model.names, run.model.units, strict=True))
     for k, (name, unit) in enumerate(pairs):
@@ -275,8 +278,8 @@ def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
         yield f"{name} input [{unit}]", run.u[:, k]
     for k, axis in enumerate("xyz"):
         yield f"tip {axis} [m]", run.tip[:, k]
-    for k, part in enumerate("wxyz"):
-        yield f"tip quaternion {part} [1]", quaternions(run.tip_rotation)[:, k]
+    for part, values in zip("wxyz", quaternions(run.tip_rotation).T, strict=True):
+        yield f"tip quaternion {part} [1]", values
     tips = np.array([1.0])
     for link in flexible_links(run.model):
         moved = along(run.model, link, run.q, tips).deflection[:, 0]
@@ -294,29 +297,26 @@ def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
 
 
 def input_units(model: Model) -> dict[str, str]:
-    """Give the driven joints in the order of u, with the unit of their input."""
+    """Return the units of the inputs by driven joint, in the order of u."""
     return {axis.name: axis.input_unit for axis in model.axes if axis.driven}
 
 
 def quaternions(rotations: Array) -> Array:
-    """Turn rotations (T, 3, 3) into unit quaternions w, x, y, z (T, 4), without jumps of sign.
+    """Convert rotations (T, 3, 3) to unit quaternions w, x, y, z (T, 4), without jumps of sign."""
+    from scipy.spatial.transform import Rotation  # takes long to import
 
-    Notes
-    -----
-    Each is the main eigenvector of a symmetric matrix of the rotation's elements (Bar-Itzhack
-    2000), which is defined at every angle.
-    """
-    r = rotations
-    trace = np.trace(r, axis1=1, axis2=2)
-    matrix = np.zeros((len(r), 4, 4))
-    matrix[:, 0, 0] = trace
-    matrix[:, 1:, 1:] = r + r.transpose(0, 2, 1) - trace[:, None, None] * np.eye(3)
-    axial = np.stack([r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]], 1)
-    matrix[:, 0, 1:] = matrix[:, 1:, 0] = axial
-    found = np.linalg.eigh(matrix)[1][:, :, 3]
+    found = np.roll(Rotation.from_matrix(rotations).as_quat(), 1, axis=1)
     same = np.where((found[1:] * found[:-1]).sum(axis=1) < 0, -1.0, 1.0)
     first = -1.0 if found[0, 0] < 0 else 1.0
     return np.asarray(found * (first * np.cumprod([1.0, *same]))[:, None])
+
+
+def time_and_axis(run: RunData) -> list[Variable]:
+    """List the labels of the axes of vectors at all samples."""
+    return [
+        Variable("time", ("time",), run.t, "s", "time"),
+        Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
+    ]
 
 
 def _labels(model: Model, places: Array) -> list[Variable]:

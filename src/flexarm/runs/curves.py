@@ -1,4 +1,4 @@
-"""What a run's samples show: curves to look at, when they settle, cubics through them."""
+"""Curves of a run that are drawn: whether samples resolve them, and when the tip settles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,28 +16,27 @@ from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, pieces
 from flexarm.spatial import NEGLIGIBLE
 
-PER_PERIOD = 20  # samples that show a vibration whole
-# What half of the samples, with their rates, may be off at the others.  A vibration over the whole
-# range has five samples per period then, and a curve through all of them with their rates is off by
-# 0.3 %.
+PER_PERIOD = 20  # samples per period that are recommended for a vibration
+# Largest error of cubics through every second sample at the others, relative to a curve's range.  A
+# vibration over the whole range then has five samples per period, and a cubic interpolant through
+# all samples is off by 0.3 %.
 CURVES = 0.05
-LINES = 0.01  # of a curve's range: what lines through the samples may be off
-SHARE = 0.1  # of the largest range in a figure's panel: less is no range of its own
-FEW = 5  # samples after a motion: fewer do not show whether the tip swings
-LATE = 1 / 3  # of the time after a motion: what comes to rest within it was not seen to stay
+LINES = 0.01  # largest error of straight lines through the samples, relative to a curve's range
+SHARE = 0.1  # least range of a curve that errors count by, relative to the largest in its panel
+FEW = 5  # samples after a motion at least: fewer do not show whether the tip swings
+LATE = 1 / 3  # share of the time after a motion in which coming to rest is not seen to last
 
 
 @dataclass(frozen=True)
 class Curves:
-    """What is looked at: linear in the coordinates."""
+    """Quantities that are drawn over time, linear in the coordinates."""
 
     rows: Array  # coefficients, (R, n)
-    names: tuple[str, ...]  # what each is
-    # Those that are drawn beside each other have the same number, (R,).
-    panel: npt.NDArray[np.int64]
+    names: tuple[str, ...]  # name of each
+    panel: npt.NDArray[np.int64]  # number of the panel that each is drawn in, (R,)
 
     def scales(self, values: Array) -> Array:
-        """Give the range that the errors of each curve count by, from its values (T, R)."""
+        """Return the range that errors of each curve are relative to, from values (T, R)."""
         own = np.ptp(values, axis=0) if len(values) else np.zeros(len(self.names))
         largest = np.full(self.panel.max(initial=0) + 1, NEGLIGIBLE)
         np.maximum.at(largest, self.panel, own)
@@ -46,18 +45,18 @@ class Curves:
 
 @dataclass(frozen=True)
 class Settling:
-    """How an arm's tip comes to rest after a motion.
+    """Residual motion of an arm's tip after a motion.
 
     Attributes
     ----------
     after
-        When the motion is over [s].
+        End of the motion [s].
     swing
         Half the largest range of the tip's coordinates from then on [m].
     band
-        How close to its last place it is settled [m].
+        Distance from its last place within which the tip counts as settled [m].
     time
-        From when on it is that close [s]; None if it comes there too late to tell.
+        When the tip has settled [s]; None if that is too late to tell.
     """
 
     after: float
@@ -66,7 +65,7 @@ class Settling:
     time: float | None
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Describe it in one line."""
         band = f"within {1e3 * self.band:.3g} mm of its last place"
         said = f"{band} too late to tell from when on"
         if self.time is not None:
@@ -79,7 +78,7 @@ class Settling:
 
 
 def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
-    """Judge how a tip (T, 3) comes to rest; the band is a share of its way to its last place."""
+    """Measure how a tip (T, 3) comes to rest; the band is relative to its largest distance."""
     rest = t >= after - NEGLIGIBLE
     left = np.count_nonzero(rest)
     if left < FEW:
@@ -95,9 +94,9 @@ def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
 
 
 def settling_time(t: Array, x: Array, band: float) -> Array:
-    """Find when curves (N, T) come within a band about their last value for good [s].
+    """Return when curves (N, T) enter a band about their last value for good [s], (N,).
 
-    The band is a share of the largest distance from that value.
+    The band is relative to the largest distance from that value.
     """
     away = np.abs(x - x[:, -1:])
     outside = away > band * away.max(axis=1, keepdims=True)
@@ -106,19 +105,19 @@ def settling_time(t: Array, x: Array, band: float) -> Array:
 
 
 def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
-    """Find when inputs, wrenches, targets, motions and paths of the model file are over [s].
+    """Return when inputs, wrenches, targets, motions and paths of the model file are over [s].
 
     Parameters
     ----------
     model
         The arm.
     happened
-        When and what happened in a run: of events their titles.
+        Time [s] and title of the events of a run.
 
     Raises
     ------
     FlexarmError
-        If one never is, or there is none.
+        If one never ends, or there is none.
     """
     ends = [t for t, _ in happened]
     moved = [model.names[i] for i in model.prescribed]
@@ -146,7 +145,7 @@ def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
 def _ends(
     name: str, profile: AnyProfile | None, begin: float = 0.0, *, to_zero: bool = False
 ) -> list[float]:
-    """Give the time [s] at which a profile is over, which it may have to be at 0; none if none."""
+    """List the time [s] at which a profile is over; ``to_zero`` requires that it ends at 0."""
     if profile is None:
         return []
     rows = pieces(profile)
@@ -157,9 +156,9 @@ def _ends(
 
 
 def _commands(model: Model, happened: Sequence[tuple[float, str]]) -> tuple[dict[str, Any], ...]:
-    """Find what events left: by joint a servo with a new target, by tie its path, and since when.
+    """Return what events changed: servos with new targets by joint, paths by tie, and when.
 
-    Events of one title happen in the order of their times, those without after the others.
+    Events of one title are taken in the order of their times, those without a time last.
     """
     servos = {axis.name: axis.acts.servo for axis in model.axes}
     waiting = sorted(model.arm.events, key=lambda event: np.inf if event.at is None else event.at)
@@ -191,26 +190,26 @@ def split(times: Array, parts: int) -> Array:
 def curves_of(model: Model, q: Array) -> Curves:
     """List joints, windups of elastic joints, base and deflections of links' tips at a start q."""
     unit = np.eye(model.size)
-    found: list[tuple[int, str, Array]] = []
+    listed: list[tuple[int, str, Array]] = []
     if model.base_moves:
-        found += [(0, "the base", unit[i]) for i in range(3)]
+        listed += [(0, "the base", unit[i]) for i in range(3)]
     for part in model.links:
         for axis in () if part.motion.anchored else part.axes:
-            found.append((1 if axis.turns else 2, axis.name, unit[axis.index]))
+            listed.append((1 if axis.turns else 2, axis.name, unit[axis.index]))
             if axis.motor is not None:
                 wound = unit[axis.motor] - unit[axis.index]
-                found.append((3, f"the drive of {axis.name}", wound))
+                listed.append((3, f"the drive of {axis.name}", wound))
         rows = tip_rows(model, part.name, q)
-        found += [(4, f"the deflection of {part.name}", row) for row in rows]
+        listed += [(4, f"the deflection of {part.name}", row) for row in rows]
     return Curves(
-        np.array([row for _, _, row in found]).reshape(-1, model.size),
-        tuple(name for _, name, _ in found),
-        np.array([panel for panel, _, _ in found], dtype=np.int64),
+        np.array([row for _, _, row in listed]).reshape(-1, model.size),
+        tuple(name for _, name, _ in listed),
+        np.array([panel for panel, _, _ in listed], dtype=np.int64),
     )
 
 
 def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "") -> str:
-    """Say what moves faster than samples show, and what to do; empty if nothing does.
+    """Return a sentence on the vibration that samples do not resolve; empty if they resolve all.
 
     Parameters
     ----------
@@ -223,18 +222,16 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
 
     Notes
     -----
-    From every second sample and its rates the others are predicted by a cubic.  The frequency of
+    Each sample is predicted by a cubic through its neighbours and their rates.  The frequency of
     what cannot be predicted is the ratio of its rates to its values, both less the mean of their
     neighbours: that holds however few samples there are.
     """
     curves = curves_of(model, q[0])
-    if len(t) < 3 or not len(curves.rows):
-        return ""
-    values, rates = q @ curves.rows.T, v @ curves.rows.T
-    worst = off_cubics(t, values, rates) / curves.scales(values)
+    worst = _prediction_errors(curves, t, q, v)
     k = int(np.argmax(worst))
     if worst[k] <= CURVES:
         return ""
+    values, rates = q @ curves.rows.T, v @ curves.rows.T
     swings = [x[1:-1, k] - (x[:-2, k] + x[2:, k]) / 2 for x in (values, rates)]
     sizes = [float(np.linalg.norm(x)) for x in swings]
     if 0.0 in sizes:  # rates that are not those of the values
@@ -248,12 +245,16 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
 
 
 def unseen(model: Model, t: Array, q: Array, v: Array) -> float:
-    """Give what cubics through every second sample miss of curves, over their range: the most."""
-    curves = curves_of(model, q[0])
+    """Return the largest error of cubics through neighbouring samples, relative to the range."""
+    return float(_prediction_errors(curves_of(model, q[0]), t, q, v).max())
+
+
+def _prediction_errors(curves: Curves, t: Array, q: Array, v: Array) -> Array:
+    """Compute the relative errors of samples predicted from their neighbours, by curve."""
     if len(t) < 3 or not len(curves.rows):
-        return 0.0
+        return np.zeros(1)
     values, rates = q @ curves.rows.T, v @ curves.rows.T
-    return float((off_cubics(t, values, rates) / curves.scales(values)).max())
+    return np.asarray(off_cubics(t, values, rates) / curves.scales(values))
 
 
 def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:
@@ -268,14 +269,14 @@ def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array,
 
 
 def off_lines(t: Array, values: Array, kept: npt.NDArray[np.int_]) -> Array:
-    """Find how far lines through kept samples are off the others, (R,)."""
+    """Return the largest error of lines through kept samples at the others, (R,)."""
     drawn = [np.interp(t, t[kept], column[kept]) for column in values.T]
     off = np.abs(np.array(drawn).reshape(values.shape[::-1]).T - values)
     return np.asarray(off.max(axis=0, initial=0.0))
 
 
 def off_cubics(t: Array, values: Array, rates: Array) -> Array:
-    """Find how far off samples are that cubics through both neighbours predict, (R,)."""
+    """Return the largest error of samples predicted by cubics through both neighbours, (R,)."""
     ends = (np.stack([x[:-2], x[2:]]) for x in (values, rates))
     value, rate = hermite(t[:-2], t[2:], t[1:-1], *ends)
     apart = (t[2:] - t[:-2])[:, None] / 2

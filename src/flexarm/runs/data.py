@@ -1,4 +1,4 @@
-"""What a simulation leaves, as arrays: times, states, inputs, energies, and what it took."""
+"""The result of a simulation as arrays: times, states, inputs, energies, statistics."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,26 +24,26 @@ CARRIED = "the tip captures or lets go of a body: compare with a run of an arm w
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a run took: accepted and rejected steps, evaluations, CPU time of the solver [s]."""
+    """Cost of a run."""
 
-    steps: int
-    rejections: int
-    evaluations: int
-    cpu_seconds: float
+    steps: int  # accepted steps
+    rejections: int  # rejected steps
+    evaluations: int  # evaluations of the equations
+    cpu_seconds: float  # CPU time of the solver [s]
 
 
 @dataclass(frozen=True)
 class Happening:
-    """Something that happened during a run.
+    """An event that happened during a run.
 
     Attributes
     ----------
     t
-        When [s].
+        Time [s].
     what
-        What.
+        Description.
     lost
-        Energy [J] that an impact took.
+        Energy that an impact dissipated [J].
     """
 
     t: float
@@ -56,26 +56,26 @@ class PendingEvent:
     """An event of the model file that did not happen."""
 
     what: str  # its name
-    why: str  # why not
-    # value, t: the nearest that its quantity came at a sample, in SI units, and when [s]; None if
-    # it was never looked for.
-    value: float | None = None
-    t: float | None = None
+    why: str  # why it did not happen
+    value: float | None = (
+        None  # nearest value of its quantity at a sample [SI]; None if never armed
+    )
+    t: float | None = None  # time of that sample [s]
 
 
 @dataclass(frozen=True)
 class RunLeg:
-    """A part of a run in which the same coordinates are held and the tip carries the same."""
+    """A phase of a run with the same coordinates held and the same body at the tip."""
 
     first: int  # index of its first sample
-    held: tuple[int, ...]  # coordinates that are prescribed or held
-    # What the last link's tip carries, in its frame; None if it is what the model has.
-    tip: Inertia | None = None
-    # By how much each speed jumped where it begins, (n,); empty if none did.
-    jump: tuple[float, ...] = ()
+    held: tuple[int, ...]  # indices of the coordinates that are prescribed or held
+    tip: Inertia | None = (
+        None  # inertia that the last link's tip carries; that of the model if None
+    )
+    jump: tuple[float, ...] = ()  # jumps of the rates at its beginning, (n,); empty if none
 
     def as_list(self) -> list[Any]:
-        """Give it as lists of plain numbers."""
+        """Return it as lists of plain numbers."""
         body = None
         if self.tip is not None:
             body = [self.tip.mass, self.tip.first.tolist(), self.tip.second.tolist()]
@@ -83,8 +83,8 @@ class RunLeg:
 
     @classmethod
     def of_list(cls, given: Any, model: Model, samples: int) -> "RunLeg":
-        """Read it from lists; a ValueError or TypeError if they are none of this arm."""
-        first, held, body, *jump = given  # files of before had no jumps
+        """Read it from lists; raise a ValueError or TypeError if they do not fit the arm."""
+        first, held, body, *jump = given  # files of older versions have no jumps
         held, jump = tuple(int(i) for i in held), [float(x) for each in jump for x in each]
         if len(jump) not in (0, model.size):
             raise ValueError
@@ -99,22 +99,21 @@ class RunLeg:
         return cls(int(first), held, tip, tuple(jump))
 
     def model(self, model: Model) -> Model:
-        """Give the arm's model in this part."""
+        """Return the arm's model in this phase."""
         model = replace(model, prescribed=self.held)
         return model if self.tip is None else model.loaded(self.tip)
 
 
 @dataclass(frozen=True)
 class DriveData:
-    """What drive trains did at T instants."""
+    """Forces, energy and states of drive trains at T instants."""
 
     push: Array  # generalised forces beside those of inputs and of the arm's own equations, (T, n)
     stored: Array  # energy in bristles and windings [J], (T,)
-    # By name: deflections of bristles, currents [A], (T,) each; 0 of a joint that is locked.
-    states: dict[str, Array]
+    states: dict[str, Array]  # bristle deflections, currents [A] by name, (T,); 0 if locked
 
     def joined(self, other: "DriveData") -> "DriveData":
-        """Go on with other instants, the first of which is the last one of these."""
+        """Append other instants, the first of which is the last one of these."""
         names = dict.fromkeys([*self.states, *other.states])
         parts = [
             (each.push, each.stored, [each.states.get(k, 0 * each.stored) for k in names])
@@ -125,7 +124,7 @@ class DriveData:
         return DriveData(push, stored, dict(zip(names, rows, strict=True)))
 
     def at(self, rows: Any) -> "DriveData":
-        """Take some of the instants."""
+        """Return some of the instants."""
         states = {name: values[rows] for name, values in self.states.items()}
         return DriveData(self.push[rows], self.stored[rows], states)
 
@@ -136,55 +135,45 @@ class RunData:
 
     model: Model  # the arm
     t: Array  # time [s], (T,)
-    # q, v: coordinates and rates in the order of ``model.names``, (T, n).
-    q: Array
-    v: Array
+    q: Array  # coordinates in the order of ``model.names``, (T, n)
+    v: Array  # their rates, (T, n)
     u: Array  # inputs in the order of the driven joints, (T, inputs)
-    # tip, tip_rotation: position (T, 3) [m] and rotation (T, 3, 3) of the arm's tip in the world.
-    tip: Array
-    tip_rotation: Array
+    tip: Array  # position of the arm's tip in the world [m], (T, 3)
+    tip_rotation: Array  # rotation of the arm's tip, world from tip axes, (T, 3, 3)
     energy: Array  # kinetic, elastic and gravitational energy [J], (T, 3)
-    # Work done so far by inputs, wrenches and prescribed coordinates, what was dissipated, and what
-    # bodies brought that were captured, less what they took when let go [J], (T, 5).
+    # Work done so far by inputs, wrenches and prescribed coordinates; energy dissipated so far; and
+    # energy of bodies captured so far, less that of bodies released [J], (T, 5).
     works: Array
-    # Attitude that a free base's angles are relative to, world from anchor axes, (T, 3, 3).
+    # Reference attitudes of a free base and of spherical joints, world from anchor axes,
+    # (T, 3, 3 k).
     anchors: Array
-    # status, reason: ``finished``, ``stopped``, ``interrupted``, or ``running`` if it is not the
-    # end; when, why and what to try.
-    status: str
-    reason: str
-    # method, why: the integrator, and why it was chosen.
-    method: str
-    why: str
-    rtol: float  # the tolerance asked for
-    statistics: Statistics  # what it took
-    # formulation, paper: by which formulation, and whether with its paper's approximations.
-    formulation: str = DEFAULT
-    paper: bool = False
-    # Of an arm on a free base, in inertial axes: momentum [N s] over angular momentum [N m s] about
-    # the world's origin of all that moves, the same of the base relative to the centre of mass and
-    # about it, and that centre [m], (T, 15); (T, 0) of other arms.
+    status: str  # ``finished``, ``stopped``, ``interrupted``, or ``running`` before the end
+    reason: str  # when and why it did not finish, and what to try
+    method: str  # the integrator
+    why: str  # why it was chosen
+    rtol: float  # requested tolerance
+    statistics: Statistics  # its cost
+    formulation: str = DEFAULT  # formulation of the equations
+    paper: bool = False  # whether it has the approximations of its paper
+    # On a free base, in inertial axes: momentum [N s] and angular momentum [N m s] of all that
+    # moves about the world's origin, both of the base relative to the centre of mass, and that
+    # centre [m], (T, 15); (T, 0) of other arms.
     momentum: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    # Likewise: impulse [N s] of all outer forces so far over their angular impulse [N m s], with
-    # the momenta of bodies captured, less those of bodies let go, (T, 6).
+    # On a free base: impulse [N s] and angular impulse [N m s] of all outer forces so far, with the
+    # momenta of bodies captured, less those of bodies released, (T, 6).
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    # What happened during it: events of the model file, and brakes that slipped.
-    happenings: tuple[Happening, ...] = ()
+    happenings: tuple[Happening, ...] = ()  # events that happened, and brakes that slipped
     pending: tuple[PendingEvent, ...] = ()  # events of the model file that did not happen
-    # Its parts, where events, locks or brakes made several, or hold the arm.
-    legs: tuple[RunLeg, ...] = ()
-    # Parts of what was dissipated so far [J], (T,) each, by name: ``JOINT: motor friction``, ``link
-    # friction``, ``gear``, ``winding``, ``hysteresis``, ``brake``; empty of an arm whose drive
-    # trains have none of these.
+    legs: tuple[RunLeg, ...] = ()  # its phases, if events, locks or brakes hold coordinates
+    # Energy dissipated so far [J] by name, (T,) each: ``JOINT: motor friction``, ``link friction``,
+    # ``gear``, ``winding``, ``hysteresis``, ``brake``; empty without such drive trains.
     losses: Mapping[str, Array] = field(default_factory=dict)
-    # What drive trains did, if they have states or stick, or brakes slip.
-    drives: DriveData | None = None
-    kept: bool = True  # whether the solver kept the tolerance: not where its steps were given
+    drives: DriveData | None = None  # if drive trains have states or stick, or brakes slip
+    kept: bool = True  # whether the solver kept the tolerance: not with given steps
     own: bool = True  # whether inputs were those of the model file: no others, and no law
-    # Stiffness and damping by which a control law holds the arm, (n, n) each, if there is one.
+    # Stiffness and damping of a control law about the last state, (n, n) each, if there is a law.
     feedback: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
-    # Solves the same motion at a 30th of the tolerance and gives q, (T, n), where that can be done
-    # and costs little.
+    # Solves the same motion at a 30th of the tolerance and returns q, (T, n), if that costs little.
     closer: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
     # Computes the errors of the state of a run in which nothing moves.
     at_rest: "Callable[[RunData], RestErrors] | None" = field(
@@ -192,7 +181,7 @@ class RunData:
     )
 
     def __repr__(self) -> str:
-        """Say in a few lines how it went."""
+        """Describe it in a few lines."""
         return self._summary().text()
 
     def _summary(self) -> Summary:
@@ -212,12 +201,12 @@ class RunData:
 
     @property
     def work(self) -> Array:
-        """What was put in, bodies captured included, less what was lost [J], (T,)."""
+        """Energy put in so far, bodies captured included, less what was dissipated [J], (T,)."""
         return np.asarray(self.works @ np.array([1.0, 1.0, 1.0, -1.0, 1.0]))
 
     @property
     def balance(self) -> Array:
-        """Energy less what was put in, from the start on [J], (T,): 0 but for the solver."""
+        """Change of energy less work since the start [J], (T,): the solver's error."""
         error = self.energy.sum(axis=1) - self.energy[0].sum() - (self.work - self.work[0])
         if self.drives is not None:
             error = error + (self.drives.stored - self.drives.stored[0])
@@ -225,9 +214,9 @@ class RunData:
 
     @property
     def energy_balance(self) -> float:
-        """Largest error of the energy balance over the energy exchanged.
+        """Largest error of the energy balance, relative to the energy exchanged.
 
-        Of an arm that exchanges none: over its largest energy.
+        Relative to the largest energy if none is exchanged.
         """
         error = float(np.abs(self.balance).max())
         size, largest = self.exchanged, float(np.abs(self.energy).max())
@@ -237,7 +226,7 @@ class RunData:
 
     @cached_property
     def momentum_errors(self) -> MomentumBalance | None:
-        """Changes of momentum that no impulse accounts for; None of an arm on no free base."""
+        """Changes of momentum that no impulse explains; None without a free base."""
         if not self.momentum.shape[1]:
             return None
         length = max(sum(part.length for part in self.model.links), 1e-3)
@@ -245,21 +234,21 @@ class RunData:
 
     @property
     def momentum_balance(self) -> float | None:
-        """Largest error of the momentum balance over the momentum exchanged.
+        """Largest error of the momentum balance, relative to the momentum exchanged.
 
-        None of an arm whose base is not free, or of a file that does not have it.
+        None without a free base, or of a file that does not store momenta.
         """
         return None if self.momentum_errors is None else self.momentum_errors.error
 
     @property
     def balance_errors(self) -> dict[str, float]:
-        """Largest errors of the balances of energy and momentum, over what was exchanged."""
-        found = {"energy": self.energy_balance, "momentum": self.momentum_balance}
-        return {name: error for name, error in found.items() if error is not None}
+        """Largest errors of the balances of energy and momentum, relative to what was exchanged."""
+        errors = {"energy": self.energy_balance, "momentum": self.momentum_balance}
+        return {name: error for name, error in errors.items() if error is not None}
 
     @property
     def unbalanced(self) -> str:
-        """Which balances are off by more than the tolerance, and what to do; empty if none is."""
+        """A sentence on balances with errors beyond the tolerance; empty if there are none."""
         off = [
             f"the {name} balance is off by {error:.1e} of the {name} exchanged"
             for name, error in self.balance_errors.items()
@@ -283,7 +272,7 @@ class RunData:
 
     @cached_property
     def validity(self) -> "Validity":
-        """How far the run went in the range in which its model holds."""
+        """Deflections, strains and the like compared with the range in which the model holds."""
         from flexarm.accuracy.validity import validity
 
         return validity(self.model, self.t, self.q, self.u)
@@ -311,5 +300,5 @@ class RunData:
 
     @cached_property
     def missed(self) -> str:
-        """What moves faster than the samples show, and which ``dt`` would; empty if nothing."""
+        """A sentence on vibrations that the samples do not resolve; empty if there are none."""
         return what_is_missed(self.model, self.t, self.q, self.v)

@@ -1,6 +1,6 @@
-"""What accelerations and joint wrenches a run's samples have."""
+"""Accelerations and joint wrenches at the samples of a run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,57 +11,52 @@ from flexarm.runs.data import RunData, RunLeg
 
 
 def equation_of(run: RunData) -> Equation:
-    """Make the equation of a run's arm as it is at the start, anchored at every sample."""
+    """Return the equation of a run's arm at the start, with the samples' reference attitudes."""
     return formulation(run.formulation, run.model, paper=run.paper).anchored(run.anchors)
 
 
-def spans(run: RunData) -> Iterator[tuple[RunLeg, slice]]:
-    """List the parts of a run, each with its samples."""
-    legs = run.legs or (RunLeg(0, run.model.prescribed),)
-    for leg, end in zip(legs, [*(each.first for each in legs[1:]), len(run.t)], strict=True):
-        yield leg, slice(leg.first, end)
-
-
 def over_legs(
-    run: RunData, find: Callable[[Equation, slice], Array], name: str | None = None
+    run: RunData, evaluate: Callable[[Equation, slice], Array], name: str | None = None
 ) -> Array:
-    """Find something at all samples by the equation of each part of a run, and put it together.
+    """Evaluate a function at all samples with the equation of each phase of a run.
 
     Parameters
     ----------
     run
         The run.
-    find
-        Gives it from an equation, anchored at the samples, and the samples.
+    evaluate
+        Function of an equation with the reference attitudes of some samples, and these samples.
     name
-        Of the formulation; that of the run if None.
+        Name of the formulation; that of the run if None.
     """
-    found = []
-    for leg, rows in spans(run):
+    legs = run.legs or (RunLeg(0, run.model.prescribed),)
+    values = []
+    for leg, end in zip(legs, [*(each.first for each in legs[1:]), len(run.t)], strict=True):
+        rows = slice(leg.first, end)
         model = leg.model(run.model) if run.legs else run.model
         equation = formulation(name or run.formulation, model, paper=run.paper and name is None)
-        found.append(find(equation.anchored(run.anchors[rows]), rows))
-    return np.concatenate(found)
+        values.append(evaluate(equation.anchored(run.anchors[rows]), rows))
+    return np.concatenate(values)
 
 
 def accelerations(run: RunData) -> Array:
-    """Find the accelerations of a run's samples under its inputs, (T, n)."""
+    """Compute the accelerations at a run's samples under its inputs, (T, n)."""
 
-    def find(equation: Equation, rows: slice) -> Array:
+    def evaluate(equation: Equation, rows: slice) -> Array:
         q, v = run.q[rows], run.v[rows]
-        found = equation.forward_dynamics(q, v, run.u[rows], run.t[rows])
+        a = equation.forward_dynamics(q, v, run.u[rows], run.t[rows])
         if run.drives is None:
-            return found
+            return a
         open_ = [i for i in range(equation.model.size) if i not in equation.model.prescribed]
         mass = equation.mass_matrix(q)[:, open_][:, :, open_]
-        found[:, open_] += np.linalg.solve(mass, run.drives.push[rows][:, open_, None])[..., 0]
-        return found
+        a[:, open_] += np.linalg.solve(mass, run.drives.push[rows][:, open_, None])[..., 0]
+        return a
 
-    return over_legs(run, find)
+    return over_legs(run, evaluate)
 
 
 def joint_wrenches(run: RunData) -> Array:
-    """Find what each joint transmits to its link, (T, links, 6): force [N], torque [N m].
+    """Compute force [N] and torque [N m] of each joint on its link, (T, links, 6).
 
     In world axes, at the joint's origin.
     """

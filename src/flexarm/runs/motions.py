@@ -1,9 +1,9 @@
-"""What moves and touches at the samples of a run, by name: momenta, tip, frames, contacts."""
+"""Variables computed from the samples of a run: momenta, tip motion, frames, contacts, springs."""
 
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.runs.contents import XYZ, Variable
+from flexarm.runs.contents import Variable, time_and_axis
 from flexarm.runs.data import RunData
 from flexarm.runs.forces import accelerations, equation_of, over_legs
 
@@ -12,7 +12,7 @@ Rows = tuple[str, Array, str, str]
 
 def momentum_variables(run: RunData) -> list[Variable]:
     """List momenta and centre of mass of all that moves."""
-    found = over_legs(run, lambda equation, rows: np.hstack([
+    rows_of_all = over_legs(run, lambda equation, rows: np.hstack([
         equation.linear_momentum(run.q[rows], run.v[rows]),
         equation.angular_momentum(run.q[rows], run.v[rows]),
         equation.angular_momentum(run.q[rows], run.v[rows], about="centre-of-mass"),
@@ -28,7 +28,8 @@ def momentum_variables(run: RunData) -> list[Variable]:
     ]  # fmt: skip
     return _over_time(run, [
         (name, values, unit, meaning)
-        for values, (name, unit, meaning) in zip(np.split(found, 4, axis=1), names, strict=True)
+        for values, (name, unit, meaning) in zip(
+            np.split(rows_of_all, 4, axis=1), names, strict=True)
     ])  # fmt: skip
 
 
@@ -46,15 +47,15 @@ def tip_variables(run: RunData) -> list[Variable]:
 
 
 def frame_variables(run: RunData) -> list[Variable]:
-    """List root and flexible tip of every link."""
-    found = equation_of(run).link_frames(run.q)
+    """List position and rotation of the root and the flexible tip of every link."""
+    frames = equation_of(run).link_frames(run.q)
     names = np.array([part.name for part in run.model.links], dtype=object)
     place, turn = ("time", "link", "axis"), ("time", "link", "axis", "link_axis")
     ends = {
-        "root": (found.root_position, found.root_rotation),
-        "tip": (found.tip_position, found.tip_rotation),
+        "root": (frames.root_position, frames.root_rotation),
+        "tip": (frames.tip_position, frames.tip_rotation),
     }
-    variables = [*_over_time(run, []), Variable("link", ("link",), names, "", "links")]
+    variables = [*time_and_axis(run), Variable("link", ("link",), names, "", "links")]
     for end, (position, rotation) in ends.items():
         what = f"of the link's {end} in the world"
         variables += [
@@ -70,10 +71,10 @@ def contact_variables(run: RunData) -> list[Variable]:
     names = np.array(run.model.arm.contact_names, dtype=object)
     axes = ("time", "contact")
     return [
-        *_over_time(run, []),
+        *time_and_axis(run),
         Variable("contact", ("contact",), names, "", "contacts"),
         Variable("distance", axes, found.distance, "m", "distance from touching, less the depth"),
-        Variable("penetration", axes, np.maximum(-found.distance, 0.0), "m", "depth of contact"),
+        Variable("penetration", axes, np.maximum(-found.distance, 0), "m", "depth of contact"),
         Variable("normal_force", axes, found.normal, "N", "force on the arm out of the obstacle"),
         Variable(
             "friction_force", (*axes, "axis"), found.friction, "N",
@@ -84,24 +85,20 @@ def contact_variables(run: RunData) -> list[Variable]:
 
 def spring_variables(run: RunData) -> list[Variable]:
     """List length and force of every spring between points."""
-    found = equation_of(run).springs(run.q, run.v)
+    springs = equation_of(run).springs(run.q, run.v)
     names = np.array(run.model.arm.spring_names, dtype=object)
     axes = ("time", "spring")
     return [
         Variable("time", ("time",), run.t, "s", "time"),
         Variable("spring", ("spring",), names, "", "springs between points"),
-        Variable("length", axes, found.length, "m", "distance of the two points"),
-        Variable("force", axes, found.force, "N", "force that pulls the points together"),
+        Variable("length", axes, springs.length, "m", "distance of the two points"),
+        Variable("force", axes, springs.force, "N", "force that pulls the points together"),
     ]
 
 
 def _over_time(run: RunData, rows: list[Rows]) -> list[Variable]:
-    """Name vectors of the world at all samples."""
-    return [
-        Variable("time", ("time",), run.t, "s", "time"),
-        Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
-        *(
-            Variable(name, ("time", "axis"), values, unit, meaning)
-            for name, values, unit, meaning in rows
-        ),
+    """List vectors in the world at all samples, with the labels of their axes."""
+    return time_and_axis(run) + [
+        Variable(name, ("time", "axis"), values, unit, meaning)
+        for name, values, unit, meaning in rows
     ]

@@ -1,7 +1,7 @@
-"""Read NetCDF files that anybody may have written: nothing is taken before its size is known.
+"""Reader for NetCDF files from untrusted sources: nothing is read before its size is known.
 
-They are HDF5 files.  Only what is asked for by name is looked at, and only if it lies in the file
-itself: no link is followed, and no other file opened.
+They are HDF5 files.  Variables are read by name, and only if they are stored in the file itself: no
+link is followed, and no other file opened.
 """
 
 import json
@@ -21,13 +21,13 @@ from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.runs.contents import CHECKSUMS, attribute_checksum, variable_checksum
 
-LARGEST = 1e100  # of any number in a run: its square is one, too
-MAX_TEXT = 1_000_000  # characters of an attribute
-MAX_UNPACKED = 64_000_000  # bytes that compressed data may take, whatever the size of the file
-ROTATION = 1e-6  # how far off the identity a rotation times its transpose may be
-MAX_WORDS = 100_000  # labels of an axis: more coordinates than any arm has
-MAX_SAMPLES = 20_000_000
-MAX_RATIO = 50  # of compressed data to the file: more is no motion of an arm
+LARGEST = 1e100  # largest number in a run, so that its square does not overflow
+MAX_TEXT = 1_000_000  # characters of an attribute: model files are shorter
+MAX_UNPACKED = 64_000_000  # bytes that any file may take when unpacked
+MAX_RATIO = 50  # of unpacked data to the size of a larger file: motions compress less
+ROTATION = 1e-6  # largest deviation of a rotation times its transpose from the identity
+MAX_WORDS = 100_000  # labels of an axis: more than any arm has coordinates
+MAX_SAMPLES = 20_000_000  # twice as many as a run may have
 REMEDY = "the file is damaged, or was not written by flexarm: simulate the arm again"
 KINDS = "it is cut off, damaged or of another kind; runs are kept by 'flexarm simulate --out'"
 _FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
@@ -37,12 +37,12 @@ _ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError
 
 @contextmanager
 def open_stored(path: Path) -> Iterator["Stored"]:
-    """Open a NetCDF file; what is read from it is read within `explained`.
+    """Open a NetCDF file; read from it within `explained`.
 
     Raises
     ------
     FlexarmError
-        If it is none, or cannot be read.
+        If it is no NetCDF file, or cannot be read.
     """
     with explained(path):
         if not path.is_file():
@@ -58,7 +58,7 @@ def open_stored(path: Path) -> Iterator["Stored"]:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn what HDF5 says of a file that it cannot read into one line."""
+    """Convert errors of HDF5 into one line."""
     try:
         yield
     except PermissionError:
@@ -68,7 +68,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _check_heaps(path: Path) -> None:
-    """Refuse a file with a collection of texts that HDF5 would read for ever.
+    """Raise an error for a collection of texts that HDF5 would read endlessly.
 
     Raises
     ------
@@ -107,9 +107,9 @@ class Stored:
     size: int
 
     def refuse_ballast(self) -> None:
-        """Refuse a file with much in it that is in no variable: texts are read before their size.
+        """Raise an error if much of the file is outside its variables.
 
-        Texts lie outside the variables, and so does what a file was lengthened by.
+        Texts are stored outside, and are read before their size is known.
         """
         names = [name for name in self.file
                  if isinstance(self.file.get(name, getlink=True), h5py.HardLink)]  # fmt: skip
@@ -121,15 +121,15 @@ class Stored:
             )
 
     def has(self, name: str) -> bool:
-        """Say whether there is a variable of that name."""
+        """Return whether there is a variable of a name."""
         return name in self.file
 
     def says(self, name: str) -> bool:
-        """Tell whether the file has an attribute of a name."""
+        """Return whether the file has an attribute of a name."""
         return name in self.file.attrs
 
     def is_run(self, version: int) -> bool:
-        """Say whether this is a run in a version of the format."""
+        """Return whether this is a run in a version of the format."""
         try:
             return self.number("flexarm_run", whole=True) == version
         except FlexarmError:
@@ -158,7 +158,7 @@ class Stored:
         return turned
 
     def count(self, name: str) -> int:
-        """Give the length of a list, which is not empty."""
+        """Return the length of a list, which is not empty."""
         shape = self._variable(name).shape
         if shape is None or len(shape) != 1 or shape[0] < 1:
             raise self.wrong(name, f"must be a list of at least one number, got {shape}")
@@ -177,7 +177,7 @@ class Stored:
         return bytes(np.asarray(found[...]).tobytes())
 
     def require_words(self, name: str, words: Sequence[str]) -> None:
-        """Refuse a list of words other than the given one; it is read a word at a time."""
+        """Raise an error unless a variable is the given list of texts, read one at a time."""
         found = self._variable(name)
         if found.shape != (len(words),) or h5py.check_string_dtype(found.dtype) is None:
             raise self.wrong(name, f"must be {len(words)} words, got {found.dtype} {found.shape}")
@@ -212,9 +212,9 @@ class Stored:
         return value
 
     def require_unchanged(self) -> None:
-        """Refuse contents that differ from those that were written.
+        """Raise an error if contents were changed since the file was written.
 
-        Data may be compressed, and others added.  Older files state no checksums.
+        Data may be compressed, and others added.  Files of older versions have no checksums.
         """
         if not self.says(CHECKSUMS):
             return
@@ -255,7 +255,7 @@ class Stored:
         return float(np.ravel(self.file.attrs[name])[0])
 
     def wrong(self, name: str, why: str) -> FlexarmError:
-        """Make the error that something in the file is not as it must be."""
+        """Return the error for a part of the file that is not as it must be."""
         return FlexarmError(f"{self.path}: {name}: {why}: {REMEDY}")
 
     def _variable(self, name: str) -> Any:
@@ -279,7 +279,7 @@ class Stored:
         return h5py.h5a.open(holder.id, name.encode())
 
     def _check_storage(self, name: str, found: Any, *, of_words: bool = False) -> None:
-        """Refuse data that are not in this file, or more than it can hold."""
+        """Raise an error for data that are not in this file, or more than it can hold."""
         plan = found.id.get_create_plist()
         if plan.get_layout() == h5py.h5d.VIRTUAL or plan.get_external_count():
             raise self.wrong(name, "must lie in this file, not in another")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOTE = 120  # characters of a line under all panels
-FLAT = 1e-3  # of the largest deflection: curves below that cannot be seen, and are left out
-INSTANTS = 9  # at which the arm is drawn
+FLAT = 1e-3  # relative to the largest deflection: smaller curves cannot be seen, and are left out
+INSTANTS = 9  # snapshots of the arm: more would cover each other
 
 
 def plot_run(run: RunData) -> "Figure":
@@ -71,14 +71,14 @@ def outline(model: Model, states: Array, anchors: Array, points: int) -> Array:
 
 
 def tip_deflection(run: RunData, part: LinkModel) -> Array:
-    """Give the tip's displacement from the undeformed link in its root frame [m], (T, 3)."""
+    """Return the tip's displacement from the undeformed link in its root frame [m], (T, 3)."""
     if not part.flexible:
         return np.zeros((len(run.t), 3))
     return along(run.model, part, run.q, np.array([1.0])).deflection[:, 0]
 
 
 def _joints(run: RunData, panel: "Axes") -> None:
-    """Draw joints over time: those that turn in degrees, those that slide in metres."""
+    """Draw joints over time: revolute ones in degrees, prismatic ones in metres."""
     panel.set(title="joints", xlabel="time [s]")
     moving = run.model.drawn_axes
     turning = [axis for axis in moving if axis.turns]
@@ -99,7 +99,7 @@ def _joints(run: RunData, panel: "Axes") -> None:
 
 
 def _deflections(run: RunData, panel: "Axes") -> None:
-    """Draw where the tips of flexible links are from where they were if straight."""
+    """Draw the displacements of the tips of flexible links from the undeformed links."""
     moved = {part.name: tip_deflection(run, part) for part in flexible_links(run.model)}
     largest = max((float(np.abs(each).max()) for each in moved.values()), default=0.0)
     factor, unit = next(

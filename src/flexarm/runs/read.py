@@ -1,4 +1,4 @@
-"""Read runs back from their files, whoever wrote them."""
+"""Loading runs from NetCDF files, which need not be trusted."""
 
 import json
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ from flexarm.runs.run import Run
 if TYPE_CHECKING:
     from flexarm.runs.netcdf import Stored
 
-SOONEST = 1e-14  # of the last time: samples nearer than that are at the same one
+SOONEST = 1e-14  # relative to the last time: closer samples are at the same time
 STATUSES = ("finished", "stopped", "interrupted", "running")
 
 
@@ -73,17 +73,17 @@ def load_run(path: str | Path) -> Run:
 
 
 class _By(NamedTuple):
-    """By which equations a run was computed."""
+    """The equations by which a run was computed."""
 
     formulation: str
-    paper: bool
+    paper: bool  # whether with its paper's approximations
     tip_rotation: TipRotation
-    series: bool
-    nodes: int | None = None
+    series: bool  # whether links bend by the series
+    nodes: int | None = None  # of exact links beyond their shapes
 
 
 def _formulation(stored: "Stored") -> _By:
-    """Read by which equations a run was computed; files of before say nothing of it."""
+    """Read the equations by which a run was computed; older files do not state them."""
     if not stored.says("formulation"):
         return _By(DEFAULT, False, "cayley", series=True)
     name, tips = stored.text("formulation"), stored.text("tip_rotation")
@@ -92,18 +92,18 @@ def _formulation(stored: "Stored") -> _By:
     if tips not in get_args(TipRotation):
         raise stored.wrong("tip_rotation", f"must be one of {', '.join(get_args(TipRotation))}")
     paper = bool(stored.number("paper", whole=True))
-    # files of before 0.2 say nothing of it: their links bent by the series
+    # Files of versions before 0.2 do not state it: their links bend by the series.
     theory = stored.text("link_theory") if stored.says("link_theory") else "series"
     if theory not in get_args(LinkTheory):
         raise stored.wrong("link_theory", f"must be one of {', '.join(get_args(LinkTheory))}")
     tip_rotation: TipRotation = "first-order" if tips == "first-order" else "cayley"
-    # 0, or nothing, where they were chosen
+    # 0 or missing if they were not given
     nodes = int(stored.number("nodes", whole=True)) if stored.says("nodes") else 0
     return _By(name, paper, tip_rotation, theory == "series", nodes or None)
 
 
 def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
-    """Put a run together from the contents of its file."""
+    """Build a run from the contents of its file."""
     samples = stored.count("time")
     stored.require_words("coordinate", model.names)
     inputs = len(input_units(model))
@@ -135,7 +135,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         legs=_legs(stored, model, samples),
         losses=_losses(stored, samples),
         drives=_drives(stored, model, samples),
-        kept=stored.text("method") != "rk4",  # whose steps may have been given
+        kept=stored.text("method") != "rk4",  # its steps may have been given
         own=stored.says("own_inputs") and bool(stored.number("own_inputs", whole=True)),
         statistics=Statistics(
             int(stored.number("steps", whole=True)),
@@ -154,29 +154,28 @@ def _times(stored: "Stored", samples: int) -> Array:
 
 
 def _work(stored: "Stored", name: str, samples: int) -> Array:
-    """Read a work; files of before know nothing of bodies that are captured."""
+    """Read a work; older files have no bodies that are captured."""
     if name == "brought" and not stored.says("happenings"):
         return np.zeros(samples)
     return stored.numbers(name, (samples,))
 
 
 def _momenta(stored: "Stored", samples: int, names: Iterable[str]) -> Array:
-    """Read momenta or impulses of an arm on a free base; other files lack them."""
+    """Read momenta or impulses; files of arms without a free base have none."""
     if not stored.has("impulse"):
         return np.zeros((samples, 0))
     return np.hstack([stored.numbers(name, (samples, 3)) for name in names])
 
 
 def _happenings(stored: "Stored") -> tuple[Happening, ...]:
-    """Read what happened during the run; files of before say nothing of it."""
+    """Read the events of the run; older files do not list them."""
     if not stored.says("happenings"):
         return ()
     try:
         rows = json.loads(stored.text("happenings"))
-        found = tuple(Happening(float(t), str(what), float(lost)) for t, what, lost in rows)
+        return tuple(Happening(float(t), str(what), float(lost)) for t, what, lost in rows)
     except (TypeError, ValueError, RecursionError):
         raise stored.wrong("happenings", "must be a list of time, what and energy lost") from None
-    return found
 
 
 def _pending(stored: "Stored") -> tuple[PendingEvent, ...]:
@@ -194,21 +193,22 @@ def _pending(stored: "Stored") -> tuple[PendingEvent, ...]:
 
 
 def _legs(stored: "Stored", model: Model, samples: int) -> tuple[RunLeg, ...]:
-    """Read the parts of the run; files of before say nothing of them."""
+    """Read the phases of the run; older files do not list them."""
     if not stored.says("legs"):
         return ()
     try:
-        found = [RunLeg.of_list(each, model, samples) for each in json.loads(stored.text("legs"))]
+        rows = json.loads(stored.text("legs"))
+        legs = tuple(RunLeg.of_list(row, model, samples) for row in rows)
     except (AttributeError, TypeError, ValueError, RecursionError):
         raise stored.wrong("legs", "must be a list of the run's parts") from None
-    firsts = [leg.first for leg in found]
+    firsts = [leg.first for leg in legs]
     if firsts and (firsts[0] != 0 or firsts != sorted(set(firsts))):
         raise stored.wrong("legs", "must begin one after the other, the first at 0")
-    return tuple(found)
+    return legs
 
 
 def _named(stored: "Stored", which: int) -> list[str]:
-    """Read the names of losses (0) or drives' states (1); files of before have none."""
+    """Read the names of losses (0) or drives' states (1); older files have none."""
     if not stored.says("drives"):
         return []
     try:
@@ -218,14 +218,14 @@ def _named(stored: "Stored", which: int) -> list[str]:
 
 
 def _losses(stored: "Stored", samples: int) -> dict[str, Array]:
-    """Read what energy was lost in, by name."""
+    """Read the dissipated energies by name."""
     names = _named(stored, 0)
     lost = stored.numbers("lost", (samples, len(names))) if names else np.zeros((samples, 0))
     return dict(zip(names, lost.T, strict=True))
 
 
 def _drives(stored: "Stored", model: Model, samples: int) -> DriveData | None:
-    """Read what drive trains did."""
+    """Read forces, energies and states of drive trains."""
     if not stored.has("drive_push"):
         return None
     names = _named(stored, 1)
@@ -245,24 +245,23 @@ def _status(stored: "Stored") -> str:
 
 
 def _kept_files(stored: "Stored") -> dict[str, bytes]:
-    """Read the files that are kept with the model file, by their names in it."""
-    found: dict[str, bytes] = {}
+    """Read the files that the model file names, by their names in it."""
+    files: dict[str, bytes] = {}
     left = MAX_TOTAL
-    while stored.has(name := f"{FILE}{len(found) + 1}"):
+    while stored.has(name := f"{FILE}{len(files) + 1}"):
         content = stored.bytes_of(name, min(MAX_BYTES, left))
         left -= len(content)
-        said = stored.text("long_name", name)
-        if said in found:
+        path = stored.text("long_name", name)
+        if path in files:
             raise stored.wrong(name, "is kept twice")
-        found[said] = content
-    return found
+        files[path] = content
+    return files
 
 
 def _read_model(path: Path, text: str, files: dict[str, bytes], by: _By) -> Model:
-    """Build the model of a run; the files that it names are those of the run, no others."""
-    kept = SideFiles(path, kept=files)
+    """Build the model of a run; the files that it names are those stored in the run."""
     try:
-        arm = parse(Arm, text, name=f"{path}, model_file", files=kept)
+        arm = parse(Arm, text, name=f"{path}, model_file", files=SideFiles(path, kept=files))
         model = build(arm, tip_rotation=by.tip_rotation, series=by.series, nodes=by.nodes)
         return FORMULATIONS[by.formulation].paper_model(model) if by.paper else model
     except (ModelError, ShapeError) as error:

@@ -13,34 +13,48 @@ from numpy.typing import ArrayLike
 
 from flexarm.arguments import WithUnit, listed, refused, require_number
 from flexarm.errors import FlexarmError, SimulationError
+from flexarm.runs.contents import (
+    Variable,
+    along_variables,
+    attributes,
+    force_variables,
+    main_variables,
+    time_and_axis,
+    wrench_variables,
+)
 from flexarm.runs.curves import Settling, motion_end, settling
 from flexarm.runs.data import RunData
+from flexarm.runs.motions import (
+    contact_variables,
+    frame_variables,
+    momentum_variables,
+    spring_variables,
+    tip_variables,
+)
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
     import xarray
     from matplotlib.figure import Figure
 
-    from flexarm.runs.contents import Variable
 
-
-PAGE_SIZE = 3_000_000  # of the page in a notebook; a run with a larger one is a picture there
+PAGE_SIZE = 3_000_000  # characters of a page in a notebook; a run with more is shown as a picture
 FRAME = "width:100%;height:540px;border:0;resize:vertical;overflow:auto"
-STILL_DPI = 72  # of that picture
+STILL_DPI = 72  # resolution of that picture: one dot per pixel
 
 
-def _named(variables: "list[Variable]") -> "xarray.Dataset":
+def _dataset(variables: list[Variable]) -> "xarray.Dataset":
     from flexarm.runs.write import to_dataset
 
     return to_dataset(variables, {})
 
 
 def _require_runs(name: str, value: object) -> "list[Run]":
-    """Refuse what is no list of runs."""
-    found = listed(value)
-    if found is None or not all(isinstance(each, Run) for each in found):
+    """Return a list of runs, or raise an error for anything else."""
+    runs = listed(value)
+    if runs is None or not all(isinstance(run, Run) for run in runs):
         raise refused(name, value, "a list of runs, such as [other]")
-    return found
+    return runs
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,34 +76,33 @@ class Run(RunData):
     @cached_property
     def dataset(self) -> "xarray.Dataset":
         """The run as an xarray dataset, with units; the arm's model file is in its attributes."""
-        from flexarm.runs.contents import along_variables, attributes, main_variables
         from flexarm.runs.write import to_dataset
 
         variables = [*main_variables(self), *along_variables(self, None)]
         return to_dataset(variables, attributes(self))
 
     def settling(self, after: WithUnit | None = None, *, band: float = 0.02) -> Settling:
-        """Find how much the tip still swings after a motion, and when it has settled.
+        """Measure how much the tip swings after a motion, and when it has settled.
 
         Parameters
         ----------
         after
-            When the motion is over [s]; by the inputs, wrenches, targets and motions of the arm's
-            file and by what happened, if None.
+            End of the motion [s]; if None, when the inputs, wrenches, targets and motions of the
+            model file are over, and all events have happened.
         band
-            How close it must stay to its last place, as a share of its largest distance from it.
+            Distance from its last place within which it must stay, relative to the largest one.
 
         Returns
         -------
         Settling
-            ``swing`` [m], half the range of the tip's place from then on; ``time`` [s] from which
-            on it stays within ``band`` [m], None if that is too late to tell.
+            ``swing`` [m], half the range of the tip's coordinates from then on; ``time`` [s] from
+            which on it stays within ``band`` [m], None if that is too late to tell.
 
         Raises
         ------
         FlexarmError
-            If the run stopped, or has fewer than five samples after the motion; if it is not known
-            when that is over: something never ends, or a law or other inputs drove the arm.
+            If the run stopped, or has fewer than five samples after the motion; if the end of the
+            motion is unknown: something never ends, or a law or other inputs drove the arm.
         """
         if self.status != "finished":
             raise SimulationError(
@@ -106,43 +119,37 @@ class Run(RunData):
         return settling(self.t, self.tip, after, share)
 
     def _motion_end(self) -> float:
-        """Find when what drives the arm is over [s]."""
+        """Return when the last input, motion or event of the model file is over [s]."""
         if not self.own:
             raise FlexarmError(
                 "after: must be given: the run had a law or other inputs than its arm's file, or "
                 "is of a file that does not say"
             )
-        found = motion_end(self.model, [(each.t, each.what) for each in self.happenings])
-        return max([found, *(float(self.t[leg.first]) for leg in self.legs)])
+        end = motion_end(self.model, [(each.t, each.what) for each in self.happenings])
+        return max([end, *(float(self.t[leg.first]) for leg in self.legs)])
 
     def along(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
-        """Find deflection, slope and twist along each flexible link.
+        """Compute deflection, slope and twist along each flexible link.
 
         Parameters
         ----------
         stations
-            How many from root to tip (11 if None), or fractions of the (exposed) span.
+            Number of stations from root to tip (11 if None), or fractions of the (exposed) span.
 
         Returns
         -------
         xarray.Dataset
             ``deflection`` [m], ``slope`` and ``twist`` [rad] over time, link and station.
         """
-        from flexarm.runs.contents import XYZ, Variable, along_variables
-
-        labels = [
-            Variable("time", ("time",), self.t, "s", "time"),
-            Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
-        ]
-        return _named([*labels, *along_variables(self, stations)])
+        return _dataset([*time_and_axis(self), *along_variables(self, stations)])
 
     def section_forces(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
-        """Find forces, moments and largest strains along each flexible link, from its curvature.
+        """Compute section forces, moments and largest strains along each flexible link.
 
         Parameters
         ----------
         stations
-            How many from root to tip (11 if None), or fractions of the (exposed) span.
+            Number of stations from root to tip (11 if None), or fractions of the (exposed) span.
 
         Returns
         -------
@@ -151,28 +158,24 @@ class Run(RunData):
 
         Notes
         -----
-        They are as good as the second (shear: third) derivatives of the shapes, which converge
-        more slowly with the number of shapes than deflections do.  What `joint_wrenches` gives
-        follows from equilibrium instead.
+        They follow from the second (shear: third) derivatives of the shapes, which converge more
+        slowly with the number of shapes than deflections do.  `joint_wrenches` follow from
+        equilibrium instead.
         """
-        from flexarm.runs.contents import force_variables
-
-        return _named(force_variables(self, stations))
+        return _dataset(force_variables(self, stations))
 
     def joint_wrenches(self) -> "xarray.Dataset":
-        """Find force and torque that each joint exerts on its link, at the joint, in the world.
+        """Compute force and torque that each joint exerts on its link, at the joint, in the world.
 
         Returns
         -------
         xarray.Dataset
             ``force`` [N] and ``torque`` [N m] over time, joint and axis.
         """
-        from flexarm.runs.contents import wrench_variables
-
-        return _named(wrench_variables(self))
+        return _dataset(wrench_variables(self))
 
     def contacts(self) -> "xarray.Dataset":
-        """Find distance, penetration, normal force and friction of every contact, by its name.
+        """Compute distance, penetration, normal force and friction of every contact, by name.
 
         Returns
         -------
@@ -180,24 +183,20 @@ class Run(RunData):
             ``distance``, ``penetration`` [m] and ``normal_force`` [N] over time and contact,
             ``friction_force`` [N] over axis too.
         """
-        from flexarm.runs.motions import contact_variables
-
-        return _named(contact_variables(self))
+        return _dataset(contact_variables(self))
 
     def springs(self) -> "xarray.Dataset":
-        """Find length and force of every spring between two points, by its name.
+        """Compute length and force of every spring between two points, by name.
 
         Returns
         -------
         xarray.Dataset
             ``length`` [m] and ``force`` [N], which pulls the points together, over time and spring.
         """
-        from flexarm.runs.motions import spring_variables
-
-        return _named(spring_variables(self))
+        return _dataset(spring_variables(self))
 
     def momenta(self) -> "xarray.Dataset":
-        """Find momentum, angular momentum and centre of mass of all that moves, in the world.
+        """Compute momentum, angular momentum and centre of mass of all that moves, in the world.
 
         Returns
         -------
@@ -206,12 +205,10 @@ class Run(RunData):
             ``angular_momentum_about_centre`` [kg m^2/s] and ``centre_of_mass`` [m], over time and
             axis.
         """
-        from flexarm.runs.motions import momentum_variables
-
-        return _named(momentum_variables(self))
+        return _dataset(momentum_variables(self))
 
     def tip_motion(self) -> "xarray.Dataset":
-        """Find velocity and acceleration of the arm's tip, linear and angular, in the world.
+        """Compute velocity and acceleration of the arm's tip, linear and angular, in the world.
 
         Returns
         -------
@@ -219,12 +216,10 @@ class Run(RunData):
             ``velocity`` [m/s], ``angular_velocity`` [rad/s], ``acceleration`` [m/s^2] and
             ``angular_acceleration`` [rad/s^2] over time and axis.
         """
-        from flexarm.runs.motions import tip_variables
-
-        return _named(tip_variables(self))
+        return _dataset(tip_variables(self))
 
     def link_frames(self) -> "xarray.Dataset":
-        """Find place and axes of the root and the flexible tip of every link, in the world.
+        """Compute position and axes of the root and the tip of every link, in the world.
 
         Returns
         -------
@@ -232,9 +227,7 @@ class Run(RunData):
             ``root_position``, ``tip_position`` [m] over time, link and axis; ``root_rotation`` and
             ``tip_rotation``, whose columns are the link's axes.
         """
-        from flexarm.runs.motions import frame_variables
-
-        return _named(frame_variables(self))
+        return _dataset(frame_variables(self))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the run to a NetCDF file, whole or not at all; `load_run` reads it back.
@@ -265,7 +258,7 @@ class Run(RunData):
         save_table(self, path, force=force)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Give the table of the run as a frame of pandas: a row per sample, by time [s].
+        """Return the table of the run as a pandas data frame: a row per sample, by time [s].
 
         Raises
         ------
@@ -294,7 +287,7 @@ class Run(RunData):
     def to_html(
         self, path: str | Path, *, beside: Sequence["Run"] = (), force: bool = False
     ) -> None:
-        """Write the run, and others beside it, as one page that moves, whole or not at all."""
+        """Write the run, and others beside it, as one animated page, whole or not at all."""
         from flexarm.viewer.page import run_page, save_page
 
         save_page(run_page([self, *_require_runs("beside", beside)]), path, force=force)
@@ -302,7 +295,7 @@ class Run(RunData):
     def to_movie(
         self, path: str | Path, *, beside: Sequence["Run"] = (), force: bool = False
     ) -> None:
-        """Write the run, and others beside it, as a film: gif, or by ffmpeg webm and mp4."""
+        """Write the run, and others beside it, as a movie: gif, or with ffmpeg webm and mp4."""
         from flexarm.viewer.movie import save_movie
 
         save_movie([self, *_require_runs("beside", beside)], path, force=force)
@@ -317,7 +310,7 @@ class Run(RunData):
     ) -> None:
         """Write a picture of the arm (png, svg, pdf) at a time [s], at the end of the run if None.
 
-        Others stand beside it; lines are the ways of the tips.
+        Others are drawn beside it; lines are the paths of the tips.
         """
         from flexarm.viewer.movie import save_picture
 
@@ -331,7 +324,7 @@ class Run(RunData):
         path
             The file, if any; its suffix says which kind (png, svg, pdf).
         force
-            Whether to overwrite a file that is there: figures are drawn again and again.
+            Whether to overwrite a file that is there.
 
         Returns
         -------

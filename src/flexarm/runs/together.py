@@ -14,7 +14,7 @@ from flexarm.runs.write import to_dataset
 if TYPE_CHECKING:
     import xarray
 
-# What is said of a run as a whole that may differ from run to run.
+# Attributes that may differ from run to run.
 OF_A_RUN = ("status", "reason", "method", "rtol", "steps", "rejections", "evaluations",
             "cpu_seconds", "energy_balance", "momentum_balance")  # fmt: skip
 
@@ -22,20 +22,21 @@ OF_A_RUN = ("status", "reason", "method", "rtol", "steps", "rejections", "evalua
 def runs_dataset(
     runs: Sequence[Run], parameters: Sequence[Mapping[str, Any]] | None = None
 ) -> "xarray.Dataset":
-    """Put runs of one arm together, such as those of `flexarm.simulate_many`.
+    """Combine runs of one arm, such as those of `flexarm.simulate_many`, in one dataset.
 
     Parameters
     ----------
     runs
         At least one, all with the same coordinates.
     parameters
-        By run: values that it differs by, which become coordinates of the ``run`` axis.
+        Values by name that differ by run, one mapping per run; they become coordinates of the
+        ``run`` axis.
 
     Returns
     -------
     xarray.Dataset
         States, inputs, tip, energies and works over ``run`` and ``time``, NaN after the end of a
-        run that had to stop; status, reason, method and cost over ``run``.
+        run that stopped early; status, reason, method and cost over ``run``.
     """
     import xarray
 

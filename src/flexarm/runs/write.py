@@ -1,62 +1,56 @@
-"""Keep a run: as an xarray dataset, as a NetCDF file that gives the run back, as a CSV table."""
+"""Writing runs: xarray datasets, NetCDF files that load as runs, tables for other programs."""
 
 import io
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from scipy.io.matlab import MatWriteError
 
-from flexarm.arguments import refused, require_path
-from flexarm.errors import FlexarmError
-from flexarm.io.whole_file import require_writable, write_whole
-from flexarm.runs.contents import along_variables, attributes, main_variables, table_columns
-from flexarm.runs.data import RunData
-
-if TYPE_CHECKING:
-    import pandas  # type: ignore[import-untyped]
-
-import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from flexarm.arguments import require_flag, require_run_file
+from flexarm.arguments import refused, require_flag, require_path, require_run_file
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ModalBody, Tabulated
 from flexarm.arm.side_files import SideFile, SideFiles, parts_beside
+from flexarm.errors import FlexarmError
 from flexarm.io.model_file import parse
+from flexarm.io.whole_file import require_writable, write_whole
 from flexarm.links.imported.readers.plain import arrays_beside
 from flexarm.links.imported.readers.stations import table_beside
 from flexarm.runs.contents import (
     CHECKSUMS,
     FILE,
     Variable,
+    along_variables,
+    attributes,
     checksums,
+    main_variables,
+    table_columns,
 )
+from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
     import xarray
 
-
-SHARE = 0.05  # of the time, that a run's snapshots may take
-PAUSE = 0.5  # [s] between two of them, at least
+SHARE = 0.05  # largest share of a simulation's time for its snapshots
+PAUSE = 0.5  # [s] least time between two of them
 LONGEST = 63  # characters of a name in MATLAB
 
 
 def to_dataset(
     variables: Sequence[Variable], attrs: dict[str, str | int | float]
 ) -> "xarray.Dataset":
-    """Make an xarray dataset of variables; those named as their axis are its coordinates."""
+    """Return an xarray dataset of variables; those named as their axis are its coordinates."""
     import xarray
 
     made: dict[str, Any] = {}
     for each in variables:
         described = {"long_name": each.meaning} | ({"units": each.unit} if each.unit else {})
         made[each.name] = (each.axes, each.values, described)
-    labels = {each.name for each in variables if _is_label(each) or each.axes == (each.name,)}
+    labels = {each.name for each in variables if each.is_label or each.axes == (each.name,)}
     return xarray.Dataset(
         {name: value for name, value in made.items() if name not in labels},
         {name: value for name, value in made.items() if name in labels},
@@ -70,7 +64,7 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
     Parameters
     ----------
     run
-        The run; `load_run` gives an equal one back.
+        The run; `load_run` returns an equal one.
     path
         The file.
     force
@@ -79,8 +73,8 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
     Raises
     ------
     FlexarmError
-        If the file is there and `force` is false, it cannot be written, or what would be written
-        cannot be read back.
+        If the file is there and `force` is false, it cannot be written, or it could not be read
+        back.
     """
     import h5netcdf  # type: ignore[import-untyped]
 
@@ -91,13 +85,13 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
         data = np.frombuffer(content, dtype=np.uint8)
         variables.append(Variable(f"{FILE}{k}", (f"byte_{k}",), data, "1", name))
     said = attributes(run)
-    # Made in memory: what HDF5 does when a disk is full is nothing to rely on.
+    # Made in memory, since HDF5 may fail on a full disk without an error.
     memory = io.BytesIO()
     with h5netcdf.File(memory, "w") as file:
         for variable in variables:
             _write_variable(file, variable)
-        # By convention of NetCDF files these are no data but belong to an axis.
-        file.attrs["coordinates"] = " ".join(each.name for each in variables if _is_label(each))
+        # By convention of NetCDF these variables label an axis.
+        file.attrs["coordinates"] = " ".join(each.name for each in variables if each.is_label)
         for key, value in {**said, CHECKSUMS: checksums(variables, said)}.items():
             file.attrs[key] = value
     _require_readable(memory, run, SideFiles(kept=kept_files))
@@ -105,7 +99,7 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
 
 
 def _require_readable(memory: io.BytesIO, run: RunData, files: SideFiles) -> None:
-    """Refuse to write what could not be read back: the model file, the times and the states."""
+    """Raise an error if the model file, the times or the states cannot be read back."""
     import h5netcdf
 
     with h5netcdf.File(memory, "r") as file:
@@ -119,17 +113,13 @@ def _require_readable(memory: io.BytesIO, run: RunData, files: SideFiles) -> Non
 def save_table(run: RunData, path: str | Path, *, force: bool = False) -> None:
     """Write a run as a CSV table, whole or not at all: a line per sample, names and units on top.
 
-    Numbers have as many digits as it takes to read the same ones back.
+    Numbers have all digits that are needed to read the same numbers back.
     """
     columns = dict(table_columns(run))
     rows = [",".join(columns)]
     for row in np.stack(list(columns.values()), axis=1).tolist():
         rows.append(",".join(map(repr, row)))
     write_whole(path, ("\n".join(rows) + "\n").encode(), force=force)
-
-
-def _is_label(variable: Variable) -> bool:
-    return bool(variable.values.dtype == object)
 
 
 def _write_variable(file: Any, variable: Variable) -> None:
@@ -139,7 +129,7 @@ def _write_variable(file: Any, variable: Variable) -> None:
     for axis, size in zip(variable.axes, values.shape, strict=True):
         if axis not in file.dimensions:
             file.dimensions[axis] = size
-    kind = h5py.string_dtype() if _is_label(variable) else values.dtype
+    kind = h5py.string_dtype() if variable.is_label else values.dtype
     made = file.create_variable(variable.name, variable.axes, kind)
     made[...] = values
     made.attrs["long_name"] = variable.meaning
@@ -148,7 +138,7 @@ def _write_variable(file: Any, variable: Variable) -> None:
 
 
 def files_kept_with(arm: Arm) -> dict[str, bytes]:
-    """Give the contents of the files that an arm names, by name."""
+    """Return the contents of the files that an arm names, by name."""
     return {each.name: each.content for each in _files_of(arm)}
 
 
@@ -166,10 +156,10 @@ def _files_of(arm: Arm) -> Iterator[SideFile]:
 
 
 class LiveFile:
-    """A file with a run as far as it has come, whole at every moment and marked ``running``.
+    """A file with snapshots of a run, complete at every moment and marked ``running``.
 
-    Give it to `simulate` as ``live``, and its `finish` the run that comes back.  The first snapshot
-    is written at once, under the same rule as any file; later ones take at most a 20th of the time.
+    Pass it to `simulate` as ``live``, and the finished run to its `finish`.  The first snapshot is
+    written at once; later ones take at most a 20th of the time.
 
     Attributes
     ----------
@@ -178,14 +168,14 @@ class LiveFile:
     force
         Whether to overwrite a file that is there.
     failure
-        Why the last snapshot could not be written, if so: a run is not given up for that.
+        Why the last snapshot could not be written; empty if it was.  The run goes on.
     """
 
     def __init__(self, path: str | Path, *, force: bool = False) -> None:
         require_flag("force", force)
         self.path, self.force = require_path("path", path), force
         self.failure = ""
-        self._written: tuple[int, int] | None = None  # what tells our file from another's
+        self._written: tuple[int, int] | None = None  # inode and time that identify our file
         self._begun = self._last = self._cost = self._spent = 0.0
 
     def __call__(self, so_far: Callable[[], RunData]) -> None:
@@ -195,7 +185,7 @@ class LiveFile:
         if not first and not self._due(now):
             return
         run = so_far()
-        if first:  # what is compiled and loaded for it is no measure of the next
+        if first:  # its time includes compilation and imports, those of later ones do not
             import h5netcdf  # noqa: F401
 
             now = time.perf_counter()
@@ -214,12 +204,12 @@ class LiveFile:
             self._spent += self._cost
 
     def finish(self, run: RunData) -> None:
-        """Write a run in the place of what this has written so far.
+        """Write the finished run in place of the last snapshot.
 
         Raises
         ------
         FlexarmError
-            If there is another file and `force` is false, or it cannot be written.
+            If the file was written by another program and `force` is false, or cannot be written.
         """
         found = self._stamp()
         ours = found is not None and found == self._written
@@ -242,7 +232,7 @@ class LiveFile:
 
 
 def frame_of(run: RunData) -> "pandas.DataFrame":
-    """Make a frame of pandas of a run's table: a row per sample, by time [s].
+    """Return a run's table as a pandas data frame: a row per sample, by time [s].
 
     Raises
     ------
@@ -272,10 +262,7 @@ def export_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
     memory = io.BytesIO()
     try:
         WRITERS[kind](run, memory)
-    except (
-        ValueError,
-        MatWriteError,
-    ) as error:  # too many rows, or over 4 GB
+    except (ValueError, MatWriteError) as error:  # too many rows, or over 4 GB
         raise FlexarmError(f"{path}: the run cannot be written as {kind}: {error}") from None
     write_whole(path, memory.getvalue(), force=force)
 
@@ -298,34 +285,22 @@ def require_export(path: str | Path) -> str:
 
 
 def _to_mat(run: RunData, memory: io.BytesIO) -> None:
-    """Write arrays by name, texts as cells, and what is said of the run as ``about``."""
+    """Write arrays by name, texts as cells, and the attributes of the run as ``about``."""
     from scipy.io import savemat
 
-    found: dict[str, Any] = {"about": attributes(run)}
+    content: dict[str, Any] = {"about": attributes(run)}
     for each in [*main_variables(run), *along_variables(run, None)]:
-        found[_matlab_name(each.name)] = each.values
-    savemat(memory, found, long_field_names=True, oned_as="column")  # type: ignore[arg-type]
-
-
-def _matlab_name(name: str) -> str:
-    plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-    return plain[:LONGEST]
-
-
-def _to_parquet(run: RunData, memory: io.BytesIO) -> None:
-    frame_of(run).to_parquet(memory)
-
-
-def _to_xlsx(run: RunData, memory: io.BytesIO) -> None:
-    frame_of(run).to_excel(memory)
+        name = "".join(c if c.isascii() and c.isalnum() else "_" for c in each.name)
+        content[name[:LONGEST]] = each.values
+    savemat(memory, content, long_field_names=True, oned_as="column")  # type: ignore[arg-type]
 
 
 WRITERS: dict[str, Callable[[RunData, io.BytesIO], None]] = {
     ".mat": _to_mat,
-    ".parquet": _to_parquet,
-    ".xlsx": _to_xlsx,
+    ".parquet": lambda run, memory: frame_of(run).to_parquet(memory),
+    ".xlsx": lambda run, memory: frame_of(run).to_excel(memory),
 }
-# By kind of file: packages that flexarm does not need otherwise, and what needs them.
+# Optional packages by kind of file, with what needs them.
 NEEDED = {
     ".parquet": {"pyarrow": "Parquet files", "pandas": "frames"},
     ".xlsx": {"openpyxl": "Excel files", "pandas": "frames"},
@@ -333,7 +308,7 @@ NEEDED = {
 
 
 def _module(name: str, what: str) -> Any:
-    """Import a package that flexarm does not need otherwise."""
+    """Import an optional package, or raise an error that says how to install it."""
     try:
         return import_module(name)
     except ImportError:

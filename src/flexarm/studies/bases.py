@@ -1,7 +1,6 @@
-"""The same arm on other shapes: richer ones, other families, a reference."""
+"""An arm with other shape functions: more of them, other families, a reference."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from flexarm.arm import Arm, Link
@@ -24,39 +23,32 @@ from flexarm.model import build
 
 MESHES = (Elements, Lumped)
 HAVE_STATIC = (*MESHES, CraigBampton, Polynomials)
-REFERENCE = 8  # modes per direction of the reference, static shapes beside them
-
-
-@dataclass(frozen=True)
-class NamedArm:
-    """An arm on certain shapes, and what these are called."""
-
-    name: str
-    arm: Arm
+# Modes per direction of the reference, with static shapes beside them: the few slow modes that are
+# compared (`converge.PER_PLANE`) are exact to far less than any error of interest.
+REFERENCE = 8
 
 
 def next_member(arm: Arm) -> Arm:
-    """Give every direction that has shapes one more of its family."""
+    """Return the arm with one more shape in every direction that has any."""
     return _counted(arm, lambda _, n: n + 1)
 
 
 def grown(arm: Arm, more: int = 1) -> Arm:
-    """Give every direction that has shapes more of its family, meshes twice the elements."""
+    """Return the arm with more shapes in every direction that has any; meshes get twice as fine."""
     return _counted(arm, lambda choice, n: 2 * n if isinstance(choice, MESHES) else n + more)
 
 
 def fewer(arm: Arm) -> Arm | None:
-    """Take the last shape of every bending direction away; None if one has no other."""
+    """Return the arm without the last shape of each bending direction; None if one has only one."""
     planes = [n for number in numbers(arm).values() for n in (number.y, number.z) if n]
     return _counted(arm, lambda _, n: max(n - 1, 1)) if min(planes, default=0) > 1 else None
 
 
 def enriched(arm: Arm) -> Arm:
-    """Add the next member of the family and the static shapes; meshes get twice the elements.
+    """Return the arm with the next shape of the family and the static shapes; finer meshes.
 
-    The shapes that were there stay as they are, so that initial amplitudes keep their meaning.
-    Where static shapes cannot be had, as with shapes that follow a length, it is two more members,
-    or one.
+    The existing shapes stay, so that initial amplitudes keep their meaning.  Families without
+    static shapes, such as those of sliding links, get two more shapes instead, or one.
     """
 
     def more(choice: Counted, n: int) -> int:
@@ -69,7 +61,7 @@ def enriched(arm: Arm) -> Arm:
 
 
 def numbers(arm: Arm) -> dict[int, Counts]:
-    """Count the shapes of every link that can have more, by the link's index."""
+    """Return the numbers of shapes of the links whose shapes are counted, by index of the link."""
     return {
         i: counts(arm, i, link.shapes)
         for i, link in enumerate(arm.links)
@@ -77,29 +69,32 @@ def numbers(arm: Arm) -> dict[int, Counts]:
     }
 
 
-def recounted(arm: Arm, given: Mapping[int, Counts]) -> Arm:
-    """Give links, by their index, other numbers of shapes."""
-    return _changed(arm, lambda choice, n: choice.model_copy(update=_keys(n)), given)
+def recounted(arm: Arm, shape_counts: Mapping[int, Counts]) -> Arm:
+    """Return the arm with other numbers of shapes, given by index of the link."""
+    return _changed(arm, lambda choice, n: choice.model_copy(update=_keys(n)), shape_counts)
 
 
 def stretched(arm: Arm) -> Arm | None:
-    """Give every link whose section has EA one more shape of stretch; None if there is none."""
+    """Return the arm with one more stretch shape in each link that states EA; None if none does."""
     able = {i: n for i, n in numbers(arm).items() if _stiff(arm.links[i]).x}
     return recounted(arm, {i: n._replace(x=n.x + 1) for i, n in able.items()}) if able else None
 
 
 def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
-    """Give every direction that has a stiffness one shape at least, but those that stay still."""
-    found = {}
+    """Return the arm with at least one shape in each elastic direction that is not in ``still``."""
+    shape_counts = {}
     for i, number in numbers(arm).items():
         stiff = _stiff(arm.links[i])
         least = (0 if (i, d) in still else stiff.of(d) for d in DIRECTIONS)
-        found[i] = Counts(*map(max, number, least))
-    return recounted(arm, found)
+        shape_counts[i] = Counts(*map(max, number, least))
+    return recounted(arm, shape_counts)
 
 
 def by_rule(arm: Arm) -> Arm:
-    """Put an arm on as many loaded modes as the rule says, where it may be on other shapes."""
+    """Return the arm with as many loaded modes as the rule for shapes chooses.
+
+    An arm that names amplitudes of its shapes is returned as it is.
+    """
     if any(_names_amplitudes(link) for link in arm.links if link.beam):
         return arm
 
@@ -110,10 +105,9 @@ def by_rule(arm: Arm) -> Arm:
 
 
 def reference(arm: Arm) -> Arm:
-    """Put an arm on many loaded modes, roots held, and static shapes.
+    """Return the arm with eight loaded modes per direction, roots held, and static shapes.
 
-    Loaded modes with a heavy body at the tip have the static shapes in them: these are left out
-    where they cannot be told from the modes.
+    Loaded modes of a link with a heavy tip body contain the static shapes; these are then left out.
     """
 
     def many(_: Counted, number: Counts, *, static: bool) -> Counted:
@@ -123,11 +117,14 @@ def reference(arm: Arm) -> Arm:
     return _buildable(*(_changed(arm, partial(many, static=static)) for static in (True, False)))
 
 
-def families(arm: Arm) -> list[NamedArm]:
-    """List the arm on other families with as many shapes; none where amplitudes have names."""
+def families(arm: Arm) -> dict[str, Arm]:
+    """Return the arm with other families of as many shapes, by name of the family.
+
+    Empty if the arm names amplitudes of its shapes, which other families do not have.
+    """
     flexible = [link for link in arm.links if link.beam]
     if any(_names_amplitudes(link) for link in flexible):
-        return []
+        return {}
     makers: dict[str, Callable[[Counted, Counts], Counted]] = {
         "loaded, root held": lambda _, n: Loaded(root="held", **_keys(n)),
         "loaded, root free": lambda _, n: Loaded(root="free", **_keys(n)),
@@ -135,27 +132,27 @@ def families(arm: Arm) -> list[NamedArm]:
         "clamped-free": lambda _, n: ClampedFree(kind="clamped-free", **_keys(n)),
         "craig-bampton": lambda _, n: CraigBampton(kind="craig-bampton", **_keys(_less(n))),
     }
-    return [NamedArm(name, _changed(arm, make)) for name, make in makers.items()]
+    return {name: _changed(arm, make) for name, make in makers.items()}
 
 
 def title(arm: Arm) -> str:
-    """Say what shapes an arm has: ``loaded, 4 along y``."""
-    words = dict.fromkeys(_title(arm, i) for i, link in enumerate(arm.links) if link.beam)
-    return "; ".join(words)
+    """Return a description of an arm's shapes, such as ``loaded, 4 bending y``."""
+    titles = dict.fromkeys(_title(arm, i) for i, link in enumerate(arm.links) if link.beam)
+    return "; ".join(titles)
 
 
 def can_enrich(link: Link) -> bool:
-    """Tell whether a link's shapes can be added to."""
+    """Return whether a link can have more shapes of its family."""
     return link.beam and isinstance(link.shapes, Counted)
 
 
 def of_family(link: Link) -> bool:
-    """Tell whether a link's shapes are modes, of which there is a next one."""
+    """Return whether a link's shapes form a sequence with a next one: all but meshes."""
     return can_enrich(link) and not isinstance(link.shapes, MESHES)
 
 
 def _buildable(*arms: Arm) -> Arm:
-    """Take the first of some arms that can be built; the last one whether it can or not."""
+    """Return the first arm that can be built, or else the last one."""
     for arm in arms[:-1]:
         try:
             build(arm, stiffening=False)
@@ -166,22 +163,24 @@ def _buildable(*arms: Arm) -> Arm:
 
 
 def _counted(arm: Arm, change: Callable[[Counted, int], int], *, static: bool = False) -> Arm:
-    """Change the number of shapes of every direction that has some; add static ones if asked."""
+    """Change the number of shapes in every direction that has any; add static ones if asked."""
 
     def made(choice: Counted, number: Counts) -> Counted:
         values = _keys(Counts(*(change(choice, n) if n else 0 for n in number)))
-        more = {"static": True} if static and not isinstance(choice, HAVE_STATIC) else {}
-        return choice.model_copy(update=values | more)
+        added = {"static": True} if static and not isinstance(choice, HAVE_STATIC) else {}
+        return choice.model_copy(update=values | added)
 
     return _changed(arm, made)
 
 
 def _changed(
-    arm: Arm, make: Callable[[Counted, Counts], Counted], given: Mapping[int, Counts] | None = None
+    arm: Arm,
+    make: Callable[[Counted, Counts], Counted],
+    shape_counts: Mapping[int, Counts] | None = None,
 ) -> Arm:
-    """Make other shapes of those of links and their numbers, or of numbers given by link."""
+    """Replace the shapes of links, computed from those they have and numbers of shapes by link."""
     links = list(arm.links)
-    for i, number in (numbers(arm) if given is None else given).items():
+    for i, number in (numbers(arm) if shape_counts is None else shape_counts).items():
         choice = links[i].shapes
         assert isinstance(choice, Counted)
         links[i] = links[i].model_copy(update={"shapes": make(choice, number)})
@@ -189,19 +188,19 @@ def _changed(
 
 
 def _stiff(link: Link) -> Counts:
-    """Tell by 1 and 0 which directions the section of a link gives a stiffness to."""
+    """Return 1 for each direction in which a link's section states a stiffness, else 0."""
     assert link.section is not None
     span = Span.of(link.section, link.span)
     return Counts(*(int(span.has(MOTIONS[direction].stiffness)) for direction in DIRECTIONS))
 
 
 def _keys(number: Counts) -> dict[str, int]:
-    """Give numbers of shapes by the keys of a model file."""
+    """Return numbers of shapes by key of the model file."""
     return {MOTIONS[direction].key: number.of(direction) for direction in DIRECTIONS}
 
 
 def _less(number: Counts) -> Counts:
-    """Count fixed-interface modes, so that with the tip's shapes there are as many as before."""
+    """Return numbers of fixed-interface modes that add up to ``number`` with the tip's shapes."""
     beams = [max(n - 2, 1) if n else 0 for n in (number.y, number.z)]
     rods = [max(n - 1, 1) if n else 0 for n in (number.twist, number.x)]
     return Counts(*beams, *rods)

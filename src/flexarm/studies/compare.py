@@ -31,29 +31,29 @@ from flexarm.loops.language import Ints, run_equations
 from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import Model, build, start_state
 
-REFERENCE = "composite"
-BOUND = 1e-10  # relative difference of formulations that agree, if well conditioned
-BENT = 0.02  # tip deflection of random states, of a link's length
-MOST_DEFLECTIONS = 100
-PACE = 10.0  # [1/s] rates of deflection, of the deflection
-RUN = 0.1  # [s] of the short run
-SECONDS = 0.01  # of timing
-COUNTED = ("forward_dynamics", "mass_matrix", "bias")
+REFERENCE = "composite"  # formulation that the others are compared with
+BOUND = 1e-10  # relative difference of formulations that agree on a well-conditioned arm
+BENT = 0.02  # tip deflection of random states relative to a link's length: typical of arms
+MOST_DEFLECTIONS = 100  # deflections to compare at; each takes a second or more
+PACE = 10.0  # [1/s] rates of deflection relative to the deflection, as in a vibration of 1.6 Hz
+RUN = 0.1  # [s] duration of the short run
+SECONDS = 0.01  # [s] of repeated evaluations that are timed: far above a timer's resolution
+COUNTED = ("forward_dynamics", "mass_matrix", "bias")  # functions whose operations are counted
 
 
 class Errors(NamedTuple):
-    """Largest differences from the reference over some states; None where there are none.
+    """Largest relative differences from the reference over some states; None if not defined.
 
     Attributes
     ----------
     mass_matrix
-        Of the mass matrix, of its largest entry, with coordinates scaled by the square roots of
-        its diagonal, as for the other two.
+        Of the mass matrix, relative to its largest entry; coordinates are scaled by the square
+        roots of its diagonal, as for the other two.
     bias
-        Of Coriolis and gravity forces together, of the larger one's largest entry.
+        Of the sum of Coriolis and gravity forces, relative to the larger one's largest entry.
     acceleration
-        Of the accelerations of coordinates that are not prescribed, under these forces alone;
-        those that are prescribed accelerate by 1.
+        Of the accelerations of free coordinates under these forces alone, prescribed coordinates
+        accelerating by 1.
     """
 
     mass_matrix: float | None
@@ -63,24 +63,24 @@ class Errors(NamedTuple):
 
 @dataclass(frozen=True)
 class Compared:
-    """One formulation beside the reference.
+    """One formulation compared with the reference.
 
     Attributes
     ----------
     refusal
-        Why it does not treat the arm; then everything else is None.
+        Why it does not support the arm; then everything else is None.
     errors
-        Over all states; without accelerations if one of them is singular.
+        Largest errors over all states; without accelerations if one of them is singular.
     singular
         Why there are no accelerations at the start or at one of the states, else None.
     curve
         Errors of the random states by their deflection.
     exponents
-        The powers of the deflection that these grow with, where two or more are above rounding.
+        Powers of the deflection that these grow with, where two or more are above rounding.
     counts
         Operations by function.
     microseconds
-        Of one forward dynamics, compiled quickly.
+        Time of one evaluation of forward dynamics, compiled at the quick level [us].
     """
 
     refusal: str | None = None
@@ -94,19 +94,19 @@ class Compared:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Summarised):
-    """What `compare` found.
+    """Differences and costs of all formulations on one arm.
 
     Attributes
     ----------
     arm, coordinates, states
-        The arm's name, the number of its coordinates and of the states that were compared.
+        Name of the arm, number of its coordinates, number of states compared.
     deflections
-        Tip deflections of the random states, of each link's length.
+        Tip deflections of the random states, relative to each link's length.
     allowed
-        The difference that rounding may make: 1e-10, or 100 eps times the largest condition number
-        of the scaled mass matrix where that is larger.
+        Relative difference that rounding may make: 1e-10, or 100 eps times the largest condition
+        number of the scaled mass matrix where that is larger.
     formulations
-        The result by formulation.
+        Results by name of the formulation.
     """
 
     arm: str
@@ -137,7 +137,7 @@ def compare(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Put an arm under every formulation, at random states and at those of a short run.
+    """Compare all formulations on an arm, at random states and at those of a short run.
 
     Parameters
     ----------
@@ -148,32 +148,32 @@ def compare(
     points
         Gauss points per element of ``element-jacobian``; by default those that are exact.
     deflection
-        How far the tip of each link is deflected, stretched, and turned times length in the random
-        states, of its length; several give the curve of errors over deflection.
+        Deflection, stretch, and rotation times length of each link's tip in the random states,
+        relative to its length; several give the curve of errors over deflection.
     seed
-        Of the random states.
+        Seed of the random states.
     progress
         Called with the name of the formulation under way.
 
     Returns
     -------
     Comparison
-        By formulation, how far it is from the others and how long it takes.
+        Differences from the reference and times, by formulation.
 
     Raises
     ------
     FlexarmError
-        If the deflections, the seed or the points are none.
+        If the deflections, the seed or the points are invalid.
     """
-    require_count("seed", seed, 0)
     require_flag("paper", paper)
     require_function("progress", progress, "of the formulation under way")
     deflections = _deflections(deflection)
     refuse_options(deflections, seed=seed, points=points)
     model = build(arm)
     reference = _traced(formulation(REFERENCE, model))
-    passed = _ran(arm)  # refuses what has no accelerations
+    run = simulate_whole(arm, t_end=RUN, dt=RUN / 2)  # refuses what has no accelerations
     drawn = [[_paced(reference, *s) for s in _random_states(model, seed, d)] for d in deflections]
+    passed = zip(run.q[1:], run.v[1:], strict=True)
     groups = [
         [_ComparedState(q, v, _values(reference, q, v)) for q, v in g] for g in (*drawn, passed)
     ]
@@ -181,50 +181,49 @@ def compare(
     masses = [state.expected.mass for group in groups for state in group]
     condition = max(np.linalg.cond(M / np.outer(r, r)) for M, r in zip(masses, roots, strict=True))
     allowed = max(BOUND, 100 * float(np.finfo(float).eps) * float(condition))
-    found = {}
+    results = {}
     for name in FORMULATIONS:
         if progress is not None:
             progress(name)
         keeps, own = paper and name != REFERENCE, name == ElementJacobian.name
         try:
             eq = formulation(name, model, paper=keeps, points=points if own else None)
-            found[name] = _compared(eq, groups, deflections, allowed)
+            results[name] = _compared(eq, groups, deflections, allowed)
         except FlexarmError as error:
-            found[name] = Compared(refusal=str(error))
-    return Comparison(arm.name, model.size, len(masses), deflections, allowed, found)
+            results[name] = Compared(refusal=str(error))
+    return Comparison(arm.name, model.size, len(masses), deflections, allowed, results)
 
 
 def _deflections(deflection: object) -> tuple[float, ...]:
-    """Read one deflection or several."""
-    given = [deflection] if isinstance(deflection, float | int) else deflection
+    """Return one deflection or several as a tuple."""
+    items = [deflection] if isinstance(deflection, float | int) else deflection
     try:
-        found = tuple(float(each) for each in islice(given, MOST_DEFLECTIONS + 1))  # type: ignore[call-overload]
+        values = tuple(float(item) for item in islice(items, MOST_DEFLECTIONS + 1))  # type: ignore[call-overload]
     except Exception:  # no numbers, and what a foreign object raises
         raise refused("deflection", deflection, "a number or several") from None
-    if len(found) > MOST_DEFLECTIONS:
+    if len(values) > MOST_DEFLECTIONS:
         raise refused("deflection", deflection, f"at most {MOST_DEFLECTIONS} numbers")
-    return found
+    return values
 
 
 def refuse_options(deflections: Sequence[float], *, seed: int, points: int | None) -> None:
-    """Refuse what cannot be compared."""
+    """Raise an error for options that are out of range."""
     if not deflections or not all(0 < share <= 1 for share in deflections):
         raise FlexarmError(
             "deflection: must be parts of a link's length, over 0 and at most 1, got "
             f"{', '.join(f'{share:g}' for share in deflections) or 'none'}"
         )
-    if seed < 0:
-        raise FlexarmError(f"seed: must be 0 or more, got {seed}")
+    require_count("seed", seed, 0)
     refuse_points(points)
 
 
 class _Values(NamedTuple):
-    """One equation at a state: the mass matrix, and what inertia and gravity alone give."""
+    """An equation evaluated at a state, inertia and gravity alone."""
 
-    mass: Array
-    coriolis: Array
-    gravity: Array
-    a: Array
+    mass: Array  # mass matrix, (n, n)
+    coriolis: Array  # Coriolis and centrifugal force, (n,)
+    gravity: Array  # gravity force, (n,)
+    a: Array  # accelerations under these forces, (n,)
 
     @property
     def root(self) -> Array:
@@ -233,17 +232,17 @@ class _Values(NamedTuple):
 
 
 class _ComparedState(NamedTuple):
-    """Coordinates, rates, and the reference there."""
+    """A state and the reference's values at it."""
 
-    q: Array
-    v: Array
+    q: Array  # coordinates, (n,)
+    v: Array  # rates, (n,)
     expected: _Values
 
 
 def _compared(
     eq: Equation, groups: list[list[_ComparedState]], deflections: Sequence[float], allowed: float
 ) -> Compared:
-    """Put a formulation beside the reference, deflections and short run apart."""
+    """Compare a formulation with the reference by group of states: each deflection, the run."""
     traced = _traced(eq)
     free = [i for i in range(eq.model.size) if i not in eq.model.prescribed]
     rows = np.array([_largest_errors(traced, group, free) for group in groups])
@@ -261,27 +260,27 @@ def _compared(
 
 
 def _errors(values: Array | list[float]) -> Errors:
-    """Take what is no number for nothing."""
+    """Return errors with None in place of values that are not finite."""
     return Errors(*(float(value) if np.isfinite(value) else None for value in values))
 
 
 def _largest_errors(traced: ca.Function, states: list[_ComparedState], free: list[int]) -> Array:
-    """Find the largest differences of mass matrix, bias and acceleration over states, (3,)."""
+    """Compute the largest differences of mass matrix, bias and acceleration over states, (3,)."""
     errors = np.zeros(3)
-    for q, v, wanted in states:
-        got, root = _values(traced, q, v), wanted.root
-        force = (got.coriolis - wanted.coriolis) + (got.gravity - wanted.gravity)
-        found = (
-            _relative((got.mass - wanted.mass) / np.outer(root, root), np.ones(1)),
-            _relative(force / root, wanted.coriolis / root, wanted.gravity / root),
-            _relative(((got.a - wanted.a) * root)[free], (wanted.a * root)[free]),
+    for q, v, expected in states:
+        got, root = _values(traced, q, v), expected.root
+        force = (got.coriolis - expected.coriolis) + (got.gravity - expected.gravity)
+        differences = (
+            _relative((got.mass - expected.mass) / np.outer(root, root), np.ones(1)),
+            _relative(force / root, expected.coriolis / root, expected.gravity / root),
+            _relative(((got.a - expected.a) * root)[free], (expected.a * root)[free]),
         )
-        errors = np.maximum(errors, found)
+        errors = np.maximum(errors, differences)
     return errors
 
 
 def _singular(eq: Equation, traced: ca.Function, groups: list[list[_ComparedState]]) -> str | None:
-    """Say why there are no accelerations at the start or at one of the states, or None."""
+    """Return why there are no accelerations at the start or at one of the states, or None."""
     start = start_state(eq.model)
     for q, v in (start, *((state.q, state.v) for group in groups for state in group)):
         if eq.guarded and not np.all(np.isfinite(_values(traced, q, v).a)):
@@ -290,7 +289,7 @@ def _singular(eq: Equation, traced: ca.Function, groups: list[list[_ComparedStat
 
 
 def _exponent(deflections: Sequence[float], errors: Array, allowed: float) -> float:
-    """Measure the power of the deflection that errors above rounding grow with, or NaN."""
+    """Fit the power of the deflection that errors above rounding grow with; NaN if unknown."""
     above = np.isfinite(errors) & (errors > allowed)
     x, y = np.log(np.asarray(deflections)[above]), np.log(errors[above])
     return float(np.polyfit(x, y, 1)[0]) if len(set(x)) > 1 else np.nan
@@ -318,22 +317,22 @@ def _relative(difference: Array, *wholes: Array) -> float:
 
 
 def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
-    """Scale rates so that Coriolis forces are as large as gravity, which else may hide them."""
-    found = _values(traced, q, v)
+    """Scale rates so that Coriolis forces are as large as gravity, which might hide them."""
+    values = _values(traced, q, v)
     coriolis, gravity = (
-        float(np.abs(part / found.root).max()) for part in (found.coriolis, found.gravity)
+        float(np.abs(force / values.root).max()) for force in (values.coriolis, values.gravity)
     )
-    rounding = 1e-6 * gravity  # what an arm without Coriolis forces has
+    rounding = 1e-6 * gravity  # bound on the Coriolis forces of an arm that has none
     return q, v * np.sqrt(gravity / coriolis) if gravity > 0 and coriolis > rounding else v
 
 
 def _random_states(model: Model, seed: int, deflection: float) -> list[tuple[Array, Array]]:
-    """Draw two states: any joint angle, tips deflected by a part of the length.
+    """Draw two states with any joint angles and tips deflected by a share of the length.
 
-    Rates of deflection are in proportion to it, as those of a vibration are.
+    Rates of deflection are in proportion to it, as in a vibration.
     """
     rng = np.random.default_rng(seed)
-    found = []
+    states = []
     for _ in range(2):
         q, v = start_state(model)
         for part in model.links:
@@ -344,14 +343,8 @@ def _random_states(model: Model, seed: int, deflection: float) -> list[tuple[Arr
                         v[index] += rng.normal()
             q[part.modes] = deflection * random_deformation(model, part, q, rng)
             v[part.modes] = PACE * deflection * random_deformation(model, part, q, rng)
-        found.append((q, v))
-    return found
-
-
-def _ran(arm: Arm) -> list[tuple[Array, Array]]:
-    """Give states of a short run."""
-    run = simulate_whole(arm, t_end=RUN, dt=RUN / 2)
-    return list(zip(run.q[1:], run.v[1:], strict=True))
+        states.append((q, v))
+    return states
 
 
 @kernel

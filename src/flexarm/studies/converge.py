@@ -1,7 +1,7 @@
-"""How many shapes does an arm need, and which: errors of frequencies and of a run, and advice."""
+"""Errors of frequencies and of a run by the number and family of shapes, and advice on them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.methods.rk4 import RK4
+from flexarm.integrate.options import RunOptions
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
 from flexarm.linear.elastic import linearise_elastic, lock_drives, trace
@@ -26,7 +27,6 @@ from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
 from flexarm.studies.bases import (
-    NamedArm,
     by_rule,
     can_enrich,
     enriched,
@@ -48,35 +48,39 @@ from flexarm.studies.shape_search import (
 )
 from flexarm.units import quantity
 
-PER_PLANE = 3  # elastic modes that are compared per plane of bending
-LEAST, MOST = 1e-6, 0.5  # errors that can be wanted
-BEND = np.radians(45)
-MISMATCH = 2.0  # times the difference to the next member: more says that the family is wrong
-SECOND_ORDER, UNDAMPED = 2.0, 5.0  # times slope^2; times that where errors of phase add up
+PER_PLANE = 3  # elastic modes per plane of bending that are compared: those that motions excite
+LEAST, MOST = 1e-6, 0.5  # bounds of ``want``: the runs' tightest tolerance; half of the deflection
+BEND = np.radians(45)  # [rad] joint angles of the second posture, far from symmetric ones
+# Ratio of the estimated error to the change by one more shape of the family, above which the family
+# lacks a shape: one that converges at least halves its error with each shape.
+MISMATCH = 2.0
+# Error of the series for bending beyond the slopes at which it was measured: SECOND_ORDER times the
+# slope squared, and UNDAMPED times that where errors of phase add up.
+SECOND_ORDER, UNDAMPED = 2.0, 5.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """What an arm on certain shapes is worth.
+    """Errors and cost of an arm with certain shapes.
 
     Attributes
     ----------
     basis
-        The shapes, in words; the first row has those of the model file.
+        Description of the shapes; the first row has those of the model file.
     coordinates
         Number of coordinates.
     frequency_error_free, frequency_error_locked
-        Largest relative error of the slow elastic modes, joints as they are and locked, at the
+        Largest relative error of the slow elastic frequencies with joints free and locked, at the
         start and with all joints bent by 45 degrees.
     top_frequency
         Highest frequency at the start [rad/s].
     step
-        What a fixed-step Runge-Kutta method of order 4 can take [s].
+        Largest stable step of a Runge-Kutta method of order 4 [s].
     run_error
-        Largest difference of a link's tip deflection from the enriched run, over its range; None
-        without a run, or if it ended early.
+        Largest difference of a link's tip deflection from the run with enriched shapes, relative to
+        the range of that deflection; None without a run, or if it ended early.
     cpu_seconds
-        What the run took.
+        CPU time of the run [s].
     """
 
     basis: str
@@ -91,40 +95,40 @@ class Row:
 
 @dataclass(frozen=True, repr=False)
 class Convergence(Summarised):
-    """How well an arm's shapes describe it.
+    """Discretisation error of an arm's shapes in one motion, and advice.
 
     Attributes
     ----------
     t_end
         Duration of the runs [s].
     wish
-        Error that is asked for.
+        Acceptable error, relative to the range of the deflections.
     estimate
-        Truncation error of the tip deflections over their range, worst link: the run against one
-        with the next member of the family and the static shapes; None if nothing deflects.
+        Error of the tip deflections relative to their range, worst link: the difference from a run
+        with one more shape of the family and the static shapes; None if nothing deflects.
     step_of_family
-        The same against one more member alone; None for meshes.
+        The difference from a run with one more shape of the family alone; None for meshes.
     by_link
-        The estimate per link.
+        The estimate by name of the link.
     mismatch
         Whether the family lacks a shape that the motion needs.
     slope
         Largest slope of a link in the run.
     model_error
-        What the model's own error is at such slopes, over the range: of exact links what their
-        nodes leave.  By the series as measured against the exact beam; beyond the slopes of those
-        measurements 2 slope^2, five times that where nothing damps the links and errors of phase
-        add up.  None if unknown: without stiffening.
+        Error of the bending theory at that slope, relative to the range of the deflections; of
+        exact links the error of their quadrature.  From measurements against the exact beam; for
+        larger slopes 2 slope^2, five times that for undamped links, whose errors of phase add up.
+        None without stiffening, where it is unknown.
     stretch
-        How much tip deflections change, over their range, if links that have EA stretch by one
-        more shape; None if none has, or that run ended early.
+        Change of the tip deflections, relative to their range, by one more stretch shape in links
+        that state EA; None if none does, or if that run ended early.
     rows
-        The given shapes, fewer, more, enriched, and other families.
+        The shapes as given, enriched, with one more and one fewer, and of other families.
     answer
-        Shapes within the wish, or the nearest to it that were found; None if those given are, if
-        nothing deflects, or if no others were to be tried.
+        Shapes with an acceptable error, or the best that were found; None if the given shapes are
+        acceptable, if nothing deflects, or if no others were to be tried.
     advice
-        What to do, in words.
+        Sentences that say what to do.
     """
 
     arm: str
@@ -202,7 +206,7 @@ def converge(
             "no link has shapes that can be added to: links are rigid, or their shapes come from "
             "a file"
         )
-    t_end, wish = require_positive("t_end", t_end, unit="s"), require_positive("wish", wish)
+    t_end, wish = RunOptions.of(t_end=t_end).t_end, require_positive("wish", wish)
     require_flag("others", others)
     require_function("progress", progress, "of what is run next")
     if trials is not None:
@@ -218,22 +222,20 @@ def converge(
     truth, _ = frequencies(reference(arm))
     say("enriched")
     made = ShapeRuns(t_end, wish)
-    best = made.of(listed[1].arm)
+    best = made.of(listed["enriched"])
     if best.status != "finished":
         raise FlexarmError(f"the run with enriched shapes {best.status}: {best.reason}")
-    runs, rows = [best], []
-    for basis in listed:
-        say(basis.name)
-        run = made.of(basis.arm)
-        runs.append(run)
-        rows.append(_row(basis, run, best, truth))
-    by_link = differences(runs[1], best)
+    rows = []
+    for name, other in listed.items():
+        say(name)
+        rows.append(_row(name, other, made.of(other), best, truth))
+    given, grown = made.of(arm), made.of(listed["one more"])
+    by_link = differences(given, best)
     estimate = max(by_link.values(), default=None)
     steps = None
-    if all(of_family(link) for link in arm.links if can_enrich(link)):
-        grown = next((r for b, r in zip(listed, runs[1:], strict=True) if b is listed[2]), None)
-        if grown is not None and grown.status == "finished":
-            steps = max(differences(runs[1], grown).values(), default=None)
+    is_sequence = all(of_family(link) for link in arm.links if can_enrich(link))
+    if is_sequence and grown.status == "finished":
+        steps = max(differences(given, grown).values(), default=None)
     mismatch = bool(estimate and steps is not None and estimate > MISMATCH * steps)
     validity = best.validity
     answer = None
@@ -243,13 +245,13 @@ def converge(
     say("one more stretch shape")
     found = Convergence(
         arm.name, t_end, wish, estimate, steps, by_link, mismatch, validity.slope,
-        _model_error(arm, best), _stretch(arm, runs[1], made), tuple(rows), answer, (),
+        _model_error(arm, best), _stretch(arm, given, made), tuple(rows), answer, (),
     )  # fmt: skip
     return replace(found, advice=tuple(advice(found, arm)))
 
 
 def read_want(value: object) -> float:
-    """Read the error that is wanted, a number or a text such as ``1%``, or refuse it."""
+    """Return the error that a user asks for, a number or a text such as ``1%``, or raise."""
     try:
         share = quantity(value, "1")
     except ModelError:
@@ -261,36 +263,35 @@ def read_want(value: object) -> float:
 
 
 def _wanted(arm: Arm, search: ShapeSearch) -> Convergence:
-    """Find the cheapest shapes and tolerance for what is wanted, and compare with those given."""
+    """Find the fewest shapes and the loosest tolerance within ``want``."""
     answer = search.cheapest(by_rule(arm))
     best, given = search.best, search.runs.of(arm)
     assert best is not None
     truth, _ = frequencies(reference(arm))
-    listed = [(NamedArm(f"as given: {title(arm)}", arm), given)]
+    rows = [_row(f"as given: {title(arm)}", arm, given, best, truth)]
     if answer is not None:
         changed = change_arm(arm, answer.changes)
         run = search.runs.of(changed, answer.rtol)
-        listed.append((NamedArm(f"answer: {answer.basis}", changed), run))
+        rows.append(_row(f"answer: {answer.basis}", changed, run, best, truth))
     finished = given.status == "finished"
     found = Convergence(
         arm.name, search.runs.t_end, search.want, search.error(arm) if answer else None, None,
         differences(given, best) if finished else {}, False, best.validity.slope,
-        _model_error(arm, best), None, tuple(_row(b, r, best, truth) for b, r in listed), answer,
-        (),
+        _model_error(arm, best), None, tuple(rows), answer, (),
     )  # fmt: skip
     return replace(found, advice=tuple(advice_on_want(found)))
 
 
 def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
-    """Find elastic frequencies [rad/s] of straight links, and the fastest rate at the start.
+    """Compute elastic frequencies [rad/s] with links straight, and the fastest rate at the start.
 
     Returns
     -------
-    found, rate
-        Frequencies by pose (``start``, ``bent``) and state of the joints (``free``, ``locked``);
-        largest eigenvalue at the start, damping included [rad/s].
+    frequencies, rate
+        Frequencies by posture (``start``, ``bent``) and state of the joints (``free``,
+        ``locked``); size of the largest eigenvalue at the start, damping included [rad/s].
     """
-    model = build(arm, stiffening=False)  # which straight links at rest do not notice
+    model = build(arm, stiffening=False)  # straight links at rest have none
     traced = trace(model)
     open_ = [i for i in range(model.size) if i not in model.prescribed]
     found, rate = {}, 0.0
@@ -306,7 +307,7 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
 
 
 def _model_error(arm: Arm, run: Run) -> float | None:
-    """Tell the model's own error at the slopes of a run, over the range of the deflections."""
+    """Return the error of the bending theory in a run, relative to the range of the deflections."""
     validity = run.validity
     if validity.model_error is not None or not run.model.stiffening:
         return validity.model_error
@@ -315,7 +316,7 @@ def _model_error(arm: Arm, run: Run) -> float | None:
 
 
 def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
-    """Find what one more shape of stretch changes in the tip deflections, over their range."""
+    """Compute the change of the tip deflections by one more stretch shape, over their range."""
     other = stretched(arm)
     if other is None:
         return None
@@ -328,47 +329,44 @@ def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
     return max(differences(given, run).values(), default=None)
 
 
-def _erring_least(listed: list[NamedArm], rows: list[Row]) -> Arm:
-    """Give the shapes that erred least with no more coordinates than those given."""
-    known = [
-        (row.run_error, row.coordinates, k) for k, row in enumerate(rows)
-        if row.run_error is not None and row.coordinates <= rows[0].coordinates
-    ]  # fmt: skip
-    return listed[min(known, default=(0.0, 0, 0))[2]].arm
+def _erring_least(listed: Mapping[str, Arm], rows: list[Row]) -> Arm:
+    """Return the shapes of the smallest error with no more coordinates than those given."""
+    small = [row for row in rows if row.coordinates <= rows[0].coordinates]
+    best = min(small, key=lambda row: math.inf if row.run_error is None else row.run_error)
+    return listed[best.basis]
 
 
-def _bases(arm: Arm, *, others: bool) -> list[NamedArm]:
-    """List what is tried: as given, enriched, one more, and then fewer and other families."""
-    listed = [
-        NamedArm(f"as given: {title(arm)}", arm),
-        NamedArm("enriched", enriched(arm)),
-        NamedArm("one more", next_member(arm)),
-    ]
+def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
+    """Return the shapes to try by name: as given, enriched, one more; one fewer, other families."""
+    listed = {
+        f"as given: {title(arm)}": arm,
+        "enriched": enriched(arm),
+        "one more": next_member(arm),
+    }
     if not others:
         return listed
     less = fewer(arm)
-    listed += [NamedArm("one fewer", less)] if less is not None else []
-    known = {_same(each.arm) for each in listed}
-    for basis in families(arm):
+    listed |= {"one fewer": less} if less is not None else {}
+    known = {_same(other) for other in listed.values()}
+    for name, other in families(arm).items():
         try:
-            build(basis.arm, stiffening=False)
+            shapes = _same(other)
         except ModelError:  # a family that this link cannot have
             continue
-        if _same(basis.arm) not in known:
-            known.add(_same(basis.arm))
-            listed.append(basis)
+        if shapes not in known:
+            known.add(shapes)
+            listed[name] = other
     return listed
 
 
 def _same(arm: Arm) -> bytes:
-    """Tell arms apart by the shapes that they end up with."""
-    parts = [
-        part.elastic for part in build(arm, stiffening=False).links if part.elastic is not None
+    """Return a key of an arm's shapes: the same for families with the same shapes."""
+    rows = [
+        np.concatenate([part.elastic.integrals.stiffness.ravel(), part.elastic.tip_angle.ravel()])
+        for part in build(arm, stiffening=False).links
+        if part.elastic is not None
     ]
-    return b"".join(
-        np.round(np.concatenate([p.integrals.stiffness.ravel(), p.tip_angle.ravel()]), 6).tobytes()
-        for p in parts
-    )
+    return b"".join(np.round(row, 6).tobytes() for row in rows)
 
 
 def _poses(model: Model) -> dict[str, Array]:
@@ -380,8 +378,9 @@ def _poses(model: Model) -> dict[str, Array]:
     return {"start": start, "bent": bent}
 
 
-def _row(basis: NamedArm, run: Run, best: Run, truth: dict[tuple[str, str], Array]) -> Row:
-    found, rate = frequencies(basis.arm)
+def _row(name: str, arm: Arm, run: Run, best: Run, truth: Mapping[tuple[str, str], Array]) -> Row:
+    """Compare an arm's frequencies with the reference's, and its run with the best one."""
+    found, rate = frequencies(arm)
     model = run.model
     planes = 1 + any(name.split(".")[-1].startswith("z") for name in model.names)
     errors = {"free": 0.0, "locked": 0.0}
@@ -394,13 +393,13 @@ def _row(basis: NamedArm, run: Run, best: Run, truth: dict[tuple[str, str], Arra
     if run.status == "finished" and run is not best:
         error = max(differences(run, best).values(), default=None)
     return Row(
-        basis.name, model.size, errors["free"], errors["locked"], top,
+        name, model.size, errors["free"], errors["locked"], top,
         RK4.stable / rate if rate else float("inf"), error, run.statistics.cpu_seconds,
     )  # fmt: skip
 
 
 def advice(found: Convergence, arm: Arm) -> list[str]:
-    """Say in words how good the shapes of an arm are and what to do."""
+    """Return sentences on the error of an arm's shapes and on what to do."""
     if found.estimate is None:
         return [_still(found)]
     lines = [
@@ -422,7 +421,7 @@ def advice(found: Convergence, arm: Arm) -> list[str]:
 
 
 def advice_on_want(found: Convergence) -> list[str]:
-    """Say in words which shapes and tolerance give the error that is wanted, or why none do."""
+    """Return sentences on the shapes and tolerance that reach ``want``, or on why none do."""
     answer = found.answer
     if answer is None:
         return [_still(found)]
@@ -442,7 +441,7 @@ def advice_on_want(found: Convergence) -> list[str]:
 
 
 def _left(answer: Answer) -> str:
-    """Say how far off what was found may be, and what to do."""
+    """Return the end of a sentence on an answer that is not good enough."""
     if not math.isfinite(answer.estimate):
         return "was run alone, which does not tell its error: allow more trials, or a shorter run."
     return (
@@ -460,7 +459,7 @@ def _still(found: Convergence) -> str:
 
 
 def _answered(answer: Answer, found: Convergence) -> str:
-    """Say what the search came to."""
+    """Return a sentence on the shapes that a search found."""
     size = f"{answer.coordinates} coordinates (as given: {found.rows[0].coordinates})"
     if answer.within:
         error = _percent(answer.estimate)
@@ -484,7 +483,7 @@ def _other_family(arm: Arm) -> str:
 
 
 def _model_lines(found: Convergence) -> list[str]:
-    """Say what no shapes mend: the model's own error."""
+    """Return sentences on the error of the bending theory, which no shapes reduce."""
     if found.model_error is None:
         lines = [
             f"Slopes reach {found.slope:.2g}, more than a model without stiffening bears: switch "
@@ -501,7 +500,7 @@ def _model_lines(found: Convergence) -> list[str]:
 
 
 def _model_advice(found: Convergence) -> list[str]:
-    """Say what shapes of bending do not mend: the model's own error, and stretch."""
+    """Return sentences on the errors that shapes of bending do not reduce: theory, stretch."""
     lines = _model_lines(found)
     if found.stretch is None:
         lines.append("Stretch was not tried: it needs EA in a section.")

@@ -1,4 +1,4 @@
-"""Look for the fewest shapes and the loosest tolerance that err no more than is wanted."""
+"""Search for the fewest shapes and the loosest tolerance whose error stays within a wanted one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,32 +19,33 @@ from flexarm.runs.run import Run
 from flexarm.spatial import NEGLIGIBLE
 from flexarm.studies.bases import can_enrich, enriched, grown, numbers, recounted, title, widened
 
-TOLERANCE = 1e-5  # of the runs: far below what shapes are to be judged by
-TRIALS = 8
-MOST_COORDINATES = 100
-# Of what is wanted: by how much the run that shapes are judged by may err, that of the first
-# enrichment and those after it, of motions in which errors fall off slowly.
-MARGIN, MARGIN_LATER = 0.25, 0.5
-REMAINS = 1.5  # times what the last enrichment changed: more than what all further ones do
-SHAPES = 0.9  # of what is wanted: what shapes may take, the tolerance gets the rest
-FIRST = 0.5  # of what is wanted: shapes that add less are left out at first
+TOLERANCE = 1e-5  # rtol of the runs at most: far below the differences between shapes
+TRIALS = 8  # sets of shapes that are judged unless the user says how many
+MOST_COORDINATES = 100  # of a reference: with more a run takes minutes
+# Relative to the wanted error:
+MARGIN, MARGIN_LATER = 0.25, 0.5  # error of a first reference; of later ones, which converge slowly
+SHAPES = 0.9  # share of the shapes; the tolerance gets the rest
+FIRST = 0.5  # contribution below which shapes are left out in the first trial
+HOPELESS = 4.0  # contribution above which a shape is never left out
+# Relative to the change by the last enrichment: the sum of all further ones, which at least halve.
+REMAINS = 1.5
+# Tolerances to try, loosest first: 0.1, 0.05, 0.02, 0.01, ... 2e-9.
 RTOLS = tuple(float(f"{digit}e-{power}") for power in range(2, 10) for digit in (10, 5, 2))
-HOPELESS = 4.0  # times what is wanted: a shape that adds so much is not tried without
 
 Place = tuple[int, Direction, int]  # a link, a direction, and a shape's number from 1 on
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The shapes and the tolerance that a search came to."""
+    """The shapes and the tolerance that a search found."""
 
-    basis: str  # the shapes, in words
-    shapes: dict[str, dict[str, Any]]  # what to write as ``shapes`` in the model file, by link
+    basis: str  # description of the shapes
+    shapes: dict[str, dict[str, Any]]  # the key ``shapes`` of the model file, by link
     coordinates: int  # number of coordinates
     rtol: float  # tolerance to simulate with
-    estimate: float  # the error of such a run or more, over the range of the deflections
-    within: bool  # whether that is within the wish
-    trials: int  # how many shapes were judged
+    estimate: float  # upper estimate of the run's error, relative to the range of the deflections
+    within: bool  # whether that is within the wanted error
+    trials: int  # number of sets of shapes that were judged
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -53,14 +54,14 @@ class Answer:
 
 
 class ShapeRuns:
-    """One motion of an arm on different shapes, each run made once.
+    """Runs of one motion with different shapes, each simulated once.
 
     Parameters
     ----------
     t_end
         Duration [s].
     wish
-        Error that would do, which the runs' tolerance must be well below.
+        Wanted error; the tolerance of the runs is a hundredth of it or less.
     """
 
     def __init__(self, t_end: float, wish: float) -> None:
@@ -69,7 +70,7 @@ class ShapeRuns:
         self._made: list[tuple[Arm, float, Run]] = []
 
     def of(self, arm: Arm, rtol: float | None = None) -> Run:
-        """Run an arm, or give its run again."""
+        """Return the run of an arm, simulated at the first call."""
         rtol = rtol or self.tolerance
         for known, tolerance, run in self._made:
             if tolerance == rtol and known == arm:
@@ -80,8 +81,11 @@ class ShapeRuns:
 
 
 def differences(run: Run, best: Run) -> dict[str, float]:
-    """Compare the tip deflections of two runs, per link that deflects, over their range."""
-    found = {}
+    """Return the largest difference of two runs' tip deflections over their range, by link.
+
+    Links that do not deflect are left out.
+    """
+    errors = {}
     for part, other in zip(run.model.links, best.model.links, strict=True):
         if not part.flexible:
             continue
@@ -89,42 +93,42 @@ def differences(run: Run, best: Run) -> dict[str, float]:
         spread = float(np.ptp(true, axis=0).max())
         if spread > 1e-12 * max(part.length, 1e-3):
             error = np.abs(tip_deflection(run, part) - true).max()
-            found[part.name] = float(error) / spread
-    return found
+            errors[part.name] = float(error) / spread
+    return errors
 
 
 class ShapeSearch:
-    """Shapes of an arm in one motion, judged by a run with richer ones.
+    """A search among shapes of an arm, each judged by its difference from a reference run.
 
     Parameters
     ----------
     runs
-        Where runs are made.
+        The runs of the motion.
     want
-        Error that would do.
+        Wanted error, relative to the range of the deflections.
     trials
-        How many shapes are judged at most; None for as many as it takes.
+        Largest number of sets of shapes to judge; unlimited if None.
     say
-        Called with what is run next.
+        Called with a description of the next run.
     """
 
     def __init__(
         self, runs: ShapeRuns, *, want: float, trials: int | None, say: Callable[[str], None]
     ) -> None:
         self.runs, self.want, self.trials, self.say = runs, want, trials, say
-        self.count = 0
-        self.best: Run | None = None
-        self.margin = np.inf
-        self.settled = False
-        self.beyond: list[Arm] = []
+        self.count = 0  # sets of shapes judged so far
+        self.best: Run | None = None  # the reference run
+        self.margin = np.inf  # its own error
+        self.settled = False  # whether that error is small enough to judge by
+        self.beyond: list[Arm] = []  # arms whose error is too large
 
     @property
     def spent(self) -> bool:
-        """Whether no more shapes may be judged."""
+        """Whether the number of trials is used up."""
         return self.trials is not None and self.count >= self.trials
 
     def cheapest(self, start: Arm) -> Answer | None:
-        """Find few shapes of a family, and a tolerance, that are within what is wanted.
+        """Find the fewest shapes of a family and the loosest tolerance within the wanted error.
 
         Parameters
         ----------
@@ -134,7 +138,7 @@ class ShapeSearch:
         Returns
         -------
         Answer or None
-            The nearest that was found if nothing is within; None if nothing deflects.
+            The best that was found if none is within; None if nothing deflects.
         """
         base, rich = self._reference(start)
         assert self.best is not None
@@ -146,7 +150,7 @@ class ShapeSearch:
         return self._answer(found, *self._loosest(found))
 
     def error(self, arm: Arm, rtol: float | None = None) -> float | None:
-        """Judge shapes: the difference to the reference and what that may err; None if unknown."""
+        """Return the error: difference from the reference plus its error; None if unknown."""
         try:
             run = self.runs.of(arm, rtol)
         except FlexarmError:
@@ -156,7 +160,7 @@ class ShapeSearch:
         return max(differences(run, self.best).values(), default=0.0) + self.margin
 
     def _reference(self, start: Arm) -> tuple[Arm, Arm]:
-        """Enrich shapes until what is left to gain is little; give them before and after that."""
+        """Enrich shapes until the reference's error is small; return the last two sets."""
         base, more = start, 1
         rich = base
         found = (base, rich)
@@ -197,7 +201,7 @@ class ShapeSearch:
         return found
 
     def _first(self, base: Arm) -> Arm | None:
-        """Leave out shapes that add little, fewer of them until the rest is within, if ever."""
+        """Remove the shapes that contribute little, as many as the wanted error allows."""
         tails = self._tails(base)
         order = sorted(tails, key=lambda place: tails[place])
         count, back = sum(size <= FIRST * self.want for size in tails.values()), 1
@@ -210,7 +214,7 @@ class ShapeSearch:
             count, back = max(count - back, 0), 2 * back
 
     def _fewer(self, arm: Arm) -> Arm:
-        """Leave shapes out one by one, those that add least first, as long as that is within."""
+        """Remove shapes one by one, the smallest contribution first, within the wanted error."""
         tails, blocked = self._tails(arm), set()
         while True:
             last = {
@@ -232,7 +236,7 @@ class ShapeSearch:
                 blocked.add(place)
 
     def _loosest(self, arm: Arm) -> tuple[float, float]:
-        """Find the loosest tolerance that keeps shapes within what is wanted, and their error."""
+        """Return the loosest tolerance within the wanted error, and the error at it."""
         for rtol in (*(each for each in RTOLS if each > self.runs.tolerance), self.runs.tolerance):
             self.say(f"tolerance {rtol:g}: {title(arm)}")
             error = self.error(arm, rtol)
@@ -242,19 +246,20 @@ class ShapeSearch:
         return rtol, error
 
     def _tails(self, arm: Arm) -> dict[Place, float]:
-        """Say by link, direction and number what that shape and those after it add to the tips.
+        """Return the contribution of each shape and those after it, by link, direction and number.
 
-        They are the largest amounts in the reference's motion, over the range of the deflections.
+        It is the largest tip displacement by them in the reference run, relative to the range of
+        the deflections.
         """
         assert self.best is not None
-        found: dict[Place, float] = {}
+        tails: dict[Place, float] = {}
         for i in numbers(arm):
             part = self.best.model.links[i]
             size = max(float(np.ptp(tip_deflection(self.best, part), axis=0).max()), 1e-300)
             for d in DIRECTIONS:
                 for k in range(1, numbers(arm)[i].of(d) + 1):
-                    found[i, d, k] = _added(self.best, part, d, k) / size
-        return found
+                    tails[i, d, k] = _added(self.best, part, d, k) / size
+        return tails
 
     def _within(self, arm: Arm) -> bool:
         if self.spent or arm in self.beyond:
@@ -286,19 +291,19 @@ def _size(arm: Arm) -> int:
 
 
 def _without(arm: Arm, small: set[Place]) -> dict[int, Counts]:
-    """Count shapes without some, each of which takes those after it along; a link keeps one."""
-    found = {}
+    """Return the numbers of shapes left without ``small`` ones; a link keeps at least one."""
+    left_counts = {}
     for i, number in numbers(arm).items():
         left = {d: sum((i, d, k) not in small for k in range(1, number.of(d) + 1))
                 for d in DIRECTIONS}  # fmt: skip
-        found[i] = Counts(**left) if any(left.values()) else number
-    return found
+        left_counts[i] = Counts(**left) if any(left.values()) else number
+    return left_counts
 
 
 def _added(run: Run, part: LinkModel, direction: str, first: int) -> float:
-    """Find the most that shapes of a direction, from one on, add to a link's tip [m].
+    """Return the largest tip displacement by shapes of a direction, from one on [m].
 
-    Twist, which does not move the tip, counts by what it does at a link's length from the axis.
+    Twist counts by the displacement of a point at a link's length from the axis.
     """
     shapes, length = _shapes(run, part)
     own = [k for k, each in enumerate(shapes.shapes) if direction in each.curves]
@@ -310,7 +315,7 @@ def _added(run: Run, part: LinkModel, direction: str, first: int) -> float:
 
 
 def _shapes(run: Run, part: LinkModel) -> tuple[Shapes, float]:
-    """Give the shapes of a link and its length [m]; of one that slides, as far out as it came."""
+    """Return a link's shapes and length [m]; of a sliding link at its longest in the run."""
     q = run.q[-1].copy()
     if part.body.range is not None:
         q[part.exposed] = np.clip(run.q[:, part.exposed].max(), *part.body.range)

@@ -1,4 +1,4 @@
-"""What runs of many designs say over time, and their arms, in arrays where that can be.
+"""Curves over time and numbers of arms, of many designs; computed in arrays where possible.
 
 A name is a column of a run's table, `flexarm.runs.contents.table_columns`, without its unit.
 """
@@ -27,15 +27,15 @@ from flexarm.varied import by_design
 TIP = tuple(f"tip {axis}" for axis in "xyz")
 OBSERVED = {**{f"{name} energy": k for k, name in enumerate(ENERGIES)}, "total energy": -1,
             **{name: 3 + k for k, name in enumerate(TIP)}}  # fmt: skip
-KEPT = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # works that a state holds
+STATE_WORKS = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # part of the state
 
 
 def curve_names(task: Task, method: Method) -> list[str]:
     """List the names of an arm's curves."""
     start = Solution(task.times[:1], task.state[None], _anchors(task, 1))
     run = run_of(task, method, start, task.wanted, "")
-    found = [header.rpartition(" [")[0] for header, _ in table_columns(run)]
-    return [*found[1:], "total energy"]
+    names = [header.rpartition(" [")[0] for header, _ in table_columns(run)]
+    return [*names[1:], "total energy"]
 
 
 def _anchors(task: Task, count: int) -> Array:
@@ -43,29 +43,29 @@ def _anchors(task: Task, count: int) -> Array:
 
 
 def together(task: Task, name: str, states: Array, anchors: Array | None = None) -> Array | None:
-    """Give a curve of runs of one arm that differ in their states, (N, T).
+    """Evaluate a curve in runs of one arm that differ in their states, (N, T).
 
     Parameters
     ----------
     task
-        Of the arm.
+        The initial-value problem of the arm.
     name
-        Of the curve.
+        Name of the curve.
     states
-        At its times, (N, T, size).
+        States at the task's times, (N, T, size).
     anchors
-        Attitudes that a free base's angles are relative to, (N, T, 3, 3).
+        Reference attitudes of a free base, (N, T, 3, 3).
 
     Returns
     -------
     ndarray or None
-        None of what takes a run for itself.
+        None if the curve takes a `Run` of its own.
     """
     model = task.equation.model
     n, shape = model.size, states.shape[:2]
-    kept = _kept(model, name, states)
-    if kept is not None:
-        return kept
+    values = _in_states(model, name, states)
+    if values is not None:
+        return values
     q, v = (states[:, :, part].reshape(-1, n) for part in (slice(n), slice(n, 2 * n)))
     for link in flexible_links(model):
         for k, axis in enumerate("xyz"):
@@ -77,30 +77,32 @@ def together(task: Task, name: str, states: Array, anchors: Array | None = None)
     if anchors is not None and model.attitudes:
         equation = equation.anchored(anchors.reshape(-1, *anchors.shape[2:]))
     energy, _, tip = equation.observe(q, v)
-    found = np.column_stack([energy, tip, energy.sum(axis=1)])
-    return np.asarray(found[:, OBSERVED[name]].reshape(shape))
+    columns = np.column_stack([energy, tip, energy.sum(axis=1)])
+    return np.asarray(columns[:, OBSERVED[name]].reshape(shape))
 
 
-def _kept(model: Model, name: str, states: Array) -> Array | None:
-    """Give a curve that the states themselves hold, (N, T), or None."""
+def _in_states(model: Model, name: str, states: Array) -> Array | None:
+    """Return a curve that is part of the states, (N, T), or None."""
     n, plain = model.size, name.removesuffix(" rate")
     if plain in model.names:
         return np.asarray(states[:, :, model.names.index(plain) + (n if plain != name else 0)])
-    return np.asarray(states[:, :, 2 * n + KEPT.index(name)]) if name in KEPT else None
+    if name not in STATE_WORKS:
+        return None
+    return np.asarray(states[:, :, 2 * n + STATE_WORKS.index(name)])
 
 
 def of_designs(motions: DesignMotions, name: str, states: Array) -> Array:
-    """Give a curve of runs of designs, (N, T), at states (N, T, size).
+    """Evaluate a curve in runs of designs, (N, T), at states (N, T, size).
 
     Raises
     ------
     NotInArrays
-        If it takes a run for itself.
+        If the curve takes a `Run` of its own.
     """
     model = motions.first.equation.model
-    kept = _kept(model, name, states)
-    if kept is not None:
-        return kept
+    values = _in_states(model, name, states)
+    if values is not None:
+        return values
     for k, link in enumerate(flexible_links(model)):
         for i, axis in enumerate("xyz"):
             if name == f"{link.name} tip deflection {axis}":
@@ -110,12 +112,12 @@ def of_designs(motions: DesignMotions, name: str, states: Array) -> Array:
         raise NotInArrays
     seen = motions.evaluate("observation", states).reshape(*states.shape[:2], -1)
     energy, tip = seen[:, :, : len(ENERGIES)], seen[:, :, -len(TIP) :]
-    found = np.concatenate([energy, tip, energy.sum(axis=2, keepdims=True)], axis=2)
-    return np.asarray(found[:, :, OBSERVED[name]])
+    columns = np.concatenate([energy, tip, energy.sum(axis=2, keepdims=True)], axis=2)
+    return np.asarray(columns[:, :, OBSERVED[name]])
 
 
 def curve(run: Run, name: str) -> Array:
-    """Give a curve of a run, (T,)."""
+    """Return a curve of a run, (T,)."""
     if name == "total energy":
         return np.asarray(run.energy.sum(axis=1))
     for header, values in table_columns(run):
@@ -127,8 +129,8 @@ def curve(run: Run, name: str) -> Array:
 def curves_of(
     tasks: Sequence[Task], solutions: Sequence[Solution], name: str, method: Method
 ) -> Array:
-    """Give a curve of runs that all went to the end, (N, T); those of one arm go together."""
-    found = np.zeros((len(tasks), len(tasks[0].times)))
+    """Evaluate a curve in finished runs, (N, T), those of one arm in one call."""
+    values = np.zeros((len(tasks), len(tasks[0].times)))
     groups: dict[int, list[int]] = {}
     for k, task in enumerate(tasks):
         groups.setdefault(id(task.equation), []).append(k)
@@ -138,36 +140,36 @@ def curves_of(
         rows = together(tasks[mine[0]], name, states, anchors)
         for row, k in enumerate(mine):
             if rows is not None:
-                found[k] = rows[row]
+                values[k] = rows[row]
             else:
                 run = run_of(tasks[k], method, solutions[k], tasks[k].wanted, "")
-                found[k] = curve(run, name)
-    return found
+                values[k] = curve(run, name)
+    return values
 
 
 def of_arm(task: Task, of: DesignQuantity) -> float:
-    """Give a number of the arm."""
+    """Return the mass [kg] or a frequency [Hz] of an arm."""
     model: Model = task.equation.model
     if of.mass:
         return float(total_mass(model))
     anchor = (task.equation.anchor,) if model.attitudes else ()
-    found = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
-    return _frequency(model, [m.reshape(model.size, -1) for m in found], of)
+    matrices = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
+    return _frequency(model, [m.reshape(model.size, -1) for m in matrices], of)
 
 
 def of_arms(motions: DesignMotions, of: DesignQuantity) -> Array:
-    """Give a number of the arms of designs, (N,)."""
+    """Return the masses [kg] or a frequency [Hz] of the arms of designs, (N,)."""
     model, count = motions.designs.model, len(motions.sound)
     if of.mass:
         return by_design(total_mass(model), count)
-    found = np.full(count, np.nan)
+    values = np.full(count, np.nan)
     for k in np.flatnonzero(motions.sound):
-        found[k] = _frequency(motions.first.equation.model, [m[k] for m in motions.matrices], of)
-    return found
+        values[k] = _frequency(motions.first.equation.model, [m[k] for m in motions.matrices], of)
+    return values
 
 
 def _frequency(model: Model, matrices: Sequence[Array], of: DesignQuantity) -> float:
-    """Find a natural frequency of what is elastic, at the start [Hz]."""
+    """Compute a natural frequency of the elastic modes at the start [Hz]."""
     mass, stiffness, damping = matrices
     locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
     linear = LinearModel(mass, stiffness, damping, model.names).along(*moves(model, locked))

@@ -1,4 +1,4 @@
-"""Compute designs: their numbers, or the reason why they have none."""
+"""Compute the quantities of designs, or the reason why a design has none."""
 
 import hashlib
 from collections.abc import Sequence
@@ -39,14 +39,13 @@ from flexarm.model.designs.build import (
     built,
     designs_together,
 )
-from flexarm.runs.run import Run
 from flexarm.studies.design.curves import curve, curves_of, of_arm, of_arms, of_designs, together
 from flexarm.studies.design.plan import REDUCTIONS, DesignQuantity
 from flexarm.studies.design.read import ALLOWED, START, Study
 from flexarm.varied import Differ
 
 Columns = dict[str, NDArray[Any]]
-STILL = RunOptions(t_end=1.0)  # of a study without runs
+NO_RUN = RunOptions(t_end=1.0)  # of a study without runs, which only needs their defaults
 ON_PROCESSOR = (
     "device: an arm with events, brakes or dry friction, or that starts at an equilibrium, runs on "
     "the processor: say device 'cpu', or leave them out"
@@ -64,16 +63,18 @@ def row_keys(digest: str, values: Columns) -> list[str]:
 
 
 class Rows:
-    """The rows of some designs while they are computed.
+    """The rows of consecutive designs while they are computed.
 
     Attributes
     ----------
     first
         Number of the first design.
-    values, found
-        By parameter and by quantity, (count,) each.
+    values
+        Values of the parameters by name, (count,) each.
+    found
+        Values of the quantities by name, (count,) each; NaN until they are computed.
     status, reason
-        How each ended, and why.
+        ``finished`` or how the design's run ended otherwise, and why, (count,) each.
     """
 
     def __init__(self, study: Study, first: int, values: dict[str, NDArray[Any]]) -> None:
@@ -84,29 +85,29 @@ class Rows:
         self.reason = np.full(self.count, "", dtype=object)
 
     def design(self, k: int) -> dict[str, Any]:
-        """Give the values of a design by parameter."""
+        """Return the values of a design by parameter."""
         return {axis.name: axis.value(self.values[axis.name][k].item()) for axis in self._axes}
 
     def column(self, name: str) -> list[Any]:
-        """Give the values of a parameter by design."""
+        """Return the values of a parameter by design."""
         axis = next(axis for axis in self._axes if axis.name == name)
         return [axis.value(each) for each in self.values[name].tolist()]
 
     def fail(self, k: int, reason: str, status: str = FAILED) -> None:
-        """Note why a design has no numbers."""
+        """Record why a design has no numbers."""
         self.status[k], self.reason[k] = status, " ".join(reason.split())
 
     def columns(self, digest: str) -> Columns:
-        """Give all columns, each row with the key of what produced it; failed ones no numbers."""
+        """Return all columns, with a key by row; quantities of failed designs are NaN."""
         for values in self.found.values():
             values[self.status != FINISHED] = np.nan
         index, keys = np.arange(self.first, self.first + self.count), row_keys(digest, self.values)
-        said = {"status": self.status, "reason": self.reason.astype(str)}
-        return {"index": index, "key": np.array(keys), **self.values, **self.found, **said}
+        ends = {"status": self.status, "reason": self.reason.astype(str)}
+        return {"index": index, "key": np.array(keys), **self.values, **self.found, **ends}
 
 
 class Evaluator:
-    """Computes designs of a study; what is traced and compiled for one serves the next."""
+    """Computes designs of a study; designs share what is traced and compiled."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -117,7 +118,7 @@ class Evaluator:
             for name, each in quantities.items()
             if each.function is not None
         }
-        self._options = study.plan.run or STILL
+        self._options = study.plan.run or NO_RUN
         self._times = sample_times(self._options.t_end, self._options.dt)
         self._structures = Structures()
         self._base: Task | None = None
@@ -132,11 +133,16 @@ class Evaluator:
         self._fixed = not any(self._numbers.values())
 
     def require_device(self) -> None:
-        """Refuse a GPU that is not there, or does not do this, before anything is written."""
+        """Raise an error if the study asks for a GPU that is missing or cannot run the arm."""
         if self.study.plan.device == "gpu" and self._of_runs:
             if self._alone:
                 raise SimulationError(ON_PROCESSOR)
             refuse_on_gpu(self._method, [self._task({}, {})])
+
+    def chunk(self, number: int) -> Columns:
+        """Compute a chunk of the study."""
+        first = number * self.study.chunk
+        return self.rows(first, min(first + self.study.chunk, self.study.count))
 
     def rows(self, first: int, last: int) -> Columns:
         """Compute designs by their numbers."""
@@ -144,24 +150,28 @@ class Evaluator:
 
     def computed(self, rows: Rows) -> Columns:
         """Compute designs."""
-        for name, function in self._functions.items():
-            if name not in self._of_runs:
-                self._ask(rows, name, function)
+        of_values = [name for name in self._functions if name not in self._of_runs]
+        for k in range(rows.count) if of_values else ():
+            self._ask(rows, k, rows.design(k), of_values)
         if self.study.arm is not None and (self._of_runs or self._of_arms):
             if self._alone:
                 self._one_by_one(rows, range(rows.count))
             else:
-                every = range(rows.count)
-                self._side_by_side(rows, self._leave_to_others(rows) if self._in_arrays else every)
+                rest = self._compute_in_arrays(rows) if self._in_arrays else range(rows.count)
+                self._side_by_side(rows, rest)
         return rows.columns(self.study.digest)
 
-    def _ask(self, rows: Rows, name: str, function: Any) -> None:
-        """Ask a function of Python for a number of each design."""
-        for k in range(rows.count):
+    def _ask(self, rows: Rows, k: int, argument: Any, names: Sequence[str]) -> None:
+        """Call the user's functions of some quantities for a design."""
+        for name in names:
             try:
-                rows.found[name][k] = float(function(rows.design(k)))
+                rows.found[name][k] = float(self._functions[name](argument))
             except Exception as error:  # whatever the user's function raises
                 rows.fail(k, f"{name}: {type(error).__name__}: {error}")
+
+    @property
+    def _of_run_functions(self) -> list[str]:
+        return [name for name in self._functions if name in self._of_runs]
 
     @property
     def _of_arms(self) -> dict[str, DesignQuantity]:
@@ -169,13 +179,13 @@ class Evaluator:
 
     @cached_property
     def _alone(self) -> bool:
-        """Whether the arm's events and the like need runs one by one."""
+        """Whether the arm can only be simulated one run at a time, such as for its events."""
         assert self.study.arm is not None
         return _runs_alone(build(self.study.arm))
 
     @cached_property
     def _in_arrays(self) -> bool:
-        """Whether a GPU may take designs as arrays."""
+        """Whether a GPU can compute designs as arrays."""
         functions = any(each.function is not None for each in self._of_runs.values())
         able = self._method.adaptive and not self._task({}, {}).equation.model.attitudes
         held = self._task({}, {}).motion.actuators.servos
@@ -193,7 +203,7 @@ class Evaluator:
         return chosen if chosen.on_gpu or self.study.plan.device == "cpu" else ETD4
 
     def _design(self, rows: Rows, k: int) -> tuple[dict[str, Any], dict[str, float]]:
-        """Give a design's numbers by key of the model file, and its start by coordinate."""
+        """Return a design's values by key of the model file, and its start by coordinate."""
         design = rows.design(k)
         numbers = {key: value for name, value in design.items() for key in self._numbers[name]}
         starts = {key: value for name, value in design.items() for key in self._starts[name]}
@@ -202,7 +212,7 @@ class Evaluator:
     def _task(
         self, numbers: dict[str, Any], starts: dict[str, float], model: Model | None = None
     ) -> Task:
-        """Make a design ready, of which a model may have been built."""
+        """Return the initial-value problem of a design, whose model may be built already."""
         assert self.study.arm is not None
         base = None if numbers else self._base
         if base is None:
@@ -215,12 +225,12 @@ class Evaluator:
         return started_at(base, starts) if starts else base
 
     def _prepared(self, model: Model) -> Task:
-        """Make a model ready."""
+        """Return the initial-value problem of a model."""
         equation = equation_of(model, name=self._options.formulation).among(self._structures)
         return prepare(model, self._times, equation=equation, wanted=self._options.rtol)
 
     def _side_by_side(self, rows: Rows, which: Sequence[int]) -> None:
-        """Compute designs together."""
+        """Compute designs, solving their motions in batches."""
         tasks: dict[int, Task] = {}
         alone = []
         designs = {k: self._design(rows, k) for k in which}
@@ -258,7 +268,7 @@ class Evaluator:
         self._reduce(rows, [tasks[k] for k in ended], [solutions[k] for k in ended], ended)  # type: ignore[misc]
 
     def _leave_out_long(self, rows: Rows, tasks: dict[int, Task]) -> None:
-        """Take away designs that would take more than an hour each, and say why."""
+        """Remove designs that would take more than an hour of CPU each, and record why."""
         groups: dict[int, list[int]] = {}
         for k, task in tasks.items():
             groups.setdefault(id(task.equation), []).append(k)
@@ -279,7 +289,7 @@ class Evaluator:
         return solution(task, self._method, task.wanted, duration=duration, step=None, period=None)
 
     def _solve(self, tasks: list[Task]) -> list[Solution | FlexarmError]:
-        """Solve motions; one that cannot be solved does not keep others from it."""
+        """Solve motions; return the error of each that cannot be solved."""
         try:
             if self.study.plan.device == "gpu":
                 return [*solve_on_gpu(tasks, self._method)]
@@ -294,33 +304,24 @@ class Evaluator:
     def _reduce(
         self, rows: Rows, tasks: list[Task], solutions: list[Solution], which: list[int]
     ) -> None:
-        """Reduce runs that went to the end."""
+        """Compute the quantities of finished runs."""
         if not tasks:
             return
         for name, each in self._of_runs.items():
             if each.of is not None:
                 x = curves_of(tasks, solutions, each.of, self._method)
                 rows.found[name][which] = self._reduced(each, x)
-        asked = [name for name in self._of_runs if name in self._functions]
-        for k, task, found in zip(which, tasks, solutions, strict=True) if asked else ():
-            self._ask_run(rows, k, run_of(task, self._method, found, task.wanted, ""), asked)
+        names = self._of_run_functions
+        for k, task, solved in zip(which, tasks, solutions, strict=True) if names else ():
+            self._ask(rows, k, run_of(task, self._method, solved, task.wanted, ""), names)
 
     def _reduced(self, each: DesignQuantity, x: Array) -> Array:
         assert each.reduce is not None
         kept = self._times >= each.after
         return REDUCTIONS[each.reduce](self._times[kept], x[:, kept], each.band)
 
-    def _ask_run(self, rows: Rows, k: int, run: Run, names: Sequence[str]) -> None:
-        """Ask functions of Python for numbers of a run."""
-        for name in names:
-            try:
-                rows.found[name][k] = float(self._functions[name](run))
-            except Exception as error:  # whatever the user's function raises
-                rows.fail(k, f"{name}: {type(error).__name__}: {error}")
-
     def _one_by_one(self, rows: Rows, which: Sequence[int]) -> None:
-        """Compute designs of an arm with events, brakes or dry friction, or at an equilibrium."""
-        given = self._options
+        """Compute designs one run at a time, with events, brakes, dry friction, equilibria."""
         assert self.study.arm is not None
         for k in which:
             numbers, _ = self._design(rows, k)
@@ -330,7 +331,7 @@ class Evaluator:
                     rows.found[name][k] = of_arm(self._task(numbers, {}), each)
                 if not self._of_runs:
                     continue
-                run = run_whole(arm, given)
+                run = run_whole(arm, self._options)
             except FlexarmError as error:
                 rows.fail(k, str(error))
                 continue
@@ -342,10 +343,10 @@ class Evaluator:
                     kept = run.t >= each.after
                     x = curve(run, each.of)[None, kept]
                     rows.found[name][k] = REDUCTIONS[each.reduce](run.t[kept], x, each.band)[0]
-            self._ask_run(rows, k, run, [name for name in self._of_runs if name in self._functions])
+            self._ask(rows, k, run, self._of_run_functions)
 
-    def _leave_to_others(self, rows: Rows) -> Sequence[int]:
-        """Compute designs in arrays, and give those that could not be, or stopped on their way."""
+    def _compute_in_arrays(self, rows: Rows) -> Sequence[int]:
+        """Compute designs in arrays; return those that could not be, or stopped before the end."""
         task, every = self._task({}, {}), range(rows.count)
         if not self._fixed:
             return self._numbers_in_arrays(rows)
@@ -354,13 +355,13 @@ class Evaluator:
             x = together(task, str(each.of), samples)
             if x is None:
                 return every
-            self._take(rows, name, each, x, every)
+            self._reduce_arrays(rows, name, each, x, every)
         for name, each in self._of_arms.items():
             rows.found[name][:] = of_arm(task, each)
         return np.flatnonzero(~finished).tolist()
 
     def _numbers_in_arrays(self, rows: Rows) -> Sequence[int]:
-        """Compute designs that differ in numbers in arrays; give those that are left."""
+        """Compute designs with different numbers in arrays; return those that are left."""
         assert self.study.arm is not None
         if self._of_arms and any(self._starts.values()):
             return range(rows.count)
@@ -375,7 +376,7 @@ class Evaluator:
                     samples, finished = solve_designs_on_gpu(motions, states, marks)
                     for name, each in self._of_runs.items():
                         x = of_designs(motions, str(each.of), samples)
-                        self._take(rows, name, each, x, some)
+                        self._reduce_arrays(rows, name, each, x, some)
                     for name, each in self._of_arms.items():
                         rows.found[name][some] = of_arms(motions, each)
                 except NotInArrays:
@@ -386,7 +387,7 @@ class Evaluator:
     def _motions(
         self, which: NDArray[np.int64], designs: ModelDesigns
     ) -> list[tuple[NDArray[np.int64], DesignMotions]]:
-        """Make motions of designs ready, in groups that agree in what their numbers decide."""
+        """Return the motions of designs, in groups whose numbers take the same branches."""
         try:
             first = self._prepared(designs.at(0))
             return [(which, motions_of(designs, first, self._method))]
@@ -397,13 +398,15 @@ class Evaluator:
         except (NotInArrays, FlexarmError, *UNFORESEEN):
             return []
 
-    def _take(self, rows: Rows, name: str, each: DesignQuantity, x: Array, which: Any) -> None:
-        """Keep what becomes of curves; of runs that did not go to the end it means nothing."""
+    def _reduce_arrays(
+        self, rows: Rows, name: str, each: DesignQuantity, x: Array, which: Any
+    ) -> None:
+        """Reduce curves, some of which may be of unfinished runs and not finite."""
         with np.errstate(all="ignore"):
             rows.found[name][which] = self._reduced(each, x)
 
     def _states(self, rows: Rows, task: Task) -> Array:
-        """Give the first states of designs, (count, size)."""
+        """Return the initial states of designs, (count, size)."""
         names, n = list(task.equation.model.names), task.equation.model.size
         states = np.tile(task.state, (rows.count, 1))
         for parameter, keys in self._starts.items():
@@ -419,10 +422,3 @@ def _runs_alone(model: Model) -> bool:
     except SimulationError:
         return True
     return False
-
-
-def chunk_rows(evaluator: Evaluator, number: int) -> Columns:
-    """Compute a chunk of a study."""
-    study = evaluator.study
-    first = number * study.chunk
-    return evaluator.rows(first, min(first + study.chunk, study.count))

@@ -1,4 +1,4 @@
-"""The study file: which arm, which parameters, how they are sampled, and what is wanted."""
+"""The study file: arm, parameters, sampling, and the quantities to compute."""
 
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -30,7 +30,7 @@ Reduction = Callable[[Array, Array, float], Array]
 
 
 def overshoot(t: Array, x: Array, band: float) -> Array:
-    """Find how far curves go beyond their last value, over the way from their first one."""
+    """Compute the overshoot of curves beyond their last value, relative to their total change."""
     way = x[:, -1] - x[:, 0]
     beyond = np.max(np.sign(way)[:, None] * (x - x[:, -1:]), axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -59,14 +59,14 @@ def _value(value: Any) -> Any:
 
 
 def _range(value: Any) -> Any:
-    """Take ``[low, high]`` as a range."""
+    """Expand ``[low, high]`` to a range."""
     if isinstance(value, list | tuple) and len(value) == 2:
         return {"low": value[0], "high": value[1]}
     return value
 
 
 def _reduced(value: Any) -> Any:
-    """Take ``"joint1: peak"``, ``mass``, and a function of Python."""
+    """Expand ``"joint1: peak"``, ``mass`` and a function to a quantity."""
     if value == "mass":
         return {"mass": True}
     if isinstance(value, str) and ":" in value:
@@ -102,7 +102,7 @@ def _run(value: Any) -> RunOptions | None:
         return RunOptions.of(**value)
     except SimulationError as error:
         name, _, text = str(error).partition(": ")
-        raise fault(text.partition(", got ")[0], name) from None  # which value is told anyway
+        raise fault(text.partition(", got ")[0], name) from None  # the report quotes the value
 
 
 Value = Annotated[Any, AfterValidator(_value)]
@@ -110,7 +110,7 @@ Positive = Annotated[StrictInt, Field(ge=1, le=MOST)]
 
 
 class Parameter(Part):
-    """What varies: a range, a normal distribution, or a list of values.
+    """A varied number: a range, a normal distribution, or a list of values.
 
     ``keys`` are those of the model file that take the value, the parameter's name if left out;
     ``start.NAME`` and ``start.NAME.rate`` are a coordinate and its rate at the start.
@@ -139,7 +139,7 @@ class Parameter(Part):
 
 
 class Sampling(Part):
-    """How designs are chosen: their count, and the seed of what is random.
+    """Choice of the designs: kind of sampling, number of designs, and seed.
 
     ``saltelli`` is the design of Sobol indices: ``count`` times (parameters + 2) runs.
     """
@@ -163,7 +163,7 @@ class Sampling(Part):
 
 
 class DesignQuantity(Part):
-    """What is wanted of a design: a number.
+    """A number to compute for each design.
 
     Either ``of`` (a column of a run's table, such as ``joint1`` or ``link2 tip deflection y``) and
     how it is reduced, over all of the run or ``after`` a time [s]; or the k-th ``frequency`` of the
@@ -204,7 +204,7 @@ class DesignQuantity(Part):
 
 
 class Aim(Part):
-    """The quantity that `flexarm.optimise` makes as small, or as large, as the limits allow."""
+    """The quantity that `flexarm.optimise` minimises or maximises within the limits."""
 
     minimise: str | None = None
     maximise: str | None = None
@@ -227,7 +227,7 @@ class Aim(Part):
 
 
 class QuantityBound(Part):
-    """What a quantity must keep, in SI."""
+    """Bounds of a quantity, in SI."""
 
     least: Number | None = None
     most: Number | None = None

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DRAWN = 4000  # designs in a figure
-PARTS, MEAN_OF = 12, 8  # of a parameter's range, whose means are drawn; designs in each, at least
+DRAWN = 4000  # designs in a figure: more points cover each other
+PARTS, MEAN_OF = 12, 8  # groups of designs whose means are drawn; designs in a group, at least
 
 
 def _axes(rows: int, columns: int) -> "tuple[Figure, Any]":
@@ -27,21 +27,21 @@ def _axes(rows: int, columns: int) -> "tuple[Figure, Any]":
 
 
 def _numbers(values: Any) -> Array:
-    """Give a column as numbers; words by their order."""
+    """Return a column as numbers; texts are replaced by their alphabetical rank."""
     if values.dtype.kind in "iuf":
         return np.asarray(values, dtype=float)
     return np.asarray(np.unique(values, return_inverse=True)[1], dtype=float)
 
 
 def _some(columns: Columns) -> Columns:
-    """Take designs evenly, as many as a figure shows."""
+    """Return evenly chosen designs, at most as many as a figure shows."""
     count = len(columns["index"])
     which = np.arange(0, count, max(1, count // DRAWN))
     return {name: values[which] for name, values in columns.items()}
 
 
 def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[str]) -> "Figure":
-    """Draw each quantity over each parameter, and the means of equal parts: the main effects."""
+    """Draw each quantity over each parameter, with means of groups: the main effects."""
     figure, axes = _axes(len(quantities), len(parameters))
     few = _some(columns)
     for i, quantity in enumerate(quantities):
@@ -56,7 +56,7 @@ def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
 
 
 def means(x: Array, y: Array) -> tuple[Array, Array]:
-    """Give the means of equal parts of x that have numbers."""
+    """Return the means of x and y over groups of equal size along x; NaN of y are left out."""
     known = np.isfinite(y)
     x, y = x[known], y[known]
     if not len(x):
@@ -72,7 +72,7 @@ def means(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[str]) -> "Figure":
-    """Draw all columns over each other."""
+    """Draw each column over each other one."""
     names = [*parameters, *quantities]
     figure, axes = _axes(len(names), len(names))
     few = _some(columns)

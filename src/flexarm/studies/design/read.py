@@ -1,4 +1,4 @@
-"""Read a study: its file or mapping, the arm, ranges in SI; every mistake with its line."""
+"""Read a study from its file or a mapping; every mistake is reported with its line."""
 
 import builtins
 import hashlib
@@ -40,11 +40,11 @@ from flexarm.studies.design.plan import DesignQuantity, Parameter, StudyFile
 from flexarm.studies.design.sampling import CELLS, ParameterValues, design_count, shares
 from flexarm.units import quantity
 
-CHUNK = {"cpu": 64, "gpu": 65_536}  # designs that are computed and written together
-PARTS = 8  # of a small study at most, so that several cores have something to do
-FILES = 10_000  # of a study, at most
-WHOLE = 10**8  # numbers of a Latin hypercube, at most
-START = "start."
+CHUNK = {"cpu": 64, "gpu": 65_536}  # designs per file: seconds of work; enough to fill a GPU
+PARTS = 8  # chunks of a small study, so that several cores share it
+FILES = 10_000  # of a study at most: more slow file systems down
+WHOLE = 10**8  # numbers of a Latin hypercube at most, 800 MB: it is drawn as a whole
+START = "start."  # prefix of keys that set coordinates at the start
 ALLOWED = "say 'allow_long: true' in the study's run"
 PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
 CONTAINERS = (tuple, list, dict, CodeType)  # which may be one object or equal ones
@@ -60,7 +60,7 @@ class Study:
     axes: tuple[ParameterValues, ...]  # the parameters
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to another process: the arm as its text, with the files that it names."""
+        """Pickle the study, its arm as the text of a model file with the files it names."""
         plan = self.plan.model_copy(update={"arm": None})
         arm = self.arm and (dumps(self.arm), files_kept_with(self.arm))
         return _restored, (plan, self.folder, arm, self.axes, self.parts)
@@ -79,19 +79,19 @@ class Study:
         return self.plan.chunk or max(most, -(-self.count // FILES))
 
     def values(self, first: int, last: int) -> dict[str, NDArray[Any]]:
-        """Give the values of designs by parameter, (last - first,) each."""
+        """Return the values of designs by parameter, (last - first,) each."""
         places = shares(self.plan.sampling, self.axes, first, last)
         return {axis.name: axis.at(places[:, k]) for k, axis in enumerate(self.axes)}
 
     def function(self, of: DesignQuantity) -> Any:
-        """Give the function of Python that a quantity names."""
+        """Return the function that a quantity names."""
         return imported(of.function, self.folder) if isinstance(of.function, str) else of.function
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """What produces the numbers, by what it is, as digests."""
+        """Digests of all that the results depend on, by name."""
         plan, arm = self.plan, self.arm
-        told = {
+        texts = {
             "version": version("flexarm"),
             "arm": "" if arm is None else repr((dumps(arm), files_kept_with(arm))),
             "parameters": repr(self.axes),
@@ -100,7 +100,7 @@ class Study:
             "quantities": repr({k: self._identity(q) for k, q in plan.quantities.items()}),
             "device": plan.device,
         }
-        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in told.items()}
+        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
 
     def _identity(self, of: DesignQuantity) -> str:
         if of.function is None:
@@ -112,7 +112,7 @@ class Study:
 
     @property
     def untold(self) -> str:
-        """Why no folder can be gone on with: a function that cannot be told from others."""
+        """Why a begun folder cannot be continued: a function without an identity; else empty."""
         for name, each in self.plan.quantities.items():
             try:
                 if each.function is not None:
@@ -123,11 +123,11 @@ class Study:
 
     @cached_property
     def digest(self) -> str:
-        """What tells the study from others."""
+        """Digest that identifies the study."""
         return hashlib.sha256(json.dumps(self.parts, sort_keys=True).encode()).hexdigest()
 
     def as_begun(self, chunk: int, parts: dict[str, str]) -> "Study":
-        """Cut it into the chunks that it was begun in, its rows known by the parts told there."""
+        """Return it with the chunk size and the digests of the folder that it was begun in."""
         study = replace(self, plan=self.plan.model_copy(update={"chunk": chunk}))
         study.__dict__["parts"] = parts
         return study
@@ -140,7 +140,7 @@ def _restored(
     axes: tuple[ParameterValues, ...],
     parts: dict[str, str],
 ) -> Study:
-    """Take a study that has come from another process."""
+    """Restore a pickled study."""
     made = parse(Arm, arm[0], name="arm", files=SideFiles(kept=arm[1])) if arm else None
     study = Study(plan, folder, made, axes)
     return study.as_begun(study.chunk, parts)
@@ -173,7 +173,7 @@ def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
 
 
 def _locate(source: Source, where: Place) -> tuple[int, int]:
-    """Find the key of a mistake, or what is nearest to it."""
+    """Return line and column of the key of a mistake, or of the nearest key above it."""
     while where and where not in source.keys:
         where = where[:-1]
     return source.keys.get(where, (1, 1))
@@ -198,7 +198,7 @@ Problems = list[tuple[Place, str]]
 
 
 def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
-    """Load the arm, and take all ranges in SI."""
+    """Load the arm and convert all ranges to SI; also return the mistakes."""
     problems: Problems = []
     try:
         arm = _arm(plan.arm, folder)
@@ -239,7 +239,7 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
 
 
 def _twice(axes: Sequence[ParameterValues], arm: Arm | None, model: Model | None) -> Problems:
-    """Find parameters that set what another sets already."""
+    """List the parameters that set the same key as another one."""
     problems: Problems = []
     taken: list[tuple[str, Place]] = []
     for axis in axes if arm is not None and model is not None else ():
@@ -254,7 +254,7 @@ def _twice(axes: Sequence[ParameterValues], arm: Arm | None, model: Model | None
 
 
 def _place(arm: Arm, model: Model, key: str) -> Place:
-    """Give the path in the model file of what a key sets."""
+    """Return the path in the model file that a key sets."""
     if not key.startswith(START):
         return find_place(arm, key)
     name = key.removeprefix(START)
@@ -273,7 +273,7 @@ def _place(arm: Arm, model: Model, key: str) -> Place:
 
 
 def _curves(plan: StudyFile, arm: Arm, model: Model) -> list[str]:
-    """List the curves of an arm's runs, if some are wanted; refuse runs that cannot be had."""
+    """Return the names of curves of the arm's runs if quantities need some; check the runs."""
     run = plan.run
     if run is None:
         return []
@@ -287,7 +287,7 @@ def _curves(plan: StudyFile, arm: Arm, model: Model) -> list[str]:
 
 
 def _require_frequency(of: DesignQuantity, model: Model, axes: Sequence[ParameterValues]) -> None:
-    """Refuse a frequency that no design has: lists of values alone add coordinates."""
+    """Raise an error for a frequency that no design has; only lists of values add coordinates."""
     locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
     most = len(moves(model, locked)[0])
     listed = any(axis.kind == "values" for axis in axes)
@@ -303,7 +303,7 @@ def _arm(given: str | Arm | None, folder: Path) -> Arm | None:
 
 
 def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> ParameterValues:
-    """Take a parameter with its numbers in SI."""
+    """Return a parameter with its numbers in SI."""
     keys = tuple(each.keys or (name,))
 
     def taken(value: Any) -> Any:
@@ -337,7 +337,7 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> P
 
 
 def _deviation(given: Any, mean: float, number: Callable[[Any], float]) -> float:
-    """Take a deviation: in SI, with a unit of the parameter, or in % of the mean."""
+    """Return a deviation in SI; it may have the parameter's unit or be in % of the mean."""
     if not isinstance(given, str):
         return quantity(given, "1")
     relative = given.rstrip().endswith("%")
@@ -345,7 +345,7 @@ def _deviation(given: Any, mean: float, number: Callable[[Any], float]) -> float
 
 
 def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
-    """Take a value as all of its keys do: in SI, or, of lists and mappings, as it is given."""
+    """Return a value in SI as all of its keys read it; lists and mappings as they are."""
     found = {key: _taken(arm, model, key, value) for key in keys}
     for key, each in found.items():
         if not isinstance(each, CELLS):
@@ -359,7 +359,7 @@ def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
-    """Take a value as the arm would, in SI, or refuse it."""
+    """Return a value in SI as the arm reads it under a key, or raise an error."""
     if not key.startswith(START):
         return read_value(change_arm(arm, {key: value}), key)
     name = key.removeprefix(START)
@@ -372,7 +372,7 @@ def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
 
 
 def imported(name: str, folder: Path) -> Any:
-    """Find ``FILE.py:NAME`` beside the study file, or ``MODULE:NAME``."""
+    """Import ``FILE.py:NAME`` beside the study file, or ``MODULE:NAME``."""
     place, _, attribute = name.rpartition(":")
     try:
         if place.endswith(".py"):
@@ -390,23 +390,23 @@ def imported(name: str, folder: Path) -> Any:
 
 
 def identity(function: Any, folder: Path) -> str:
-    """Tell a function from others: a digest of the text or of the code and all that it holds.
+    """Return a digest that identifies a function: of its file, or of its code and its data.
 
     Parameters
     ----------
     function
-        ``FILE.py:NAME`` or ``MODULE:NAME``, whose whole file counts, or the function itself.
+        ``FILE.py:NAME`` or ``MODULE:NAME``, identified by the whole file, or the function itself.
     folder
-        Where files lie.
+        Folder of the files.
 
     Raises
     ------
     ModelError
-        If it holds what cannot be told from others of its kind, such as an open file.
+        If it refers to something without an identity, such as an open file.
     """
     if not isinstance(function, str):
         try:
-            return hashlib.sha256("\n".join(_told(function, {})).encode()).hexdigest()
+            return hashlib.sha256("\n".join(_described(function, {})).encode()).hexdigest()
         except Exception as error:  # whatever foreign objects raise
             raise ModelError(f"{type(error).__name__}: {error}") from None
     place, _, attribute = function.rpartition(":")
@@ -419,20 +419,20 @@ def _text(path: str | Path) -> str:
 
 
 def _module(module: ModuleType) -> str:
-    """Tell a module by its file; those without are Python's own."""
+    """Describe a module by its file; one without a file by the version of Python."""
     file = getattr(module, "__file__", None)
     return f"{module.__name__} {_text(file) if file else sys.version}"
 
 
-def _told(value: Any, seen: dict[int, Any]) -> Iterator[str]:
-    """Tell all that a value holds, part by part; what was told already by its place."""
+def _described(value: Any, seen: dict[int, Any]) -> Iterator[str]:
+    """Describe a value part by part; a part met before by the number of the first meeting."""
     kind = type(value)
     if kind in PLAIN:
         yield repr(value)
         return
     yield kind.__qualname__
     if kind in (set, frozenset):
-        yield from sorted(repr([*_told(each, {})]) for each in value)
+        yield from sorted(repr([*_described(each, {})]) for each in value)
         return
     if kind not in CONTAINERS:
         if id(value) in seen:
@@ -445,11 +445,11 @@ def _told(value: Any, seen: dict[int, Any]) -> Iterator[str]:
         yield _named(value)
     else:
         for part in _parts(value):
-            yield from _told(part, seen)
+            yield from _described(part, seen)
 
 
 def _named(value: Any) -> str:
-    """Tell a class, or a function that is not of Python."""
+    """Describe a class or a built-in function."""
     name = getattr(value, "__module__", None) or "builtins"
     if name == "__main__" and not hasattr(sys.modules[name], "__file__"):
         raise ModelError(f"{value.__qualname__} is in no file")
@@ -457,7 +457,7 @@ def _named(value: Any) -> str:
 
 
 def _parts(value: Any) -> list[Any]:
-    """List what a value consists of."""
+    """List the parts of a value."""
     if isinstance(value, FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
         return [value.__code__, value.__defaults__, value.__kwdefaults__, *cells, *_used(value)]
@@ -472,7 +472,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _used(function: FunctionType) -> list[Any]:
-    """List what a function uses of its module: all of a file, or what it names in a program."""
+    """List what a function uses of its module: the module's file, or the globals that it names."""
     module = sys.modules.get(function.__module__)
     if module is not None and module.__name__ != "__main__" and hasattr(module, "__file__"):
         return [module]

@@ -1,4 +1,4 @@
-"""What a study has found so far: rows, a table of pandas, a dataset, indices, figures."""
+"""Results of a study: rows, data frame, dataset, Sobol indices, figures."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Kind = Literal["effects", "scatter", "sobol"]
-REASONS = 5  # that a summary tells
+REASONS = 5  # reasons of failed designs that a summary lists
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,7 +68,7 @@ class StudyResult(Summarised):
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Give all rows as a frame of pandas, by index."""
+        """Return all rows as a pandas data frame, by index."""
         import pandas
 
         return pandas.DataFrame(self.columns).set_index("index")
@@ -92,7 +92,7 @@ class StudyResult(Summarised):
         return dict(counted.most_common())
 
     def _require_numbers(self) -> None:
-        """Refuse to draw designs of which none has numbers."""
+        """Raise an error if no design has numbers to draw."""
         failed = self.failures()
         if self.done and sum(failed.values()) == self.done:
             raise FlexarmError(
@@ -179,7 +179,7 @@ class StudyResult(Summarised):
 
 
 def _spread(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[str, str, str]:
-    """Say the least, median and most of a column."""
+    """Return the least, median and greatest value of a column as texts."""
     if values.dtype.kind not in "iuf":
         kinds = sorted(set(map(str, values)))
         return kinds[0], "", kinds[-1]

@@ -1,4 +1,4 @@
-"""Designs by number: points of a grid, of chance, of a Latin hypercube, of Sobol's sequence."""
+"""Designs by number: points of a grid, random points, a Latin hypercube, Sobol's sequence."""
 
 import json
 import warnings
@@ -14,27 +14,25 @@ from numpy.typing import NDArray
 from flexarm.links.base import Array
 from flexarm.studies.design.plan import Sampling
 
-BLOCK = 4096  # designs whose chances come from one seed
-CELLS = (bool, int, float, str)  # what a column holds
-EDGE = 1e-12  # of the unit interval that normal distributions leave out
+BLOCK = 4096  # random designs drawn from one seed, so that any can be drawn without those before
+CELLS = (bool, int, float, str)  # types that a column can hold
+EDGE = 1e-12  # probability left out at each end of a normal distribution, which is unbounded
 
 
 @dataclass(frozen=True)
 class ParameterValues:
-    """A parameter, its numbers in SI."""
+    """A parameter with its numbers in SI."""
 
-    # name, keys: of the column, and of the model file or the start.
-    name: str
-    keys: tuple[str, ...]
-    kind: str  # ``linear``, ``log``, ``normal`` (its bounds are mean and deviation) or ``values``
-    # low, high: the bounds.
-    low: float = 0.0
-    high: float = 0.0
-    levels: int = 0  # how many values a grid has
-    values: tuple[Any, ...] = ()  # if it is a list
+    name: str  # of its column
+    keys: tuple[str, ...]  # of the model file or the start that it sets
+    kind: str  # ``linear``, ``log``, ``normal`` or ``values``
+    low: float = 0.0  # lower bound; mean of a normal distribution
+    high: float = 0.0  # upper bound; standard deviation of a normal distribution
+    levels: int = 0  # number of values in a grid
+    values: tuple[Any, ...] = ()  # of kind ``values``
 
     def at(self, share: Array) -> NDArray[Any]:
-        """Give the values at shares of the probability, 0 to 1."""
+        """Return the values at cumulative probabilities, 0 to 1."""
         if self.kind == "values":
             places = np.minimum((share * len(self.values)).astype(int), len(self.values) - 1)
             return np.asarray(self._cells[places])
@@ -48,12 +46,12 @@ class ParameterValues:
 
     @property
     def _cells(self) -> NDArray[Any]:
-        """The list as a column has it: numbers, truth values or words; anything else as JSON."""
+        """The list as a column: numbers, booleans or texts; other types as JSON."""
         plain = len({*map(type, self.values)}) == 1 and isinstance(self.values[0], CELLS)
         return np.array(self.values if plain else [json.dumps(v, default=str) for v in self.values])
 
     def value(self, cell: Any) -> Any:
-        """Give the value that stands in a cell of the column."""
+        """Return the value that a cell of the column stands for."""
         if self.kind != "values":
             return cell
         return self.values[self._cells.tolist().index(cell)]
@@ -67,7 +65,7 @@ def design_count(sampling: Sampling, axes: Sequence[ParameterValues]) -> int:
 
 
 def shares(sampling: Sampling, axes: Sequence[ParameterValues], first: int, last: int) -> Array:
-    """Place designs in the unit cube, (last - first, parameters), whichever are asked for."""
+    """Return the points of designs in the unit cube, (last - first, parameters)."""
     numbers, size = np.arange(first, last), len(axes)
     if sampling.kind == "grid":
         places = np.unravel_index(numbers, [axis.levels for axis in axes])
@@ -101,13 +99,13 @@ def _sobol(size: int, seed: int, first: int, last: int) -> Array:
     points = qmc.Sobol(size, seed=np.random.default_rng(seed))
     with warnings.catch_warnings():  # a part of the sequence need not be a power of 2
         warnings.simplefilter("ignore", UserWarning)
-        if first:  # SciPy cannot go on by nothing
+        if first:  # SciPy refuses to skip 0 points
             points.fast_forward(first)
         return np.asarray(points.random(last - first))
 
 
 def _saltelli(sampling: Sampling, size: int, first: int, last: int) -> Array:
-    """Place points A, then B, then A with one column of B after the other."""
+    """Return points of Saltelli's design: A, B, then A with each column in turn from B."""
     count, found = sampling.count or 0, []
     while first < last:
         block, begin = divmod(first, count)

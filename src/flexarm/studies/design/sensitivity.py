@@ -1,4 +1,4 @@
-"""Which parameters a quantity depends on: Sobol indices with their uncertainty."""
+"""Sobol indices of a quantity by parameter, with bootstrap bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from flexarm.arguments import require_count, require_number
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 
-LEAST = 8  # points of A
+LEAST = 8  # points of A without which indices and their bounds mean nothing
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class SobolIndices:
     Attributes
     ----------
     parameters
-        Their names.
+        Names of the parameters.
     first, total
-        Of each parameter alone, and with all that it interacts with, (k,).
+        Share of each parameter alone, and with all its interactions, (k,).
     first_bounds, total_bounds
         Bootstrap bounds, low and high, (2, k).
     """
@@ -47,7 +47,7 @@ def sobol_indices(
     Parameters
     ----------
     name
-        Of the quantity.
+        Name of the quantity.
     values
         Its values at A, B and A with one column of B after the other, (count (k + 2),).
     parameters
@@ -55,12 +55,12 @@ def sobol_indices(
     count
         Points of A.
     confidence, resamples
-        Of the bootstrap bounds.
+        Confidence level and number of resamples of the bootstrap bounds.
 
     Notes
     -----
-    First order by Saltelli et al. 2010, total by Jansen 1999.  A design without a number takes its
-    group of k + 2 with it.
+    First order by Saltelli et al. 2010, total by Jansen 1999.  A design without a number excludes
+    its group of k + 2 designs.
     """
     require_number("confidence", confidence, least=0.5, largest=0.9999)
     require_count("resamples", resamples, 10)
@@ -79,7 +79,7 @@ def sobol_indices(
 
 
 def _estimate(blocks: Array) -> Array:
-    """Estimate first and total indices, (2, k); 0 of what does not vary."""
+    """Estimate first and total indices, (2, k); 0 if the quantity does not vary."""
     a, b, ab = blocks[0], blocks[1], blocks[2:]
     variance = float(np.var(blocks[:2]))
     if not variance:

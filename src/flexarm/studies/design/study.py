@@ -1,4 +1,4 @@
-"""Studies: many designs of an arm, computed wherever there is room, kept as they come."""
+"""Studies: many designs of an arm, computed in parallel and stored chunk by chunk."""
 
 import os
 import time
@@ -24,16 +24,16 @@ from flexarm.studies.design.workers import (
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is.
+    """Progress of a study.
 
     Attributes
     ----------
     done, total
-        Designs.
+        Numbers of designs.
     rate
-        Designs per second, since this call began; 0 before the first.
+        Designs per second since this call began.
     remaining
-        Time that the rest takes at that rate [s]; infinite before the first.
+        Estimated time for the rest at that rate [s].
     """
 
     done: int
@@ -49,7 +49,7 @@ def study(
     workers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> StudyResult:
-    """Compute many designs of an arm, and keep what is wanted of each in a folder.
+    """Compute quantities of many designs of an arm, and store them in a folder.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ def study(
         A study file, or a mapping of its contents: ``arm``, ``parameters``, ``sampling``, ``run``,
         ``quantities`` and where it is computed; or what `read_study` made of one.
     out
-        The folder of the results.  A study that is there is gone on with; nothing else is touched.
+        Folder of the results.  A begun study in it is continued; other files are not touched.
     workers
         Processes, in place of the plan's; one per core if neither says.
     progress
-        Called with a `Progress` whenever a chunk is kept.
+        Called with a `Progress` whenever a chunk is stored.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def study(
 
 
 def _made(read: Study, missing: list[int], kind: str, workers: int | None) -> Iterator[Made]:
-    """Compute chunks where the plan says, or refuse to before the first."""
+    """Return an iterator over computed chunks; errors of the plan are raised at once."""
     if not missing:
         return iter(())
     plan = read.plan

@@ -23,7 +23,7 @@ UNFINISHED = re.compile(
     rf"\.{re.escape(ABOUT)}\.[0-9a-f]{{8}}\.part"
 )  # of a process that was killed
 FORMAT = 2  # 1 had no checksums
-COLUMN = "column:"  # before the names of columns in an npz, so that any name will do
+COLUMN = "column:"  # prefix of columns in an npz, so that they may have any name
 CHECKSUM = "checksum"
 AGAIN = "delete this chunk, and the same study computes it again"
 

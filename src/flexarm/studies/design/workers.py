@@ -1,4 +1,4 @@
-"""Where chunks are computed: here, in processes of this machine, or on a Dask cluster."""
+"""Computing the chunks of a study: in this process, in several, or on a Dask cluster."""
 
 import os
 import pickle
@@ -12,12 +12,12 @@ from functools import lru_cache
 from typing import IO, Any
 
 from flexarm.errors import FlexarmError
-from flexarm.studies.design.evaluate import Evaluator, chunk_rows
+from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import Study
 from flexarm.studies.design.table import to_bytes
 
-TRIES = 3  # of a chunk whose worker dies
-AHEAD = 2  # chunks that wait for each worker of a cluster
+TRIES = 3  # attempts at a chunk whose worker dies, since memory may be free again
+AHEAD = 2  # chunks submitted per core of a cluster, so that none waits for the next
 Made = tuple[int, bytes]
 
 
@@ -27,18 +27,18 @@ def _evaluator(packed: bytes) -> Evaluator:
 
 
 def compute(packed: bytes, number: int, kind: str) -> bytes:
-    """Compute a chunk of a study that has come as bytes, and give the contents of its file."""
-    return to_bytes(chunk_rows(_evaluator(packed), number), kind)
+    """Compute a chunk of a pickled study; return the contents of its file."""
+    return to_bytes(_evaluator(packed).chunk(number), kind)
 
 
 def compute_here(evaluator: Evaluator, numbers: Iterable[int], kind: str) -> Iterator[Made]:
     """Compute chunks in this process."""
     for number in numbers:
-        yield number, to_bytes(chunk_rows(evaluator, number), kind)
+        yield number, to_bytes(evaluator.chunk(number), kind)
 
 
 def pack(study: Study) -> bytes | None:
-    """Write a study as bytes for other processes; None if they could not find its functions."""
+    """Pickle a study for other processes; None if they could not import its functions."""
     functions = [each.function for each in study.plan.quantities.values()]
     if any(getattr(each, "__module__", "") == "__main__" for each in functions):
         return None
@@ -52,7 +52,7 @@ def pack(study: Study) -> bytes | None:
 def compute_in_processes(
     packed: bytes, numbers: Iterable[int], kind: str, workers: int
 ) -> Iterator[Made]:
-    """Compute chunks in processes of this machine; the chunk of one that dies is done again."""
+    """Compute chunks in processes of this machine; repeat the chunk of a process that dies."""
     waiting: queue.SimpleQueue[int | None] = queue.SimpleQueue()
     made: queue.SimpleQueue[Made | BaseException | None] = queue.SimpleQueue()
     for number in numbers:
@@ -78,7 +78,7 @@ def compute_in_processes(
 
 
 class _Line(threading.Thread):
-    """Hands chunks to a process of its own, and takes what it makes of them."""
+    """A thread that passes chunks to a process of its own and collects the results."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class _Line(threading.Thread):
         self._stopped = False
 
     def run(self) -> None:
-        """Hand out chunks until there are none."""
+        """Pass on chunks until there are none."""
         try:
             while (number := self._waiting.get()) is not None and not self._stopped:
                 self._made.put((number, self._compute(number)))
@@ -161,9 +161,9 @@ def _receive(of: IO[bytes]) -> Any:
 
 
 def _serve() -> None:
-    """Compute the chunks that another process asks for, until it ends."""
+    """Compute chunks on request over pipes, until the requesting process ends."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what functions print is no answer
+    os.dup2(2, 1)  # output of users' functions goes to stderr
     with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         packed, kind = _receive(sys.stdin.buffer)
         while True:

@@ -19,16 +19,16 @@ from flexarm.studies.design.evaluate import FINISHED, Columns, Evaluator, Rows
 from flexarm.studies.design.read import START, Study, read_study
 from flexarm.studies.design.sampling import shares
 
-EDGE = 1e-3  # of a range: so near to its end is at it
-FIRST = 64  # designs that are tried first, at most
-STEP = 2e-3  # of a parameter's range, for differences
-PATIENCE = 40  # steps of one search
-SETTLED = 1e-7  # of the aim
-KEPT = 1e-6  # of a limit: rounding of the search
-OUTWEIGHS = 100.0  # a limit that is broken by its own size, of the aim's
-NEAR = 0.05  # of the ranges: where designs are tried around an optimum
-BETTER = 1e-3  # of the aim: what a design near an optimum must gain to refute it
-AGAIN = 3  # searches, each from what refuted the last
+FIRST = 64  # designs that are tried first, at most: a few seconds to minutes of runs
+PATIENCE = 40  # steps of one search at most
+AGAIN = 3  # searches, each from the design that refuted the last
+# Relative to a parameter's range: distance from an end that counts as at it; step of the finite
+# differences, well above the runs' errors; distance of the designs tried around an optimum.
+EDGE, STEP, NEAR = 1e-3, 2e-3, 0.05
+# Relative to the aim: change that ends a search; gain of a nearby design that refutes an optimum.
+SETTLED, BETTER = 1e-7, 1e-3
+KEPT = 1e-6  # relative to a limit: violation that is rounding of the search
+OUTWEIGHS = 100.0  # weight of relative violations of limits beside the relative aim
 Tell = Callable[[int, float], None]
 
 
@@ -39,11 +39,11 @@ class Optimum(Summarised):
     Attributes
     ----------
     name
-        Of the study.
+        Name of the study.
     values
-        Of the parameters, in SI.
+        Values of the parameters, in SI.
     quantities
-        Of the design, in SI, from its own run.
+        Quantities of the design, in SI, from its own run.
     first
         Values and quantities of the design that the search began with.
     limits, ends
@@ -51,7 +51,7 @@ class Optimum(Summarised):
     kept
         Whether all limits are kept.
     refuted
-        What a design near it gains of the aim: 0 if none of those tried is better.
+        Relative gain of the aim by a better design nearby; 0 if none of those tried is better.
     designs
         Number of designs that were computed.
     arm
@@ -76,7 +76,7 @@ class Optimum(Summarised):
         save(self.arm, path, force=force)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything but the arm."""
+        """Return all fields but the arm."""
         names = [each.name for each in fields(self) if each.name != "arm"]
         return {name: getattr(self, name) for name in names}
 
@@ -108,7 +108,7 @@ class Optimum(Summarised):
 def optimise(
     plan: str | Path | Mapping[str, Any], *, progress: Callable[[str], None] | None = None
 ) -> Optimum:
-    """Make a quantity of an arm as small, or as large, as limits allow.
+    """Minimise or maximise a quantity of an arm within limits.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ def optimise(
     Returns
     -------
     Optimum
-        Its numbers come from its own run.  Designs around it are computed too: `refuted` says if
-        one of them is better.
+        The best design with the quantities of its own run.  Designs around it are computed too:
+        `refuted` says if one of them is better.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def optimise(
 
 
 def _first(study: Study) -> Array:
-    """Place the designs that are tried first; of a large grid, some from all over it."""
+    """Return the points of the designs that are tried first, evenly chosen from a large grid."""
     count, sampling = min(study.count, FIRST), study.plan.sampling
     if sampling.kind != "grid":
         return shares(sampling, study.axes, 0, count)
@@ -174,7 +174,7 @@ def _first(study: Study) -> Array:
 
 
 def _require(study: Study, where: str) -> None:
-    """Refuse a study that has no best design."""
+    """Raise an error for a study without an aim or with parameters that are no ranges."""
     if study.plan.aim is None:
         raise ModelError(
             f"{where}: aim: is missing: name the quantity that is to be small or large, such as "
@@ -189,19 +189,19 @@ def _require(study: Study, where: str) -> None:
 
 @dataclass
 class Designs:
-    """Designs of a study at any place, with what they came to."""
+    """Designs of a study at any points of the unit cube."""
 
     study: Study  # with aim and limits
-    count: int = 0  # how many were computed
-    reason: str = ""  # why the last one that could not be computed could not
-    _sizes: dict[str, float] = field(default_factory=dict)  # of quantities, in the first designs
+    count: int = 0  # designs computed so far
+    reason: str = ""  # why the last failed design failed
+    _sizes: dict[str, float] = field(default_factory=dict)  # of quantities in the first designs
 
     @cached_property
     def _evaluator(self) -> Evaluator:
         return Evaluator(self.study)
 
     def at(self, places: Array) -> Columns:
-        """Compute designs at places of the unit cube, (N, parameters)."""
+        """Compute designs at points of the unit cube, (N, parameters)."""
         axes = self.study.axes
         values = {axis.name: axis.at(places[:, k]) for k, axis in enumerate(axes)}
         columns = self._evaluator.computed(Rows(self.study, 0, values))
@@ -211,7 +211,7 @@ class Designs:
         return columns
 
     def judged(self, places: Array) -> tuple[Array, Array]:
-        """Give the aim, less is better, (N,), and what is left to each limit, (N, limits).
+        """Return the aim, less is better, (N,), and relative margins to the limits, (N, limits).
 
         Both are NaN where a design could not be computed.
         """
@@ -234,19 +234,19 @@ class Designs:
 
     @property
     def bounds(self) -> list[tuple[str, float, float]]:
-        """Limits by name: 1 and the least value, -1 and the most."""
+        """Limits as name, sign and bound: 1 with a least value, -1 with a greatest."""
         limits = self.study.plan.limits.items()
         both = [(name, s, b) for name, x in limits for s, b in ((1.0, x.least), (-1.0, x.most))]
         return [(name, sign, bound) for name, sign, bound in both if bound is not None]
 
     def merit(self, place: Array, scale: float) -> float:
-        """Judge a place by one number, less is better: limits that are broken outweigh the aim."""
+        """Return the aim plus weighted violations of limits at a point; less is better."""
         aims, margins = self.judged(np.clip(place, 0.0, 1.0)[None])
         missed = float(np.maximum(-margins[0], 0.0).sum())
         return float(aims[0]) / scale + OUTWEIGHS * missed if np.isfinite(aims[0]) else np.inf
 
     def best(self, aims: Array, margins: Array) -> int:
-        """Find the best design that keeps the limits, or else the one that misses them least.
+        """Return the index of the best design within the limits, or else of the least violation.
 
         Raises
         ------
@@ -262,15 +262,13 @@ class Designs:
 
 @dataclass(frozen=True)
 class Found:
-    """Where a search ended."""
+    """Result of a search."""
 
-    place: Array  # in the unit cube, (parameters,)
-    # aim, margins: of the design there; less is better, and what is left to each limit, of its
-    # size.
-    aim: float
-    margins: Array
-    refuted: float  # what a design near it gains, of the aim; 0 if none is better
-    steps: int  # that were taken
+    place: Array  # point of the unit cube, (parameters,)
+    aim: float  # less is better
+    margins: Array  # relative margin to each limit, (limits,)
+    refuted: float  # relative gain by a design nearby; 0 if none is better
+    steps: int  # number of steps
 
     @property
     def kept(self) -> bool:
@@ -279,7 +277,7 @@ class Found:
 
 
 def search(designs: Designs, begin: Array, tell: Tell) -> Found:
-    """Search from a place, and try designs around what is found; go on from one that is better."""
+    """Search from a point, then try designs around the result; repeat from a better one."""
     steps = 0
     for _ in range(AGAIN):
         descent = _Descent(designs, tell)
@@ -298,7 +296,7 @@ def search(designs: Designs, begin: Array, tell: Tell) -> Found:
 
 
 def _down_a_simplex(designs: Designs, place: Array) -> Array:
-    """Go down without derivatives for a while, (1, parameters): kinks do not stop this way."""
+    """Minimise the merit without derivatives, which kinks do not stop, (1, parameters)."""
     from scipy.optimize import minimize
 
     scale = abs(float(designs.judged(place[None])[0][0])) or 1.0
@@ -311,13 +309,13 @@ def _down_a_simplex(designs: Designs, place: Array) -> Array:
 
 
 def _around(place: Array, seed: int) -> Array:
-    """Place designs around one, 8 for each parameter."""
+    """Return random points around one, eight for each parameter."""
     drawn = np.random.default_rng(seed).uniform(-NEAR, NEAR, (8 * len(place), len(place)))
     return np.clip(place + drawn, 0.0, 1.0)
 
 
 class _Descent:
-    """One run of SciPy's SLSQP; it asks for values and derivatives one by one."""
+    """One run of SciPy's SLSQP, with a cache since it asks for values and derivatives apart."""
 
     def __init__(self, designs: Designs, tell: Tell) -> None:
         self.designs, self.tell, self.steps = designs, tell, 0
@@ -325,7 +323,7 @@ class _Descent:
         self._scale = 1.0
 
     def run(self, begin: Array) -> Array:
-        """Go down from a place, and give the best place that was seen."""
+        """Minimise from a point; return the best point that was met."""
         from scipy.optimize import Bounds, minimize
 
         aim, margins, _, _ = self._at(begin)
@@ -356,7 +354,7 @@ class _Descent:
         self.tell(self.steps, self.designs.study.plan.aim.sign * self._at(place)[0])  # type: ignore[union-attr]
 
     def _at(self, place: Array) -> tuple[float, Array, Array, Array]:
-        """Give aim, margins and their derivatives by the parameters; a place is asked once."""
+        """Return aim, margins and their derivatives by the parameters at a point."""
         place = np.clip(place, 0.0, 1.0)
         key = place.tobytes()
         if key not in self._known:
@@ -364,9 +362,10 @@ class _Descent:
         return self._known[key]
 
     def _asked(self, place: Array) -> tuple[float, Array, Array, Array]:
-        """Compute a design with its neighbours, on one side where the other is out of reach.
+        """Compute a design with neighbours for differences, one-sided at the ends of a range.
 
-        A design that cannot be computed is bad in every way, so that the search turns back.
+        A design that cannot be computed gets a bad aim and bad margins, so that the search
+        turns back.
         """
         unit = STEP * np.eye(len(place))
         above, below = np.minimum(place + unit, 1.0), np.maximum(place - unit, 0.0)
@@ -392,7 +391,7 @@ class _Descent:
 
 
 def _result(study: Study, designs: Designs, begin: Array, found: Found) -> Optimum:
-    """Compute the first and the best design once more, and put the best into the arm."""
+    """Compute the first and the best design once more, and change the arm to the best."""
     columns = designs.at(np.stack([begin, found.place]))
     names = [axis.name for axis in study.axes]
     numbers = {name: float(columns[name][1]) for name in names}
