@@ -1,6 +1,6 @@
-"""Arguments of the wrong kind are refused where users give them.
+"""Checks of arguments where users give them.
 
-Every message says the name of the argument, what is expected and what it got.
+Every message has the name of the argument, the expected values and the value that it got.
 """
 
 import math
@@ -26,24 +26,23 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Kind = type[FlexarmError]
 WithUnit = float | str  # a number in SI units, or text such as "5 ms"
-# Names that editors and shells complete: those of METHODS and FORMULATIONS.
+# Names in METHODS and FORMULATIONS, as types that editors and shells complete.
 MethodName = Literal["auto", "etd4", "dop853", "rodas4", "rk4"]
 FormulationName = Literal[
     "articulated", "composite", "gibbs-appell", "kinematic-influence", "lagrange",
     "element-jacobian", "recursive-lagrange",
 ]  # fmt: skip
 LONGEST = 80  # characters of a value that a message shows
-# Endings that a file of a run must not have.
+# Endings of other kinds of files, which the file of a run must not have.
 OTHERS = (".csv", ".mat", ".xlsx", ".parquet", ".npz", ".html", ".json", ".yaml", ".png")
 
 
 def renamed(
     meant: Mapping[str, str] | None = None, **names: str
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Let a function take arguments by old names too, old to new, with a warning.
+    """Return a decorator that accepts arguments by their old names, old to new, with a warning.
 
-    Where ``meant`` is given, an argument that the function does not have is answered by the one
-    that is meant, wrong to right.
+    With ``meant``, an unknown argument raises an error that suggests the right one, wrong to right.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -55,12 +54,12 @@ def renamed(
                 if old not in kwargs:
                     continue
                 value = kwargs.pop(old)
-                given = new in kwargs or new in places[: len(args)]
-                if given and value is not None:
+                both = new in kwargs or new in places[: len(args)]
+                if both and value is not None:
                     raise FlexarmError(f"{old}: is the old name of '{new}': give one of them")
-                told = f"{function.__name__}: '{old}' is '{new}' now"
-                warnings.warn(told, DeprecationWarning, stacklevel=2)
-                if not given:
+                message = f"{function.__name__}: '{old}' is '{new}' now"
+                warnings.warn(message, DeprecationWarning, stacklevel=2)
+                if not both:
                     kwargs[new] = value
             for wrong in kwargs if meant else ():
                 if wrong not in places:
@@ -79,12 +78,12 @@ def renamed(
 
 
 def refused(name: str, value: object, expected: str, error: Kind = FlexarmError) -> FlexarmError:
-    """Make the error that refuses an argument."""
+    """Return the error for an argument with another value than expected."""
     return error(f"{name}: must be {expected}, got {shown(value)}")
 
 
 def shown(value: object) -> str:
-    """Show a value in a message; by its type if that is long, or cannot be done."""
+    """Return a value as text for a message; its type if the text is long or cannot be made."""
     try:
         text = " ".join(repr(value).split())
     except Exception:
@@ -93,34 +92,34 @@ def shown(value: object) -> str:
 
 
 def is_number(value: object, *, finite: bool = True) -> bool:
-    """Tell whether a value is one real number; truth values are none."""
+    """Return whether a value is one real number; True and False are none."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     try:
         number = float(value)
-    except Exception:  # beyond all floats, and what a foreign object raises
+    except Exception:  # a number beyond all floats, and errors of a foreign object
         return False
     return math.isfinite(number) if finite else not math.isnan(number)
 
 
 def in_unit(name: str, value: object, unit: str, error: Kind = FlexarmError) -> Any:
-    """Read text such as "5 ms" as a number in an SI unit, also in lists; the rest stays as it is.
+    """Convert text such as "5 ms" to a number in an SI unit, also in lists; keep other values.
 
-    Of units apart by "|" the first that fits is taken: "rad/s|m/s".
+    Of several units, as in "rad/s|m/s", the first that fits is used.
     """
     if isinstance(value, list | tuple):
-        return [in_unit(name, each, unit, error) for each in value]
+        return [in_unit(name, item, unit, error) for item in value]
     if not isinstance(value, str):
         return value
     from flexarm.units import quantity
 
-    said: list[str] = []
-    for each in unit.split("|"):
+    reasons: list[str] = []
+    for symbol in unit.split("|"):
         try:
-            return quantity(value, each)
+            return quantity(value, symbol)
         except FlexarmError as failure:
-            said.append(str(failure))
-    raise error(f"{name}: {said[0]}")
+            reasons.append(str(failure))
+    raise error(f"{name}: {reasons[0]}")
 
 
 def require_number(
@@ -132,7 +131,7 @@ def require_number(
     *,
     unit: str = "1",
 ) -> float:
-    """Refuse what is no finite number in a range, or text with a unit, and give it as a float."""
+    """Return a finite number in a range, or text with a unit, as a float; raise an error else."""
     value = in_unit(name, value, unit, error)
     expected = "a finite number"
     if math.isfinite(least) or math.isfinite(largest):
@@ -145,7 +144,7 @@ def require_number(
 def require_positive(
     name: str, value: object, error: Kind = FlexarmError, *, unit: str = "1"
 ) -> float:
-    """Refuse what is no finite number > 0, or text with a unit, and give it as a float."""
+    """Return a finite number > 0, or text with a unit, as a float; raise an error else."""
     value = in_unit(name, value, unit, error)
     if not is_number(value) or float(value) <= 0:  # type: ignore[arg-type]
         raise refused(name, value, "> 0 and a finite number", error)
@@ -155,10 +154,10 @@ def require_positive(
 def require_count(
     name: str, value: object, least: int, error: Kind = FlexarmError, most: float = math.inf
 ) -> None:
-    """Refuse what is no whole number from a least one on, up to a largest one if there is one."""
+    """Raise an error unless a value is a whole number from ``least`` to ``most``."""
     try:
         whole = not isinstance(value, bool) and least <= operator.index(value) <= most  # type: ignore[arg-type]
-    except Exception:  # no whole number, and what a foreign object raises
+    except Exception:  # no whole number, and errors of a foreign object
         whole = False
     if not whole:
         upper = "or more" if most == math.inf else f"to {most:,}"
@@ -166,27 +165,27 @@ def require_count(
 
 
 def is_word(value: object, words: Iterable[str]) -> bool:
-    """Tell whether a value is one of some words; of an array ``in`` would not."""
+    """Return whether a value is one of some words, also for arrays, which ``in`` cannot compare."""
     return isinstance(value, str) and value in words
 
 
 def require_word(
     name: str, value: object, words: Iterable[str], error: Kind = FlexarmError
 ) -> None:
-    """Refuse what is none of some words."""
-    known = list(words)
-    if not is_word(value, known):
-        raise refused(name, value, f"one of {', '.join(known)}", error)
+    """Raise an error unless a value is one of some words."""
+    choices = list(words)
+    if not is_word(value, choices):
+        raise refused(name, value, f"one of {', '.join(choices)}", error)
 
 
 def require_flag(name: str, value: object, error: Kind = FlexarmError) -> None:
-    """Refuse what is neither true nor false."""
+    """Raise an error unless a value is True or False."""
     if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
         raise refused(name, value, "True or False", error)
 
 
 def require_function(name: str, value: object, what: str, error: Kind = FlexarmError) -> None:
-    """Refuse what cannot be called, and is not None."""
+    """Raise an error unless a value is a function or None."""
     if value is not None and not callable(value):
         raise refused(name, value, f"a function {what}, or None", error)
 
@@ -194,19 +193,19 @@ def require_function(name: str, value: object, what: str, error: Kind = FlexarmE
 def require_mapping(
     name: str, value: object, what: str, error: Kind = FlexarmError, *, optional: bool = True
 ) -> Mapping[str, Any]:
-    """Refuse what is no mapping by names; None, where it may be that, gives an empty one."""
+    """Return a mapping from names, empty for None where that is allowed; raise an error else."""
     if value is None and optional:
         return {}
     if not isinstance(value, Mapping):
         raise refused(name, value, f"a mapping: {what}", error)
     try:
-        found = {key: value[key] for key in value}
+        items = {key: value[key] for key in value}
     except Exception:
         raise refused(name, value, f"a mapping: {what}, that can be listed", error) from None
-    for key in found:
+    for key in items:
         if not isinstance(key, str):
             raise refused(name, key, f"a mapping: {what}, whose names are text", error)
-    return found
+    return items
 
 
 def require_numbers(
@@ -217,27 +216,27 @@ def require_numbers(
     *,
     units: Mapping[str, str] | None = None,
 ) -> dict[str, float]:
-    """Refuse what is no mapping from names to finite numbers, and is not None.
+    """Return a mapping from names to finite numbers, empty for None; raise an error else.
 
-    Texts are read in units by name; those of other names are plain numbers.
+    Text is converted to the unit of its name; without a unit a number has no dimension.
     """
-    found, units = require_mapping(name, value, what, error), units or {}
+    items, units = require_mapping(name, value, what, error), units or {}
     return {
-        key: require_number(f"{name}: {key}", each, error, unit=units.get(key, "1"))
-        for key, each in found.items()
+        key: require_number(f"{name}: {key}", number, error, unit=units.get(key, "1"))
+        for key, number in items.items()
     }
 
 
 def require_names(name: str, value: object, what: str) -> list[str]:
-    """Refuse what is no list of texts."""
-    found = listed(value)
-    if found is None or not all(isinstance(each, str) for each in found):
+    """Return a list of texts; raise an error for another value."""
+    names = listed(value)
+    if names is None or not all(isinstance(item, str) for item in names):
         raise refused(name, value, f"a list of {what}")
-    return found
+    return names
 
 
 def listed(value: object) -> list[Any] | None:
-    """Give the items of a sequence that is no text, or None."""
+    """Return the items of a sequence; None for text and other values."""
     try:
         return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else None
     except Exception:
@@ -245,22 +244,22 @@ def listed(value: object) -> list[Any] | None:
 
 
 def require_array(name: str, value: object, error: Kind = FlexarmError) -> "Array":
-    """Refuse what is no array of finite numbers, and give it as one."""
+    """Return an array of finite numbers; raise an error for another value."""
     import numpy as np
 
     try:
-        found = np.asarray(value)
-        numbers = found.dtype.kind in "iuf" and bool(np.all(np.isfinite(found)))
-        numbers = numbers and not np.ma.is_masked(value)
-    except Exception:  # rows of different length, and what a foreign object raises
-        numbers = False
-    if not numbers:
+        array = np.asarray(value)
+        finite = array.dtype.kind in "iuf" and bool(np.all(np.isfinite(array)))
+        finite = finite and not np.ma.is_masked(value)
+    except Exception:  # rows of different length, and errors of a foreign object
+        finite = False
+    if not finite:
         raise refused(name, value, "finite numbers", error)
-    return found.astype(float)
+    return array.astype(float)
 
 
 def require_path(name: str, value: object, error: Kind = FlexarmError) -> Path:
-    """Refuse what names no file, and give it as a path."""
+    """Return the path of a file; raise an error for another value."""
     try:
         text = os.fspath(value)  # type: ignore[call-overload]
         possible = isinstance(text, str) and bool(text) and b"\0" not in os.fsencode(text)
@@ -272,7 +271,7 @@ def require_path(name: str, value: object, error: Kind = FlexarmError) -> Path:
 
 
 def require_run_file(path: str | Path) -> None:
-    """Refuse to keep a run under the ending of another kind of file, which programs go by."""
+    """Raise an error if the file of a run has the ending of another kind of file."""
     if require_path("path", path).suffix.lower() in OTHERS:
         raise FlexarmError(
             f"'{path}': runs are kept as NetCDF: end it in .nc, or export the run (run.export, "
@@ -283,15 +282,15 @@ def require_run_file(path: str | Path) -> None:
 def require_kind(
     name: str, value: object, kinds: type | tuple[type, ...], what: str, error: Kind = FlexarmError
 ) -> None:
-    """Refuse what is of none of some kinds."""
+    """Raise an error unless a value is an instance of some types."""
     if not isinstance(value, kinds):
         raise refused(name, value, what, error)
 
 
 def require_shaped(name: str, value: object, shape: tuple[int, ...]) -> "Array":
-    """Refuse what is no array of finite numbers of a shape, and give it as one."""
-    found = require_array(name, value)
-    if found.shape != shape:
-        size = " x ".join(str(each) for each in shape)
-        raise FlexarmError(f"{name}: must be {size} finite numbers, got shape {found.shape}")
-    return found
+    """Return an array of finite numbers of a shape; raise an error for another value."""
+    array = require_array(name, value)
+    if array.shape != shape:
+        size = " x ".join(map(str, shape))
+        raise FlexarmError(f"{name}: must be {size} finite numbers, got shape {array.shape}")
+    return array

@@ -1,4 +1,4 @@
-"""How figures look: colours and styles of curves, legends, and the texts of users in them."""
+"""Style of figures: colours and line styles of curves, legends, and users' texts in them."""
 
 from typing import TYPE_CHECKING, TypedDict
 
@@ -10,26 +10,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-ROW = 56  # characters that a line of a legend has room for
-BELOW = 0.45  # [in] from a panel to its legend: the room of the numbers and the label of the axis
-# Those of Okabe and Ito, which the colour-blind tell apart too, with two for yellow and black.
+ROW = 56  # characters in a line of a legend
+BELOW = 0.45  # [in] from a panel to its legend: height of the axis's numbers and label
+# Palette of Okabe and Ito for colour-blind readers, with yellow and black replaced.
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#22262b",
 )  # fmt: skip
-# Of curves beyond the colours: dashes are for another kind of curve in the same panel.
+# Line styles after all colours are used; DASHED is for a second kind of curve in a panel.
 STYLES = ("-", ":", "-.", (0, (6, 2)), (0, (1, 3)), (0, (6, 2, 1, 2, 1, 2)))
 DASHED = ("--", (0, (4, 2, 1, 2)), (0, (2, 2)), (0, (6, 4)), (0, (4, 2, 1, 2, 1, 2)), (0, (2, 5)))
 
 
 class CurveStyle(TypedDict):
-    """How a curve is drawn."""
+    """Colour and line style of a curve, as matplotlib names them."""
 
     color: str
     linestyle: str | tuple[int, tuple[int, ...]]
 
 
 def curve_look(k: int, *, dashed: bool = False) -> CurveStyle:
-    """Choose colour and line style of the k-th curve of a panel: no two are alike up to 48."""
+    """Return colour and line style of the k-th curve of a panel; up to 48 all differ."""
     styles = DASHED if dashed else STYLES
     return {
         "color": COLOURS[k % len(COLOURS)],
@@ -38,7 +38,7 @@ def curve_look(k: int, *, dashed: bool = False) -> CurveStyle:
 
 
 def drawable(text: str) -> str:
-    """Return a user's text as figures show it: no formula, a square for what the font lacks."""
+    """Return a user's text for a figure: no formula, a square for characters the font lacks."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     font = get_font(findfont(FontProperties()))

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-SIGNALS = ("SIGTERM", "SIGHUP")  # those that there are: Windows has no SIGHUP
+SIGNALS = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def signals_interrupt() -> Iterator[list[int]]:
 
     Only in the main thread, and only where the process has not chosen another handling: what
     ``nohup`` ignores stays ignored.  If the interrupt leaves the block, so that there was nothing
-    to keep, the signal is sent once more and ends the process as it would have.
+    to keep, the signal is sent once more and ends the process as it does by default.
 
     Yields
     ------

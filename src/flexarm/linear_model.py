@@ -1,7 +1,7 @@
-"""Linear models of small motions, as arrays: modes, state matrices, and what locked joints leave.
+"""Linear models of small motions, as arrays: modes, state matrices, locked coordinates.
 
-Where the matrices come from is not known here.  They are made by `flexarm.linear.tangent` from the
-traced equation and by `flexarm.model.small_motions` from the numbers of a model.
+`flexarm.linear.tangent` computes the matrices from the traced equation,
+`flexarm.model.small_motions` from the numbers of a model.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Rotations, frames and rigid-body inertia: pure functions.
 
-The functions over ``Array`` fold constants when a model is built; those over ``Expr`` are CasADi's
-vocabulary and serve tracing (``SX``) and computing (``DM``) alike.
+Functions of ``Array`` compute constants when a model is built; those of ``Expr`` accept symbols
+(``casadi.SX``) and numbers (``casadi.DM``).
 """
 
 import math
@@ -17,28 +17,30 @@ from flexarm.engine.numbers import positive
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = Any  # casadi.SX, MX, DM or float: CasADi's stubs have no type for all of them
-ROUNDING = 1e-13  # of a number's natural size: what is left of 0, or between numbers that are equal
-ALIKE = 1e-10  # of themselves, by no more than which equal numbers differ however small they are
+ROUNDING = 1e-13  # rounding error of a number that is 0 or equals another, relative to its scale
+ALIKE = 1e-10  # largest relative difference of equal numbers, however small they are
 ACCUMULATED = 1e-12  # relative to the largest term: rounding error of a computed sum or of a run
-# [m], [rad], [m/s], [rad/s], or relative to a length or to the largest of its kind: less is none.
+# Size below which a quantity counts as 0: [m], [rad], [m/s], [rad/s], or relative to a length or to
+# the largest of its kind.
 NEGLIGIBLE = 1e-9
 
 
 def settled(values: Array, size: Array | float | None = None, designs: int = 0) -> Array:
-    """Take what only rounding keeps from 0, from a whole or from another number for that.
+    """Snap values that differ only by rounding from 0, from an integer or from each other.
 
-    Traced equations skip zeros and compute what is equal once; what processors round differently
-    would decide it else.  Numbers that have opposite signs are equal too, but for the sign.
+    Traced equations skip zeros and compute equal numbers once.  Without snapping, the rounding of
+    the processor would decide which numbers are zero or equal.  Numbers of opposite sign are
+    snapped to the same magnitude.
 
     Parameters
     ----------
     values
-        The numbers; those that are symbols, in an array of Python objects, stay as they are.
+        Numbers; an array of Python objects (symbols) is returned as it is.
     size
-        Natural size of each, to which its rounding error is relative; by default that of the
-        largest.
+        Scale of each number, to which its rounding error is relative; by default the largest
+        magnitude.
     designs
-        Of so many axes in front, every entry has numbers of its own.
+        Number of leading axes whose entries are snapped independently of each other.
     """
     if values.dtype == object:
         return values
@@ -70,7 +72,8 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
 def turn(axis: int, angle: float) -> Array:
     """Rotation matrix about axis 0, 1, 2 (x, y, z) by an angle [rad].
 
-    Right angles give exact zeros, which a traced equation then skips, and half of one equal sides.
+    Multiples of 90 degrees have exact zeros, which a traced equation skips; at 45 degrees sine and
+    cosine are equal.
     """
     c, s = np.cos(angle), np.sin(angle)
     c, s = (0.0 if abs(c) < 1e-15 else c), (0.0 if abs(s) < 1e-15 else s)
@@ -92,13 +95,13 @@ def angles_from_rotation(turn: Array) -> list[float]:
     """Angles [rad] about the fixed x, then y, then z axis of a rotation matrix."""
     z = math.atan2(turn[1, 0], turn[0, 0])
     y = math.atan2(-turn[2, 0], math.hypot(turn[0, 0], turn[1, 0]))
-    # Near y = 90 deg, z is what rounding makes of it, and x what then belongs to it.
+    # Near y = 90 deg (gimbal lock) z is arbitrary, and x is computed to match it.
     across = math.cos(z) * turn[1] - math.sin(z) * turn[0]
     return [math.atan2(-across[2], across[1]), y, z]
 
 
 def rotation_z_to(axis: tuple[float, float, float]) -> Array:
-    """Rotation whose third column is the given axis (any length), a permutation if it can be."""
+    """Rotation whose third column is the direction of an axis, a permutation where possible."""
     z = unit_vector(axis)
     helper = np.eye(3)[(int(np.argmax(np.abs(z))) + 1) % 3]
     x = helper - z * (z @ helper)
@@ -109,8 +112,8 @@ def rotation_z_to(axis: tuple[float, float, float]) -> Array:
 
 
 def unit_vector(vector: tuple[float, float, float]) -> Array:
-    """Give the direction of a vector that is not 0, of whatever length, (3,)."""
-    # Squares of its numbers could over- or underflow.
+    """Return the direction of a vector that is not 0, (3,)."""
+    # Scaled first, since the squares of its components could over- or underflow.
     scaled = np.array(vector) / max(abs(each) for each in vector)
     return np.asarray(scaled / np.linalg.norm(scaled))
 
@@ -168,27 +171,27 @@ class Inertia:
 
     @classmethod
     def of_symbols(cls, numbers: Expr) -> "Inertia":
-        """Give the body of symbols for its `numbers`; it counts as one that weighs."""
+        """Return a body from symbols for its `numbers`; its mass counts as positive."""
         return cls.of_numbers(np.array(positive(numbers), dtype=object))
 
     @classmethod
     def of_numbers(cls, numbers: Array) -> "Inertia":
-        """Give the body of its `numbers`."""
+        """Return a body from its `numbers`."""
         mass, *first, xx, xy, xz, yy, yz, zz = numbers.tolist()
         second = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
         return cls(mass, np.array(first, numbers.dtype), np.array(second, numbers.dtype))
 
     def __sub__(self, other: "Inertia") -> "Inertia":
-        """Take a body away that is given in the same frame."""
+        """Subtract a body in the same frame."""
         return Inertia(self.mass - other.mass, self.first - other.first, self.second - other.second)
 
     def __add__(self, other: "Inertia") -> "Inertia":
-        """Join two bodies that are given in the same frame."""
+        """Add a body in the same frame."""
         return Inertia(self.mass + other.mass, self.first + other.first, self.second + other.second)
 
     @property
     def centre(self) -> Array:
-        """Centre of mass [m], (3,); the origin of what has no mass."""
+        """Centre of mass [m], (3,); the origin of a body without mass."""
         return self.first / self.mass if self.mass else np.zeros(3)
 
     @property
@@ -216,7 +219,7 @@ NO_INERTIA = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def constant(array: Array) -> Expr:
-    """CasADi matrix of numbers, or of what they are kept as, whose zeros are structural."""
+    """Return a CasADi matrix of numbers or symbols whose zeros are structural."""
     if array.dtype != object:
         numbers = np.asarray(array, dtype=np.float64)
         return _constant(numbers.shape, numbers.tobytes())
@@ -260,17 +263,17 @@ def base_rotation_matrix(angles: Array) -> Array:
 
 
 def base_spin(angles: Array, rates: Array) -> Array:
-    """Give the angular velocity in base axes from a moving base's angles and rates."""
+    """Return a moving base's angular velocity in base axes [rad/s] from its angles and rates."""
     x_axis = turn(2, float(angles[2])).T @ turn(1, float(angles[1])).T @ np.array([1.0, 0.0, 0.0])
     y_axis = turn(2, float(angles[2])).T @ np.array([0.0, 1.0, 0.0])
     return np.asarray(x_axis * rates[0] + y_axis * rates[1] + np.array([0.0, 0.0, rates[2]]))
 
 
 def cayley(c: Expr) -> tuple[Expr, Expr]:
-    """Rotation of a Cayley vector, and the matrix that gives its angular velocity.
+    """Return the rotation ``(1 - c~/2)^-1 (1 + c~/2)`` of a Cayley vector c, and a matrix H.
 
-    Gives ``(1 - c~/2)^-1 (1 + c~/2)``, an exact rotation, rational in c.
-    Gives the relative angular velocity is ``H c'``, in the axes that E turns into (those of L).
+    The rotation is exact and rational in c.  The relative angular velocity is ``H c'``, in the axes
+    that the rotation turns into (those of L).
     """
     scale = 1 / (1 + ca.dot(c, c) / 4)
     matrix = ca.skew(c)

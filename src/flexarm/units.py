@@ -80,7 +80,7 @@ _UNITS = {
     "psi": Scale(Fraction("4.4482216152605") / Fraction("0.0254") ** 2, _STRESS),
 }
 
-_WORDS = {  # what people write out, and the symbol to write instead
+_WORDS = {  # names of units, and the symbols to write instead
     "meter": "m", "metre": "m", "millimeter": "mm", "millimetre": "mm", "inch": "in", "feet": "ft",
     "foot": "ft", "gram": "g", "kilogram": "kg", "kilo": "kg", "pound": "lb", "tonne": "t",
     "ton": "t", "sec": "s", "second": "s", "minute": "min", "hour": "h", "hr": "h", "newton": "N",
@@ -88,7 +88,7 @@ _WORDS = {  # what people write out, and the symbol to write instead
     "turn": "rev", "revolution": "rev", "percent": "%", "ampere": "A", "volt": "V", "henry": "H",
 }  # fmt: skip
 
-_QUANTITIES = {  # SI unit: its quantity, and how one may write it
+_QUANTITIES = {  # SI unit: name of the quantity, and examples
     "1": ("ratio", ("0.02", "2 %")),
     "m": ("length", ("0.5 m", "500 mm")),
     "kg": ("mass", ("1.5 kg", "1500 g")),
@@ -127,8 +127,9 @@ _QUANTITIES = {  # SI unit: its quantity, and how one may write it
 _BOUNDS = {
     "gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"
 }  # fmt: skip
+# Magnitudes that no arm has, and whose products could leave the range of double precision.
 _SMALLEST, _LARGEST = 1e-40, 1e40
-_SYMBOL = "flexarm_unit"  # where a schema says the unit of its number
+_SYMBOL = "flexarm_unit"  # key of the unit in the metadata of a schema
 _LONGEST = 100  # characters of a quantity written as text
 _NUMBER = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([-+]?[0-9]+))?")
 _FACTOR = re.compile(r" ?([*/]?) ?([A-Za-zµ°%]+|1(?![0-9]))(?: ?\^ ?([-+]?[0-9])|([-+]?[0-9]))?")
@@ -141,13 +142,13 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
     """Read a number, or text with a number and a unit, as an SI number.
 
     value: a number in SI units, or text such as ``"250 mm"`` or ``"1e3 N*m/rad"``.
-    unit: the SI unit that is expected, such as ``"m"`` or ``"N m/rad"``.
-    name: what the quantity is called in messages, where the unit does not say it.
-    Gives the value in `unit`.
+    unit: expected SI unit, such as ``"m"`` or ``"N m/rad"``.
+    name: name of the quantity in messages, where it is not that of the unit.
+    Returns the value in `unit`.
     ModelError: if it is no number, not finite, or has a unit of another dimension.
 
-    An angle may go unsaid in a longer unit ("N m" for "N m/rad"), but not the other way round,
-    and never in angles and rates themselves: "5 Hz" is not taken for 5 rad/s.
+    Radians may be left out of a longer unit ("N m" for "N m/rad"), but not added, and not left out
+    of angles and rates themselves: "5 Hz" is not accepted for 5 rad/s.
     """
     if isinstance(value, str):
         return _in_range(_read(value, unit, name), unit, name)
@@ -160,12 +161,12 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
     if not math.isfinite(number):
         raise ModelError(f"a finite number is needed; {_expected(unit, name)}")
     if abs(number) < _SMALLEST:
-        return 0.0  # which a computation left something of
+        return 0.0  # rounding of a computation whose result is 0
     return _in_range(number, unit, name)
 
 
 def _in_range(number: float, unit: str, name: str) -> float:
-    """Refuse what no arm can have and no computation survives."""
+    """Return a number, or raise an error if no arm can have one of such size."""
     if number and not _SMALLEST <= abs(number) <= _LARGEST:
         raise ModelError(f"{number:g} is beyond any arm's size; {_expected(unit, name)}")
     return number
@@ -198,10 +199,10 @@ def _factor(shown: str, written: str, unit: str, name: str) -> Fraction:
     except ValueError as error:
         hint = _suggestion(error.args[1], wanted) if len(error.args) > 1 else ""
         raise ModelError(f"{shown}: {error.args[0]}{hint}; {_expected(unit, name)}") from None
-    # Only below a mass or a length is a radian a mere reminder that may go unsaid: in rad/m it says
-    # that no turns are meant.
-    unsaid = given.rad == 0 and wanted.rad < 0 and (wanted.kg, wanted.m) != (0, 0)
-    if given[:3] == wanted[:3] and (given.rad == wanted.rad or unsaid):
+    # Radians may be left out only in the denominator beside a mass or a length, as in N m/rad; in
+    # rad/m they tell radians from turns.
+    left_out = given.rad == 0 and wanted.rad < 0 and (wanted.kg, wanted.m) != (0, 0)
+    if given[:3] == wanted[:3] and (given.rad == wanted.rad or left_out):
         return factor
     what = next((_named(u) for u in _QUANTITIES if _scale(u).dimension == given), None)
     is_what = f"is {what}" if what else f"has the unit [{written}]"
@@ -244,11 +245,11 @@ def _misread(rest: str) -> str:
 
 
 def _suggestion(name: str, wanted: Dimension) -> str:
-    """Guess the unit that a misspelt one was meant to be, a fitting one if possible."""
-    fitting = [known for known, scale in _UNITS.items() if scale.dimension == wanted]
+    """Suggest a unit for a misspelt one, of the wanted dimension if there is one."""
+    fitting = [unit for unit, scale in _UNITS.items() if scale.dimension == wanted]
     guesses = [
         [word for word in (_WORDS.get(name.lower().removesuffix("s")),) if word],
-        [known for known in fitting if known.lower() == name.lower()],
+        [unit for unit in fitting if unit.lower() == name.lower()],
         _pieces(name)[:1],
         difflib.get_close_matches(name, fitting, n=1),
         difflib.get_close_matches(name, _UNITS, n=1),
@@ -294,14 +295,10 @@ def _kind(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Mark a pydantic float as a quantity: ``Annotated[float, Unit("m")]``.
+    """Mark a pydantic float as a quantity: ``Annotated[float, Unit("m")]``."""
 
-    symbol: SI unit of the number, such as ``"m"`` or ``"N m/rad"``.
-    name: what the quantity is called in messages, where the unit does not say it.
-    """
-
-    symbol: str
-    name: str = ""
+    symbol: str  # SI unit of the number, such as "m" or "N m/rad"
+    name: str = ""  # name of the quantity in messages, where it is not that of the unit
 
     def _validate(self, value: object) -> float:
         try:
@@ -321,7 +318,7 @@ class Unit:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Say number or text, with the unit."""
+        """Return the schema of a number, or of text with the unit."""
         # Bounds written after the unit in an Annotated arrive under pydantic's names.
         number = {_BOUNDS.get(key, key): value for key, value in handler(schema).items()}
         return {"anyOf": [number, {"type": "string", "maxLength": _LONGEST}], **self._described()}
@@ -337,14 +334,12 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class PerSecond:
-    """Mark how fast a quantity changes: ``Annotated[Angle, PerSecond()]`` is in rad/s.
+    """Mark the rate of a quantity: ``Annotated[Angle, PerSecond()]`` is in rad/s.
 
-    times: 1 of a rate, 2 of an acceleration.
-
-    Text may leave the seconds out, "30 deg" for "30 deg/s": the unit of what changes is enough.
+    Text may leave the seconds out, as in "30 deg" for "30 deg/s".
     """
 
-    times: int = 1
+    times: int = 1  # 1 for a rate, 2 for an acceleration
 
     def _unit(self, symbol: str) -> Unit:
         power = self.times + symbol.endswith("/s")
@@ -371,9 +366,9 @@ class PerSecond:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Say the unit of the rate."""
-        found = handler(schema)
-        return found | self._unit(found["x-unit"])._described() if "x-unit" in found else found
+        """Return the schema of a quantity with the unit and description of its rate."""
+        base = handler(schema)
+        return base | self._unit(base["x-unit"])._described() if "x-unit" in base else base
 
 
 Ratio = Annotated[float, Unit("1")]

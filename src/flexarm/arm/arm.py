@@ -1,4 +1,4 @@
-"""The arm: what it stands on, its links, what it holds, touches and is tied to."""
+"""The arm: base, links, payload, contacts, springs and events."""
 
 import math
 from typing import Annotated, Literal, Self
@@ -9,7 +9,17 @@ from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import Carriage, Sliding
 from flexarm.arm.link import Link
 from flexarm.arm.mission import Event, FreeBody, require_events_fit
-from flexarm.arm.part import ONE_LINE, Body, Flag, Frame, Part, fault
+from flexarm.arm.part import (
+    ONE_LINE,
+    Body,
+    Flag,
+    Frame,
+    Part,
+    Positive,
+    fault,
+    require_distinct,
+    require_one,
+)
 from flexarm.arm.profile import AngleProfile, LengthProfile
 from flexarm.arm.shapes import ClampedMass, Lumped
 from flexarm.arm.side_files import Mesh
@@ -18,7 +28,7 @@ from flexarm.units import Acceleration, AngularSpeed, Length, Speed
 
 
 class Standing(Frame):
-    """Where a base is, and what it looks like."""
+    """Frame of a base in the world, and the surface that pictures show of it."""
 
     mesh: Mesh | None = None
 
@@ -30,7 +40,7 @@ class FixedBase(Standing):
 
 
 class BaseMotion(Part):
-    """How a base moves: profiles of its three coordinates [m] and angles [rad] (0 if left out).
+    """Prescribed motion of a base: profiles of its coordinates [m] and angles [rad], 0 if left out.
 
     The base frame is at ``position + (x, y, z)``, turned from ``rotation`` by
     ``Rx(rx) Ry(ry) Rz(rz)``.
@@ -51,22 +61,23 @@ class MovedBase(Standing):
     motion: BaseMotion
 
 
-EARTH = 3.986004418e14, 6.378137e6  # its gravitational parameter [m^3/s^2] and radius [m]
+EARTH = 3.986004418e14, 6.378137e6  # gravitational parameter [m^3/s^2], equatorial radius [m]
 
 
 class Orbit(Part):
     """A circular orbit, whose Hill frame is the world: x away from the planet, z its normal.
 
-    ``altitude`` [m] is that above the Earth's equator, ``rate`` the mean motion [rad/s] of any.
+    Give the ``altitude`` [m] above the Earth's equator, or the mean motion ``rate`` [rad/s] about
+    any planet.
     """
 
-    altitude: Annotated[Length, Field(gt=0)] | None = None
-    rate: Annotated[AngularSpeed, Field(gt=0)] | None = None
+    altitude: Positive[Length] | None = None
+    rate: Positive[AngularSpeed] | None = None
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
-        if (self.altitude is None) == (self.rate is None):
-            raise fault("give the altitude above the Earth, or the rate, one of them", "rate")
+        text = "give the altitude above the Earth, or the rate, one of them"
+        require_one(self, ("altitude", "rate"), text, "rate")
         return self
 
     @property
@@ -79,15 +90,15 @@ class Orbit(Part):
 
     @property
     def radius(self) -> float:
-        """Distance from the Earth's centre [m] at which things go round so fast."""
+        """Radius of the Earth orbit with this mean motion [m]."""
         return float(math.cbrt(EARTH[0] / self.mean_motion**2))
 
 
 class FreeBase(Standing):
     """A floating base with its own body, velocity [m/s] and spin [rad/s] in the base frame.
 
-    With ``orbit`` the world is the Hill frame of a circular orbit, and velocity and spin are those
-    relative to it.
+    With ``orbit`` the world is the Hill frame of a circular orbit; velocity and spin are relative
+    to it.
     """
 
     kind: Literal["free"]
@@ -99,7 +110,7 @@ class FreeBase(Standing):
 
     @property
     def mean_motion(self) -> float:
-        """That of its orbit [rad/s], 0 outside of one."""
+        """Mean motion of its orbit [rad/s], 0 without orbit."""
         return self.orbit.mean_motion if self.orbit is not None else 0.0
 
     @model_validator(mode="after")
@@ -120,10 +131,10 @@ STARTS = ("stated", "equilibrium")
 
 
 class Arm(Part):
-    """A serial arm: base, links from base to tip, payload; what it touches and is tied to.
+    """A serial arm: base, links from base to tip, payload, contacts, springs and events.
 
-    ``start: equilibrium`` lets runs begin where nothing accelerates, joints at the speeds that they
-    start with, in place of where links and joints are stated to be.
+    With ``start: equilibrium`` runs begin at the equilibrium for the joints' initial speeds, in
+    place of the initial positions of links and joints.
     """
 
     flexarm: Literal[1]
@@ -141,13 +152,14 @@ class Arm(Part):
     springs: Annotated[tuple[PointSpring, ...], Field(max_length=1000)] = ()
 
     def __repr__(self) -> str:
-        """Say in a few lines what it is; `flexarm.io.model_file.dumps` writes all of it."""
+        """Return a summary of a few lines; `flexarm.io.model_file.dumps` writes all of it."""
         return self._summary().text()
 
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        unknown = max([each.length for each in self.links]) or 1.0  # the files of bodies have it
+        # The length of a body with modes is in its file: pictures show the longest link's instead.
+        unknown = max([each.length for each in self.links]) or 1.0
         parts = [
             (name, each.joint.kind, each.length if each.modal is None else unknown, each.flexible)
             for name, each in zip(self.link_names, self.links, strict=True)
@@ -157,14 +169,14 @@ class Arm(Part):
     def _summary(self) -> Summary:
         g = ", ".join(f"{each:g}" for each in self.gravity)
         held = self.payload.mass if self.payload is not None else 0.0
-        said = f"base {self.base.kind}, gravity ({g}) m/s^2, payload {held:g} kg"
+        line = f"base {self.base.kind}, gravity ({g}) m/s^2, payload {held:g} kg"
         rows = [
             (name, f"{joint} {link.joint.kind}",
              f"{link.length:g} m" if link.modal is None else f"of {link.modal.file}",
              "flexible" if link.flexible else "rigid")
             for name, joint, link in zip(self.link_names, self.joint_names, self.links, strict=True)
         ]  # fmt: skip
-        return Summary(f"Arm: {self.name}", (said,), ("link", "joint", "length", "kind"), rows)
+        return Summary(f"Arm: {self.name}", (line,), ("link", "joint", "length", "kind"), rows)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -204,10 +216,8 @@ class Arm(Part):
 
     @model_validator(mode="after")
     def _points_exist(self) -> Self:
-        for key, names in (("contacts", self.contact_names), ("springs", self.spring_names)):
-            for i, name in enumerate(names):
-                if name in names[:i]:
-                    raise fault("the name '{name}' is taken", key, i, "name", name=name)
+        require_distinct(self.contact_names, "contacts")
+        require_distinct(self.spring_names, "springs")
         for i, contact in enumerate(self.contacts):
             self._check_point(contact.point, "contacts", i, "point")
             fixed = isinstance(self.base, FixedBase)
@@ -240,7 +250,7 @@ class Arm(Part):
         return self
 
     def _check_rail(self, rail: Link | None, *path: str | int) -> None:
-        """Refuse a link that nothing can ride on."""
+        """Raise a fault unless a carriage can ride on this link."""
         if rail is None or rail.modal is not None or rail.span == 0:
             raise fault("a carriage rides on a beam: the link before it must be one", *path)
         if isinstance(rail.joint, Sliding):
@@ -253,13 +263,15 @@ class Arm(Part):
             raise fault("a carriage cannot ride on a link that shears", *path)
 
     def _check_stations(self, joint: Carriage, rail: Link, *path: str | int) -> None:
-        """Refuse stations that are not on the rail's span."""
+        """Raise a fault for stations of a carriage that are not on the rail's span."""
         ends = rail.span_ends
-        given: dict[tuple[str, str], float | None] = {("start", "position"): joint.start.position}
+        stations: dict[tuple[str, str], float | None] = {
+            ("start", "position"): joint.start.position
+        }
         if joint.limits is not None:
-            given["limits", "lower"] = joint.limits.lower
-            given["limits", "upper"] = joint.limits.upper
-        for where, value in given.items():
+            stations["limits", "lower"] = joint.limits.lower
+            stations["limits", "upper"] = joint.limits.upper
+        for where, value in stations.items():
             needed = where[0] == "start" and joint.actuation != "prescribed"
             outside = value is not None and not ends[0] <= value <= ends[1]
             if outside or (needed and value is None):

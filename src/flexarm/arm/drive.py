@@ -5,7 +5,7 @@ from typing import Annotated, Generic, Literal, Self
 from pydantic import Field, model_validator
 from typing_extensions import TypeVar as DefaultTypeVar
 
-from flexarm.arm.part import Flag, Number, Part, fault, require_signs
+from flexarm.arm.part import Flag, NotNegative, Number, Part, Positive, fault, require_increasing
 from flexarm.arm.servo import D, E, K, Q, S
 from flexarm.units import Angle, Current, Inductance, Inertia, Ratio, Resistance, TorqueConstant
 
@@ -21,13 +21,10 @@ class SpringTable(Part, Generic[Q, E]):
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:
-        x = self.deflection
-        for i in range(1, len(x)):
-            if x[i] <= x[i - 1]:  # type: ignore[operator]
-                raise fault("must be larger than the deflection before it", "deflection", i)
-        if len(x) != len(self.effort):
-            raise fault("has {efforts} efforts for {count} deflections: give one each",
-                        "effort", efforts=len(self.effort), count=len(x))  # fmt: skip
+        require_increasing(self.deflection, "deflection", "larger than the deflection")  # type: ignore[arg-type]
+        if len(self.deflection) != len(self.effort):
+            raise fault("has {efforts} efforts for {count} deflections: give one each", "effort",
+                        efforts=len(self.effort), count=len(self.deflection))  # fmt: skip
         return self
 
 
@@ -41,20 +38,14 @@ class Friction(Part, Generic[S, E, K, D]):
     """
 
     kind: Literal["smooth", "dry", "lugre"] = "smooth"
-    viscous: D | None = None
-    coulomb: E | None = None
-    smoothing: S | None = None
+    viscous: NotNegative[D] | None = None
+    coulomb: NotNegative[E] | None = None
+    smoothing: Positive[S] | None = None
     static: E | None = None
-    stribeck_speed: S | None = None
+    stribeck_speed: Positive[S] | None = None
     stribeck_exponent: Annotated[Number, Field(ge=1, le=10)] = 2.0
-    bristle_stiffness: K | None = None
-    bristle_damping: D | None = None
-
-    @model_validator(mode="after")
-    def _positive(self) -> Self:
-        require_signs(self, ("smoothing", "stribeck_speed", "bristle_stiffness"),
-                      ("viscous", "coulomb", "bristle_damping"))  # fmt: skip
-        return self
+    bristle_stiffness: Positive[K] | None = None
+    bristle_damping: NotNegative[D] | None = None
 
     @model_validator(mode="after")
     def _of_its_kind(self) -> Self:
@@ -86,7 +77,7 @@ class Friction(Part, Generic[S, E, K, D]):
 
     @property
     def holds(self) -> float:
-        """Largest effort of what stands still."""
+        """Largest effort that holds a joint at rest (stiction)."""
         return float(self.coulomb if self.static is None else self.static)  # type: ignore[arg-type]
 
 
@@ -98,11 +89,11 @@ class Motor(Part):
     voltage at once.  The amplifier keeps the current within ``current_limit`` either way.
     """
 
-    torque_constant: Annotated[TorqueConstant, Field(gt=0)]
+    torque_constant: Positive[TorqueConstant]
     input: Literal["current", "voltage"] = "current"
-    resistance: Annotated[Resistance, Field(gt=0)] | None = None
-    inductance: Annotated[Inductance, Field(gt=0)] | None = None
-    current_limit: Annotated[Current, Field(gt=0)] | None = None
+    resistance: Positive[Resistance] | None = None
+    inductance: Positive[Inductance] | None = None
+    current_limit: Positive[Current] | None = None
 
     @model_validator(mode="after")
     def _has_a_winding(self) -> Self:
@@ -114,22 +105,17 @@ class Motor(Part):
 
 
 class Hysteresis(Part, Generic[E, K]):
-    """What a transmission loses in each cycle, however slow: Dahl's friction across its spring.
+    """Rate-independent loss of a transmission per cycle: Dahl's friction across its spring.
 
     It begins with ``stiffness`` at each reversal and saturates at ``effort``.
     """
 
-    effort: E
-    stiffness: K
-
-    @model_validator(mode="after")
-    def _positive(self) -> Self:
-        require_signs(self, ("effort", "stiffness"))
-        return self
+    effort: Positive[E]
+    stiffness: Positive[K]
 
 
 class KinematicError(Part, Generic[Q]):
-    """By how much a gear turns its output too far: ``amplitude sin(per_turn rotor + phase)``."""
+    """Position error of a gear's output: ``amplitude sin(per_turn rotor + phase)``."""
 
     amplitude: Q
     per_turn: Annotated[Number, Field(gt=0, le=1e4)] = 2.0
@@ -148,21 +134,21 @@ class Drive(Part, Generic[Q, S, E, K, D, G]):
     ``gear_ratio`` is turns of the rotor per turn of the joint, of one that slides its angle per
     travel [rad/m].
 
-    What is named below acts at the joint, so that the rotor feels it over ``gear_ratio``:
+    The following act at the joint, so that the rotor feels them divided by ``gear_ratio``:
     ``friction`` on the motor's side; ``efficiency`` of the gear, 1 without losses; ``backlash``,
     the whole gap before the spring winds up; ``hysteresis``; ``kinematic_error``.
     """
 
-    rotor_inertia: Annotated[Inertia, Field(ge=0)] = 0.0
+    rotor_inertia: NotNegative[Inertia] = 0.0
     gear_ratio: Annotated[G, Field(ge=-1e9, le=1e9)] = 1.0  # type: ignore[assignment]
     rotor: Literal["simple", "full"] = "simple"
-    stiffness: K | SpringTable[Q, E] | None = None
-    damping: D | None = None
+    stiffness: Positive[K] | SpringTable[Q, E] | None = None
+    damping: NotNegative[D] | None = None
     motor_torque: Flag = False
     motor: Motor | None = None
     friction: Friction[S, E, K, D] | None = None
     efficiency: Annotated[Ratio, Field(gt=0, le=1)] = 1.0
-    backlash: Q | None = None
+    backlash: Positive[Q] | None = None
     hysteresis: Hysteresis[E, K] | None = None
     kinematic_error: KinematicError[Q] | None = None
 
@@ -178,12 +164,6 @@ class Drive(Part, Generic[Q, S, E, K, D, G]):
             )
         if self.stiffness is None and self.damping is not None:
             raise fault("acts across the transmission spring: give stiffness too", "damping")
-        require_signs(self, ("stiffness",), ("damping",))
-        return self
-
-    @model_validator(mode="after")
-    def _windup_needs_stiffness(self) -> Self:
-        require_signs(self, ("backlash",))
         if self.motor is not None and self.motor_torque:
             raise fault("is for inputs that are torques: leave it or motor out", "motor_torque")
         for name in ("backlash", "hysteresis", "kinematic_error"):

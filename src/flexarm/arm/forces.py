@@ -1,10 +1,21 @@
-"""Forces that a file gives beside those of joints: wrenches, contacts, springs between points."""
+"""Forces other than those of joints: wrenches, contacts, springs between points."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from flexarm.arm.part import Angles, Flag, Name, Number, Part, Vector, fault
+from flexarm.arm.part import (
+    Angles,
+    Flag,
+    Name,
+    NotNegative,
+    Number,
+    Part,
+    Positive,
+    Vector,
+    fault,
+    require_one,
+)
 from flexarm.arm.profile import RatioProfile
 from flexarm.units import (
     ContactDamping,
@@ -17,7 +28,7 @@ from flexarm.units import (
     Torque,
 )
 
-At = Annotated[Length, Field(ge=0)] | Vector | Literal["tip"]
+At = NotNegative[Length] | Vector | Literal["tip"]
 
 
 class Wrench(Part):
@@ -47,8 +58,7 @@ class Point(Part):
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
-        if sum(part is not None for part in (self.link, self.tip, self.world)) != 1:
-            raise fault("give one of link, tip and world")
+        require_one(self, ("link", "tip", "world"), "give one of link, tip and world")
         if self.at is not None and self.link is None:
             raise fault("is a place on a link: name the link", "at")
         return self
@@ -58,7 +68,7 @@ AnyPoint = Point | Literal["tip"]
 
 
 class Plane(Part):
-    """All that lies behind a plane through a point; its normal, of any length, points out."""
+    """Half-space behind a plane through ``point``; ``normal``, of any length, points out of it."""
 
     kind: Literal["plane"]
     point: Vector = (0.0, 0.0, 0.0)
@@ -72,11 +82,11 @@ class Plane(Part):
 
 
 class Sphere(Part):
-    """A solid ball or, with ``inside``, all that is around a spherical hollow."""
+    """A solid ball or, with ``inside``, the space around a spherical hollow."""
 
     kind: Literal["sphere"]
     centre: Vector = (0.0, 0.0, 0.0)
-    radius: Annotated[Length, Field(gt=0)]
+    radius: Positive[Length]
     inside: Flag = False
 
 
@@ -86,9 +96,9 @@ class Box(Part):
     kind: Literal["box"]
     centre: Vector = (0.0, 0.0, 0.0)
     size: tuple[
-        Annotated[Length, Field(gt=0)],
-        Annotated[Length, Field(gt=0)],
-        Annotated[Length, Field(gt=0)],
+        Positive[Length],
+        Positive[Length],
+        Positive[Length],
     ]
     rotation: Angles = (0.0, 0.0, 0.0)
 
@@ -99,8 +109,8 @@ Obstacle = Annotated[Plane | Sphere | Box, Field(discriminator="kind")]
 class ContactFriction(Part):
     """Friction of a contact, ``coefficient N v/sqrt(v^2 + smoothing^2)`` against sliding."""
 
-    coefficient: Annotated[Ratio, Field(gt=0)]
-    smoothing: Annotated[Speed, Field(gt=0)] = 1e-3
+    coefficient: Positive[Ratio]
+    smoothing: Positive[Speed] = 1e-3
 
 
 class Contact(Part):
@@ -112,11 +122,11 @@ class Contact(Part):
 
     name: Name | None = None
     point: AnyPoint = "tip"
-    radius: Annotated[Length, Field(ge=0)] = 0.0
+    radius: NotNegative[Length] = 0.0
     obstacle: Obstacle
-    stiffness: Annotated[Number, Field(gt=0)]
+    stiffness: Positive[Number]
     exponent: Annotated[Number, Field(ge=1, le=10)] = 1.5
-    damping: Annotated[ContactDamping, Field(ge=0)] = 0.0
+    damping: NotNegative[ContactDamping] = 0.0
     friction: ContactFriction | None = None
 
     @model_validator(mode="after")
@@ -131,9 +141,9 @@ class PointSpring(Part):
 
     name: Name | None = None
     between: tuple[AnyPoint, AnyPoint]
-    stiffness: Annotated[ForceStiffness, Field(ge=0)] = 0.0
-    damping: Annotated[ForceDamping, Field(ge=0)] = 0.0
-    length: Annotated[Length, Field(ge=0)] = 0.0
+    stiffness: NotNegative[ForceStiffness] = 0.0
+    damping: NotNegative[ForceDamping] = 0.0
+    length: NotNegative[Length] = 0.0
 
     @model_validator(mode="after")
     def _does_something(self) -> Self:

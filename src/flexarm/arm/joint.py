@@ -1,4 +1,4 @@
-"""Joints: what they let move, what drives, springs, brakes and loads them."""
+"""Joints: their axes of motion, drives, springs, brakes and inputs."""
 
 import math
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
@@ -7,7 +7,17 @@ from pydantic import Field, model_validator
 from typing_extensions import TypeVar as DefaultTypeVar
 
 from flexarm.arm.drive import Drive, Friction, G, SpringTable
-from flexarm.arm.part import Body, Frame, Name, Number, Part, Terse, fault, require_signs
+from flexarm.arm.part import (
+    Body,
+    Frame,
+    Name,
+    NotNegative,
+    Number,
+    Part,
+    Positive,
+    Terse,
+    fault,
+)
 from flexarm.arm.profile import (
     AngleProfile,
     AngularSpeedProfile,
@@ -32,9 +42,8 @@ from flexarm.units import (
 )
 
 PE = TypeVar("PE")  # effort as a function of time
-# speed as a function of time; joints of before servos do not name it
+# speed as a function of time
 PS = DefaultTypeVar("PS", default=Any)
-PositiveLength = Annotated[Length, Field(gt=0)]
 
 
 class DH(Part):
@@ -57,28 +66,22 @@ class JointLimits(Part, Generic[Q, S, E]):
 
     lower: Q | None = None
     upper: Q | None = None
-    speed: S | None = None
-    effort: E | None = None
+    speed: Positive[S] | None = None
+    effort: Positive[E] | None = None
 
     @model_validator(mode="after")
     def _lower_below_upper(self) -> Self:
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:  # type: ignore[operator]
             raise fault("must be larger than lower", "upper")
-        require_signs(self, ("speed", "effort"))
         return self
 
 
 class Spring(Part, Generic[Q, E, K, D]):
     """A passive spring across the joint, relaxed at ``rest``."""
 
-    stiffness: K | SpringTable[Q, E]
-    damping: D | None = None
+    stiffness: Positive[K] | SpringTable[Q, E]
+    damping: NotNegative[D] | None = None
     rest: Q | None = None
-
-    @model_validator(mode="after")
-    def _positive(self) -> Self:
-        require_signs(self, ("stiffness",), ("damping",))
-        return self
 
 
 class Hub(Part):
@@ -89,7 +92,7 @@ class Hub(Part):
 
 
 class Start(Part, Generic[Q, S]):
-    """Initial position and speed; the motor starts with the spring relaxed unless told."""
+    """Initial position and speed; without its own, the motor starts with a relaxed spring."""
 
     position: Q | None = None
     speed: S | None = None
@@ -98,15 +101,11 @@ class Start(Part, Generic[Q, S]):
 
 
 class Placed(Terse):
-    """Where a joint sits: plain frames before and after it, or DH constants.
+    """Placement of a joint on its links: frames before and after it, or DH constants."""
 
-    ``turns_about`` are the axes (0, 1, 2) of its frame that its coordinates turn about, one after
-    the other; of a joint of one axis that is z.  One that ``rides`` sits on a station of the
-    previous link, not on its end.
-    """
-
+    # Axes (0, 1, 2) of the joint frame that the coordinates turn about, one after the other.
     turns_about: ClassVar[tuple[int, ...]] = ()
-    rides: ClassVar[bool] = False
+    rides: ClassVar[bool] = False  # whether it sits at a station of the previous link, not its end
 
     name: Name | None = None
     before: Frame | None = None
@@ -127,7 +126,7 @@ class Placed(Terse):
 
 
 class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
-    """What acts along an axis of a joint: drive, limits, servo, brake, springs, given motion."""
+    """Everything that acts along one axis of a joint, such as drive, limits, servo and springs."""
 
     actuation: Literal["torque", "free", "prescribed"] = "torque"
     motion: PQ | None = None
@@ -195,7 +194,7 @@ class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS, G], Placed, Generic[Q, S, E, K,
 
     @property
     def axes(self) -> dict[str, "AnyActuated"]:
-        """What acts along each of its axes, by label; an only one has none."""
+        """Actuation of each axis by its label; a single axis has the empty label."""
         return {"": self}
 
 
@@ -229,7 +228,7 @@ class Prismatic(LinearJoint):
 
 
 class Sliding(LinearJoint):
-    """The link grows out of its hub along its own x axis; the coordinate is the exposed length."""
+    """A link that slides out of its hub along its x axis; the coordinate is its exposed length."""
 
     kind: Literal["sliding"]
 
@@ -247,7 +246,7 @@ class Sliding(LinearJoint):
 
 
 class Carriage(LinearJoint):
-    """The link rides along the previous one and its bends; the coordinate is its station there.
+    """A link that rides along the bent previous link; the coordinate is its station there [m].
 
     Stations count along the previous link from its root; the joint's frame is the section's.
     """
@@ -288,7 +287,7 @@ class Screw(RotaryJoint):
 
 class Turn(Actuated[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
                     AngleProfile, TorqueProfile, AngularSpeedProfile]):  # fmt: skip
-    """What acts along one of several axes of a joint."""
+    """Everything that acts along one axis of a joint with several."""
 
     @model_validator(mode="after")
     def _direct(self) -> Self:
@@ -316,13 +315,13 @@ class Universal(Crossed):
 
     turns_about: ClassVar[tuple[int, ...]] = (2, 1)
     kind: Literal["universal"]
-    # made when one is: its schema takes as long as all that is imported for it
+    # By factory: building the schema at import would double the time of the import.
     first: Turn = Field(default_factory=Turn)
     second: Turn = Field(default_factory=Turn)
 
     @property
     def axes(self) -> dict[str, "AnyActuated"]:
-        """What acts along each of its axes, by label."""
+        """Actuation of each axis by its label."""
         return {"first": self.first, "second": self.second}
 
 
@@ -338,24 +337,24 @@ class Spherical(Crossed):
 
     turns_about: ClassVar[tuple[int, ...]] = (0, 1, 2)
     kind: Literal["spherical"]
-    damping: Annotated[TorqueDamping, Field(ge=0)] = 0.0
+    damping: NotNegative[TorqueDamping] = 0.0
     start: Attitude = Attitude()
 
     @model_validator(mode="before")
     @classmethod
-    def _is_free(cls, given: Any) -> Any:
-        for name in given if isinstance(given, dict) else ():
+    def _is_free(cls, value: Any) -> Any:
+        for name in value if isinstance(value, dict) else ():
             if name in Turn.model_fields and name not in cls.model_fields:
                 raise fault(
                     "nothing acts on a spherical joint: use a universal one on a link without "
                     "length, and a revolute one about x",
                     name,
                 )
-        return given
+        return value
 
     @property
     def axes(self) -> dict[str, "AnyActuated"]:
-        """Nothing acts along any of its three angles."""
+        """Actuation of its three angles: none, they are free."""
         return dict.fromkeys(("rx", "ry", "rz"), Turn(actuation="free"))
 
 
@@ -366,7 +365,7 @@ class Fixed(Placed):
 
     @property
     def axes(self) -> dict[str, "AnyActuated"]:
-        """It has none."""
+        """No axes."""
         return {}
 
 

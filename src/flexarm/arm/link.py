@@ -6,7 +6,18 @@ from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
 from flexarm.arm.forces import At, Wrench
 from flexarm.arm.joint import Joint, Sliding
-from flexarm.arm.part import Body, Flag, Name, Number, Part, Terse, fault
+from flexarm.arm.part import (
+    Body,
+    Flag,
+    Name,
+    NotNegative,
+    Number,
+    Part,
+    Positive,
+    Terse,
+    fault,
+    require_increasing,
+)
 from flexarm.arm.section import MaterialDamping, Section
 from flexarm.arm.shapes import (
     ArmModes,
@@ -24,14 +35,14 @@ from flexarm.arm.shapes import (
 from flexarm.arm.side_files import Mesh
 from flexarm.units import Length, Ratio
 
-MOST_WORK = 4000  # stations times shapes in a direction
-MOST_SLIDING = 30  # elements in a direction
+MOST_WORK = 4000  # stations times shapes in a direction: their integrals take some ten seconds
+MOST_SLIDING = 30  # elements in a direction of a sliding link, which are reduced at many lengths
 
 
 class RigidPiece(Part):
     """A rigid end of a link: its length along x, and its body in the frame at its root side."""
 
-    length: Annotated[Length, Field(gt=0)]
+    length: Positive[Length]
     body: Body = Body()
 
 
@@ -53,9 +64,7 @@ class ForceTable(Part):
     def _columns_match(self) -> Self:
         if len(self.amplitude) != len(self.force):
             raise fault("give one force per amplitude", "force")
-        for i in range(1, len(self.amplitude)):
-            if self.amplitude[i] <= self.amplitude[i - 1]:
-                raise fault("must be larger than the amplitude before it", "amplitude", i)
+        require_increasing(self.amplitude, "amplitude", "larger than the amplitude")
         return self
 
 
@@ -75,16 +84,14 @@ class QuadraticShape(Part):
     def _columns_match(self) -> Self:
         if len(self.stations) != len(self.values):
             raise fault("give one value per station", "values")
-        for i in range(1, len(self.stations)):
-            if self.stations[i] <= self.stations[i - 1]:
-                raise fault("must be larger than the station before it", "stations", i)
+        require_increasing(self.stations, "stations", "larger than the station")
         if self.values[0] != 0.0:
             raise fault("must be 0 at the root, which the joint holds", "values", 0)
         return self
 
 
 def _kind_of_body(value: object) -> str:
-    """Tell a body with modes in a file from a rigid one."""
+    """Return the tag of a link's body: ``modal`` for modes in a file, else ``rigid``."""
     if isinstance(value, dict):
         return "modal" if "kind" in value or "file" in value else "rigid"
     return "modal" if isinstance(value, ModalBody) else "rigid"
@@ -105,7 +112,7 @@ class Link(Terse):
 
     name: Name | None = None
     joint: Joint
-    length: Annotated[Length, Field(ge=0)] = 0.0
+    length: NotNegative[Length] = 0.0
     section: Section | None = None
     body: LinkBody | None = None
     rigid: Flag = False
@@ -149,21 +156,21 @@ class Link(Terse):
 
     @property
     def modal(self) -> ModalBody | None:
-        """The body of any shape that the link is, or None."""
+        """Body with modes that the link consists of, or None."""
         return self.body if isinstance(self.body, ModalBody) else None
 
     @property
     def rigid_body(self) -> Body | None:
-        """The rigid body that the link is, or None."""
+        """Rigid body that the link consists of, or None."""
         return self.body if isinstance(self.body, Body) else None
 
     @property
     def damping_ratios(self) -> tuple[float, ...]:
-        """The damping ratios that are given, in whatever way."""
-        given = self.damping
-        if isinstance(given, dict):
-            return tuple(given.values())
-        return given if isinstance(given, tuple) else (given,)
+        """Damping ratios of the file, whether one number, a list or a mapping."""
+        ratios = self.damping
+        if isinstance(ratios, dict):
+            return tuple(ratios.values())
+        return ratios if isinstance(ratios, tuple) else (ratios,)
 
     @property
     def damped(self) -> bool:
@@ -178,7 +185,7 @@ class Link(Terse):
 
     @property
     def span_ends(self) -> tuple[float, float]:
-        """Where the flexible span begins and ends, from the link's root [m]."""
+        """Ends of the flexible span, as distances from the link's root [m]."""
         return self.root_length, self.length - self.tip_length
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""What happens during a run: events, and bodies that wait to be captured."""
+"""Events of a run, and free bodies that the arm can capture."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
@@ -6,12 +6,26 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from flexarm.arm.joint import AnyActuated
-from flexarm.arm.part import ONE_LINE, Angles, Body, Flag, Name, Number, Part, Vector, fault
+from flexarm.arm.part import (
+    ONE_LINE,
+    Angles,
+    Body,
+    Flag,
+    Name,
+    NotNegative,
+    Number,
+    Part,
+    Positive,
+    Vector,
+    fault,
+    require_distinct,
+    require_one,
+)
 from flexarm.arm.profile import LengthProfile
 from flexarm.arm.side_files import BesideModel
 from flexarm.units import AngularSpeed, ForceDamping, ForceStiffness, Length, Speed, Time
 
-PAYLOAD = "payload"  # the name of what the arm holds at the start
+PAYLOAD = "payload"  # name of the body that the arm holds at the start
 Names = tuple[str, ...]
 
 
@@ -24,8 +38,8 @@ class When(Part):
 
     @model_validator(mode="after")
     def _has_a_value(self) -> Self:
-        if (self.above is None) == (self.below is None):
-            raise fault("give the value that it must be above, or below, one of them", "quantity")
+        text = "give the value that it must be above, or below, one of them"
+        require_one(self, ("above", "below"), text, "quantity")
         return self
 
 
@@ -37,8 +51,8 @@ class Tie(Part):
     """
 
     name: Name
-    stiffness: Annotated[ForceStiffness, Field(gt=0)]
-    damping: Annotated[ForceDamping, Field(ge=0)] = 0.0
+    stiffness: Positive[ForceStiffness]
+    damping: NotNegative[ForceDamping] = 0.0
     path: tuple[LengthProfile, LengthProfile, LengthProfile] | None = None
 
 
@@ -49,9 +63,9 @@ class Event(Part):
     """
 
     name: Annotated[str, Field(max_length=100), ONE_LINE] = ""
-    at: Annotated[Time, Field(ge=0)] | None = None
+    at: NotNegative[Time] | None = None
     when: When | None = None
-    after: Annotated[Time, Field(ge=0)] = 0.0
+    after: NotNegative[Time] = 0.0
     brake: Names = ()
     release: Names = ()
     servo: dict[str, dict[str, Any]] = {}
@@ -63,8 +77,8 @@ class Event(Part):
 
     @model_validator(mode="after")
     def _happens(self) -> Self:
-        if (self.at is None) == (self.when is None):
-            raise fault("give the time 'at' which, or 'when' it happens, one of them", "at")
+        text = "give the time 'at' which, or 'when' it happens, one of them"
+        require_one(self, ("at", "when"), text, "at")
         if self.at is not None and "after" in self.model_fields_set:
             raise fault("is for events with 'when'", "after")
         if not any(getattr(self, name) for name in ACTIONS):
@@ -81,7 +95,7 @@ class Event(Part):
         """Its name, or what it does."""
         if self.name:
             return self.name
-        told = [
+        actions = [
             *(f"brake {name}" for name in self.brake),
             *(f"release {name}" for name in self.release),
             *(f"servo {name}" for name in self.servo),
@@ -91,14 +105,14 @@ class Event(Part):
             *([f"detach {self.detach}"] if self.detach else []),
             *(["end"] if self.end else []),
         ]
-        return ", ".join(told)
+        return ", ".join(actions)
 
 
 ACTIONS = ("brake", "release", "servo", "capture", "let_go", "attach", "detach", "end")
 
 
 class FreeBody(Part):
-    """A body that drifts by itself until the arm's tip captures it.
+    """A body that drifts freely until the arm's tip captures it.
 
     ``position`` and ``rotation`` place its fixture, in whose frame ``body`` is given, in the world
     at time 0; ``velocity`` is that of the fixture in world axes, ``spin`` in the body's own.  It
@@ -111,7 +125,7 @@ class FreeBody(Part):
     rotation: Angles = (0.0, 0.0, 0.0)
     velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
     spin: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = (0.0, 0.0, 0.0)
-    reach: Annotated[Length, Field(gt=0)] = 0.1
+    reach: Positive[Length] = 0.1
 
     @model_validator(mode="after")
     def _has_mass(self) -> Self:
@@ -128,14 +142,12 @@ def require_events_fit(
     acts: Mapping[str, AnyActuated],
     context: Any,
 ) -> None:
-    """Refuse events that name what an arm does not have, and bodies of one name.
+    """Raise a fault for events that name what the arm lacks, and for two bodies of one name.
 
-    Files that servos are to follow are read, where the context says that they lie.
+    Target files of servos are read; ``context`` is pydantic's, with the folder of these files.
     """
     names = [body.name for body in bodies]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise fault("the name '{name}' is taken", "bodies", i, "name", name=name)
+    require_distinct(names, "bodies")
     ties = [event.attach.name for event in events if event.attach is not None]
     for i, event in enumerate(events):
         if event.attach is not None and ties.count(event.attach.name) > 1:
@@ -147,8 +159,8 @@ def require_events_fit(
             for name in getattr(event, key):
                 if name not in acts or acts[name].brake is None:
                     remedy = ": give it 'brake: {closed: false}'" if name in acts else ""
-                    said = "'{name}' is no joint with a brake" + remedy
-                    raise fault(said, "events", i, key, name=name)
+                    message = "'{name}' is no joint with a brake" + remedy
+                    raise fault(message, "events", i, key, name=name)
         for name, changes in event.servo.items():
             _require_servo_fits(acts, i, name, changes, context)
         for key, known in (("capture", names), ("let_go", [*names, PAYLOAD])):
@@ -164,7 +176,7 @@ def _require_servo_fits(
     if servo is None:
         raise fault("'{name}' is no joint with a servo", "events", index, "servo", name=name)
     try:
-        found = servo.changed(changes, context)
+        changed = servo.changed(changes, context)
     except ValidationError as error:
         first = error.errors()[0]
         within = (*first["loc"], *first.get("ctx", {}).get("path", ()))
@@ -173,5 +185,5 @@ def _require_servo_fits(
             "{said}", "events", index, "servo", name, *place[:1], said=first["msg"]
         ) from None
     for key in ("target", "rate"):
-        if key in changes and isinstance(getattr(found, key), BesideModel):
-            changes[key] = getattr(found, key)
+        if key in changes and isinstance(getattr(changed, key), BesideModel):
+            changes[key] = getattr(changed, key)

@@ -1,9 +1,8 @@
-"""What every piece of an arm's description shares."""
+"""Base classes, field types and checks that all parts of an arm's description share."""
 
-import operator
 import re
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Self
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -53,23 +52,37 @@ def _checked(rule: Callable[[str], str]) -> AfterValidator:
 
 
 def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
-    """Make the error of a rule between fields, at the given path below the model that raises it."""
+    """Return the error of a rule between fields, at a path below the model that raises it."""
     return PydanticCustomError("rule", message, {"path": path, **values})
 
 
-def require_signs(part: BaseModel, positive: Iterable[str], others: Iterable[str] = ()) -> None:
-    """Refuse numbers that are not > 0, and others that are < 0; tables and None pass."""
-    for names, least, wrong in ((others, ">= 0", operator.lt), (positive, "> 0", operator.le)):
-        for name in names:
-            value = getattr(part, name)
-            if value is not None and not isinstance(value, BaseModel) and wrong(value, 0):
-                raise fault(f"must be {least}", name)
+def require_increasing(values: Sequence[float], name: str, than: str) -> None:
+    """Raise a fault at the first of a field's values that is not larger than the one before it."""
+    for i in range(1, len(values)):
+        if values[i] <= values[i - 1]:
+            raise fault(f"must be {than} before it", name, i)
 
 
-SHOWN = 300  # characters of a piece that is printed
+def require_one(part: BaseModel, names: Sequence[str], message: str, place: str = "") -> None:
+    """Raise a fault unless exactly one of some optional fields is given."""
+    if sum(getattr(part, name) is not None for name in names) != 1:
+        raise fault(message, *filter(None, [place]))
+
+
+def require_distinct(names: Sequence[str], key: str, *below: str) -> None:
+    """Raise a fault at the first item of a list whose name another one before it has."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise fault("the name '{name}' is taken", key, i, *below, "name", name=name)
+
+
+SHOWN = 300  # characters of the printed form of a part
 MAX_NAME = 60
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), _checked(name_fault)]
 ONE_LINE = _checked(control_character)  # of the name of an arm or event, which may be several words
+T = TypeVar("T")
+Positive = Annotated[T, Field(gt=0)]
+NotNegative = Annotated[T, Field(ge=0)]
 Number = Annotated[float, Field(strict=True)]
 Flag = StrictBool
 Count = Annotated[StrictInt, Field(ge=0, le=100)]
@@ -78,17 +91,17 @@ Angles = tuple[Angle, Angle, Angle]
 
 
 def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
-    """Make an empty piece of an arm, of a class with given units."""
-    found = kind[args] if args else kind
-    empty: BaseModel = found.__new__(found)
+    """Create an instance without fields of a generic class with the given units."""
+    concrete = kind[args] if args else kind
+    empty: BaseModel = concrete.__new__(concrete)
     return empty
 
 
 class Part(BaseModel):
-    """A frozen piece of an arm; unknown keys are errors.
+    """A frozen part of an arm's description; unknown keys are errors.
 
-    A piece that is made part of another, or validated again, is checked whole: copies with other
-    values (``model_copy``) are not checked when they are made.
+    A part is validated whole when it is put into another part or validated again.  Copies with
+    other values (``model_copy``) are not validated when they are made.
     """
 
     model_config = ConfigDict(
@@ -100,17 +113,17 @@ class Part(BaseModel):
     )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be pickled: a class that was given its units is not found by name."""
-        made = type(self).__pydantic_generic_metadata__
-        given = (made["origin"], made["args"]) if made["origin"] else (type(self), ())
-        return _unpickled, given, self.__getstate__()
+        """Support pickling: a generic class with its units is not found by name."""
+        generic = type(self).__pydantic_generic_metadata__
+        kind = (generic["origin"], generic["args"]) if generic["origin"] else (type(self), ())
+        return _unpickled, kind, self.__getstate__()
 
 
 class Terse(Part):
-    """A piece that is shown in a line or two: without what is as by default, in its pieces too."""
+    """A part whose printed form has one or two lines: fields at their defaults are left out."""
 
     def __repr__(self) -> str:
-        """Say what is given."""
+        """Return the class and the fields that differ from their defaults."""
         text = _terse(self)
         return text if len(text) <= SHOWN else f"{text[:SHOWN].rpartition(', ')[0]}, ..."
 
@@ -121,9 +134,9 @@ def _terse(value: object) -> str:
     if not isinstance(value, BaseModel):
         return repr(value)
     fields = type(value).model_fields
-    given = [(name, _terse(x)) for name, x in value if x != fields[name].default]
-    told = ", ".join(f"{name}={text}" for name, text in given if not text.endswith("()"))
-    return f"{type(value).__name__.partition('[')[0]}({told})"
+    texts = [(name, _terse(x)) for name, x in value if x != fields[name].default]
+    shown = ", ".join(f"{name}={text}" for name, text in texts if not text.endswith("()"))
+    return f"{type(value).__name__.partition('[')[0]}({shown})"
 
 
 class Frame(Part):
@@ -144,7 +157,7 @@ class Body(Part):
     off-diagonal entries of the inertia matrix itself.
     """
 
-    mass: Annotated[Mass, Field(ge=0)] = 0.0
+    mass: NotNegative[Mass] = 0.0
     com: Vector = (0.0, 0.0, 0.0)
     inertia: (
         tuple[Inertia, Inertia, Inertia]
@@ -153,14 +166,13 @@ class Body(Part):
 
     @field_validator("inertia", mode="before")
     @classmethod
-    def _is_about_three_axes(cls, given: Any) -> Any:
-        if isinstance(given, int | float | str):
-            said = f"[{given}, {given}, {given}]"
+    def _is_about_three_axes(cls, value: Any) -> Any:
+        if isinstance(value, int | float | str):
             raise fault(
-                "is [xx, yy, zz] about the centre of mass, of a ball {said}; what a motor adds is "
-                "'rotor_inertia' of the joint's 'drive'", said=said,
+                "is [xx, yy, zz] about the centre of mass, of a ball {ball}; what a motor adds is "
+                "'rotor_inertia' of the joint's 'drive'", ball=f"[{value}, {value}, {value}]",
             )  # fmt: skip
-        return given
+        return value
 
     @model_validator(mode="after")
     def _inertia_is_physical(self) -> Self:

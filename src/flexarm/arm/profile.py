@@ -5,7 +5,7 @@ from typing import Annotated, Generic, Literal, Self, TypeVar
 from pydantic import Field, model_validator
 from typing_extensions import TypeAliasType
 
-from flexarm.arm.part import Part, fault, require_signs
+from flexarm.arm.part import Part, Positive, fault, require_increasing
 from flexarm.arm.side_files import BesideModel
 from flexarm.units import (
     Angle,
@@ -49,7 +49,7 @@ class BangBang(Part, Generic[V]):
 
     @model_validator(mode="after")
     def _times_increase(self) -> Self:
-        _require_increasing(self.times)
+        require_increasing(self.times, "times", "later than the time")
         return self
 
 
@@ -58,7 +58,7 @@ class Sine(Part, Generic[V]):
 
     kind: Literal["sine"]
     amplitude: V
-    frequency: Annotated[Frequency, Field(gt=0)]
+    frequency: Positive[Frequency]
     phase: Angle = 0.0
     offset: V | None = None
 
@@ -69,7 +69,7 @@ class Cycloid(Part, Generic[V]):
     kind: Literal["cycloid"]
     start: V
     end: V
-    duration: Annotated[Time, Field(gt=0)]
+    duration: Positive[Time]
     begin: Time = 0.0
 
 
@@ -83,15 +83,14 @@ class Trapezoid(Part, Generic[V]):
     kind: Literal["trapezoid"]
     start: V
     end: V
-    duration: Annotated[Time, Field(gt=0)] | None = None
+    duration: Positive[Time] | None = None
     ramp: Annotated[Ratio, Field(gt=0, le=0.5)] | None = None
-    rate: Annotated[V, PerSecond()] | None = None
-    acceleration: Annotated[V, PerSecond(2)] | None = None
+    rate: Annotated[V, PerSecond(), Field(gt=0)] | None = None
+    acceleration: Annotated[V, PerSecond(2), Field(gt=0)] | None = None
     begin: Time = 0.0
 
     @model_validator(mode="after")
     def _timed_or_limited(self) -> Self:
-        require_signs(self, ("rate", "acceleration"))
         limits = [self.rate, self.acceleration]
         timed = self.duration is not None and limits == [None, None]
         if not timed and (None in limits or self.duration is not None or self.ramp is not None):
@@ -107,7 +106,7 @@ class SpinUp(Part, Generic[V]):
 
     kind: Literal["spin-up"]
     rate: Annotated[V, PerSecond()]
-    duration: Annotated[Time, Field(gt=0)]
+    duration: Positive[Time]
 
 
 class Table(Part, Generic[V]):
@@ -120,7 +119,7 @@ class Table(Part, Generic[V]):
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:
-        _require_increasing(self.times)
+        require_increasing(self.times, "times", "later than the time")
         if len(self.times) != len(self.values):
             raise fault(
                 "has {values} values for {times} times: give one value per time",
@@ -163,9 +162,3 @@ ForceProfile = Profile[Force]
 AngularSpeedProfile = Profile[AngularSpeed]
 SpeedProfile = Profile[Speed]
 RatioProfile = Profile[Ratio]
-
-
-def _require_increasing(times: tuple[float, ...]) -> None:
-    for i in range(1, len(times)):
-        if times[i] <= times[i - 1]:
-            raise fault("must be later than the time before it", "times", i)

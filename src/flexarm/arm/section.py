@@ -1,11 +1,11 @@
-"""What a link is made of: outline, stiffness, mass and rotary inertia along its length."""
+"""Sections of links: outline, stiffness, mass and rotary inertia along the length."""
 
 import math
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from flexarm.arm.part import Flag, Part, fault
+from flexarm.arm.part import Flag, NotNegative, Part, Positive, fault
 from flexarm.units import (
     AxialStiffness,
     BendingStiffness,
@@ -19,23 +19,21 @@ from flexarm.units import (
 )
 from flexarm.varied import varies
 
-PositiveLength = Annotated[Length, Field(gt=0)]
-
 
 class Rectangle(Part):
     """Solid rectangle, ``width`` along y, ``height`` along z."""
 
     kind: Literal["rectangle"]
-    width: PositiveLength
-    height: PositiveLength
+    width: Positive[Length]
+    height: Positive[Length]
 
 
 class Tube(Part):
     """Round tube; without ``thickness`` a solid rod."""
 
     kind: Literal["tube"]
-    diameter: PositiveLength
-    thickness: PositiveLength | None = None
+    diameter: Positive[Length]
+    thickness: Positive[Length] | None = None
 
     @model_validator(mode="after")
     def _wall_fits(self) -> Self:
@@ -48,9 +46,9 @@ class RectangularTube(Part):
     """Rectangular tube, ``width`` along y, ``height`` along z, one wall thickness."""
 
     kind: Literal["box"]
-    width: PositiveLength
-    height: PositiveLength
-    thickness: PositiveLength
+    width: Positive[Length]
+    height: Positive[Length]
+    thickness: Positive[Length]
 
     @model_validator(mode="after")
     def _wall_fits(self) -> Self:
@@ -63,10 +61,10 @@ class IBeam(Part):
     """I-section: flanges of ``width`` along y, ``height`` along z overall."""
 
     kind: Literal["I"]
-    width: PositiveLength
-    height: PositiveLength
-    flange: PositiveLength
-    web: PositiveLength
+    width: Positive[Length]
+    height: Positive[Length]
+    flange: Positive[Length]
+    web: Positive[Length]
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
@@ -132,16 +130,16 @@ class Properties(Part):
     ``Jx, Jy, Jz`` are the rotary inertia per length about the section axes.
     """
 
-    mass_per_length: Annotated[MassPerLength, Field(gt=0)] | None = None
-    EIy: Annotated[BendingStiffness, Field(gt=0)] | None = None
-    EIz: Annotated[BendingStiffness, Field(gt=0)] | None = None
-    GJ: Annotated[BendingStiffness, Field(gt=0)] | None = None
-    EA: Annotated[AxialStiffness, Field(gt=0)] | None = None
-    GAy: Annotated[AxialStiffness, Field(gt=0)] | None = None
-    GAz: Annotated[AxialStiffness, Field(gt=0)] | None = None
-    Jx: Annotated[RotaryPerLength, Field(ge=0)] = 0.0
-    Jy: Annotated[RotaryPerLength, Field(ge=0)] = 0.0
-    Jz: Annotated[RotaryPerLength, Field(ge=0)] = 0.0
+    mass_per_length: Positive[MassPerLength] | None = None
+    EIy: Positive[BendingStiffness] | None = None
+    EIz: Positive[BendingStiffness] | None = None
+    GJ: Positive[BendingStiffness] | None = None
+    EA: Positive[AxialStiffness] | None = None
+    GAy: Positive[AxialStiffness] | None = None
+    GAz: Positive[AxialStiffness] | None = None
+    Jx: NotNegative[RotaryPerLength] = 0.0
+    Jy: NotNegative[RotaryPerLength] = 0.0
+    Jz: NotNegative[RotaryPerLength] = 0.0
 
 
 # Young's modulus, density and Poisson's ratio, as one writes them into a file.
@@ -156,19 +154,19 @@ MATERIALS = {
 class Material(Part):
     """An isotropic material; give ``nu`` or ``G`` (nu = 0.3 if neither)."""
 
-    E: Annotated[Stress, Field(gt=0)]
-    density: Annotated[Density, Field(gt=0)]
+    E: Positive[Stress]
+    density: Positive[Density]
     nu: Annotated[Ratio, Field(gt=-1, le=0.5)] | None = None
-    G: Annotated[Stress, Field(gt=0)] | None = None
+    G: Positive[Stress] | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _is_no_name(cls, given: Any) -> Any:
-        if isinstance(given, str):
-            numbers = MATERIALS.get(given.strip().lower().replace("aluminum", "aluminium"))
-            known = f", for {given} {numbers}" if numbers else ": {E: 69 GPa, density: 2700}"
-            raise fault("is given by its numbers, not by a name{known}", known=known)
-        return given
+    def _is_no_name(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            numbers = MATERIALS.get(value.strip().lower().replace("aluminum", "aluminium"))
+            example = f", for {value} {numbers}" if numbers else ": {E: 69 GPa, density: 2700}"
+            raise fault("is given by its numbers, not by a name{example}", example=example)
+        return value
 
     @model_validator(mode="after")
     def _one_shear_modulus(self) -> Self:
@@ -230,7 +228,7 @@ def shape_properties(
 class Station(Properties):
     """Section properties at a distance ``at`` from the root of the flexible span."""
 
-    at: Annotated[Length, Field(ge=0)]
+    at: NotNegative[Length]
 
 
 class Section(Properties):
@@ -318,13 +316,13 @@ class Section(Properties):
 
 
 class Loss(Part):
-    """What a material takes when it is strained: by Kelvin-Voigt's time, or by its loss factor.
+    """Damping of a material: Kelvin-Voigt's time constant, or a loss factor.
 
     Stress is ``E (strain + time strain rate)``; or a ``loss_factor`` eta damps every mode by eta/2
     of critical.
     """
 
-    time: Annotated[Time, Field(ge=0)] | None = None
+    time: NotNegative[Time] | None = None
     loss_factor: Annotated[Ratio, Field(ge=0, lt=1)] | None = None
 
     @model_validator(mode="after")
@@ -343,6 +341,6 @@ class MaterialDamping(Loss):
     stretch: Loss | None = None
 
     def along(self, direction: Literal["x", "y", "z", "twist"]) -> Loss:
-        """Give what holds in one direction."""
+        """Return the loss in one direction."""
         found = {"x": self.stretch, "y": self.bending_y, "z": self.bending_z, "twist": self.torsion}
         return found[direction] or self

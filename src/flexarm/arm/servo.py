@@ -1,10 +1,10 @@
-"""What holds a joint: a servo that follows a target, a brake, hard stops."""
+"""Servos that make a joint follow a target, brakes, hard stops."""
 
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from flexarm.arm.part import Flag, Part, fault, require_signs
+from flexarm.arm.part import Flag, NotNegative, Part, Positive, fault
 from flexarm.units import Ratio, Time
 
 Q = TypeVar("Q")  # position
@@ -34,15 +34,15 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
 
     target: PQ | None = None
     rate: PS | None = None
-    stiffness: K | None = None
-    damping: D | None = None
-    integral_time: Annotated[Time, Field(gt=0)] | None = None
+    stiffness: Positive[K] | None = None
+    damping: Positive[D] | None = None
+    integral_time: Positive[Time] | None = None
     side: Literal["motor", "link"] = "motor"
-    speed: S | None = None
-    effort: E | None = None
-    period: Annotated[Time, Field(gt=0)] | None = None
-    delay: Annotated[Time, Field(ge=0)] = 0.0
-    resolution: Q | None = None
+    speed: Positive[S] | None = None
+    effort: Positive[E] | None = None
+    period: Positive[Time] | None = None
+    delay: NotNegative[Time] = 0.0
+    resolution: Positive[Q] | None = None
 
     @model_validator(mode="after")
     def _is_digital(self) -> Self:
@@ -53,7 +53,6 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
 
     @model_validator(mode="after")
     def _has_gains(self) -> Self:
-        require_signs(self, ("stiffness", "damping", "speed", "effort", "resolution"))
         if self.rate is not None:
             for name in ("target", "stiffness", "speed"):
                 if getattr(self, name) is not None:
@@ -67,30 +66,29 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
         return self
 
     def changed(self, changes: dict[str, Any], context: Any = None) -> Self:
-        """Give a servo with other values by key; one that gets a rate loses its target.
+        """Return a servo with some values replaced; one that gets a rate loses its target.
 
-        The context says where files lie that the values name.
+        ``context`` is pydantic's, with the folder of the files that the values name.
         """
-        kept = {name: getattr(self, name) for name in self.model_fields_set}
+        values = {name: getattr(self, name) for name in self.model_fields_set}
         for key, others in (("rate", ("target", "stiffness", "speed")), ("target", ("rate",))):
             for other in others if key in changes else ():
-                kept.pop(other, None)
-        return type(self).model_validate(kept | changes, context=context)
+                values.pop(other, None)
+        return type(self).model_validate(values | changes, context=context)
 
 
 class Stops(Part, Generic[S, K]):
     """Hard stops at a joint's ``lower`` and ``upper`` limits.
 
-    A joint that comes at ``speed`` leaves with ``restitution`` times it.
+    A joint that hits a stop at ``speed`` rebounds with ``restitution`` times that speed.
     """
 
-    stiffness: K
+    stiffness: Positive[K]
     restitution: Annotated[Ratio, Field(gt=0, le=1)] = 1.0
-    speed: S | None = None
+    speed: Positive[S] | None = None
 
     @model_validator(mode="after")
     def _stop(self) -> Self:
-        require_signs(self, ("stiffness", "speed"))
         if self.restitution < 1 and self.speed is None:
             raise fault("depends on the speed of impact: give the speed that it is for", "speed")
         return self
@@ -102,10 +100,5 @@ class Brake(Part, Generic[E]):
     Closed it holds the joint, up to an ``effort`` at the joint beyond which it slips.
     """
 
-    effort: E | None = None
+    effort: Positive[E] | None = None
     closed: Flag = True
-
-    @model_validator(mode="after")
-    def _holds(self) -> Self:
-        require_signs(self, ("effort",))
-        return self

@@ -1,10 +1,10 @@
-"""Which shape functions a flexible link gets: the choice, not the mathematics."""
+"""Choice of the shape functions of a flexible link; `flexarm.links` computes them."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from flexarm.arm.part import Count, Flag, Part, fault
+from flexarm.arm.part import Count, Flag, NotNegative, Part, fault
 from flexarm.arm.side_files import BesideModel
 from flexarm.units import Angle, Inertia, Length, Mass
 
@@ -14,7 +14,7 @@ Normalise = Literal["tip", "mass", "none"]
 
 
 class Counted(Part):
-    """How many shapes each direction gets; ``auto`` follows the rule that `check` prints.
+    """Number of shapes in each direction; ``auto`` follows the rule that `check` prints.
 
     ``static: true`` adds to every direction the static shapes of forces and moments at the tip.
     """
@@ -39,23 +39,23 @@ class Counted(Part):
         return self
 
     def _amplitudes(self) -> dict[str, int]:
-        """Say how many amplitudes each count makes, as far as it is known."""
+        """Return the number of amplitudes that each count makes; 0 for ``auto``."""
         names = ("bending_y", "bending_z", "torsion", "stretch")
         counts = {name: getattr(self, name) for name in names}
         return {name: 0 if count == "auto" else count for name, count in counts.items()}
 
 
 class ArmModes(Counted):
-    """What the modes of the arm itself, as it starts, bend the link by (the default)."""
+    """Deflections of the link in the modes of the arm at its start (the default)."""
 
     kind: Literal["arm-modes"] = "arm-modes"
 
 
 class Loaded(Counted):
-    """Modes of the link with what hangs on its root and tip.
+    """Modes of the link with the inertia at its root and tip.
 
-    ``root`` says what the joint lets through: ``free`` (hub inertia alone), ``geared`` (hub and
-    reflected rotor), ``held`` (position-controlled or locked); ``auto`` reads it off the joint.
+    ``root`` is the boundary condition at the joint: ``free`` (hub inertia alone), ``geared`` (hub
+    and reflected rotor), ``held`` (position-controlled or locked); ``auto`` follows the joint.
     """
 
     kind: Literal["loaded"] = "loaded"
@@ -69,10 +69,10 @@ class ClampedFree(Counted):
 
 
 class TipLoad(Part):
-    """Body at a link's tip as its modes see it: mass, inertia about the tip, offset outward."""
+    """Body in a boundary condition of a tip: mass, inertia about the tip, offset outward."""
 
-    mass: Annotated[Mass, Field(ge=0)] = 0.0
-    inertia: Annotated[Inertia, Field(ge=0)] = 0.0
+    mass: NotNegative[Mass] = 0.0
+    inertia: NotNegative[Inertia] = 0.0
     offset: Length = 0.0
 
     @model_validator(mode="after")
@@ -85,7 +85,7 @@ class TipLoad(Part):
 
 
 class ClampedMass(Counted):
-    """Clamped modes with a tip body; ``auto`` takes everything outboard at ``configuration``.
+    """Clamped modes with a tip body; ``auto``: the whole arm outboard at ``configuration``.
 
     ``configuration`` gives outboard joint angles by joint name (0 where not given).
     ``follow: true`` lets the shapes of a sliding link follow its length.
@@ -122,7 +122,7 @@ class Elements(Counted):
     reduce: Annotated[Count, Field(ge=1)] | None = None
 
     def _amplitudes(self) -> dict[str, int]:
-        """Say how many amplitudes each count makes: two per node where it bends."""
+        """Return the number of amplitudes that each count makes: two per node in bending."""
         counts = super()._amplitudes()
         if self.reduce is not None:
             return {name: min(count, self.reduce) for name, count in counts.items()}
@@ -186,10 +186,10 @@ class StartCurve(Part):
 
     @property
     def given(self) -> dict[Literal["y", "z", "twist"], tuple[float, ...]]:
-        """What is given, by direction."""
-        found: dict[Literal["y", "z", "twist"], tuple[float, ...] | None]
-        found = {"y": self.y, "z": self.z, "twist": self.twist}
-        return {name: values for name, values in found.items() if values is not None}
+        """Columns of the curve that the file gives, by direction."""
+        columns: dict[Literal["y", "z", "twist"], tuple[float, ...] | None]
+        columns = {"y": self.y, "z": self.z, "twist": self.twist}
+        return {name: values for name, values in columns.items() if values is not None}
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:

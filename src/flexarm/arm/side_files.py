@@ -1,4 +1,4 @@
-"""Files that a model file names: regular ones of bounded size, from folders that it may read."""
+"""Files that a model file names: regular files of bounded size in folders that it may read."""
 
 import os
 import posixpath
@@ -17,33 +17,33 @@ from pydantic import (
     model_validator,
 )
 
-from flexarm.arm.part import Number, Part, fault
+from flexarm.arm.part import Number, Part, Positive, fault
 from flexarm.errors import ModelError
 
-MAX_BYTES = 20_000_000
-MAX_TOTAL = 100_000_000  # of all files of a model
+MAX_BYTES = 20_000_000  # of a file: beyond it a hostile model file could exhaust the memory
+MAX_TOTAL = 100_000_000  # bytes of all files of a model
 
 
 @dataclass(frozen=True)
 class SideFiles:
-    """What the names of files in a model file stand for."""
+    """Source of the files that a model file names."""
 
-    folder: Path = Path()  # where names start from
-    # Folders in which (or below which) a file must lie; any will do if None.
+    folder: Path = Path()  # folder that names are relative to
+    # Folders in which, or below which, a file must lie; None allows any.
     allowed: tuple[Path, ...] | None = None
-    # Contents by name, if they are kept with the model: then no file is opened.
+    # Contents by name that are stored with the model, so that no file is opened; None reads files.
     kept: Mapping[str, bytes] | None = None
     _read: dict[Path, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def beside(cls, folder: Path, further: tuple[Path, ...] = ()) -> Self:
-        """Make those of a model file in `folder`: of that folder and of further ones."""
+        """Allow a model file in `folder` the files of that folder and of further ones."""
         return cls(folder, (folder, *further))
 
     def read(self, name: str) -> "SideFile":
         """Read a file.
 
-        ModelError: if there is none, or it may not be read; nothing of its contents is told.
+        ModelError: if there is none, or it may not be read; the message shows no contents.
         """
         if self.kept is not None:
             return SideFile(name, self._kept(self.kept, name), self)
@@ -63,7 +63,7 @@ class SideFiles:
             raise ModelError(f"{name} cannot be read: {reason}") from None
 
     def put(self, name: str, content: bytes) -> None:
-        """Say what will be in a file that is yet to be written."""
+        """Set the contents of a file that is yet to be written."""
         self._read[Path(os.path.realpath(self.folder / name))] = content
 
     def _once(self, place: Path) -> bytes:
@@ -82,19 +82,19 @@ class SideFiles:
 
 @dataclass(frozen=True)
 class SideFile:
-    """A file as it was when it was read."""
+    """Contents of a file at the time when it was read."""
 
-    name: str  # as the model file has it
-    content: bytes  # its bytes
-    files: SideFiles = field(compare=False)  # where it is from
+    name: str  # name in the model file
+    content: bytes
+    files: SideFiles = field(compare=False)  # source that it was read from
 
     @property
     def path(self) -> Path:
-        """Where it was found."""
+        """Path of the file."""
         return self.files.folder / self.name
 
     def read_beside(self, name: str) -> "SideFile":
-        """Read a file that this one names: of its own folder or below, or of those allowed."""
+        """Read a file that this one names, in its own folder or below, or in an allowed one."""
         joined = posixpath.join(posixpath.dirname(self.name), name)
         if self.files.kept is not None:
             return self.files.read(joined)
@@ -130,7 +130,7 @@ def read_at_most(path: Path, most: int) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read, without waiting for what is none.
+    """Open a regular file to read, without waiting on a pipe or device.
 
     OSError: if it cannot be read.
     ValueError: if it is a device, a pipe or a folder.
@@ -144,14 +144,14 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 class BesideModel(Part):
-    """Something in a file of its own, named relative to the folder of the model file."""
+    """Part of an arm in a file of its own, named relative to the folder of the model file."""
 
     file: Annotated[str, Field(min_length=1, max_length=1000)]
     _side_file: SideFile = PrivateAttr()
 
     @property
     def side_file(self) -> SideFile:
-        """The file, as it was when the arm was made."""
+        """File with its contents at the time when the arm was made."""
         return self._side_file
 
     @model_validator(mode="wrap")
@@ -161,11 +161,11 @@ class BesideModel(Part):
     ) -> Self:
         made = handler(value)
         context = info.context if isinstance(info.context, dict) else {}
-        known = value.side_file if isinstance(value, BesideModel) else None
-        if known is not None and known.name == made.file and "files" not in context:
-            made._side_file = known  # checked again: its file is not read anew
+        earlier = value.side_file if isinstance(value, BesideModel) else None
+        if earlier is not None and earlier.name == made.file and "files" not in context:
+            made._side_file = earlier  # validated again: the file is not read again
             return made
-        files = context.get("files", SideFiles() if known is None else known.files)
+        files = context.get("files", SideFiles() if earlier is None else earlier.files)
         try:
             made._side_file = files.read(made.file)
         except ModelError as error:
@@ -179,11 +179,11 @@ class Mesh(BesideModel):
     It rides on the root frame, in which it is given; numbers times ``scale`` are metres.
     """
 
-    scale: Annotated[Number, Field(gt=0)] = 1.0
+    scale: Positive[Number] = 1.0
 
 
 def parts_beside(part: Any) -> Iterator[BesideModel]:
-    """List the parts of an arm that are in files of their own."""
+    """Yield the parts of an arm that are in files of their own."""
     if isinstance(part, BesideModel):
         yield part
     if isinstance(part, BaseModel):
@@ -196,7 +196,7 @@ def parts_beside(part: Any) -> Iterator[BesideModel]:
 
 
 def files_of(part: Any) -> SideFiles:
-    """Give the files of a piece of an arm; what a program names further may lie anywhere."""
+    """Return the source of an arm's files, without limits on where further files may lie."""
     for each in parts_beside(part):
         return replace(each.side_file.files, allowed=None)
     return SideFiles()

@@ -1,12 +1,12 @@
-"""What an arm or a result is, in a few lines of text, and as HTML for notebooks."""
+"""Summaries of arms and results: a few lines of text, and HTML for notebooks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-ROWS = 12  # of a table in text, unless a summary says less; the rest is counted
-ROWS_HTML = 60
+ROWS = 12  # printed rows of a table in text, unless a summary has its own number
+ROWS_HTML = 60  # printed rows of a table in HTML
 WIDTH, HEIGHT = 640, 64  # [px] of a picture
 ROUND = ("revolute", "universal", "spherical", "screw")  # joints that are drawn as circles
 CELL = "padding:2px 10px;text-align:left"
@@ -16,27 +16,26 @@ CELL = "padding:2px 10px;text-align:left"
 class Summary:
     """A title, lines of prose, and a table."""
 
-    title: str  # what it is
-    lines: tuple[str, ...] = ()  # what is to be said of it
-    # columns, rows: the table, if any.
-    columns: tuple[str, ...] = ()
+    title: str
+    lines: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # headers of the table
     rows: Sequence[Sequence[str]] = ()
-    most: int = ROWS  # rows that are written as text; the others are counted
+    most: int = ROWS  # rows printed as text; the number of the others is printed
 
     def text(self) -> str:
-        """Write it for a terminal."""
-        said = [self.title, *(f"  {line}" for line in self.lines)]
+        """Format the summary for a terminal."""
+        text = [self.title, *(f"  {line}" for line in self.lines)]
         shown = [self.columns, *self.rows[: self.most]] if self.rows else []
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         for row in shown:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-            said.append(f"  {'  '.join(cells).rstrip()}")
+            text.append(f"  {'  '.join(cells).rstrip()}")
         if len(self.rows) > self.most:
-            said.append(f"  ... {len(self.rows) - self.most} more")
-        return "\n".join(said)
+            text.append(f"  ... {len(self.rows) - self.most} more")
+        return "\n".join(text)
 
     def html(self, picture: str = "") -> str:
-        """Write it for a notebook; the picture is HTML of its own."""
+        """Format the summary for a notebook; the picture is HTML."""
         lines = "".join(f"<div>{escape(line)}</div>" for line in self.lines)
         return f"<div><b>{escape(self.title)}</b>{lines}{picture}{self._table()}</div>"
 
@@ -50,10 +49,10 @@ class Summary:
 
 
 class Summarised(ABC):
-    """A result that says in a few lines what it is; dataclasses of it have ``repr=False``."""
+    """Base of results that print a summary; dataclasses derived from it have ``repr=False``."""
 
     def __repr__(self) -> str:
-        """Say in a few lines what it is."""
+        """Return the summary as text."""
         return self._summary().text()
 
     def _repr_html_(self) -> str:
@@ -61,7 +60,7 @@ class Summarised(ABC):
 
     @abstractmethod
     def _summary(self) -> Summary:
-        """Gather what is said."""
+        """Build the summary."""
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from flexarm.arguments import require_kind
 from flexarm.errors import ModelError
 
-COUNTED = ("count-", "tg-")  # how names of arms begin on which operations are counted and compared
+COUNTED = ("count-", "tg-")  # prefixes of the arms on which operations are counted
 
 
 def sample_names() -> tuple[str, ...]:
@@ -16,13 +16,13 @@ def sample_names() -> tuple[str, ...]:
     Returns
     -------
     tuple[str, ...]
-        What `flexarm.sample` takes.
+        Names that `flexarm.sample` accepts.
     """
     return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
 
 
 def shown_names() -> tuple[str, ...]:
-    """List the samples that are arms to look at, and not only to count on."""
+    """List the samples other than those on which operations are counted."""
     return tuple(name for name in sample_names() if not name.startswith(COUNTED))
 
 
@@ -51,5 +51,5 @@ def sample_text(name: str) -> str:
 
 
 def _folder() -> Path:
-    # A real folder, not any Traversable: model files may name other files beside them.
+    # A path, not any Traversable, since model files may name other files beside them.
     return Path(str(resources.files(__name__)))

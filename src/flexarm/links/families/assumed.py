@@ -72,9 +72,10 @@ def _beams(support: Support) -> Callable[[Ends, BeamDirection], Conditions]:
     return lambda ends, motion: Conditions(support if motion.order == 2 else "clamped-free")
 
 
-# Modes of the span between the inertia at its root and the body at its tip.  The root slope is taken
-# out (of a twisted rod: the root's value), so that the joint coordinate is the root's angle.  The
-# rigid-body mode that a finite inertia at the root leaves is no shape.  Stretch has its root held.
+# Modes of the span between the inertia at its root and the body at its tip.  The root slope is
+# taken out (of a twisted rod: the root's value), so that the joint coordinate is the root's angle.
+# The rigid-body mode that a finite inertia at the root leaves is no shape.  Stretch has its root
+# held.
 LOADED = Assumed(
     "loaded",
     "modes with the inertia at the root and the body at the tip",
@@ -84,7 +85,7 @@ LOADED = Assumed(
     rotary=True,
 )
 ASSUMED = (
-    # `flexarm.model.arm_modes` replaces these in an arm by the shapes of the arm's own modes.  Those
+    # `flexarm.model.arm_modes` replaces these in an arm by the shapes of the arm's own modes; those
     # of a link alone are its loaded modes.
     replace(
         LOADED,
