@@ -18,7 +18,7 @@ from flexarm.errors import ModelError, SimulationError
 from flexarm.integrate import solve
 from flexarm.integrate.loop import RUNNING, march
 from flexarm.integrate.march import March
-from flexarm.integrate.mission.bodies import Drift
+from flexarm.integrate.mission.bodies import FreeBodyState
 from flexarm.integrate.system import rates
 from flexarm.io.model_file import dumps
 from flexarm.runs.forces import accelerations
@@ -144,7 +144,7 @@ def test_the_path_of_a_tumbling_fixture_is_that_of_the_solved_spin(case: str) ->
     body = SATELLITE | {"spin": spin, "body": {"mass": 20.0, "com": [0.5, 0.1, 0.2],
                                                "inertia": inertia}}  # fmt: skip
     model = flexarm.build(one_joint(bodies=[body]))
-    drift = Drift.of(model.arm.bodies[0], model)
+    drift = FreeBodyState.of(model.arm.bodies[0], model)
     for later in (drift, drift.at(7.0)):
         path = later.path()
         for t in (7.0, 20.0, 90.0):

@@ -10,6 +10,7 @@ from flexarm.arm.shapes import ShapeChoice
 from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
 from flexarm.integrate.methods import METHODS
+from flexarm.integrate.mission.transitions import EFFECTS, Effect, Transition
 from flexarm.links import DISCRETISATIONS
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
 from flexarm.links.families.polynomials import PolynomialShapes
@@ -76,10 +77,17 @@ class Sluggish(Reduced):  # type: ignore[misc]  # a final class
         return replace(right, modal=1.01 * right.modal)
 
 
+def capture(transition: Transition, event: int, name: str) -> None:
+    """Capture a body with rates that are 1 % too large after it, in place of the sound effect."""
+    transition.capture(event, name)
+    transition.v = 1.01 * transition.v
+
+
 for wrong in (Heavy, Swirling, Weighty):
     FORMULATIONS[wrong.name] = wrong
 JOINTS[Hasty.name] = Hasty
 BODIES["reduced"] = Sluggish
+cast(dict[str, Effect], EFFECTS)["capture"] = capture
 cast(dict[str, Discretisation], DISCRETISATIONS)[Stiff.name] = Stiff()
 METHODS["planted-trusting"] = replace(
     METHODS["etd4"],

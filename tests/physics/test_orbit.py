@@ -14,7 +14,7 @@ from flexarm.arm.mission import FreeBody
 from flexarm.check.check import check
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import FORMULATIONS
-from flexarm.integrate.mission.bodies import Drift
+from flexarm.integrate.mission.bodies import FreeBodyState
 from flexarm.io.model_file import loads
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import LinkModel, Model, build
@@ -234,7 +234,7 @@ def test_a_free_body_goes_as_an_arm_of_the_same_mass_does() -> None:
     links = [{"joint": {"kind": "fixed"}, "body": {"mass": 1e-12}}]
     arm = flexarm.change_arm(loads(ROD), {"base": base | start, "links": links})
     run = flexarm.simulate(arm, t_end=200, rtol=1e-10, method="dop853")
-    drift = Drift.of(FreeBody(name="body", body=Body(**body), **start), run.model)
+    drift = FreeBodyState.of(FreeBody(name="body", body=Body(**body), **start), run.model)
     gone = drift.at(90.0).at(200.0)
     assert gone.pose.position == pytest.approx(
         np.array(start["position"]) + run.q[-1, :3], abs=1e-7
@@ -250,7 +250,7 @@ def test_the_distance_of_a_body_in_orbit_is_looked_out_for() -> None:
     events = [{"when": {"quantity": "distance.ball", "below": 0.4}, "end": True}]
     arm = flexarm.change_arm(loads(ROD), {"bodies": bodies, "events": events})
     run = flexarm.simulate(arm, t_end=60, rtol=1e-9, method="dop853")
-    ball = Drift.of(arm.bodies[0], run.model).at(float(run.t[-1]))
+    ball = FreeBodyState.of(arm.bodies[0], run.model).at(float(run.t[-1]))
     assert run.t[-1] < 60
     assert np.linalg.norm(ball.centre - run.tip[-1]) == pytest.approx(0.4, abs=1e-8)
 

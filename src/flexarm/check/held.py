@@ -11,7 +11,8 @@ from flexarm.check.report import Notice
 from flexarm.check.unheld import LONGEST
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.integrate.drivetrain import holders
-from flexarm.integrate.mission.situation import Situation
+from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.transitions import commanded
 from flexarm.linear.elastic import moves
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
@@ -75,18 +76,17 @@ def held_notices(
 def _spans(model: Model, start: Array) -> list[HeldInterval]:
     """Cut the time at events that have one, until nothing changes any more."""
     timed = sorted((e for e in model.arm.events if e.at is not None), key=lambda e: e.at or 0.0)
-    now, begin, found = Situation.at_start(model, ()), 0.0, []
+    now, begin, found = DiscreteState.at_start(model), 0.0, []
 
     def span(end: float) -> HeldInterval:
         known = {each.name: each for each in servos(now.servoed(model))}
-        since = {name: begins for name, (_, begins, _) in now.servos.items()}
-        return HeldInterval(begin, end, now.braked, known, since)
+        return HeldInterval(begin, end, now.braked, known, now.target_times())
 
     for event in timed:
         at = float(event.at or 0.0)
         if at > begin:
             found.append(span(at))
-        now = now.commanded(event, model, at)
+        now = commanded(now, event.servo, model, at)
         braked = now.braked - set(event.release) | set(event.brake)
         now, begin = replace(now, braked=braked), at
     last, end = span(begin), begin

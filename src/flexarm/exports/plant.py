@@ -58,11 +58,11 @@ def plant(arm: Arm) -> "Plant":
     if stays:
         raise _refused(model, stays, "is for flexarm's own loop alone")
     state = course.first(arm.start)
-    began = course.situation
-    course.situation = replace(began, closed={})  # equations in which nothing is held
+    began = course.discrete
+    course.discrete = replace(began, closed={})  # equations in which nothing is held
     times = np.array([0.0, BEGINNING])
     task = leg_task(course, state, times)
-    course.situation = began
+    course.discrete = began
     switches = Switches.of(course, task, _ends(model, task))
     actuators = replace(task.motion.actuators, lookouts=(), slipping=switches.slipping)
     made = Plant(replace(task, motion=replace(task.motion, actuators=actuators)), switches)

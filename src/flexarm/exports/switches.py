@@ -12,7 +12,7 @@ from flexarm.integrate.drivetrain import Holder, Slipping, holders
 from flexarm.integrate.laws import ServoMemory
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.mission.lookouts import Lookout, Seen
-from flexarm.integrate.mission.situation import Situation
+from flexarm.integrate.mission.situation import DiscreteState
 from flexarm.integrate.problem import TURN
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
@@ -31,7 +31,7 @@ class Switches:
     """What jumps while an arm moves."""
 
     model: Model  # the arm
-    began: Situation  # what holds it at the start
+    began: DiscreteState  # what holds it at the start
     holders: tuple[Holder, ...] = ()  # brakes and dry friction
     events: tuple[Event, ...] = ()  # of the model file, and what else ends a motion
     # Quantities that are looked out for: those of events, then corners of the equations.
@@ -49,7 +49,7 @@ class Switches:
         held, acts = tuple(holders(model).values()), task.motion.actuators
         looks += [each for each in acts.lookouts if each.corner is not None]
         sampled = tuple(each for each in acts.servos if each.servo.period is not None)
-        now = course.situation
+        now = course.discrete
         return cls(model, now, held, events, tuple(looks), sampled, task.memory)
 
     @property

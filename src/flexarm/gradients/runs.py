@@ -23,7 +23,15 @@ from flexarm.formulations.numbers.parameters import (
     parameter_values,
 )
 from flexarm.formulations.numbers.structures import Structures
-from flexarm.gradients.events.crossing import AnyRun, Entry, Legs, ended, reached, require_like
+from flexarm.gradients.events.crossing import (
+    AnyRun,
+    Entry,
+    Legs,
+    ended,
+    reached,
+    require_like,
+    transition_of,
+)
 from flexarm.gradients.events.phases import (
     Phase,
     looks,
@@ -43,7 +51,7 @@ from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.loop import FINISHED, SEEN, beyond
 from flexarm.integrate.methods import METHODS, dop853, rk4
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.mission.situation import Situation
+from flexarm.integrate.mission.situation import DiscreteState
 from flexarm.integrate.options import RunOptions
 from flexarm.integrate.problem import jumps
 from flexarm.integrate.solve import at_sight, begin_march
@@ -120,8 +128,8 @@ def apart(times: Array) -> Array:
 def _refuse_jumps(model: Model, times: Array) -> None:
     """Refuse what makes states or forces jump before the end: gradients are of what is smooth."""
     refuse_events(model, float(times[-1]))
-    refuse_at_start(model, Phase.of(model, times))
-    start = Situation.at_start(model, ())
+    refuse_at_start(model, Phase.of(model, times).done)
+    start = DiscreteState.at_start(model)
     held, v = start.rigid(model), start_state(model)[1]
     if model.arm.start != "stated":
         raise SimulationError(
@@ -214,12 +222,11 @@ class Differentiable:
             self._arms(values) if like is None else self._near(like.parts[0].task.equation.model)
         )
         plans = self._plans(model, steps)
-        phase: Phase | None = plans[0].phase if plans else Phase.of(model, self.times)
+        phase: Phase | None = plans[0].phase if plans else self._begin(model)
         parts: list[RecordedTrajectory] = []
         entries: list[Entry | None] = []
-        moved: dict[int, float] = {}  # when events happen that a quantity brings about [s]
         while phase is not None:
-            phase, y, entry = phase.moved(moved), np.zeros(0), None
+            y, entry = np.zeros(0), None
             if parts:
                 last = parts[-1]
                 t = float(last.t[-1])
@@ -227,7 +234,7 @@ class Differentiable:
                 y, phase = entry.state(last.states[-1])
                 q, v, _ = np.split(y, [model.size, 2 * model.size])
             else:
-                refuse_at_start(model, phase)
+                refuse_at_start(model, phase.done)
             if like is None:
                 self._refuse_functions_of_time(phase)
             task, held_at = self._task(model, q, v, phase)
@@ -262,7 +269,6 @@ class Differentiable:
                 parts.append(reached(leg, plan.until, end))
                 t = float(parts[-1].t[-1])
                 refuse_passed(model, phase, self.times, end, t)
-                moved |= after[0].phase.brought(model, phase, t) if after else {}
             phase = after[0].phase if after else None
         return parts[0] if len(parts) == 1 else Legs(tuple(parts), self.times, tuple(entries[1:]))
 
@@ -286,13 +292,20 @@ class Differentiable:
     def _last(self) -> dict[str, tuple[Model, Arms, Known]]:
         return {}
 
+    def _begin(self, model: Model) -> Phase:
+        """Return the first phase, events at time 0 included."""
+        phase, discrete = Phase.of(model, self.times), DiscreteState.at_start(model)
+        return phase.entered(
+            transition_of(self.equation, model, discrete, 0.0, *start_state(model))
+        )
+
     def _plans(self, model: Model, steps: Array | AnyRun | None) -> tuple[StepSequence, ...]:
         """Take the steps of another run; none if there is none."""
         if steps is None:
             return ()
         if isinstance(steps, Samples):
             return tuple(part.plan for part in steps.parts)
-        phase = Phase.of(model, self.times)
+        phase = self._begin(model)
         several = len(phase.times) < len(self.times) or np.isfinite(phase.bounds(model)).any()
         if self.method.solves_vibrations or several:
             raise SimulationError(f"steps: {ANOTHER}: give the other run itself")
@@ -315,7 +328,7 @@ class Differentiable:
     @cached_property
     def _first(self) -> Task:
         model = self.equation.model
-        return self._task(model, None, None, Phase.of(model, self.times))[0]
+        return self._task(model, None, None, self._begin(model))[0]
 
     @property
     def start(self) -> tuple[Array, Array]:
@@ -333,7 +346,7 @@ class Differentiable:
     ) -> tuple[Task, tuple[int, ...]]:
         """Make a motion ready, and list the coordinates that brakes hold in it."""
         n, home, bounds = model.size, start_state(model)[0], phase.bounds(model)
-        model, begins, holding = phase.situated(model)
+        model, holding = phase.situated(model), phase.discrete.holding(model)
         still = np.zeros(n)
         state = None
         if q is not None or v is not None:
@@ -347,7 +360,7 @@ class Differentiable:
         task = prepare(
             model, phase.times, inputs=self.inputs, control=self.functions.law, equation=equation,
             actuators=actuators_of(model, lookouts=self.functions.lookouts),
-            state=state, home=home, begins=begins, wanted=self.rtol,
+            state=state, home=home, begins=phase.discrete.target_times(), wanted=self.rtol,
         )  # fmt: skip
         return replace(task.holding(holding.values()), bounds=bounds), tuple(holding.values())
 
@@ -420,7 +433,8 @@ class Differentiable:
             if not seen or t >= end - instant(end):
                 return [leg.by(plan)], phase.after(model, self.times, end, ())
             if t <= begin + 4 * instant(begin):  # it is beyond its value already
-                refuse_at_once(model, [*seen, *(k for k, at in phase.events if at == begin)], begin)
+                done = phase.discrete.done.items()
+                refuse_at_once(model, [*seen, *(k for k, at in done if at == begin)], begin)
                 refuse_released(model, phase, seen)
                 return [], phase.after(model, self.times, begin, seen)
             found = ended(leg, plan, seen[0], t)

@@ -259,7 +259,7 @@ class Simulation:
                 if solution.ending.status == "seen":
                     state = course.seen(solution.seen, solution.value, state)
                 state = course.enter(state)
-                over, task = course.situation.over, self._prepare(state)
+                over, task = course.discrete.over, self._prepare(state)
                 if over:  # the state after an impact, and the load of the tip, are the end
                     y = task.beginning(self.method, self.options.tolerance, self.options.step).y
                     last = Solution(task.times[:1], y[None], state.anchor[None])

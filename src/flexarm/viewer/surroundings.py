@@ -7,13 +7,12 @@ import numpy as np
 
 from flexarm.arm.forces import Plane, Sphere
 from flexarm.arm.mission import PAYLOAD
-from flexarm.integrate.mission.bodies import Drift
+from flexarm.integrate.mission.bodies import FreeBodyState, released_body
 from flexarm.links.base import Array
-from flexarm.links.ends import body_inertia
 from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.runs.forces import equation_of
-from flexarm.spatial import IDENTITY, Pose, rotation_from_angles
+from flexarm.spatial import Pose, rotation_from_angles
 from flexarm.viewer.pack import Arrays
 
 KNOTS = 400  # at which a body that drifts is followed; between them it goes straight
@@ -56,18 +55,17 @@ def body_places(run: RunData) -> list[tuple[str, float, Array]]:
     in the tip's frame, which holds the body.
     """
     arm = run.model.arm
-    drifts = {body.name: Drift.of(body, run.model) for body in arm.bodies}
-    found = [
-        (name, drift.inertia.mass, _follow(run, name, drift)) for name, drift in drifts.items()
-    ]
+    names = [body.name for body in arm.bodies]
     if arm.payload is not None and any(event.let_go == PAYLOAD for event in arm.events):
-        held = Drift(body_inertia(arm.payload), 0.0, IDENTITY, np.zeros(3), np.zeros(3),
-                     run.model.gravity, run.model.orbit)  # fmt: skip
-        found.append((PAYLOAD, held.inertia.mass, _follow(run, PAYLOAD, held, held=True)))
+        names.append(PAYLOAD)
+    found = []
+    for name in names:
+        body = FreeBodyState.named(name, run.model)
+        found.append((name, body.inertia.mass, _follow(run, name, body, held=name == PAYLOAD)))
     return found
 
 
-def _follow(run: RunData, name: str, body: Drift, *, held: bool = False) -> Array:
+def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Array:
     """Follow a body that drifts, or is held as it lies in the tip's frame, through the events."""
     rows = np.zeros((len(run.t), 7))
     changes = _changes(run, name)
@@ -99,16 +97,14 @@ def _changes(run: RunData, name: str) -> list[int]:
     ]
 
 
-def _held(run: RunData, body: Drift, k: int) -> Drift:
+def _held(run: RunData, body: FreeBodyState, k: int) -> FreeBodyState:
     """Give a body that the tip captures at a sample as it lies in the tip's frame."""
-    R, now = run.tip_rotation[k], body.at(float(run.t[k])).pose
-    return replace(body, pose=Pose(R.T @ now.rotation, R.T @ (now.position - run.tip[k])))
+    tip = Pose(run.tip_rotation[k], run.tip[k])
+    return replace(body, pose=tip.inverse() @ body.at(float(run.t[k])).pose)
 
 
-def _let_go(run: RunData, body: Drift, k: int) -> Drift:
+def _let_go(run: RunData, body: FreeBodyState, k: int) -> FreeBodyState:
     """Give the motion of a body that the tip lets go at a sample."""
     tip = Pose(run.tip_rotation[k], run.tip[k])
-    velocity = equation_of(run).tip_velocity(run.q, run.v)[k]
-    free = replace(body, begin=float(run.t[k]), pose=tip @ body.pose, spin=velocity[3:])
-    moved = velocity[:3] + np.cross(free.spin, free.centre - tip.position)
-    return replace(free, velocity=moved)
+    twist = equation_of(run).tip_velocity(run.q, run.v)[k]
+    return released_body(body, tip, twist, body.pose, float(run.t[k]))

@@ -20,17 +20,16 @@ from flexarm.arm.mission import Event
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.parameters import CENTRAL, Nearby
-from flexarm.gradients.events.phases import Phase, caught_again, opened, shut, value_of
+from flexarm.gradients.events.phases import Phase, caught_again, value_of
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.trajectory import RecordedTrajectory, Samples
-from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
 from flexarm.integrate.mission.course import times_of
-from flexarm.integrate.mission.situation import arrest
+from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.transitions import Transition
 from flexarm.integrate.system import instant
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.spatial import IDENTITY, Pose
 
 GRAZES = 1e-9  # of a quantity's size: one that would go beyond its value by less only touches it
 SETTLED = 1e-9  # of the last step: by how much the time of an event may be unsettled
@@ -61,14 +60,14 @@ class Entry:
     def jumps(self) -> bool:
         """Whether rates, or what is carried, may change at all."""
         again = caught_again(self.model)
-        return any(e.capture or e.brake or e.let_go in again for e in self._events(self.model))
+        return any(e.capture or e.brake or e.let_go in again for e in self._events)
 
     def state(self, y: Array) -> tuple[Array, Phase]:
-        """Give the state after the events, and the phase with the bodies that are carried then."""
-        if not self.jumps:
-            return y, replace(self.after, held=self.before.held, freed=self.before.freed)
+        """Return the state after the events, and the phase with the discrete state then."""
         n, found = self.model.size, y.copy()
-        found[n : 2 * n], after = self._entered(self.model, self.before, *self._split(y), self.t)
+        found[n : 2 * n], after = self._entered(
+            self.model, self.before.discrete, *self._split(y), self.t
+        )
         return found, after
 
     def slopes(self, y: Array) -> Slopes:
@@ -78,7 +77,7 @@ class Entry:
         known = size + len(held)
 
         def found(model: Model, held: Array, q: Array, v: Array, t: float) -> Array:
-            rates, after = self._entered(model, self.before.carrying(held), q, v, t)
+            rates, after = self._entered(model, self.before.carrying(held).discrete, q, v, t)
             return np.concatenate([q, rates, y[2 * n :], after.carried])
 
         def along(q_way: Array, v_way: Array, held_way: Array, t_way: float) -> Array:
@@ -106,46 +105,29 @@ class Entry:
         n = self.model.size
         return y[:n], y[n : 2 * n]
 
-    def _events(self, model: Model) -> list[Event]:
-        new = [model.arm.events[k] for k in self.after.done if k not in self.before.done]
-        return sorted(new, key=lambda event: event.title)
+    @property
+    def _events(self) -> list[Event]:
+        return [self.model.arm.events[k] for k in self.after.done if k not in self.before.done]
 
     def _entered(
-        self, model: Model, before: Phase, q: Array, v: Array, t: float
+        self, model: Model, discrete: DiscreteState, q: Array, v: Array, t: float
     ) -> tuple[Array, Phase]:
-        """Let the events happen, in the order of `flexarm.integrate.mission.course`."""
-        start, situation = before.situation(model)
-        events, held, freed = self._events(model), dict(before.held), dict(before.freed)
-        situation = opened(situation, events, model)
-        for event in events:
-            if event.let_go is None:
-                continue
-            holding, situation = situation, situation.without(event.let_go)
-            if event.let_go in caught_again(model):
-                old = self._equation(holding.model(model, start))
-                body = at_tip(old, q, v, holding.held[event.let_go], t)
-                freed[event.let_go] = (body, held[event.let_go])
-                situation = replace(situation, drifting={**situation.drifting, event.let_go: body})
-        for event in events:
-            if event.capture is None:
-                continue
-            described = next(body for body in model.arm.bodies if body.name == event.capture)
-            body = situation.caught(event.capture, t)
-            old = self._equation(situation.model(model, start))
-            require_reach(old, q, body, event.capture, described.reach)
-            _, lay = freed.pop(event.capture, (body, IDENTITY))
-            held[event.capture] = Pose(*old.tip_pose(q)).inverse() @ body.pose @ lay
-            both = {**situation.held, event.capture: held_at_tip(old, q, body)}
-            situation = replace(situation, held=both)
-            v = joined(old, self._equation(situation.model(model, start)), q, v, body).v
-        situation = shut(situation, events, model)
-        after = self._equation(situation.model(model, start))
-        rates = arrest(after, q, v.copy(), situation.rigid(model))[0]
-        return rates, replace(self.after, held=held, freed=freed)
+        """Let the events happen, as they do in a simulation."""
+        transition = transition_of(self.equation, model, discrete, t, q, v)
+        after = self.after.entered(transition)
+        return transition.v, after
 
-    def _equation(self, model: Model) -> Equation:
-        formulation = replace(self.equation.formulation, model=model)
-        return replace(self.equation, formulation=formulation, _compiled={})
+
+def transition_of(
+    equation: Equation, model: Model, discrete: DiscreteState, t: float, q: Array, v: Array
+) -> Transition:
+    """Begin a transition of an arm whose numbers are other than an equation's."""
+
+    def equation_in(state: DiscreteState) -> Equation:
+        formulation = replace(equation.formulation, model=state.model(model))
+        return replace(equation, formulation=formulation, _compiled={})
+
+    return Transition(model, equation_in, discrete, t, q, v)
 
 
 @dataclass(frozen=True)
@@ -180,7 +162,7 @@ class Crossing:
         by_before, by_number = slopes.by_state, slopes.by_parameters
         if event < 0:
             return cls(by_before, by_number, np.zeros(size), np.zeros(k), slopes.by_time)
-        begin, rates = dict(after.plan.phase.events)[event], before.rates_at(-1)
+        begin, rates = after.plan.phase.discrete.done[event], before.rates_at(-1)
         for channel in after.task.groups[3]:
             if channel.begin == begin and np.any(channel.pieces[:, 3:7]):
                 raise SimulationError(

@@ -6,24 +6,23 @@ from itertools import product
 
 import numpy as np
 
-from flexarm.arm.mission import ACTIONS, Event
+from flexarm.arm.mission import ACTIONS, PAYLOAD
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby
 from flexarm.integrate.drivetrain import holders
-from flexarm.integrate.mission.bodies import Drift, orthogonal
+from flexarm.integrate.mission.bodies import orthogonal
 from flexarm.integrate.mission.course import times_of
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
-from flexarm.integrate.mission.situation import Situation, instants
+from flexarm.integrate.mission.situation import DiscreteState, instants
+from flexarm.integrate.mission.transitions import Transition
 from flexarm.integrate.system import instant
 from flexarm.links.base import Array
-from flexarm.links.ends import central_inertia
 from flexarm.model import Model
-from flexarm.spatial import Inertia, Pose
+from flexarm.spatial import Pose
 
 DIFFERENTIATED = ("servo", "let_go", "capture", "brake", "release")  # actions of events
 CARRIED = 1e-2  # of numbers whose squares equations hold: by how much others differ in them
-LIES, DRIFTS = 12, 31  # numbers of a pose, and of a body that drifts
-Happened = tuple[tuple[int, float], ...]
+LIES, DRIFTS = 12, 19  # numbers of a pose, and of a body that drifts
 
 
 @dataclass(frozen=True)
@@ -31,16 +30,14 @@ class Phase:
     """A part of a run in which nothing happens."""
 
     times: Array  # that it keeps [s], its begin and end included
-    events: Happened = ()  # before it: which, and when [s]
+    done: tuple[int, ...] = ()  # events before it
     ended: int = -1  # by which event it ends, if a quantity brings that about; else -1
-    # Bodies that the tip has captured before it: how they lie in its frame.
-    held: Mapping[str, Pose] = field(default_factory=dict)
-    # Those that it has let go since and captures again: how they drift, and lay in its frame.
-    freed: Mapping[str, tuple[Drift, Pose]] = field(default_factory=dict)
+    # What holds and loads the arm; before the last events until their transition is applied.
+    discrete: DiscreteState = field(default_factory=DiscreteState)
 
     @classmethod
     def of(
-        cls, model: Model, times: Array, begin: float | None = None, events: Happened = ()
+        cls, model: Model, times: Array, begin: float | None = None, done: tuple[int, ...] = ()
     ) -> "Phase":
         """Begin one at a time [s], the first of the times if None, to last until an event."""
         begin = float(times[0]) if begin is None else begin
@@ -49,93 +46,57 @@ class Phase:
             for k, event in enumerate(model.arm.events)
             if event.at is not None and event.at <= begin + instant(begin)
         ]
-        events += tuple((k, t) for t, _, k in sorted(due) if k not in dict(events))
+        done += tuple(k for _, _, k in sorted(due) if k not in done)
         marks = [each.after if each.at is None else each.at for each in model.arm.events]
         stops = instants([t for t in marks if t > 0], float(times[-1]))
         end = next(t for t in stops if t - begin > instant(begin))
-        return cls(times_of(times, begin, end), events)
+        return cls(times_of(times, begin, end), done)
 
     def after(self, model: Model, times: Array, t: float, seen: tuple[int, ...]) -> "Phase | None":
-        """Give the one after it from a time [s] on, by events that were seen; None at the end."""
+        """Return the one after it from a time [s] on, by events that were seen; None at the end."""
         if times[-1] - t <= instant(float(times[-1])):
             return None
-        return Phase.of(model, times, t, (*self.events, *((k, t) for k in seen)))
+        return Phase.of(model, times, t, (*self.done, *seen))
 
-    def moved(self, times: Mapping[int, float]) -> "Phase":
-        """Give it with events before it at other times [s]."""
-        return replace(self, events=tuple((k, times.get(k, t)) for k, t in self.events))
-
-    def brought(self, model: Model, before: "Phase", t: float) -> dict[int, float]:
-        """Give the events between the one before and it that a quantity brings about at t [s]."""
-        events = model.arm.events
-        return {k: t for k in self.done if k not in before.done and events[k].when is not None}
+    def entered(self, transition: Transition) -> "Phase":
+        """Apply the transition of the events that lead to it, from the discrete state before."""
+        transition.apply([k for k in self.done if k not in transition.discrete.done])
+        again = caught_again(transition.model)
+        freed = {name: each for name, each in transition.discrete.freed.items() if name in again}
+        return replace(self, discrete=replace(transition.discrete, freed=freed))
 
     @property
-    def done(self) -> tuple[int, ...]:
-        """Events before it."""
-        return tuple(k for k, _ in self.events)
+    def _carried_poses(self) -> dict[str, Pose]:
+        """How bodies lie in the tip's frame that it has captured."""
+        return {name: each for name, each in self.discrete.held.items() if name != PAYLOAD}
 
     @property
     def carried(self) -> Array:
         """Numbers of how bodies lie that the tip has captured, and of how they drift."""
-        held = [_lies(each) for each in self.held.values()]
+        held = [_lies(each) for each in self._carried_poses.values()]
         freed = [
-            np.concatenate([[d.begin], _lies(d.pose), d.velocity, d.spin, _lies(lay)])
-            for d, lay in self.freed.values()
+            np.concatenate([[d.begin], _lies(d.pose), d.velocity, d.spin])
+            for d in self.discrete.freed.values()
         ]
         return np.concatenate([np.zeros(0), *held, *freed])
 
     def carrying(self, numbers: Array) -> "Phase":
-        """Give it with other such numbers."""
-        rows, more = np.split(numbers, [LIES * len(self.held)])
+        """Return it with other such numbers."""
+        rows, more = np.split(numbers, [LIES * len(self._carried_poses)])
         rows, more = rows.reshape(-1, LIES), more.reshape(-1, DRIFTS)
-        held = {name: _pose(row) for name, row in zip(self.held, rows, strict=True)}
+        held = {name: _pose(row) for name, row in zip(self._carried_poses, rows, strict=True)}
         freed = {}
-        for (name, (body, _)), row in zip(self.freed.items(), more, strict=True):
+        for (name, body), row in zip(self.discrete.freed.items(), more, strict=True):
             pose = Pose(orthogonal(row[1:10]), row[10:13])
-            body = replace(
+            freed[name] = replace(
                 body, begin=float(row[0]), pose=pose, velocity=row[13:16], spin=row[16:19]
             )
-            freed[name] = (body, _pose(row[19:]))
-        return replace(self, held=held, freed=freed)
+        discrete = replace(self.discrete, held={**self.discrete.held, **held}, freed=freed)
+        return replace(self, discrete=discrete)
 
-    def situation(self, model: Model) -> tuple[Situation, Situation]:
-        """Give the situation of an arm at the start of a run, and then."""
-        start = found = Situation.at_start(model, ())
-        for together in self._instants():
-            events = [model.arm.events[k] for k, _ in together]
-            found = shut(opened(found, events, model), events, model)
-            for event in events:
-                found = found if event.let_go is None else found.without(event.let_go)
-            for event, (_, t) in zip(events, together, strict=True):
-                found = found.commanded(event, model, t)
-                if event.capture is not None:
-                    own = weighed(model, event.capture, self.held[event.capture])
-                    found = replace(found, held={**found.held, event.capture: own})
-        freed = {
-            name: replace(
-                body, inertia=weighed(model, name, lay), gravity=np.array(model.gravity),
-                orbit=model.orbit,
-            )
-            for name, (body, lay) in self.freed.items()
-        }  # fmt: skip
-        return start, replace(found, drifting={**found.drifting, **freed})
-
-    def _instants(self) -> list[Happened]:
-        """Give the events before it, those of one instant together."""
-        found: list[Happened] = []
-        for k, t in self.events:
-            if found and abs(t - found[-1][0][1]) <= 4 * instant(t):
-                found[-1] += ((k, t),)
-            else:
-                found.append(((k, t),))
-        return found
-
-    def situated(self, model: Model) -> tuple[Model, dict[str, float], dict[str, int]]:
-        """Give an arm as it is then, when [s] targets count from, and coordinates that are held."""
-        start, found = self.situation(model)
-        begins = {name: begin for name, (_, begin, _) in found.servos.items()}
-        return found.servoed(found.model(model, start)), begins, found.holding(model)
+    def situated(self, model: Model) -> Model:
+        """Return an arm as it is then."""
+        return self.discrete.servoed(self.discrete.model(model))
 
     def nearby(
         self, model: Model, arms: Callable[..., Mapping[str, Nearby]], **options: bool
@@ -145,12 +106,14 @@ class Phase:
         After them come those that differ in a body that the tip has captured.
         """
         found = {
-            key: replace(each, models=tuple(self.situated(model)[0] for model in each.models))
+            key: replace(each, models=tuple(self.situated(model) for model in each.models))
             for key, each in arms(**options).items()
         }
         for k, step in enumerate(CARRIED * np.eye(len(self.carried))):
-            ways = (step, -step) if k < LIES * len(self.held) else (step,)  # the arm knows no other
-            models = (self.carrying(self.carried + way).situated(model)[0] for way in ways)
+            ways = (
+                (step, -step) if k < LIES * len(self._carried_poses) else (step,)
+            )  # the arm knows no other
+            models = (self.carrying(self.carried + way).situated(model) for way in ways)
             weights = np.array([1.0, -1.0]) / (2 * CARRIED) if len(ways) > 1 else np.zeros(1)
             found[f"carried {k}"] = Nearby(tuple(models), weights)
         return found
@@ -167,34 +130,12 @@ class Phase:
         return low, high
 
 
-def weighed(model: Model, name: str, lies: Pose) -> Inertia:
-    """Weigh a body of the model file as it lies: a rod even if that is turned by no rotation."""
-    body = next(each.body for each in model.arm.bodies if each.name == name)
-    centre = Inertia(body.mass, np.zeros(3), central_inertia(body))
-    return centre.moved(lies @ Pose(np.eye(3), np.array(body.com)))
-
-
 def _lies(pose: Pose) -> Array:
     return np.concatenate([*pose.rotation, pose.position])
 
 
 def _pose(numbers: Array) -> Pose:
     return Pose(numbers[:9].reshape(3, 3), numbers[9:])
-
-
-def opened(situation: Situation, events: Sequence[Event], model: Model) -> Situation:
-    """Open the brakes that events of one instant open, before any closes."""
-    names = {name for event in events for name in event.release}
-    free = {k for k, each in holders(model).items() if each.axis.name in names}
-    kept = {k: slips for k, slips in situation.closed.items() if k not in free}
-    return replace(situation, closed=kept, braked=situation.braked - names)
-
-
-def shut(situation: Situation, events: Sequence[Event], model: Model) -> Situation:
-    """Close the brakes that events of one instant close."""
-    names = {name for event in events for name in event.brake}
-    more = {k: 0 for k, each in holders(model).items() if each.axis.name in names}
-    return replace(situation, closed={**situation.closed, **more}, braked=situation.braked | names)
 
 
 def caught_again(model: Model) -> set[str]:
@@ -256,9 +197,9 @@ def _refuse(model: Model, k: int, at: float) -> None:
         )
 
 
-def refuse_at_start(model: Model, phase: Phase) -> None:
+def refuse_at_start(model: Model, events: Sequence[int]) -> None:
     """Refuse a run that begins with an event at which rates jump."""
-    for event in (model.arm.events[k] for k in phase.done):
+    for event in (model.arm.events[k] for k in events):
         if event.capture or event.brake:
             raise SimulationError(
                 f"gradients: '{event.title}' happens at the start: give the arm a payload, or a "
@@ -274,7 +215,7 @@ def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: 
     apart = instant(max(there, here))
     marks = [each.after if each.at is None else each.at for each in model.arm.events]
     low, high = min(there, here) - apart, max(there, here) + apart
-    stops = np.concatenate([times, [t for t in marks if t > 0], [t for _, t in phase.events]])
+    stops = np.concatenate([times, [t for t in marks if t > 0], list(phase.discrete.done.values())])
     passed = stops[(stops >= low) & (stops <= high)]
     if high - low > 4 * apart and len(passed):
         raise SimulationError(
@@ -287,7 +228,8 @@ def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: 
 def refuse_released(model: Model, phase: Phase, seen: Sequence[int]) -> None:
     """Refuse events seen as a phase begins that open brakes which others have just closed."""
     begin, events = float(phase.times[0]), model.arm.events
-    before = [events[k] for k, t in phase.events if abs(t - begin) <= 4 * instant(begin)]
+    done = phase.discrete.done.items()
+    before = [events[k] for k, t in done if abs(t - begin) <= 4 * instant(begin)]
     for late, event in product((events[k] for k in seen), before):
         for name in sorted({*late.release} & {*event.brake}):
             raise SimulationError(

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from flexarm.arm.mission import FreeBody
+from flexarm.arm.mission import PAYLOAD, FreeBody
 from flexarm.errors import SimulationError
-from flexarm.formulations.equation import Equation
 from flexarm.integrate.mission.lookouts import Complex, FixturePath
 from flexarm.linear_model import RANK
 from flexarm.links.base import Array
@@ -16,7 +15,7 @@ from flexarm.links.ends import body_inertia
 from flexarm.mechanics.loads import moments
 from flexarm.mechanics.orbit.hill import inertial_axes, orbit_energy
 from flexarm.model import Model
-from flexarm.spatial import ACCUMULATED, Inertia, Pose, rotation_from_angles, skew_matrix
+from flexarm.spatial import ACCUMULATED, IDENTITY, Inertia, Pose, rotation_from_angles, skew_matrix
 
 CLOSE = 1e-12  # tolerance of a free body's spin
 SERIES = 512  # samples of a period: no body whose motion digits tell has a wave beyond half of them
@@ -24,7 +23,7 @@ CLOSED = 1e-9  # of its arm: how closely a body must come back after a period
 
 
 @dataclass(frozen=True)
-class Drift:
+class FreeBodyState:
     """A rigid body under gravity alone: that of the arm's world, or of its orbit."""
 
     inertia: Inertia  # about its fixture's frame
@@ -38,13 +37,21 @@ class Drift:
     orbit: float = 0.0
 
     @classmethod
-    def of(cls, body: FreeBody, model: Model) -> "Drift":
+    def of(cls, body: FreeBody, model: Model) -> "FreeBodyState":
         """Begin as a model file says it."""
         pose = Pose(rotation_from_angles(body.rotation), np.array(body.position))
         inertia, spin = body_inertia(body.body), pose.rotation @ np.array(body.spin)
         arm = pose.rotation @ inertia.first / inertia.mass
         moved = body.velocity + np.cross(spin, arm)
         return cls(inertia, 0.0, pose, moved, spin, np.array(model.gravity), model.orbit)
+
+    @classmethod
+    def named(cls, name: str, model: Model) -> "FreeBodyState":
+        """Return a body of the model file by its name; the payload rests in the tip's frame."""
+        if name == PAYLOAD:
+            inertia, still = body_inertia(model.arm.payload), np.zeros(3)
+            return cls(inertia, 0.0, IDENTITY, still, still, np.array(model.gravity), model.orbit)
+        return cls.of(next(each for each in model.arm.bodies if each.name == name), model)
 
     @property
     def centre(self) -> Array:
@@ -149,7 +156,7 @@ class Drift:
             {k * rate: each for k, each in enumerate(series)}, axis, angle / period
         )
 
-    def at(self, t: float) -> "Drift":
+    def at(self, t: float) -> "FreeBodyState":
         """Go on to a time [s]."""
         passed = t - self.begin
         if passed == 0:
@@ -165,9 +172,9 @@ class Drift:
         velocity = self.velocity + passed * self.gravity
         spin = rotation @ own @ rotation.T @ momentum
         pose = Pose(rotation, centre - rotation @ self._arm)
-        return Drift(self.inertia, t, pose, velocity, spin, self.gravity)
+        return FreeBodyState(self.inertia, t, pose, velocity, spin, self.gravity)
 
-    def _in_orbit(self, t: float) -> "Drift":
+    def _in_orbit(self, t: float) -> "FreeBodyState":
         """Go on to a time: its centre by Clohessy and Wiltshire, turned by gravity's gradient."""
         n, passed = self.orbit, t - self.begin
         a, b, c, s = hill_path(n, self.centre, self.velocity)
@@ -292,67 +299,22 @@ def orthogonal(numbers: Array) -> Array:
     return np.asarray(u @ vt)
 
 
-def held_at_tip(equation: Equation, q: Array, body: Drift) -> Inertia:
-    """Give a body's inertia in the frame of an arm's tip, where both are now."""
-    R, p = equation.tip_pose(q)
-    return body.inertia.moved(Pose(R.T @ body.pose.rotation, R.T @ (body.pose.position - p)))
+def released_body(
+    body: FreeBodyState, tip: Pose, twist: Array, lies: Pose, t: float
+) -> FreeBodyState:
+    """Return the motion of a body that the tip lets go at a time [s].
 
-
-def require_reach(equation: Equation, q: Array, body: Drift, name: str, reach: float) -> None:
-    """Refuse to capture what is out of reach.
-
-    Raises
-    ------
-    SimulationError
-        If it is.
+    Parameters
+    ----------
+    body
+        The body; its pose and rates are replaced.
+    tip, twist
+        Pose of the tip, and its velocity [m/s] over its spin [rad/s] in world axes, (6,).
+    lies
+        Pose of the body's fixture in the tip's frame.
+    t
+        The time [s].
     """
-    away = float(np.linalg.norm(equation.tip_pose(q)[1] - body.pose.position))
-    if away > reach:
-        raise SimulationError(
-            f"{name} cannot be captured: its fixture is {away:.4g} m from the tip, beyond its "
-            f"reach of {reach:g} m: capture it at another time, or move the tip there"
-        )
-
-
-@dataclass(frozen=True)
-class Impulse:
-    """What a capture does: rates after it, work [J] of what is prescribed, energy [J] lost."""
-
-    v: Array
-    given: float
-    lost: float
-
-
-def joined(before: Equation, after: Equation, q: Array, v: Array, body: Drift) -> Impulse:
-    """Join a body to the arm's tip at once: momenta are kept.
-
-    Coordinates that are prescribed keep their rates, and take what impulse that needs.
-    """
-    J = after.tip_jacobian(q)
-    arm = body.centre - after.tip_pose(q)[1]
-    linear = J[:3] - skew_matrix(arm) @ J[3:]
-    brought = linear.T @ (body.inertia.mass * body.velocity)
-    brought = brought + J[3:].T @ (body.about_centre @ body.spin)
-    M, old = after.mass_matrix(q), before.mass_matrix(q)
-    total = old @ v + brought
-    known = list(after.model.prescribed)
-    open_ = [i for i in range(len(q)) if i not in known]
-    found = v.copy()
-    rest = total[open_] - M[np.ix_(open_, known)] @ v[known]
-    found[open_] = np.linalg.solve(M[np.ix_(open_, open_)], rest)
-    given = float(v[known] @ (M @ found - total)[known])
-    moving = body.inertia.mass * body.velocity @ body.velocity
-    moving += body.spin @ body.about_centre @ body.spin
-    lost = float(v @ old @ v + moving - found @ M @ found) / 2 + given
-    return Impulse(found, given, lost)
-
-
-def at_tip(equation: Equation, q: Array, v: Array, inertia: Inertia, t: float) -> Drift:
-    """Give the motion of a body that the tip holds, as it is let go."""
-    R, p = equation.tip_pose(q)
-    velocity = equation.tip_velocity(q, v)
-    spin = velocity[3:]
-    centre = R @ inertia.first / (inertia.mass or 1.0)
-    moved = velocity[:3] + np.cross(spin, centre)
-    model = equation.model
-    return Drift(inertia, t, Pose(R, p), moved, spin, np.array(model.gravity), model.orbit)
+    free = replace(body, begin=t, pose=tip @ lies, spin=twist[3:])
+    velocity = twist[:3] + np.cross(free.spin, free.centre - tip.position)
+    return replace(free, velocity=velocity)

@@ -8,20 +8,18 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from flexarm.arm import AnyActuated
-from flexarm.arm.mission import PAYLOAD, Event, Tie
+from flexarm.arm.mission import PAYLOAD, Tie
 from flexarm.errors import SimulationError
-from flexarm.formulations.equation import Equation
 from flexarm.integrate.drivetrain import Holder, holders
-from flexarm.integrate.mission.bodies import Drift
+from flexarm.integrate.mission.bodies import FreeBodyState
 from flexarm.integrate.system import instant
 from flexarm.links.base import Array
-from flexarm.links.ends import body_inertia, tip_inertia
+from flexarm.links.ends import central_inertia, tip_inertia
 from flexarm.model import Axis, Model
 from flexarm.model.contents import freeze
-from flexarm.spatial import Inertia
+from flexarm.spatial import IDENTITY, Inertia, Pose
 
 Locks = Mapping[str, Sequence[tuple[float, float]]]
 
@@ -129,82 +127,59 @@ def _with(joint: Any, axis: Axis) -> Any:
     return joint.model_copy(update={axis.label: axis.acts}) if axis.label else axis.acts
 
 
-def arrest(
-    equation: Equation, q: Array, v: Array, held: Sequence[int]
-) -> tuple[Array, float, Array]:
-    """Stop coordinates at once, those of a model in which they are held.
-
-    Returns
-    -------
-    after, given, lost
-        Rates after the impulse (n,), the work [J] that it takes from what is prescribed to move,
-        and the energy [J] that is dissipated by stopping each coordinate.
-    """
-    model, held = equation.model, list(held)
-    if not held or not np.any(v[held]):
-        return v, 0.0, np.zeros(len(held))
-    mass = equation.mass_matrix(q)
-    open_ = [i for i in range(model.size) if i not in model.prescribed]
-    change = np.zeros(model.size)
-    change[held] = -v[held]
-    change[open_] = np.linalg.solve(mass[np.ix_(open_, open_)], -mass[open_] @ change)
-    after = v + change
-    after[held] = 0.0
-    impulse = mass @ change
-    return after, float(after @ impulse), change[held] * impulse[held] / 2
-
-
 @dataclass(frozen=True)
-class Situation:
-    """What holds, drives and loads an arm during a leg."""
+class DiscreteState:
+    """What holds, drives and loads an arm between two events.
+
+    It says nothing of the numbers of the model file: an arm with other numbers may be in the same
+    discrete state.
+    """
 
     locked: tuple[str, ...] = ()  # joints that are locked
     braked: frozenset[str] = frozenset()  # joints whose brakes are closed
     # Coordinates that brakes or dry friction act on, with the direction in which each slips: 0 if
     # it is held.
     closed: Mapping[str, int] = field(default_factory=dict)
-    # By joint: a servo in place of the model file's, the time [s] its target counts from, and what
-    # events have changed of the model file's.
-    servos: Mapping[str, tuple[Any, float, dict[str, Any]]] = field(default_factory=dict)
-    # Bodies that the tip holds, in its frame.
-    held: Mapping[str, Inertia] = field(default_factory=dict)
+    # By joint: the time [s] that the target of its servo counts from, and what events have changed
+    # of the model file's servo.
+    servos: Mapping[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
+    # Bodies that the tip holds: poses of their fixtures in its frame.
+    held: Mapping[str, Pose] = field(default_factory=dict)
+    freed: Mapping[str, FreeBodyState] = field(default_factory=dict)  # bodies that it has let go
     # What the tip is attached to: ties, the places where they were made and the times [s].
     ties: Mapping[str, tuple[Tie, Array, float]] = field(default_factory=dict)
-    drifting: Mapping[str, Drift] = field(default_factory=dict)  # bodies that are free
-    done: frozenset[int] = frozenset()  # indices of events that have happened
+    # Events that have happened, by their indices, with their times [s].
+    done: Mapping[int, float] = field(default_factory=dict)
     over: bool = False  # whether an event has ended the run
 
     @classmethod
-    def at_start(cls, model: Model, locked: tuple[str, ...]) -> "Situation":
-        """Give the situation that a model file describes."""
+    def at_start(cls, model: Model, locked: tuple[str, ...] = ()) -> "DiscreteState":
+        """Return the discrete state that a model file describes."""
         braked = frozenset(axis.name for axis in model.axes if axis.is_braked)
         closed = {
             name: 0
             for name, each in holders(model).items()
             if each.frictions or each.axis.name in braked
         }
-        payload = model.arm.payload
-        held = {} if payload is None else {PAYLOAD: body_inertia(payload)}
-        drifting = {body.name: Drift.of(body, model) for body in model.arm.bodies}
-        return cls(locked, braked, closed, held=held, drifting=drifting)
+        return cls(locked, braked, closed, held=_held_at_start(model))
 
     @property
     def key(self) -> str:
         """What its model depends on, as a text."""
         stuck = sorted(name for name, slips in self.closed.items() if slips == 0)
-        held = [(name, each.mass, each.first.tolist(), each.second.tolist())
+        held = [(name, each.rotation.tolist(), each.position.tolist())
                 for name, each in sorted(self.held.items())]  # fmt: skip
         return f"{self.locked} {stuck} {held}"
 
     def holding(self, model: Model) -> dict[str, int]:
-        """Give the coordinates that locks and brakes hold, by axis."""
+        """Return the coordinates that locks and brakes hold, by axis."""
         axes = {axis.name: axis for axis in model.axes}
         found = {name: axes[name].index for name in self.locked}
         stuck = (name for name, slips in self.closed.items() if slips == 0)
         return found | {name: model.names.index(name) for name in stuck}
 
     def rigid(self, model: Model) -> list[int]:
-        """Give the coordinates that are held whatever it takes: by locks, and ideal brakes."""
+        """Return the coordinates that are held whatever it takes: by locks, and ideal brakes."""
         known = holders(model)
         return [
             index
@@ -213,10 +188,10 @@ class Situation:
         ]
 
     def capacity(self, holder: Holder) -> float:
-        """Give the effort beyond which a coordinate slips."""
+        """Return the effort beyond which a coordinate slips."""
         return holder.capacity(braked=holder.axis.name in self.braked)
 
-    def loosened(self, model: Model) -> "Situation":
+    def loosened(self, model: Model) -> "DiscreteState":
         """Let brakes slip that can: none of them holds an impulse."""
         known = holders(model)
         closed = {
@@ -225,51 +200,42 @@ class Situation:
         }
         return replace(self, closed=closed)
 
-    def model(self, model: Model, start: "Situation") -> Model:
-        """Give the model of an arm in this situation; that of the file if nothing differs."""
+    def loaded(self, model: Model) -> bool:
+        """Whether the tip holds other bodies than at the start."""
+        return set(self.held) != set(_held_at_start(model))
+
+    def model(self, model: Model) -> Model:
+        """Return the model of an arm in this state; that of the file if nothing differs."""
         changed = lock(model, self.locked)
         held = self.holding(model)
         known = tuple(sorted({*changed.prescribed, *held.values()}))
         if known != changed.prescribed:
             changed = replace(changed, prescribed=known)
-        return self._loaded(changed) if self.held != start.held else changed
+        return self._loaded(changed) if self.loaded(model) else changed
 
-    def commanded(self, event: Event, model: Model, t: float) -> "Situation":
-        """Change servos as an event at a time says."""
-        changed, axes = dict(self.servos), {axis.name: axis for axis in model.axes}
-        for name, changes in event.servo.items():
-            servo = axes[name].acts.servo
-            assert servo is not None
-            _, begin, before = changed.get(name, (servo, 0.0, {}))
-            follows = [key for key in ("target", "rate") if key in changes]
-            kept = {k: x for k, x in before.items() if not follows or k not in ("target", "rate")}
-            try:
-                found = servo.changed(kept | changes)
-            except ValidationError as error:
-                said = error.errors()[0]["msg"]
-                raise SimulationError(f"events: the servo of {name}: {said}") from None
-            changed[name] = (found, t if follows else begin, kept | changes)
-        return replace(self, servos=changed)
+    def free_body(self, name: str, model: Model) -> FreeBodyState:
+        """Return a body that the tip does not hold, as it drifts.
 
-    def caught(self, name: str, t: float) -> Drift:
-        """Give a body that drifts as it is when the tip captures it [s]."""
+        Raises
+        ------
+        SimulationError
+            If the tip holds it.
+        """
         if name in self.held:
             raise SimulationError(
                 f"{name} cannot be captured: the tip holds it already: let it go before"
             )
-        return self.drifting[name].at(t)
+        own = FreeBodyState.named(name, model)
+        if name not in self.freed:
+            return own
+        return replace(self.freed[name], inertia=own.inertia, gravity=own.gravity, orbit=own.orbit)
 
-    def without(self, name: str) -> "Situation":
-        """Let a body go that the tip holds."""
-        if name not in self.held:
-            names = ", ".join(self.held) or "nothing"
-            raise SimulationError(
-                f"{name} cannot be let go: the tip holds {names}: capture it before, or let go that"
-            )
-        return replace(self, held={key: each for key, each in self.held.items() if key != name})
+    def target_times(self) -> dict[str, float]:
+        """Return the times [s] that targets of servos count from, by joint; 0 if left out."""
+        return {name: begin for name, (begin, _) in self.servos.items()}
 
     def servoed(self, model: Model) -> Model:
-        """Give a model the servos of this situation: its equations are the same."""
+        """Return a model with the servos of this state: its equations are the same."""
         if not self.servos:
             return model
         return replace(model, links=tuple(self._servoed(part) for part in model.links))
@@ -281,13 +247,30 @@ class Situation:
     def _with_servo(self, axis: Axis) -> Axis:
         if axis.name not in self.servos:
             return axis
-        servo = self.servos[axis.name][0]
+        assert axis.acts.servo is not None
+        servo = axis.acts.servo.changed(self.servos[axis.name][1])
         return replace(axis, acts=axis.acts.model_copy(update={"servo": servo}))
 
     def _loaded(self, model: Model) -> Model:
         bare = model.arm.model_copy(update={"payload": None})
         total = tip_inertia(bare, len(model.links) - 1)
-        for body in self.held.values():
-            total = total + body.moved(model.end_pose)
+        for name, pose in self.held.items():
+            total = total + held_inertia(model, name, pose).moved(model.end_pose)
         freeze(total)
         return model.loaded(total)
+
+
+def _held_at_start(model: Model) -> dict[str, Pose]:
+    return {} if model.arm.payload is None else {PAYLOAD: IDENTITY}
+
+
+def held_inertia(model: Model, name: str, pose: Pose) -> Inertia:
+    """Return the inertia of a body of the model file about the tip's frame, in which it lies.
+
+    It is that of a rod even if the pose is turned by no rotation, as in differences.
+    """
+    named = {each.name: each.body for each in model.arm.bodies}
+    body = model.arm.payload if name == PAYLOAD else named[name]
+    assert body is not None
+    centre = Inertia(body.mass, np.zeros(3), central_inertia(body))
+    return centre.moved(pose @ Pose(np.eye(3), np.array(body.com)))

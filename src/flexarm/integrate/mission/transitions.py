@@ -1,0 +1,324 @@
+"""Transitions: what events and brakes change at one instant, in one order.
+
+Simulation applies them, and gradients differentiate them.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from flexarm.arm.mission import PAYLOAD, Event, Tie
+from flexarm.errors import SimulationError
+from flexarm.formulations.equation import Equation
+from flexarm.integrate.drivetrain import Holder, holders
+from flexarm.integrate.mission.bodies import FreeBodyState, released_body
+from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.system import IMPULSES
+from flexarm.links.base import Array
+from flexarm.model import Model
+from flexarm.model.profiles import evaluate
+from flexarm.spatial import ACCUMULATED, Pose, skew_matrix
+
+
+@dataclass
+class Transition:
+    """The state of an arm at one instant, which events change.
+
+    Attributes
+    ----------
+    model
+        The arm as the model file has it.
+    equation
+        Returns the equation of the arm in a discrete state.
+    discrete, t, q, v
+        Discrete state, time [s], coordinates and rates, (n,) each.
+    given
+        Work that prescribed coordinates do [J].
+    lost
+        Energy that is dissipated, by event, and by -1 where none is the cause [J].
+    brought, momentum
+        Energy [J] of bodies that are captured and of ties that are made, less that of bodies let
+        go; momentum [N s] over angular momentum [N m s] of these bodies, (6,).
+    """
+
+    model: Model
+    equation: Callable[[DiscreteState], Equation]
+    discrete: DiscreteState
+    t: float
+    q: Array
+    v: Array
+    given: float = 0.0
+    lost: dict[int, float] = field(default_factory=dict)
+    brought: float = 0.0
+    momentum: Array = field(default_factory=lambda: np.zeros(IMPULSES))
+
+    def __post_init__(self) -> None:
+        """List what may hold coordinates."""
+        self.holders: Mapping[str, Holder] = holders(self.model)
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """Events of the model file."""
+        return self.model.arm.events
+
+    def apply(self, due: Collection[int]) -> None:
+        """Let events of this instant happen, and stop what is held then.
+
+        Their order is that of `EFFECTS`, and of their titles: not that of the model file's list.
+
+        Raises
+        ------
+        SimulationError
+            If one cannot happen.
+        """
+        due = sorted(due, key=lambda k: (self.events[k].title, self.events[k].model_dump_json()))
+        done = {**self.discrete.done, **dict.fromkeys(due, self.t)}
+        self.discrete = replace(self.discrete, done=done)
+        for action, effect in EFFECTS.items():
+            for k in due:
+                value = getattr(self.events[k], action)
+                if value:
+                    effect(self, k, value)
+        self.arrest()
+
+    def switch(self, name: str, way: int) -> None:
+        """Let a coordinate slip one way (-1, 1), or hold it (0): it is at rest now."""
+        self.v = self.v.copy()
+        self.v[self.holders[name].index] = 0.0
+        self.discrete = replace(self.discrete, closed={**self.discrete.closed, name: way})
+        self.arrest()
+
+    def arrest(self) -> None:
+        """Stop at once what is held now and moves: by locks and brakes that never slip."""
+        held = self.discrete.rigid(self.model)
+        if not np.any(self.v[held]):
+            return
+        equation = self._loose_equation()
+        found = impulse(equation, equation, self.q, self.v, held=held)
+        for index in held:
+            self._lose(self._cause(index), -float(self.v[index] * found.efforts[index]) / 2)
+        self._follow(found)
+
+    def release(self, _: int, names: Sequence[str]) -> None:
+        """Open brakes; dry friction stays."""
+        closed = {
+            name: slips
+            for name, slips in self.discrete.closed.items()
+            if self.holders[name].frictions or self.holders[name].axis.name not in names
+        }
+        braked = self.discrete.braked - set(names)
+        self.discrete = replace(self.discrete, closed=closed, braked=braked)
+
+    def let_go(self, _: int, name: str) -> None:
+        """Let a body go that the tip holds."""
+        if name not in self.discrete.held:
+            names = ", ".join(self.discrete.held) or "nothing"
+            raise SimulationError(
+                f"{name} cannot be let go: the tip holds {names}: capture it before, or let go that"
+            )
+        equation, held = self.equation(self.discrete), dict(self.discrete.held)
+        tip, twist = Pose(*equation.tip_pose(self.q)), equation.tip_velocity(self.q, self.v)
+        own = FreeBodyState.named(name, self.model)
+        body = released_body(own, tip, twist, held.pop(name), self.t)
+        freed = {**self.discrete.freed} if name == PAYLOAD else {**self.discrete.freed, name: body}
+        self.discrete = replace(self.discrete, held=held, freed=freed)
+        self._join(body, -1.0)
+
+    def capture(self, k: int, name: str) -> None:
+        """Join a body to the arm's tip at once: momenta are kept."""
+        body = self.discrete.free_body(name, self.model).at(self.t)
+        before = self._loose_equation()
+        tip = Pose(*before.tip_pose(self.q))
+        self._require_reach(name, float(np.linalg.norm(tip.position - body.pose.position)))
+        held = {**self.discrete.held, name: tip.inverse() @ body.pose}
+        freed = {key: each for key, each in self.discrete.freed.items() if key != name}
+        self.discrete = replace(self.discrete, held=held, freed=freed)
+        found = impulse(before, self._loose_equation(), self.q, self.v, body)
+        self._lose(k, found.lost)
+        self._join(body, 1.0)
+        self._follow(found)
+
+    def detach(self, k: int, name: str) -> None:
+        """Take a tie away, and with it the energy that it stores."""
+        if name not in self.discrete.ties:
+            raise SimulationError(
+                f"{name} cannot be detached: it is not attached at this time: attach it before"
+            )
+        self._lose(k, self._stored(name))
+        ties = {key: each for key, each in self.discrete.ties.items() if key != name}
+        self.discrete = replace(self.discrete, ties=ties)
+
+    def attach(self, _: int, tie: Tie) -> None:
+        """Tie the tip to a place; what the tie stores at once is brought."""
+        place = self.equation(self.discrete).tip_pose(self.q)[1]
+        ties = {**self.discrete.ties, tie.name: (tie, place, self.t)}
+        self.discrete = replace(self.discrete, ties=ties)
+        self.brought += self._stored(tie.name)
+
+    def brake(self, _: int, names: Sequence[str]) -> None:
+        """Close brakes: those that can slip do so where their joints move."""
+        closed = dict(self.discrete.closed)
+        for name, holder in self.holders.items():
+            if holder.brake is not None and holder.axis.name in names:
+                held = math.isinf(holder.brake) or closed.get(name) == 0
+                closed[name] = 0 if held else int(np.sign(self.v[holder.index]))
+        braked = self.discrete.braked | set(names)
+        self.discrete = replace(self.discrete, closed=closed, braked=braked)
+
+    def command(self, _: int, servos: Mapping[str, dict[str, Any]]) -> None:
+        """Change servos."""
+        self.discrete = commanded(self.discrete, servos, self.model, self.t)
+
+    def end(self, _: int, ends: bool) -> None:
+        """End the run."""
+        self.discrete = replace(self.discrete, over=ends)
+
+    def turn_brakes(self) -> None:
+        """Let closed brakes that can slip do so where their joints move, and hold where not."""
+        closed = dict(self.discrete.closed)
+        still = ACCUMULATED * float(np.abs(self.v).max(initial=0.0))
+        for name, holder in self.holders.items():
+            loose = holder.able and holder.axis.name not in self.discrete.locked
+            if loose and name in closed and math.isfinite(self.discrete.capacity(holder)):
+                rate = float(self.v[holder.index])
+                closed[name] = int(np.sign(rate)) if abs(rate) > still else 0
+        self.discrete = replace(self.discrete, closed=closed)
+
+    def _loose_equation(self) -> Equation:
+        return self.equation(self.discrete.loosened(self.model))
+
+    def _follow(self, found: "Impulse") -> None:
+        """Go on with the rates after an impulse."""
+        self.v = found.v
+        self.given += found.given
+        self.turn_brakes()
+
+    def _lose(self, k: int, energy: float) -> None:
+        self.lost[k] = self.lost.get(k, 0.0) + energy
+
+    def _cause(self, index: int) -> int:
+        """Find the event of this instant that has closed the brake of a coordinate, or -1."""
+        names = {each.axis.name for each in self.holders.values() if each.index == index}
+        now = (k for k, t in self.discrete.done.items() if t == self.t)
+        return min((k for k in now if names & set(self.events[k].brake)), default=-1)
+
+    def _join(self, body: FreeBodyState, share: float) -> None:
+        """Add energy and momentum of a body that the arm captures; -1 times if it lets it go."""
+        self.brought += share * body.energy
+        self.momentum = self.momentum + share * body.inertial_momentum
+
+    def _stored(self, name: str) -> float:
+        """Return the energy of a tie [J]."""
+        tie, place, begin = self.discrete.ties[name]
+        if tie.path is not None:
+            place = np.array([evaluate(each, self.t - begin)[0] for each in tie.path])
+        off = self.equation(self.discrete).tip_pose(self.q)[1] - place
+        return float(tie.stiffness * off @ off) / 2
+
+    def _require_reach(self, name: str, away: float) -> None:
+        """Refuse to capture what is out of reach, some distance away [m]."""
+        reach = next(body.reach for body in self.model.arm.bodies if body.name == name)
+        if away > reach:
+            raise SimulationError(
+                f"{name} cannot be captured: its fixture is {away:.4g} m from the tip, beyond its "
+                f"reach of {reach:g} m: capture it at another time, or move the tip there"
+            )
+
+
+Effect = Callable[[Transition, int, Any], None]  # of an event, by its index, and what its key says
+
+# What events change, by the key of the model file, in the order in which they do at one instant.
+EFFECTS: Mapping[str, Effect] = {
+    "release": Transition.release,
+    "let_go": Transition.let_go,
+    "capture": Transition.capture,
+    "detach": Transition.detach,
+    "attach": Transition.attach,
+    "brake": Transition.brake,
+    "servo": Transition.command,
+    "end": Transition.end,
+}
+
+
+def commanded(
+    discrete: DiscreteState, servos: Mapping[str, dict[str, Any]], model: Model, t: float
+) -> DiscreteState:
+    """Change servos at a time [s].
+
+    Raises
+    ------
+    SimulationError
+        If a servo cannot be changed so.
+    """
+    changed, axes = dict(discrete.servos), {axis.name: axis for axis in model.axes}
+    for name, changes in servos.items():
+        begin, before = changed.get(name, (0.0, {}))
+        follows = [key for key in ("target", "rate") if key in changes]
+        kept = {k: x for k, x in before.items() if not follows or k not in ("target", "rate")}
+        changed[name] = (t if follows else begin, kept | changes)
+        servo = axes[name].acts.servo
+        assert servo is not None
+        try:
+            servo.changed(kept | changes)
+        except ValidationError as error:
+            said = error.errors()[0]["msg"]
+            raise SimulationError(f"events: the servo of {name}: {said}") from None
+    return replace(discrete, servos=changed)
+
+
+@dataclass(frozen=True)
+class Impulse:
+    """What an impulse does to an arm."""
+
+    v: Array  # rates after it, (n,)
+    efforts: Array  # impulses along the coordinates that are prescribed, 0 along others, (n,)
+    given: float  # work of those that are prescribed and move [J]
+    lost: float  # energy that is dissipated [J]
+
+
+def impulse(
+    before: Equation,
+    after: Equation,
+    q: Array,
+    v: Array,
+    body: FreeBodyState | None = None,
+    held: Sequence[int] = (),
+) -> Impulse:
+    """Join a body to the arm's tip at once, or stop coordinates: momenta are kept.
+
+    Coordinates that are prescribed keep their rates, and take what impulse that needs.
+
+    Parameters
+    ----------
+    before, after
+        Equations before and after it.
+    q, v
+        Coordinates and rates before it, (n,).
+    body
+        A body that the tip captures.
+    held
+        Coordinates, prescribed after it, that stop.
+    """
+    M, old = after.mass_matrix(q), before.mass_matrix(q)
+    total, moving = old @ v, np.zeros(())
+    if body is not None:
+        J = after.tip_jacobian(q)
+        arm = body.centre - after.tip_pose(q)[1]
+        linear = J[:3] - skew_matrix(arm) @ J[3:]
+        momentum, own = body.inertia.mass * body.velocity, body.about_centre @ body.spin
+        total = total + linear.T @ momentum + J[3:].T @ own
+        moving = momentum @ body.velocity + body.spin @ own
+    known = list(after.model.prescribed)
+    open_ = [i for i in range(len(q)) if i not in known]
+    found, efforts = v.copy(), np.zeros_like(total)
+    found[list(held)] = 0.0
+    rest = total[open_] - M[np.ix_(open_, known)] @ found[known]
+    found[open_] = np.linalg.solve(M[np.ix_(open_, open_)], rest)
+    efforts[known] = (M @ found - total)[known]
+    given = float(found @ efforts)
+    lost = float(v @ old @ v + moving - found @ M @ found) / 2 + given
+    return Impulse(found, efforts, given, lost)
