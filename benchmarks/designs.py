@@ -1,4 +1,4 @@
-"""What a further set of numbers costs: ``python benchmarks/designs.py``, table of docs/study.md.
+"""Cost of a further set of numbers of an arm: ``python benchmarks/designs.py``.
 
 CPU time per set, from the values to machine code with its constants: validation, build, matching
 and prologue, over 200 sets, the first of them included; then 10,000 sets as arrays.

@@ -1,6 +1,6 @@
 """Runs and steps per second on a GPU, beside one core of the processor.
 
-Writes the table of docs/gpu.md: ``python benchmarks/gpu.py`` on a machine with an NVIDIA GPU.
+Prints runs and steps per second as in docs/gpu.md; needs a machine with an NVIDIA GPU.
 """
 
 import argparse

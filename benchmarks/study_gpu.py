@@ -1,7 +1,7 @@
 """A study of a million designs on a GPU: ``python benchmarks/study_gpu.py`` on a machine with one.
 
 Designs differ in their start: the motions of the two-link arm from a box of angles and rates; with
-``--numbers`` in a length, a stiffness and a mass.  Prints the table of docs/study.md.
+``--numbers`` in a length, a stiffness and a mass.
 """
 
 import argparse

@@ -93,7 +93,7 @@ LONG_EXAMPLES = (
     "how-to/shape-inputs.md", "how-to/telescoping-links.md", "how-to/touch-things.md",
     "papers/chu.md", "papers/theodore.md",
     # single blocks
-    "equations.md-2", "errors.md-0", "examples.md-4", "papers/graves.md-2",
+    "errors.md-0", "examples.md-4", "papers/graves.md-2",
     "simulate.md-0", "study.md-0",
 )  # fmt: skip
 
