@@ -49,7 +49,7 @@ def task_of(arm: Arm, t_end: float) -> Task:
 
 def by_equal_steps(task: Task, name: str, steps: int) -> Array:
     m = begin_march(task.beginning(METHODS[name], 1e-3))
-    m.adaptive, m.h, m.largest, m.budget = 0, float(task.times[-1]) / steps, np.inf, 10**6
+    m.adaptive, m.wish, m.largest, m.budget = 0, float(task.times[-1]) / steps, np.inf, 10**6
     if march(m) != FINISHED:  # too large a step
         return np.full_like(m.y, np.inf)
     assert m.steps == steps

@@ -12,11 +12,16 @@ from flexarm.engine.emit.c import CSource, emit_c
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.exports.plant import Plant
+from flexarm.integrate.loop import choose_next, choose_step, healthy, is_rejected
+from flexarm.integrate.march import measure
 from flexarm.integrate.methods import dop853, rk4
+from flexarm.integrate.methods.explicit import explicit_step
+from flexarm.integrate.system import System, rates
 from flexarm.io.emit import WIDTH
 from flexarm.io.titles import plain_title
 from flexarm.io.whole_file import require_folder, require_writable, write_whole
 from flexarm.links.base import Array
+from flexarm.loops.c import print_c
 
 COMMON = ("equations.h", "equations.c", "example.c")  # files of every arm
 
@@ -94,8 +99,13 @@ def _words(plant: Plant, emitted: Sequence[CSource]) -> dict[str, str]:
         "WORK": max(each.work_size for each in emitted),
     }  # fmt: skip
     defines = [f"#define {name}_{key} {value}" for key, value in sizes.items()]
+    steps = print_c(
+        [explicit_step, choose_step, healthy, is_rejected, choose_next],
+        outside={rates: f"{name}_rate", System: f"struct {name}", measure: "nominal_error"},
+    )
     return {
         "DEFINES": "\n".join(defines), "TABLES": _tables(plant), "METHODS": _methods(),
+        "RECORDS": steps.records, "KERNELS": steps.functions,
         "TITLE": plain_title(plant.model.arm.name), "FILE": name, "NAME": name,
     }  # fmt: skip
 
@@ -124,11 +134,10 @@ def _tables(plant: Plant) -> str:
 
 def _methods() -> str:
     tables: dict[str, Array] = {}
-    for name, method in (("rk4", rk4), ("dop853", dop853)):
-        stages = len(method.B)
-        tables[f"{name}_a"] = method.A[:stages, :stages].ravel()
-        tables[f"{name}_c"], tables[f"{name}_b"] = method.C[:stages], method.B
-    tables |= {"dop853_e5": dop853.E5, "dop853_e3": dop853.E3}
+    for name, method in (("rk4", rk4.TABLEAU), ("dop853", dop853.TABLEAU)):
+        tables[f"{name}_a"] = method.table[: method.stages + 1, : method.stages + 1].ravel()
+        tables[f"{name}_b"], tables[f"{name}_c"] = method.weights[0], method.nodes
+    tables["dop853_e"], tables["dop853_e3"] = dop853.TABLEAU.weights[1:]
     return "\n".join(numbers("static const", key, value) for key, value in tables.items())
 
 

@@ -30,7 +30,7 @@ FILES = """
     aux con nul prn com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt0 lpt1 lpt2 lpt3 lpt4 lpt5
     lpt6 lpt7 lpt8 lpt9
 """
-OWN = "equations example unit fmi2 fmi3"  # files beside the arm's
+OWN = "equations example unit fmi2 fmi3 kernel"  # files beside the arm's, and printed loops
 CASADI = "null jac hess"  # names that no function of CasADi may have
 TAKEN = frozenset(" ".join((KEYWORDS, MACROS, FILES, OWN, CASADI)).split())
 

@@ -20,25 +20,6 @@ KROGSTAD[4, 1:] = [0, 2, -4], [0, 2, -4], [0, -1, 4]
 
 
 @dataclass(frozen=True)
-class Tableau:
-    """An explicit method: ``a`` (stages + 1, stages), the new state last, ``c`` (stages + 1,)."""
-
-    a: Array
-    c: Array
-
-    @property
-    def stages(self) -> int:
-        """How many there are."""
-        return int(self.a.shape[1])
-
-    @classmethod
-    def of(cls, a: Array, b: Array, c: Array) -> "Tableau":
-        """Take the stages of a method's table, without those of dense output."""
-        count = len(b)
-        return cls(np.vstack([a[:count, :count], b]), np.append(c[:count], 1.0))
-
-
-@dataclass(frozen=True)
 class StepSequence:
     """The steps of a phase of a run, which are held when it is differentiated.
 

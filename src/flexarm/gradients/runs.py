@@ -43,7 +43,7 @@ from flexarm.gradients.events.phases import (
     until_the_end,
 )
 from flexarm.gradients.hooks import jax_function, torch_function
-from flexarm.gradients.plan import StepSequence, Tableau, roundings
+from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.steps import record
 from flexarm.gradients.trajectory import RecordedTrajectory, Samples
@@ -63,17 +63,14 @@ from flexarm.model import Model, build, start_state
 
 Arms = Callable[..., Mapping[str, Nearby]]  # that differ a little in one number, by its key
 Known = dict[tuple[int, ...], dict[Any, Array]]  # slopes by the numbers, after events
-TABLEAUS = {
-    "rk4": Tableau.of(rk4.A, rk4.B, rk4.C),
-    "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
-}
 APPROACHES = 3  # to an event near a sample, of which it is not clear which comes first
 JUMPS = (
     "gradients: are of runs whose equations do not jump: leave out dry friction (take 'smooth' or "
     "'lugre'), and brakes that slip or close at a speed"
 )
 ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
-TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
+# By method; of etd4 that of the states of servos: modes have weights of their own.
+TABLEAUS = {"rk4": rk4.TABLEAU, "dop853": dop853.TABLEAU, "etd4": rk4.TABLEAU}
 ROUNDS = 100  # of a run that is recorded, at a time
 
 

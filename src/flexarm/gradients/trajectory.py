@@ -14,11 +14,12 @@ from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.gradients.adjoint import Adjoint, pull
 from flexarm.gradients.events.phases import looks
-from flexarm.gradients.plan import KROGSTAD, StepSequence, Tableau, roundings
+from flexarm.gradients.plan import KROGSTAD, StepSequence, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import GivenSteps, advance
 from flexarm.gradients.tangents import MotionTangents, push
 from flexarm.integrate.methods.base import zeros
+from flexarm.integrate.methods.explicit import Tableau
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
 from flexarm.integrate.system import enter_pieces, rates
@@ -414,7 +415,7 @@ class RecordedTrajectory(Samples):
             self.task.equation, self._member("rates"), self.task.groups, works=0
         )
         n, size, stages, count = self.n, self.size, self.tableau.stages, len(self.steps) - 1
-        a = self.tableau.a
+        a = self.tableau.upper
         starts, in_modes = self.plan.starts, bool(len(self.plan.renewed))
         matrix, matrices = np.zeros(3 * n * n), dict[str, Array]()
         if in_modes:
@@ -433,7 +434,7 @@ class RecordedTrajectory(Samples):
             "a": a.ravel(),
             "squared": (a @ a[:-1]).ravel(),
             "slopes": KROGSTAD.ravel(),
-            "c": self.tableau.c,
+            "c": self.tableau.nodes,
             "count": count,
             "times": self.steps,
             "lengths": self.plan.lengths,

@@ -237,6 +237,44 @@ def _begin(m: March) -> None:
 
 
 @kernel
+def choose_step(m: March, stop: float, most: float) -> int:
+    """Choose a step of at most `most` [s] that crosses no stop; return whether it ends there."""
+    left = stop - m.t
+    m.h = min(m.wish, m.largest * (UNEVEN if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
+    m.h = min(m.h, most)
+    if m.adaptive == 0:
+        m.h = left / float(max(1, math.floor(left / m.h + 0.999999)))
+        return 1 if m.h > 0.75 * left else 0
+    if m.h >= 0.999 * left:
+        m.h = left
+        return 1
+    if m.h > 0.5 * left:
+        m.h = 0.5 * left
+    return 0
+
+
+@kernel
+def is_rejected(m: March, good: int) -> int:
+    """Return whether the error rejects the trial step, and shorten the next one if so."""
+    if m.adaptive == 0 or (good == 1 and m.error <= 1.0):
+        return 0
+    m.rejections += 1
+    m.last_error = max(m.error, 2.0)
+    m.wish = m.h * (0.1 if good == 0 else resize(m))
+    return 1
+
+
+@kernel
+def choose_next(m: March, at_stop: int) -> None:
+    """Choose the next step by the error of an accepted one; one cut at a stop lengthens none."""
+    if m.adaptive == 1:
+        change = resize(m)
+        wish = m.h * change
+        m.wish = max(m.wish, wish) if at_stop == 1 and change > 1.0 else wish
+        m.last_error = m.error
+
+
+@kernel
 def march(m: March) -> int:
     """Step until the end, a watched bound, a failure, or the budget of trials is spent.
 
@@ -244,36 +282,19 @@ def march(m: March) -> int:
     """
     if m.kept == 0:
         _begin(m)
-    wish = m.h
     seen = m.largest
     for _ in range(m.budget):
         pass_stops(m)
         if m.t >= m.t_end:
-            m.h = wish
             return FINISHED
         stop = next_stop(m)
-        left = stop - m.t
-        at_stop = 0
-        m.h = min(wish, m.largest * (UNEVEN if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
-        m.h = min(m.h, seen)
-        if m.adaptive == 0:
-            m.h = left / float(max(1, math.floor(left / m.h + 0.999999)))
-            at_stop = 1 if m.h > 0.75 * left else 0
-        elif m.h >= 0.999 * left:
-            m.h = left
-            at_stop = 1
-        elif m.h > 0.5 * left:
-            m.h = 0.5 * left
+        at_stop = choose_step(m, stop, seen)
         if m.t + m.h <= m.t:
             return NO_STEP
         run_kernel(m.step, m)
         good = healthy(m)
-        if m.adaptive == 1 and (good == 0 or m.error > 1.0):
-            m.rejections += 1
-            m.last_error = max(m.error, 2.0)
-            wish = m.h * (0.1 if good == 0 else resize(m))
-            if wish < m.smallest:
-                m.h = wish
+        if is_rejected(m, good) == 1:
+            if m.wish < m.smallest:
                 return NO_STEP if good == 1 else BROKEN
             continue
         if good == 0:
@@ -289,12 +310,9 @@ def march(m: March) -> int:
             if touch(m) == 1 and m.error > 1.0:
                 m.rejections += 1
                 m.last_error = m.error
-                wish = m.h * resize(m)
+                m.wish = m.h * resize(m)
                 continue
-        if m.adaptive == 1:
-            change = resize(m)
-            wish = max(wish, m.h * change) if at_stop == 1 and change > 1.0 else m.h * change
-            m.last_error = m.error
+        choose_next(m, at_stop)
         accept(m)
         if at_stop == 1:
             m.t = stop
@@ -303,13 +321,10 @@ def march(m: March) -> int:
         m.peak = m.t
         # Every step evaluates the equations last at its end.
         if beyond(m) >= 0 or peaks(m, 0) >= 0 or slips_within(m) == 1:
-            m.h = wish
             return SEEN
         note_seen(m)
         m.watched = outside(m, m.y)
         if m.watched >= 0:
-            m.h = wish
             return WATCHED
         keep_samples(m)
-    m.h = wish
     return RUNNING

@@ -125,9 +125,11 @@ class March(Record):
     step: int
     sample: int
     size: int  # length of the state
-    # t, h, t_end: time reached, next trial step, end [s].
+    # t, h, wish, t_end: time reached, length of the trial step, of the next one if nothing cuts
+    # it, end [s].
     t: float
-    h: float
+    h: float = 0.0
+    wish: float
     t_end: float
     # t_old, h_done: begin and size of the last accepted step; 0 if a jump has come after it.
     t_old: float

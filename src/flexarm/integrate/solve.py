@@ -313,7 +313,7 @@ def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> fl
 
     The last step is then a short one about it.  -1 if nothing is seen from near by.
     """
-    steps, wish, end = m.steps, m.h, m.t
+    steps, end = m.steps, m.t
     for _ in range(APPROACHES):
         late = _first_beyond(m.t_old, late, is_beyond, ASIDE**2)
         way = late - m.t_old
@@ -332,7 +332,7 @@ def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> fl
                 _step_to(m, end)
                 late = end if is_beyond(end) else -1.0
             break
-    m.steps, m.h = steps, wish
+    m.steps = steps
     return late
 
 
@@ -395,7 +395,7 @@ def _keep(m: March, t: float, state: Array) -> None:
 def _failure(m: March, beginning: Beginning, code: int) -> Ending:
     when = f"at t = {m.t:.6g} s"
     # An adaptive method has made its next trial a tenth of the one that failed.
-    step = 10 * m.h if beginning.method.adaptive else m.h
+    step = 10 * m.wish if beginning.method.adaptive else m.h
     known = no_number_near(m, beginning, step) or _singular_near(m, beginning, step)
     if known:
         return Ending("stopped", known)

@@ -18,7 +18,7 @@ def written_fields(kernel: LoopSource, bound: Mapping[str, LoopSource | str]) ->
         Kernels and equations that are called by the address in a field, by its name; what equations
         write is not listed.
     """
-    return frozenset(_KernelReader(bound).writes(kernel).fields)
+    return frozenset(KernelReader(bound).writes(kernel).fields)
 
 
 @dataclass
@@ -29,7 +29,7 @@ class _Writes:
     parameters: set[int] = field(default_factory=set)
 
 
-class _KernelReader:
+class KernelReader:
     """Reads kernels, each once."""
 
     def __init__(self, bound: Mapping[str, LoopSource | str]) -> None:
@@ -41,16 +41,27 @@ class _KernelReader:
         if id(kernel) not in self.known:
             self.known[id(kernel)] = found = _Writes()
             names = list(kernel.hints)[:-1]
-            aliases = _aliases(kernel.tree)
             for target in self._targets(kernel):
-                root = _root(target, aliases)
-                if isinstance(root, ast.Attribute):
-                    found.fields.add(root.attr)
-                elif isinstance(root, ast.Name) and root.id in names:
-                    found.parameters.add(names.index(root.id))
+                for root in self.roots(target, kernel):
+                    if isinstance(root, ast.Attribute):
+                        found.fields.add(root.attr)
+                    elif isinstance(root, ast.Name) and root.id in names:
+                        found.parameters.add(names.index(root.id))
             for called in self._called(kernel):
                 found.fields |= self.writes(called).fields
         return self.known[id(kernel)]
+
+    def roots(self, node: ast.expr, kernel: LoopSource) -> list[ast.expr]:
+        """List the fields and parameters that an element, a view or a choice of them is part of."""
+        return _roots(node, _aliases(kernel.tree))
+
+    def reached(self, kernel: LoopSource) -> list[LoopSource]:
+        """List a kernel and all that it calls, directly or not."""
+        found = {id(kernel): kernel}
+        for each in self._called(kernel):
+            if id(each) not in found:
+                found |= {id(other): other for other in self.reached(each)}
+        return list(found.values())
 
     def _targets(self, kernel: LoopSource) -> list[ast.expr]:
         """List what is assigned to but for plain names, and arguments that others write."""
@@ -89,16 +100,17 @@ def _aliases(tree: ast.FunctionDef) -> dict[str, ast.expr]:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             value = node.value
             view = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
-            if view or isinstance(value, ast.Attribute | ast.Name):
+            if view or isinstance(value, ast.Attribute | ast.Name | ast.IfExp):
                 found[node.targets[0].id] = value
     return found
 
 
-def _root(node: ast.expr, aliases: Mapping[str, ast.expr]) -> ast.expr:
-    """Find what an element or a view is part of."""
+def _roots(node: ast.expr, aliases: Mapping[str, ast.expr]) -> list[ast.expr]:
     if isinstance(node, ast.Subscript):
-        return _root(node.value, aliases)
+        return _roots(node.value, aliases)
+    if isinstance(node, ast.IfExp):
+        return [*_roots(node.body, aliases), *_roots(node.orelse, aliases)]
     if isinstance(node, ast.Name) and node.id in aliases:
         others = {name: value for name, value in aliases.items() if name != node.id}
-        return _root(aliases[node.id], others)
-    return node
+        return _roots(aliases[node.id], others)
+    return [node]

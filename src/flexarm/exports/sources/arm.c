@@ -9,8 +9,10 @@
 
 @TABLES@
 
-/* Explicit Runge-Kutta methods by their tables. */
+/* Coefficients of explicit Runge-Kutta methods, and steps by them. */
 @METHODS@
+
+@RECORDS@
 
 #define HOLDERS @NAME@_HOLDERS
 #define EVENTS @NAME@_EVENTS
@@ -399,46 +401,23 @@ int @NAME@_is_over(const struct @NAME@ *a)
     return a->over;
 }
 
-static int finite_numbers(const double *x)
+/* Root mean square of an error, relative to the usual sizes of the states. */
+static double nominal_error(struct ExplicitMarch *m, const double *error)
 {
-    for (int i = 0; i < N; ++i)
-        if (!(fabs(x[i]) < HUGE_VAL))
-            return 0;
-    return 1;
-}
-
-/* Sum the rates of the first stages with weights. */
-static void weigh(int stages, const double *k, const double *weights, double *out)
-{
-    for (int i = 0; i < N; ++i)
-        out[i] = 0.0;
-    for (int s = 0; s < stages; ++s)
-        for (int i = 0; i < N; ++i)
-            if (weights[s] != 0.0)
-                out[i] += weights[s] * k[s * N + i];
-}
-
-struct Method {
-    int stages;
-    const double *table, *nodes, *weights;
-};
-static const struct Method rk4 = {4, rk4_a, rk4_c, rk4_b};
-static const struct Method dop853 = {12, dop853_a, dop853_c, dop853_b};
-
-/* Put the state after a step h into a->trial; the rates of its stages are in a->k. */
-static void try_step(struct @NAME@ *a, const struct Method *by, double h)
-{
-    const int stages = by->stages;
-    @NAME@_rate(a, a->t, a->x, a->k);
-    for (int s = 1; s < stages; ++s) {
-        weigh(s, a->k, by->table + s * stages, a->trial);
-        for (int i = 0; i < N; ++i)
-            a->trial[i] = a->x[i] + h * a->trial[i];
-        @NAME@_rate(a, a->t + by->nodes[s] * h, a->trial, a->k + s * N);
+    double sum = 0.0;
+    for (int i = 0; i < N; ++i) {
+        const double size = fmax(@NAME@_usual[i], fmax(fabs(m->y[i]), fabs(m->y_new[i])));
+        sum += error[i] / size * (error[i] / size);
     }
-    weigh(stages, a->k, by->weights, a->trial);
-    for (int i = 0; i < N; ++i)
-        a->trial[i] = a->x[i] + h * a->trial[i];
+    return sqrt(sum / N);
+}
+
+@KERNELS@
+/* Take a step of a length: the state after it is in a->trial. */
+static void try_step(struct ExplicitMarch *m, double h)
+{
+    m->h = h;
+    kernel_explicit_step(m);
 }
 
 /* Look at a state x at t; 1 if something has happened before it. Bounds come last in z. */
@@ -457,9 +436,9 @@ static int is_beyond(struct @NAME@ *a, double t, const double *x, double *z)
 }
 
 /* Take a step to a part of h; 1 if something has happened before its end. */
-static int is_beyond_at(struct @NAME@ *a, const struct Method *by, double h, double *z)
+static int is_beyond_at(struct @NAME@ *a, struct ExplicitMarch *m, double h, double *z)
 {
-    try_step(a, by, h);
+    try_step(m, h);
     return is_beyond(a, a->t + h, a->trial, z);
 }
 
@@ -476,13 +455,13 @@ static int least(const double *x, const double *z, double *place, double *value)
 
 /* Go by steps to where sight k is least between three places x of which z is known; how far it is
  * to one at which something has happened, or 0. */
-static double descend(struct @NAME@ *a, const struct Method *by, int k, double *x, double *z)
+static double descend(struct @NAME@ *a, struct ExplicitMarch *m, int k, double *x, double *z)
 {
     double here[WATCHED + 1], place, value;
     for (int count = 0; count < 8 && least(x, z, &place, &value); ++count) {
         const double moved = fabs(place - x[1]), lowest = z[1];
         const int toward = place > x[1] ? 2 : 0;
-        if (is_beyond_at(a, by, place, here))
+        if (is_beyond_at(a, m, place, here))
             return place;
         if (count && (moved < 1e-6 * place || value > 0.5 * fmin(here[k], lowest)))
             return 0.0;
@@ -499,7 +478,7 @@ static double descend(struct @NAME@ *a, const struct Method *by, int k, double *
 
 /* Look at quarters of a step to a->trial by a cubic, and go where parabolas through them come near
  * 0; give the time from its begin at which something has happened, or 0. */
-static double glimpse(struct @NAME@ *a, const struct Method *by, double h)
+static double glimpse(struct @NAME@ *a, struct ExplicitMarch *m, double h)
 {
     double z[5][WATCHED + 1], first[N], last[N], end[N], here[WATCHED + 1];
     memcpy(end, a->trial, sizeof end);
@@ -514,7 +493,7 @@ static double glimpse(struct @NAME@ *a, const struct Method *by, double h)
             a->trial[i] = a->x[i] + s * (change + (1.0 - s) * ((1.0 - s) * (h * first[i] - change)
                                                                + s * (change - h * last[i])));
         }
-        if (is_beyond(a, a->t + s * h, a->trial, z[j]) && is_beyond_at(a, by, s * h, here))
+        if (is_beyond(a, a->t + s * h, a->trial, z[j]) && is_beyond_at(a, m, s * h, here))
             return s * h;
     }
     for (int k = 0; k < SIGHTS; ++k)
@@ -523,7 +502,7 @@ static double glimpse(struct @NAME@ *a, const struct Method *by, double h)
             double seen[3] = {z[j - 1][k], z[j][k], z[j + 1][k]};
             const double most = fmax(seen[0], fmax(seen[1], seen[2]));
             if (least(x, seen, &place, &value) && value < 0.1 * (most - value)) {
-                const double found = descend(a, by, k, x, seen);
+                const double found = descend(a, m, k, x, seen);
                 if (found > 0.0)
                     return found;
             }
@@ -533,11 +512,11 @@ static double glimpse(struct @NAME@ *a, const struct Method *by, double h)
 }
 
 /* Make a step to a->trial end where something first happens in it; its length. */
-static double shorten(struct @NAME@ *a, const struct Method *by, double h)
+static double shorten(struct @NAME@ *a, struct ExplicitMarch *m, double h)
 {
     double early[WATCHED + 1], late[WATCHED + 1], here[WATCHED + 1], before = 0.0, end = h;
     if (!is_beyond(a, a->t + h, a->trial, late)) {
-        end = SIGHTS ? glimpse(a, by, h) : 0.0;
+        end = SIGHTS ? glimpse(a, m, h) : 0.0;
         if (!(end > 0.0))
             return h;
         is_beyond(a, a->t + end, a->trial, late);
@@ -553,7 +532,7 @@ static double shorten(struct @NAME@ *a, const struct Method *by, double h)
             }
         if (!(middle > before && middle < end))
             break;
-        if (is_beyond_at(a, by, middle, here)) {
+        if (is_beyond_at(a, m, middle, here)) {
             end = middle;
             memcpy(late, here, sizeof here);
         } else {
@@ -561,19 +540,8 @@ static double shorten(struct @NAME@ *a, const struct Method *by, double h)
             memcpy(early, here, sizeof here);
         }
     }
-    try_step(a, by, end);
+    try_step(m, end);
     return end;
-}
-
-/* Take the step h to a->trial, which ends at t, or as much of it as nothing happens in. */
-static int accept_step(struct @NAME@ *a, const struct Method *by, double h, double t)
-{
-    const double done = WATCHED ? shorten(a, by, h) : h;
-    memcpy(a->x, a->trial, sizeof a->x);
-    a->t = done < h ? a->t + done : t;
-    ++a->steps;
-    @NAME@_update(a);
-    return @NAME@_is_over(a) ? @NAME@_OUTSIDE : @NAME@_OK;
 }
 
 /* Go on to a stop that is too near for a step; 1 if it is. */
@@ -586,75 +554,68 @@ static int is_at(struct @NAME@ *a, double stop)
     return 1;
 }
 
-int @NAME@_rk4(struct @NAME@ *a, double t_end, double step)
+/* Go to t_end by steps of a method, each as far as nothing happens in it. */
+static int advance(struct @NAME@ *a, struct ExplicitMarch *m, double t_end)
 {
+    int known = 0; /* whether a->rate is that of the state */
     @NAME@_update(a);
     if (@NAME@_is_over(a))
         return @NAME@_OUTSIDE;
+    m->system = a, m->size = N;
+    m->y = a->x, m->f = a->rate, m->y_new = a->trial, m->f_new = a->next;
+    m->k = a->k, m->trial = a->stage;
     while (a->t < t_end) {
-        const double stop = fmin(@NAME@_pass(a), t_end), left = stop - a->t;
-        const double count = fmax(1.0, floor(left / step + 0.999999)), h = left / count;
-        if (is_at(a, stop))
+        const double stop = fmin(@NAME@_pass(a), t_end);
+        double h, done;
+        int last, good;
+        if (is_at(a, stop)) {
+            known = 0;
             continue;
-        try_step(a, &rk4, h);
-        if (!finite_numbers(a->trial))
+        }
+        if (!known)
+            @NAME@_rate(a, a->t, a->x, a->rate);
+        known = 1;
+        m->t = a->t, m->steps = a->steps;
+        last = (int)kernel_choose_step(m, stop, m->largest);
+        if (a->t + m->h <= a->t)
             return @NAME@_FAILED;
-        if (accept_step(a, &rk4, h, count < 1.5 ? stop : a->t + h) == @NAME@_OUTSIDE)
+        h = m->h;
+        try_step(m, h);
+        good = (int)kernel_healthy(m);
+        if (kernel_is_rejected(m, good))
+            continue;
+        if (!good)
+            return @NAME@_FAILED;
+        kernel_choose_next(m, last);
+        done = WATCHED ? shorten(a, m, h) : h;
+        known = !last && !(done < h);
+        memcpy(a->x, a->trial, sizeof a->x);
+        memcpy(a->rate, a->next, sizeof a->rate);
+        a->t = done < h || !last ? a->t + done : stop;
+        ++a->steps;
+        known &= !@NAME@_update(a);
+        if (@NAME@_is_over(a))
             return @NAME@_OUTSIDE;
     }
     @NAME@_update(a);
     return @NAME@_OK;
 }
 
-/* Root mean square of an error estimate, over the sizes of the states. */
-static double measured(struct @NAME@ *a, const double *weights, double h)
+int @NAME@_rk4(struct @NAME@ *a, double t_end, double step)
 {
-    double sum = 0.0;
-    weigh(12, a->k, weights, a->f);
-    for (int i = 0; i < N; ++i) {
-        const double size = fmax(@NAME@_usual[i], fmax(fabs(a->x[i]), fabs(a->trial[i])));
-        const double error = h * a->f[i] / size;
-        sum += error * error;
-    }
-    return sqrt(sum / N);
+    struct ExplicitMarch m = {.stages = 4, .a = rk4_a, .b = rk4_b, .c = rk4_c};
+    m.wish = step, m.largest = HUGE_VAL;
+    return advance(a, &m, t_end);
 }
 
 int @NAME@_dop853(struct @NAME@ *a, double t_end, double tolerance)
 {
-    @NAME@_update(a);
-    if (@NAME@_is_over(a))
-        return @NAME@_OUTSIDE;
-    if (a->h <= 0.0)
-        a->h = 0.01 * largest_step;
-    while (a->t < t_end) {
-        const double stop = fmin(@NAME@_pass(a), t_end), left = stop - a->t;
-        const int last = fmin(a->h, largest_step) >= 0.999 * left;
-        const double h = last ? left : fmin(fmin(a->h, largest_step), 0.5 * left + 0.5 * a->h);
-        double error, fifth, third;
-        if (is_at(a, stop))
-            continue;
-        if (a->t + h <= a->t)
-            return @NAME@_FAILED;
-        try_step(a, &dop853, h);
-        fifth = measured(a, dop853_e5, h);
-        third = measured(a, dop853_e3, h);
-        error = fifth > 0.0 ? fifth * fifth / sqrt(fifth * fifth + 0.01 * third * third) : 0.0;
-        error = finite_numbers(a->trial) ? error / tolerance : HUGE_VAL;
-        if (!(error <= 1.0)) {
-            a->h = h * (error < HUGE_VAL ? fmax(0.2, 0.9 * pow(error, -0.125)) : 0.1);
-            a->last_error = 2.0;
-            continue;
-        }
-        {
-            double change = 0.9 * pow(fmax(error, 1e-10), -0.125);
-            change = fmin(a->last_error > 1.0 ? 1.0 : 2.0, change);
-            if (!last || h * change > a->h || change < 1.0)
-                a->h = h * change;
-            a->last_error = error;
-        }
-        if (accept_step(a, &dop853, h, last ? stop : a->t + h) == @NAME@_OUTSIDE)
-            return @NAME@_OUTSIDE;
-    }
-    @NAME@_update(a);
-    return @NAME@_OK;
+    struct ExplicitMarch m = {.stages = 12, .a = dop853_a, .b = dop853_b, .c = dop853_c};
+    int status;
+    m.e = dop853_e, m.e3 = dop853_e3, m.adaptive = 1, m.order = 8, m.tolerance = tolerance;
+    m.largest = largest_step, m.last_error = a->last_error;
+    m.wish = a->h > 0.0 ? a->h : 0.01 * largest_step;
+    status = advance(a, &m, t_end);
+    a->h = m.wish, a->last_error = m.last_error;
+    return status;
 }

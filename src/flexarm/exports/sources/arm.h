@@ -35,7 +35,8 @@ struct @NAME@ {
     long steps;
     double f[@NAME@_STATES];   /* scratch from here on */
     double k[13 * @NAME@_STATES];
-    double trial[@NAME@_STATES];
+    double stage[@NAME@_STATES], trial[@NAME@_STATES];
+    double rate[@NAME@_STATES], next[@NAME@_STATES];
     double seen[@NAME@_LOOKS + 1];
     double column[@NAME@_HOLDERS * @NAME@_STATES + 1];
     double anchors[9 * @NAME@_ATTITUDES + 1];

@@ -147,7 +147,7 @@ def _fields(whole: Task, method: Method) -> Fields:
         for name in ("row", "low", "high")
     )
     found = {
-        "h": whole.trial_step,
+        "wish": whole.trial_step,
         "largest": np.minimum(duration / FEWEST_STEPS, whole.longest_step(method)),
         "tolerance": whole.tolerance(method, whole.wanted),
         "rows": measured.rows,

@@ -192,7 +192,7 @@ class Beginning:
             sample=0 if self.method.sample is None else self.method.sample.address,
             size=size,
             t=begin,
-            h=self.h,
+            wish=self.h,
             t_end=end,
             t_old=begin,
             largest=min((end - begin) / FEWEST_STEPS, self.largest),

@@ -2,27 +2,19 @@
 
 import numpy as np
 
-from flexarm.integrate.methods.base import Beginning, Method, zeros
-from flexarm.integrate.methods.explicit import (
-    ExplicitMarch,
-    explicit_sample,
-    explicit_step,
-    tableau,
-)
+from flexarm.integrate.methods.base import Method
+from flexarm.integrate.methods.explicit import Tableau, explicit_sample, explicit_step
 
-STAGES, EXTRA, TERMS = 12, 3, 7
 C = np.array([
     0.0, 0.05260015195876773, 0.0789002279381516, 0.1183503419072274, 0.2816496580927726,
     0.3333333333333333, 0.25, 0.3076923076923077, 0.6512820512820513, 0.6, 0.8571428571428571, 1.0,
-    1.0, 0.1, 0.2, 0.7777777777777778,
 ])  # fmt: skip
 B = np.array([
     0.054293734116568765, 0, 0, 0, 0, 4.450312892752409, 1.8915178993145003, -5.801203960010585,
     0.3111643669578199, -0.1521609496625161, 0.20136540080403034, 0.04471061572777259,
 ])  # fmt: skip
-# Rows of the stages, of the new state, and of the dense output's stages.
-A = tableau((
-    (),
+# Rows of the stages from the second on, and of the stages of the dense output.
+A = (
     (0.05260015195876773,),
     (0.0197250569845379, 0.0591751709536137),
     (0.02958758547680685, 0, 0.08876275643042054),
@@ -40,7 +32,8 @@ A = tableau((
     (2.273310147516538, 0, 0, -10.53449546673725, -2.0008720582248625, -17.9589318631188,
      27.94888452941996, -2.8589982771350235, -8.87285693353063, 12.360567175794303,
      0.6433927460157636),
-    B,
+)  # fmt: skip
+EXTRA_A = (
     (0.056167502283047954, 0, 0, 0, 0, 0, 0.25350021021662483, -0.2462390374708025,
      -0.12419142326381637, 0.15329179827876568, 0.00820105229563469, 0.007567897660545699,
      -0.008298),
@@ -49,7 +42,7 @@ A = tableau((
      -0.00034046500868740456, 0.1413124436746325),
     (-0.42889630158379194, 0, 0, 0, 0, -4.697621415361164, 7.683421196062599, 4.06898981839711,
      0.3567271874552811, 0, 0, 0, -0.0013990241651590145, 2.9475147891527724, -9.15095847217987),
-), STAGES + 1 + EXTRA)  # fmt: skip
+)  # fmt: skip
 # Error estimates of order 5 and 3: weights less those of the embedded formula, at the stages.
 E5 = np.array([
     0.01312004499419488, 0, 0, 0, 0, -1.2251564463762044, -0.4957589496572502, 1.6643771824549864,
@@ -57,7 +50,7 @@ E5 = np.array([
 ])  # fmt: skip
 E3 = B.copy()
 E3[[0, 8, 11]] -= 31 / 127, 0.7338466882816118, 3 / 136
-D = tableau((
+D = (
     (-8.428938276109013, 0, 0, 0, 0, 0.5667149535193777, -3.0689499459498917, 2.38466765651207,
      2.117034582445028, -0.871391583777973, 2.2404374302607883, 0.6315787787694688,
      -0.08899033645133331, 18.148505520854727, -9.194632392478356, -4.436036387594894),
@@ -70,24 +63,8 @@ D = tableau((
     (-25.69393346270375, 0, 0, 0, 0, -154.18974869023643, -231.5293791760455, 357.6391179106141,
      93.40532418362432, -37.45832313645163, 104.0996495089623, 29.8402934266605, -43.53345659001114,
      96.32455395918828, -39.17726167561544, -149.72683625798564),
-), STAGES + 1 + EXTRA)  # fmt: skip
-
-
-def _begin(beginning: Beginning) -> ExplicitMarch:
-    width, size = STAGES + 1 + EXTRA, len(beginning.y)
-    return ExplicitMarch(
-        **beginning.fields,
-        stages=STAGES,
-        extra=EXTRA,
-        a=A.flatten(),
-        b=np.append(B, 0.0),
-        c=C.copy(),
-        e=np.append(E5, 0.0),
-        e3=np.append(E3, 0.0),
-        terms=TERMS,
-        d=D.flatten(),
-        **zeros({"k": width * size, "polynomial": TERMS * size, "trial": size}),
-    )
+)  # fmt: skip
+TABLEAU = Tableau(A, B, C, E5, E3, EXTRA_A, (0.1, 0.2, 0.7777777777777778), D)
 
 
 def _per_step(wanted: float, damped: bool) -> float:
@@ -103,7 +80,7 @@ DOP853 = Method(
     per_step=_per_step,
     step=explicit_step,
     sample=explicit_sample,
-    begin=_begin,
+    begin=TABLEAU.begin,
     work=lambda of: 12 * of.equations + 500 * of.n,
     vibration_steps=lambda of, damped: 0.5 * of.slowest,
     input_steps=0.5,

@@ -7,18 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.integrate.march import March, measure
+from flexarm.integrate.methods.base import Beginning, zeros
 from flexarm.integrate.system import rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 from flexarm.loops.sums import weigh
-
-
-def tableau(rows: Sequence[Sequence[float] | Array], width: int) -> Array:
-    """Return rows of a method's table as an array (rows, width), with zeros to their right."""
-    table = np.zeros((len(rows), width))
-    for r, row in enumerate(rows):
-        table[r, : len(row)] = row
-    return table
 
 
 @dataclass(kw_only=True)
@@ -42,6 +35,83 @@ class ExplicitMarch(March):
     d: Array
     polynomial: Array  # dense output of the last step, (terms, size)
     trial: Array  # a state
+
+
+Row = Sequence[float] | Array
+Rows = Sequence[Row]
+
+
+def coefficients(rows: Rows, width: int) -> Array:
+    """Return rows of numbers as an array (rows, width), with zeros to their right."""
+    table = np.zeros((len(rows), width))
+    for r, row in enumerate(rows):
+        table[r, : len(row)] = row
+    return table
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """Coefficients of an explicit Runge-Kutta method.
+
+    Rows end with their last coefficient that is not 0.
+    """
+
+    a: Rows  # of the stages from the second on
+    b: Row  # of the new state
+    c: Row  # times of the stages, as parts of the step
+    # Error estimates: weights less those of the embedded formulas, as for Dormand and Prince's
+    # method of order 8; none of a method in equal steps.
+    e: Row = ()
+    e3: Row = ()
+    # Stages after the new state that dense output adds: their rows and times.
+    extra_a: Rows = ()
+    extra_c: tuple[float, ...] = ()
+    d: Rows = ()  # of the dense output's terms beyond the cubic ones
+
+    @property
+    def stages(self) -> int:
+        """Number of stages; the rate at the new state is not one."""
+        return len(self.b)
+
+    @property
+    def upper(self) -> Array:
+        """Coefficients of the stages and, last, of the new state, (stages + 1, stages)."""
+        return coefficients(((), *self.a, self.b), self.stages)
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the new state and of the two error estimates, (3, stages + 1)."""
+        return coefficients((self.b, self.e, self.e3), self.stages + 1)
+
+    @property
+    def nodes(self) -> Array:
+        """Times of the stages and of the new state, (stages + 1,)."""
+        return np.append(self.c, 1.0)
+
+    @property
+    def table(self) -> Array:
+        """Coefficients of all rows, those of dense output included, square."""
+        rows = ((), *self.a, self.b, *self.extra_a)
+        return coefficients(rows, len(rows))
+
+    def begin(self, beginning: Beginning) -> ExplicitMarch:
+        """Make the record of a run by this method."""
+        width, size, terms = len(self.table), len(beginning.y), 3 + len(self.d)
+        b, e, e3 = (row.copy() for row in self.weights)
+        dense = coefficients(self.d, width).ravel() if len(self.d) else np.zeros(1)
+        return ExplicitMarch(
+            **beginning.fields,
+            stages=self.stages,
+            extra=len(self.extra_c),
+            a=self.table.ravel(),
+            b=b,
+            e=e,
+            e3=e3,
+            c=np.array([*self.nodes, *self.extra_c]),
+            terms=terms,
+            d=dense,
+            **zeros({"k": width * size, "polynomial": terms * size, "trial": size}),
+        )
 
 
 @kernel

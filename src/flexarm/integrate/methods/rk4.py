@@ -2,29 +2,18 @@
 
 import numpy as np
 
-from flexarm.integrate.methods.base import Beginning, Method, zeros
-from flexarm.integrate.methods.explicit import ExplicitMarch, explicit_step, tableau
+from flexarm.integrate.methods.base import Method
+from flexarm.integrate.methods.explicit import Tableau, explicit_step
 
 # Largest stable product of a step and the size of an eigenvalue, for any damping.  The region of
 # stability ends at 2.828 on the imaginary axis and at 2.785 on the real one; it is narrowest
 # between them, 2.616 at a damping ratio of 0.54, which this is rounded down from.
 STABLE = 2.6
-A = tableau(((), (0.5,), (0, 0.5), (0, 0, 1), ()), 5)
-B, C = np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]), np.array([0.0, 0.5, 0.5, 1.0])
-
-
-def _begin(beginning: Beginning) -> ExplicitMarch:
-    size = len(beginning.y)
-    return ExplicitMarch(
-        **beginning.fields,
-        stages=4,
-        extra=0,
-        a=A.flatten(),
-        b=np.append(B, 0.0),
-        c=np.append(C, 1.0),
-        terms=3,
-        **zeros({"e": 5, "e3": 5, "d": 1, "k": 5 * size, "polynomial": 3 * size, "trial": size}),
-    )
+TABLEAU = Tableau(
+    a=((0.5,), (0, 0.5), (0, 0, 1)),
+    b=np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
+    c=np.array([0.0, 0.5, 0.5, 1.0]),
+)
 
 
 def _per_step(wanted: float, damped: bool) -> float:
@@ -40,7 +29,7 @@ RK4 = Method(
     per_step=_per_step,
     step=explicit_step,
     sample=None,
-    begin=_begin,
+    begin=TABLEAU.begin,
     work=lambda of: 4 * of.equations + 50 * of.n,
     vibration_steps=lambda of, damped: of.fastest,
     stable=STABLE,

@@ -22,6 +22,9 @@ from flexarm.loops.wasm import Memory, WasmProgram, program
 from flexarm.model.profiles import last_time
 from flexarm.viewer.live.equations import LiveArm
 
+# Numbers of the integrator's record that a page reads and writes, by its name for them.
+SLOTS = {"t": "t", "h": "wish", "steps": "steps", "watched": "watched"}
+
 
 @kernel
 def advance(m: ExplicitMarch, until: float, budget: int, changed: int) -> int:
@@ -101,7 +104,7 @@ def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
         {name: values.size for name, values in buffers.items()},
         calls,
         place,
-        {name: place + 8 * names.index(name) for name in ("t", "h", "steps", "watched")},
+        {key: place + 8 * names.index(name) for key, name in SLOTS.items()},
         min([last_time(each.profile) for each in (*pushed, *moved)], default=np.inf),
         float(breaks.max(initial=0.0)),
     )
