@@ -168,7 +168,10 @@ def definitions(source: str) -> str:
         node
         for node in tree.body
         if isinstance(node, ast.ClassDef | ast.FunctionDef)
-        or (isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("Method("))
+        or (
+            isinstance(node, ast.Assign)
+            and ast.unparse(node.value).startswith(("Method(", "Tableau("))
+        )
     ]
     used = {each.id for node in kept for each in ast.walk(node) if isinstance(each, ast.Name)}
     imports = [
