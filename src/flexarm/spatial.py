@@ -167,7 +167,7 @@ class Inertia:
     def numbers(self) -> Array:
         """Mass, first moment, and xx, xy, xz, yy, yz, zz of the inertia, (10,)."""
         upper = self.second[np.triu_indices(3)]
-        return np.array([self.mass, *self.first, *upper], dtype=np.float64)
+        return np.array([self.mass, *self.first, *upper], np.result_type(self.second, float))
 
     @classmethod
     def of_symbols(cls, numbers: Expr) -> "Inertia":

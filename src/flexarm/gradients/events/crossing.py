@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from flexarm.arm.mission import Event
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.numbers.parameters import CENTRAL, Nearby
+from flexarm.formulations.numbers.parameters import Nearby
+from flexarm.gradients.events.kinetics import ComplexKinetics
 from flexarm.gradients.events.phases import Phase, caught_again, value_of
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.trajectory import RecordedTrajectory, Samples
@@ -33,7 +34,7 @@ from flexarm.model import Model
 
 GRAZES = 1e-9  # of a quantity's size: one that would go beyond its value by less only touches it
 SETTLED = 1e-9  # of the last step: by how much the time of an event may be unsettled
-STEP = 3e-4  # [rad], [m], [s]: errors of order and of rounding are alike
+TANGENT = 1e-20  # of a unit: how long tangents are, whose products must vanish beside 1
 
 
 @dataclass(frozen=True)
@@ -71,35 +72,27 @@ class Entry:
         return found, after
 
     def slopes(self, y: Array) -> Slopes:
-        """Differentiate that."""
-        n, size, t = self.model.size, len(y), self.t
-        (q, v), held = self._split(y), self.before.carried
-        known = size + len(held)
+        """Differentiate that: by tangents, but for numbers of the model file, by differences."""
+        n, size, carried = self.model.size, len(y), self.before.carried
+        given = np.concatenate([y[: 2 * n], carried, [self.t]])
 
-        def found(model: Model, held: Array, q: Array, v: Array, t: float) -> Array:
-            rates, after = self._entered(model, self.before.carrying(held).discrete, q, v, t)
+        def found(model: Model, given: Array) -> Array:
+            q, v, held, t = np.split(given, [n, 2 * n, len(given) - 1])
+            discrete = self.before.carrying(held).discrete
+            rates, after = self._entered(model, discrete, q, v, t.item())
             return np.concatenate([q, rates, y[2 * n :], after.carried])
 
-        def along(q_way: Array, v_way: Array, held_way: Array, t_way: float) -> Array:
-            places, weights = CENTRAL
-            rows = [
-                found(self.model, held + h * held_way, q + h * q_way, v + h * v_way, t + h * t_way)
-                for h in STEP * np.array(places)
-            ]
-            return np.asarray(weights @ np.array(rows)) / STEP
-
-        here = found(self.model, held, q, v, t)
-        by_state = np.eye(len(here), known)
-        for k in [*range(2 * n), *range(size, known)]:
-            way = np.eye(known)[k]
-            by_state[:, k] = along(way[:n], way[n : 2 * n], way[size:], 0.0)
+        here = found(self.model, given)
+        ways = 1j * TANGENT * np.eye(len(given))
+        tangents = np.array([found(self.model, given + way).imag for way in ways]).T / TANGENT
+        by_state = np.eye(len(here), size + len(carried))
+        by_state[:, [*range(2 * n), *range(size, size + len(carried))]] = tangents[:, :-1]
         changed = [
-            each.weights @ (np.array([found(m, held, q, v, t) for m in each.models]) - here)
+            each.weights @ (np.array([found(model, given) for model in each.models]) - here)
             for each in self.arms().values()
         ]
         by_parameters = np.array(changed).reshape(-1, len(here)).T
-        still = np.zeros(n)
-        return Slopes(by_state, by_parameters, along(still, still, np.zeros(len(held)), 1.0))
+        return Slopes(by_state, by_parameters, tangents[:, -1])
 
     def _split(self, y: Array) -> tuple[Array, Array]:
         n = self.model.size
@@ -123,9 +116,8 @@ def transition_of(
 ) -> Transition:
     """Begin a transition of an arm whose numbers are other than an equation's."""
 
-    def equation_in(state: DiscreteState) -> Equation:
-        formulation = replace(equation.formulation, model=state.model(model))
-        return replace(equation, formulation=formulation, _compiled={})
+    def equation_in(state: DiscreteState) -> ComplexKinetics:
+        return ComplexKinetics.of(equation, state.model(model))
 
     return Transition(model, equation_in, discrete, t, q, v)
 

@@ -10,7 +10,6 @@ from flexarm.arm.mission import ACTIONS, PAYLOAD
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby
 from flexarm.integrate.drivetrain import holders
-from flexarm.integrate.mission.bodies import orthogonal
 from flexarm.integrate.mission.course import times_of
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import DiscreteState, instants
@@ -87,10 +86,8 @@ class Phase:
         held = {name: _pose(row) for name, row in zip(self._carried_poses, rows, strict=True)}
         freed = {}
         for (name, body), row in zip(self.discrete.freed.items(), more, strict=True):
-            pose = Pose(orthogonal(row[1:10]), row[10:13])
-            freed[name] = replace(
-                body, begin=float(row[0]), pose=pose, velocity=row[13:16], spin=row[16:19]
-            )
+            pose = _pose(row[1:13])
+            freed[name] = replace(body, begin=row[0], pose=pose, velocity=row[13:16], spin=row[16:])
         discrete = replace(self.discrete, held={**self.discrete.held, **held}, freed=freed)
         return replace(self, discrete=discrete)
 

@@ -65,9 +65,13 @@ class FreeBodyState:
     @property
     def about_centre(self) -> Array:
         """Inertia about its centre of mass in world axes [kg m^2], (3, 3)."""
+        return np.asarray(self.pose.rotation @ self._own_inertia @ self.pose.rotation.T)
+
+    @property
+    def _own_inertia(self) -> Array:
+        """Inertia about its centre of mass in its own axes [kg m^2], (3, 3)."""
         cross = skew_matrix(self._arm)
-        own = self.inertia.second + self.inertia.mass * cross @ cross
-        return np.asarray(self.pose.rotation @ own @ self.pose.rotation.T)
+        return np.asarray(self.inertia.second + self.inertia.mass * cross @ cross)
 
     @property
     def energy(self) -> float:
@@ -126,7 +130,7 @@ class FreeBodyState:
         momentum (Landau and Lifshitz, Mechanics, section 37): a Fourier series, turned.
         """
         rotation = self.pose.rotation
-        moments = rotation.T @ self.about_centre @ rotation
+        moments = self._own_inertia
         own = np.asarray(np.linalg.pinv(moments, RANK), dtype=float)
         momentum = self.about_centre @ self.spin
         size = float(np.linalg.norm(momentum))
@@ -157,7 +161,10 @@ class FreeBodyState:
         )
 
     def at(self, t: float) -> "FreeBodyState":
-        """Go on to a time [s]."""
+        """Go on to a time [s].
+
+        Imaginary parts of the time and of the state are carried through as tangents.
+        """
         passed = t - self.begin
         if passed == 0:
             return self
@@ -165,7 +172,7 @@ class FreeBodyState:
             return self._in_orbit(t)
         momentum = self.about_centre @ self.spin
         rotation = self.pose.rotation
-        own = np.asarray(np.linalg.pinv(rotation.T @ self.about_centre @ rotation, RANK), float)
+        own = np.asarray(np.linalg.pinv(self._own_inertia, RANK), float)
         if np.any(self.spin):
             rotation = orthogonal(_turned(rotation, own, momentum, np.array([passed]))[0])
         centre = self.centre + passed * self.velocity + passed**2 / 2 * self.gravity
@@ -182,7 +189,7 @@ class FreeBodyState:
         centre = a + b * passed + c * cos + s * sin
         velocity = b + n * (s * cos - c * sin)
         rotation = self.pose.rotation
-        own = np.asarray(rotation.T @ self.about_centre @ rotation)
+        own = self._own_inertia
         rotation, spin = _turned_in_orbit(rotation, own, rotation.T @ self.spin, n, passed)
         pose = Pose(rotation, centre - rotation @ self._arm)
         return replace(self, begin=t, pose=pose, velocity=velocity, spin=rotation @ spin)
@@ -288,13 +295,19 @@ def _turned_in_orbit(
 def _solved(rate: Callable[[float, Array], Array], start: Array, times: Array) -> Array:
     from scipy.integrate import solve_ivp  # takes long to import
 
-    span = (0.0, float(times[-1]))
-    found = solve_ivp(rate, span, start, method="DOP853", t_eval=times, rtol=CLOSE, atol=CLOSE)
-    return np.asarray(found.y.T)
+    span = (0.0, float(times[-1].real))
+    found = solve_ivp(
+        rate, span, start, method="DOP853", t_eval=times.real, rtol=CLOSE, atol=CLOSE
+    ).y.T
+    if np.iscomplexobj(times):
+        found = found + 1j * times.imag[:, None] * np.array([rate(0.0, each) for each in found])
+    return np.asarray(found)
 
 
 def orthogonal(numbers: Array) -> Array:
-    """Give the rotation nearest to a matrix, (3, 3)."""
+    """Return the rotation nearest to a matrix, (3, 3); one with tangents as it is."""
+    if np.iscomplexobj(numbers):
+        return numbers.reshape(3, 3)
     u, _, vt = np.linalg.svd(numbers.reshape(3, 3))
     return np.asarray(u @ vt)
 

@@ -320,12 +320,14 @@ class Course:
         for k, lost in found.lost.items():
             if k >= 0:
                 record = self.log[self._places[k]]
-                self.log[self._places[k]] = replace(record, lost=record.lost + lost)
+                self.log[self._places[k]] = replace(record, lost=record.lost + float(lost))
         works = state.works.copy()
         works[2:WORKS] += (found.given, sum(found.lost.values()))
         if impulses(self.model):
-            works[-IMPULSES:] += found.momentum
-        return replace(state, v=found.v, works=works, brought=state.brought + found.brought)
+            for body, share in found.exchanged:
+                works[-IMPULSES:] += share * body.inertial_momentum
+        brought = found.brought + sum(share * body.energy for body, share in found.exchanged)
+        return replace(state, v=found.v, works=works, brought=state.brought + brought)
 
 
 def times_of(times: Array, begin: float, end: float) -> Array:

@@ -6,27 +6,47 @@ Simulation applies them, and gradients differentiate them.
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from pydantic import ValidationError
 
 from flexarm.arm.mission import PAYLOAD, Event, Tie
 from flexarm.errors import SimulationError
-from flexarm.formulations.equation import Equation
 from flexarm.integrate.drivetrain import Holder, holders
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
 from flexarm.integrate.mission.situation import DiscreteState
-from flexarm.integrate.system import IMPULSES
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.model.profiles import evaluate
 from flexarm.spatial import ACCUMULATED, Pose, skew_matrix
 
 
+class Kinetics(Protocol):
+    """What a transition asks of an equation."""
+
+    @property
+    def model(self) -> Model:
+        """The arm."""
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Compute the mass matrix, (n, n)."""
+
+    def tip_pose(self, q: Array) -> tuple[Array, Array]:
+        """Compute rotation (3, 3) and position (3,) of the arm's tip in the world."""
+
+    def tip_jacobian(self, q: Array) -> Array:
+        """Compute the Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
+
+    def tip_velocity(self, q: Array, v: Array) -> Array:
+        """Compute the tip's velocity [m/s] over its angular one [rad/s], in world axes, (6,)."""
+
+
 @dataclass
 class Transition:
     """The state of an arm at one instant, which events change.
+
+    Numbers may be complex: imaginary parts are tangents, and come out as those after the events.
 
     Attributes
     ----------
@@ -40,13 +60,14 @@ class Transition:
         Work that prescribed coordinates do [J].
     lost
         Energy that is dissipated, by event, and by -1 where none is the cause [J].
-    brought, momentum
-        Energy [J] of bodies that are captured and of ties that are made, less that of bodies let
-        go; momentum [N s] over angular momentum [N m s] of these bodies, (6,).
+    brought
+        Energy of ties that are made [J].
+    exchanged
+        Bodies that are captured, with 1, and let go, with -1.
     """
 
     model: Model
-    equation: Callable[[DiscreteState], Equation]
+    equation: Callable[[DiscreteState], Kinetics]
     discrete: DiscreteState
     t: float
     q: Array
@@ -54,7 +75,7 @@ class Transition:
     given: float = 0.0
     lost: dict[int, float] = field(default_factory=dict)
     brought: float = 0.0
-    momentum: Array = field(default_factory=lambda: np.zeros(IMPULSES))
+    exchanged: list[tuple[FreeBodyState, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """List what may hold coordinates."""
@@ -100,7 +121,7 @@ class Transition:
         equation = self._loose_equation()
         found = impulse(equation, equation, self.q, self.v, held=held)
         for index in held:
-            self._lose(self._cause(index), -float(self.v[index] * found.efforts[index]) / 2)
+            self._lose(self._cause(index), -self.v[index] * found.efforts[index] / 2)
         self._follow(found)
 
     def release(self, _: int, names: Sequence[str]) -> None:
@@ -126,7 +147,7 @@ class Transition:
         body = released_body(own, tip, twist, held.pop(name), self.t)
         freed = {**self.discrete.freed} if name == PAYLOAD else {**self.discrete.freed, name: body}
         self.discrete = replace(self.discrete, held=held, freed=freed)
-        self._join(body, -1.0)
+        self.exchanged.append((body, -1.0))
 
     def capture(self, k: int, name: str) -> None:
         """Join a body to the arm's tip at once: momenta are kept."""
@@ -139,7 +160,7 @@ class Transition:
         self.discrete = replace(self.discrete, held=held, freed=freed)
         found = impulse(before, self._loose_equation(), self.q, self.v, body)
         self._lose(k, found.lost)
-        self._join(body, 1.0)
+        self.exchanged.append((body, 1.0))
         self._follow(found)
 
     def detach(self, k: int, name: str) -> None:
@@ -165,7 +186,7 @@ class Transition:
         for name, holder in self.holders.items():
             if holder.brake is not None and holder.axis.name in names:
                 held = math.isinf(holder.brake) or closed.get(name) == 0
-                closed[name] = 0 if held else int(np.sign(self.v[holder.index]))
+                closed[name] = 0 if held else int(np.sign(self.v[holder.index].real))
         braked = self.discrete.braked | set(names)
         self.discrete = replace(self.discrete, closed=closed, braked=braked)
 
@@ -184,11 +205,11 @@ class Transition:
         for name, holder in self.holders.items():
             loose = holder.able and holder.axis.name not in self.discrete.locked
             if loose and name in closed and math.isfinite(self.discrete.capacity(holder)):
-                rate = float(self.v[holder.index])
+                rate = float(self.v[holder.index].real)
                 closed[name] = int(np.sign(rate)) if abs(rate) > still else 0
         self.discrete = replace(self.discrete, closed=closed)
 
-    def _loose_equation(self) -> Equation:
+    def _loose_equation(self) -> Kinetics:
         return self.equation(self.discrete.loosened(self.model))
 
     def _follow(self, found: "Impulse") -> None:
@@ -205,11 +226,6 @@ class Transition:
         names = {each.axis.name for each in self.holders.values() if each.index == index}
         now = (k for k, t in self.discrete.done.items() if t == self.t)
         return min((k for k in now if names & set(self.events[k].brake)), default=-1)
-
-    def _join(self, body: FreeBodyState, share: float) -> None:
-        """Add energy and momentum of a body that the arm captures; -1 times if it lets it go."""
-        self.brought += share * body.energy
-        self.momentum = self.momentum + share * body.inertial_momentum
 
     def _stored(self, name: str) -> float:
         """Return the energy of a tie [J]."""
@@ -281,8 +297,8 @@ class Impulse:
 
 
 def impulse(
-    before: Equation,
-    after: Equation,
+    before: Kinetics,
+    after: Kinetics,
     q: Array,
     v: Array,
     body: FreeBodyState | None = None,
@@ -314,11 +330,11 @@ def impulse(
         moving = momentum @ body.velocity + body.spin @ own
     known = list(after.model.prescribed)
     open_ = [i for i in range(len(q)) if i not in known]
-    found, efforts = v.copy(), np.zeros_like(total)
+    found, efforts = np.array(v, dtype=np.result_type(v, M, total)), np.zeros_like(total)
     found[list(held)] = 0.0
     rest = total[open_] - M[np.ix_(open_, known)] @ found[known]
     found[open_] = np.linalg.solve(M[np.ix_(open_, open_)], rest)
     efforts[known] = (M @ found - total)[known]
-    given = float(found @ efforts)
-    lost = float(v @ old @ v + moving - found @ M @ found) / 2 + given
+    given = (found @ efforts).item()
+    lost = ((v @ old @ v + moving - found @ M @ found) / 2).item() + given
     return Impulse(found, efforts, given, lost)

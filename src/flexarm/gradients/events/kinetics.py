@@ -1,0 +1,85 @@
+"""Pose, velocity and inertia of an arm with tangents, for the transitions of events."""
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
+from flexarm.formulations.quantities import trace
+from flexarm.links.base import Array
+from flexarm.model import Model
+from flexarm.spatial import Expr, Inertia
+
+QUANTITIES = ("mass_matrix", "tip_jacobian", "tip_pose")
+
+
+@dataclass(frozen=True)
+class ComplexKinetics:
+    """An equation at complex coordinates, and with a complex load: imaginary parts are tangents.
+
+    It is compiled with its derivatives by coordinates and load, which are exact.
+    """
+
+    equation: Equation  # which takes its load as an input
+    load: Array  # tangent of the load's numbers
+
+    @classmethod
+    def of(cls, equation: Equation, model: Model) -> "ComplexKinetics":
+        """Make that of a model, whose tip may carry a body with a tangent."""
+        numbers = model.links[-1].tip_body.numbers
+        model = replace(model.loaded(Inertia.of_numbers(numbers.real)), load_given=True)
+        formulation = replace(equation.formulation, model=model)
+        return cls(replace(equation, formulation=formulation, _compiled={}), numbers.imag)
+
+    @property
+    def model(self) -> Model:
+        """The arm."""
+        return self.equation.model
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Compute the mass matrix, (n, n)."""
+        return self._values(q)[0].reshape(len(q), -1).T
+
+    def tip_jacobian(self, q: Array) -> Array:
+        """Compute the Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
+        return self._values(q)[1].reshape(len(q), -1).T
+
+    def tip_pose(self, q: Array) -> tuple[Array, Array]:
+        """Compute rotation (3, 3) and position (3,) of the arm's tip in the world."""
+        rotation, position = self._values(q)[2:]
+        return rotation.reshape(3, 3).T, position
+
+    def tip_velocity(self, q: Array, v: Array) -> Array:
+        """Compute the tip's velocity [m/s] over its angular one [rad/s], in world axes, (6,)."""
+        return self.tip_jacobian(q) @ v
+
+    def _values(self, q: Array) -> list[Array]:
+        """Evaluate all of them, column by column, with tangents if there are any."""
+        function = self.equation.compile("kinetics with tangents", _trace, level="quick")
+        found = function.call(q.real, q.imag, *self.equation.given, self.load)
+        count = len(found) // 2
+        real = not (np.iscomplexobj(q) or self.load.any())
+        return [a.ravel() if real else (a + 1j * b).ravel()
+                for a, b in zip(found[:count], found[count:], strict=True)]  # fmt: skip
+
+
+def _trace(formulation: Formulation) -> ca.Function:
+    """Trace the quantities and their tangents: q, tangent of q, anchors, load, and its tangent."""
+    functions = [trace(formulation, name) for name in QUANTITIES]
+    symbols = dict(zip(functions[0].name_in(), functions[0].sx_in(), strict=True))
+    values: list[Expr] = []
+    for function in functions:
+        values += [ca.vec(x) for x in function.call(list(symbols.values()), True, False)]
+    by = ca.vertcat(symbols["q"], symbols["load"])
+    ways = [ca.SX.sym(f"tangent of {name}", symbols[name].numel()) for name in ("q", "load")]
+    tangents = [ca.jtimes(each, by, ca.vertcat(*ways)) for each in values]
+    numbers = [symbols.pop("numbers")] if "numbers" in symbols else []
+    q, *given = symbols.values()
+    names = [f"out{k}" for k in range(2 * len(values))]
+    return ca.Function(
+        "kinetics", [q, ways[0], *given, ways[1], *numbers],
+        [ca.densify(each) for each in (*values, *tangents)],
+        ["q", "q_tangent", *list(symbols)[1:], "load_tangent", *["numbers"] * len(numbers)], names,
+    )  # fmt: skip
