@@ -1,15 +1,20 @@
-"""Make the table of the options of a run in docs/simulate.md: `python -m docs.make_options`."""
+"""Make the page of the options of a run, docs/options.md: `python -m docs.make_options`."""
 
-import re
 from pathlib import Path
 
 from flexarm.integrate.options import OPTIONS, RunOptions
 
-PAGE = Path(__file__).parent / "simulate.md"
-TABLE = re.compile(r"\| `simulate\(\)` \|.*?\n\n", re.DOTALL)
+PAGE = Path(__file__).parent / "options.md"
+HEAD = """# Options of a run
+
+Made of `flexarm.integrate.options.RunOptions` by `python -m docs.make_options`; do not edit. Times
+are numbers in seconds or texts such as `"5 ms"`. The command has more
+[options of its own](simulate.md#options), and a duration of 1 s by default.
+
+"""
 
 
-def table() -> str:
+def page() -> str:
     """Write the table: Python's name, flag, default, unit and bounds, and what the option does."""
     rows = ["| `simulate()` | `flexarm simulate` | if not given | |", "|---|---|---|---|"]
     for name, each in OPTIONS.items():
@@ -22,13 +27,8 @@ def table() -> str:
         text += f": `{'`, `'.join(each.words)}`" if each.words else ""
         more = each.more.replace("``", "`")
         rows.append(f"| `{name}` | {flag} | {shown} | {text}. {more} |".replace(".  |", ". |"))
-    return "\n".join(rows) + "\n\n"
-
-
-def page(text: str) -> str:
-    """Put the table in place of the one on the page."""
-    return TABLE.sub(lambda _: table(), text, count=1)
+    return HEAD + "\n".join(rows) + "\n"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")

@@ -124,8 +124,8 @@ def test_every_python_block_runs_and_prints_what_the_page_shows(
 
 # Pages whose commands other tests run on smaller arms.
 SLOW = (
-    "compare.md", "converge.md", "engine.md", "live.md", "reproduce.md", "start.md", "study.md",
-    "viewer.md",
+    "compare.md", "converge.md", "engine.md", "live.md", "papers/reproduce.md", "start.md",
+    "study.md", "viewer.md",
     "how-to/choose-a-basis.md", "how-to/lighter-arm.md", "how-to/other-programs.md",
     "how-to/plan-a-motion.md",
 )  # fmt: skip

@@ -133,6 +133,9 @@ def write(folder: Path, content: dict[str, Any]) -> Path:
     return path
 
 
+EXAMPLE = Path(__file__).with_name("strip.yaml")  # in axes of its own
+
+
 def blocks(language: str) -> list[str]:
     """Code blocks of the page about the format."""
     return re.findall(rf"```{language}\n(.*?)```", DOC.read_text(encoding="utf-8"), re.DOTALL)

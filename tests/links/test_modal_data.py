@@ -16,6 +16,7 @@ from flexarm.links.imported.file import inspect_stations
 from flexarm.links.span import Span
 from tests.links.strips import (
     CLAMPED_FREE,
+    EXAMPLE,
     FREE_FREE,
     LENGTH,
     MASS_PER_LENGTH,
@@ -54,11 +55,11 @@ def station_values(data: Shapes) -> tuple[Array, Array]:
     return data.displacement(data.edges), data.rotation(data.edges)
 
 
-def test_the_documented_example_is_read_without_a_note_and_has_the_strips_frequencies(
+def test_an_example_in_axes_of_its_own_is_read_without_a_note_and_has_the_strips_frequencies(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "strip.yaml"
-    path.write_text(blocks("yaml")[0], encoding="utf-8")
+    path.write_text(EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
     report, data = inspect_stations(path, STRIP)
     assert report.notes == report.errors == []
     assert data is not None
@@ -78,7 +79,7 @@ def test_the_documented_example_is_read_without_a_note_and_has_the_strips_freque
 
 def test_the_documented_station_table_is_read(tmp_path: Path) -> None:
     path = tmp_path / "strip.yaml"
-    path.write_text(blocks("yaml")[1], encoding="utf-8")
+    path.write_text(blocks("yaml")[0], encoding="utf-8")
     (tmp_path / "strip.csv").write_text(blocks("csv")[0], encoding="utf-8")
     report, data = inspect_stations(path, STRIP)
     assert report.notes == report.errors == []

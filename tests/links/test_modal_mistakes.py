@@ -258,7 +258,7 @@ def test_a_wrong_station_table_is_refused_at_the_right_place(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     path = tmp_path / "strip.yaml"
-    path.write_text(blocks("yaml")[1], encoding="utf-8")
+    path.write_text(blocks("yaml")[0], encoding="utf-8")
     (tmp_path / "strip.csv").write_text(TABLE.replace(old, new), encoding="utf-8")
     found = refusal(path)
     assert re.search(re.escape(str(tmp_path)) + "/" + message, found), found
@@ -267,7 +267,7 @@ def test_a_wrong_station_table_is_refused_at_the_right_place(
 def test_a_missing_file_or_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"strip\.yaml: no such file"):
         inspect_stations(tmp_path / "strip.yaml", SPAN)
-    (tmp_path / "strip.yaml").write_text(blocks("yaml")[1], encoding="utf-8")
+    (tmp_path / "strip.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
     with pytest.raises(ModelError, match=r"strip\.yaml:\d+:\d+: table: no such file: strip\.csv"):
         read(tmp_path / "strip.yaml")
 

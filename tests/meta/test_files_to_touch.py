@@ -1,4 +1,4 @@
-"""How many files a new thing touches: those of docs/extending.md, put into a copy of the package.
+"""How many files a new thing touches: those of docs/extending.md or of `additions`, in a copy.
 
 Each is then used by its name, from a model file and from the command line, in an own process.
 """
@@ -20,6 +20,7 @@ from tests.physics.cases import campaign_if
 
 PACKAGE = Path(flexarm.__file__).parent
 EXTENDING = ROOT / "docs" / "extending.md"
+OWN = Path(__file__).parent / "additions"  # what the page only names
 Edit = tuple[str, str, str]  # file, a text in it, and what comes right after that
 
 
@@ -150,7 +151,10 @@ ADDITIONS = {
 
 
 def shown(what: str) -> list[str]:
-    """Take what the page defines in the section of a thing, its trial left out, block by block."""
+    """Return what the page or `additions` defines for a thing, its trial left out, by block."""
+    own = OWN / f"{what}.py"
+    if own.exists():
+        return [definitions(own.read_text(encoding="utf-8"))]
     text = EXTENDING.read_text(encoding="utf-8")
     section = text.partition(f"\n## A {what}\n")[2] or text.partition(f"\n## An {what}\n")[2]
     section = section.partition("\n## ")[0]

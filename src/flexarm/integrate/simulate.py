@@ -87,7 +87,7 @@ def simulate(
     arm
         The arm.
     t_end, dt, method, ...
-        The options of the run: docs/simulate.md has a table of them.
+        The options of the run: docs/options.md has a table of them.
 
     Returns
     -------

@@ -1,0 +1,24 @@
+"""An integrator that is put into a copy of the package: Kutta's 3/8 rule."""
+
+from flexarm.integrate.methods.base import Method
+from flexarm.integrate.methods.explicit import Tableau, explicit_step
+
+TABLEAU = Tableau(
+    a=((1 / 3,), (-1 / 3, 1), (1, -1, 1)),
+    b=(1 / 8, 3 / 8, 3 / 8, 1 / 8),
+    c=(0, 1 / 3, 2 / 3, 1),
+)
+KUTTA = Method(
+    name="kutta-3/8",
+    order=4,
+    adaptive=False,
+    citation="Kutta 1901",
+    summary="small soft arms, in equal steps",
+    per_step=lambda wanted, damped: wanted,
+    step=explicit_step,
+    sample=None,
+    begin=TABLEAU.begin,
+    work=lambda of: 4 * of.equations + 50 * of.n,
+    vibration_steps=lambda of, damped: of.fastest,
+    stable=2.6,
+)
