@@ -12,7 +12,7 @@ from scipy.signal import lsim
 
 import flexarm
 from flexarm.cli import main
-from flexarm.fitting.identify import _tell_of_servos
+from flexarm.fitting.identify import _warn_of_servos
 from flexarm.io.overrides import read_value
 from tests.fitting.pendulum import OFFSET, TRUTH, noisy
 
@@ -140,7 +140,7 @@ def test_a_servo_of_one_of_two_axes_is_told_by_its_own_key() -> None:
         {"joint": {"kind": "universal", "second": {"servo": {"stiffness": 5.0, "damping": 1.0}}},
          "length": 0.5, "body": {"mass": 1.0}}]})  # fmt: skip
     with pytest.warns(UserWarning, match=r"--set links\.1\.joint\.second\.servo=") as told:
-        _tell_of_servos(flexarm.build(arm), {"joint1.second": "torque"})
+        _warn_of_servos(flexarm.build(arm), {"joint1.second": "torque"})
     key = str(told[0].message).partition("--set ")[2].removesuffix("=)")
     assert read_value(flexarm.change_arm(arm, {key: None}), key) is None
 

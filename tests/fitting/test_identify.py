@@ -14,7 +14,7 @@ import flexarm
 from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.data import Estimate
 from flexarm.fitting.fit import Fit
-from flexarm.fitting.identify import _tell_of_many_shapes, _telling
+from flexarm.fitting.identify import _telling, _warn_of_many_shapes
 from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import FitProblem
 from flexarm.fitting.recording import read_recording
@@ -470,7 +470,7 @@ def test_shapes_by_default_are_told_of_before_anything_is_computed() -> None:
     link = {"joint": {"kind": "revolute"}, "length": 0.5, "section": section}
     arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "plain", "links": [link]})
     with pytest.warns(LongRun, match=r"link1: shapes are chosen by default.*bending_y: 1"):
-        _tell_of_many_shapes(arm)
+        _warn_of_many_shapes(arm)
 
 
 def test_a_fit_does_not_begin_in_an_equilibrium(file: Path, exact: dict[str, Any]) -> None:

@@ -1,1 +1,1 @@
-"""How far results are from the truth: errors of the model, of the shapes and of the solution."""
+"""Errors of the model, of the shapes and of the solution, and the range in which models hold."""

@@ -1,4 +1,4 @@
-"""What a motion leaves unbalanced in shapes and stiffnesses that its model does not have."""
+"""Errors of a motion by linear theory: forces that it leaves unbalanced in a richer model."""
 
 import itertools
 from collections.abc import Iterator
@@ -27,18 +27,19 @@ from flexarm.model import LinkModel, Model
 from flexarm.model.state import fingerprint
 
 Indices = npt.NDArray[np.int_]
-# Of a motion, in each of which the modes are those of its middle.  Where they change, fast modes
-# are excited that are not so in truth: 16 of them overstated errors up to three times more.
+# Stretches of a motion, each with the modes of its middle.  Changes between them excite fast modes
+# that the motion does not: with 16 stretches, errors were overestimated up to three times more.
 STRETCHES = 64
-# Times what linear theory sees where servos come to their limits: those of other shapes do so at
-# other times, which it does not see (2.8 to 3.6 times too little with clamped-free shapes).
+# Factor on the estimate where servos reach their limits, which linear theory does not contain: it
+# was 2.8 to 3.6 times too small with clamped-free shapes.
 CUT = 5.0
-NEAR = 0.7  # of a limit: from there on with other shapes a servo may come to it
-# Times where damping of links, by ratios above this, couples modes (1.3 times too little else).
+NEAR = 0.7  # share of a limit beyond which a servo may reach it with other shapes
+# Factor on the estimate where damping couples modes, and the damping ratio of a link from which on
+# it applies: without it the estimate was 1.3 times too small.
 COUPLED, STRONG = 1.6, 0.15
-# Of a step: shapes whose vibrations are shorter move nothing, and how long they are taken to be.
+# Relative to a step: period below which added shapes carry no inertia; the period they get instead.
 IDLE, FOLLOWING = 1e-6, 0.03
-AT_ONCE = 2_000_000  # numbers: long motions are gone through in blocks of samples
+AT_ONCE = 2_000_000  # numbers in a block of samples: 16 MB
 
 
 @dataclass(frozen=True)
@@ -46,75 +47,69 @@ class Motion:
     """A motion of a model at T times."""
 
     t: Array  # times [s], (T,)
-    # q, v, u: coordinates, rates and inputs, (T, n), (T, n), (T, inputs).
-    q: Array
-    v: Array
-    u: Array
-    # Attitudes that angles of a free base and of spherical joints are relative to, (T, 3 k, 3).
-    anchors: Array
-    # Generalised forces of drive trains beside those of inputs, (T, n), or None.
-    push: Array | None = None
-    # From which sample on which coordinates are prescribed or held, and how speeds jump there,
-    # (n,), empty if they do not; as the model says if empty.
+    q: Array  # coordinates, (T, n)
+    v: Array  # rates, (T, n)
+    u: Array  # inputs, (T, inputs)
+    anchors: Array  # reference attitudes of a free base and of spherical joints, (T, 3 k, 3)
+    push: Array | None = None  # generalised forces of drive trains beside those of inputs, (T, n)
+    # Phases: index of the first sample, indices of the coordinates that are prescribed or held, and
+    # jumps of the rates, (n,) or empty.  Without phases those of the model are prescribed.
     held: tuple[tuple[int, tuple[int, ...], tuple[float, ...]], ...] = ()
-    # Stiffness and damping of a control law, (n, n) each; None if servos are as the model says.
+    # Stiffness and damping of a control law, (n, n) each; None if the model's servos act.
     feedback: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True)
 class Leg:
-    """Samples of a motion in which the same coordinates of a richer arm are held."""
+    """A phase of a motion in which the same coordinates of a richer arm are held."""
 
-    # first, last: the samples; the last one is the first of the next leg, or the end.
-    first: int
-    last: int
-    # old, free: coordinates of the model that are neither prescribed nor held; all that are not.
-    old: list[int]
-    free: list[int]
-    jump: tuple[float, ...]  # of speeds where it begins, (n,), or empty
+    first: int  # index of its first sample
+    last: int  # index of its last sample, the first one of the next phase
+    old: list[int]  # free coordinates that the given arm has too
+    free: list[int]  # all free coordinates
+    jump: tuple[float, ...]  # jumps of the rates at its beginning, (n,), or empty
 
 
 @dataclass(frozen=True)
 class Deviations:
-    """How far a link's tip would move more in a richer model, at T times [m], (T, 3) each."""
+    """Differences of a link's tip position in a richer model, at T times [m], (T, 3) each."""
 
-    shapes: Array  # with more shapes in the directions that have some
-    # With shapes in the directions that have none, though the section has a stiffness there.
-    stiffness: Array
-    section: Array  # with shear, and with rotary inertia where it was left out
-    nodes: Array  # with nodes enough that the axis of exact links draws in as it should
+    shapes: Array  # by more shapes in the directions that have some
+    stiffness: Array  # by shapes in elastic directions that have none
+    section: Array  # by shear, and by rotary inertia that was left out
+    nodes: Array  # by exact shortening of the axes of exact links
 
 
 class RicherArm:
-    """A model's arm by linear theory, with more shapes than the model has."""
+    """An arm by linear theory with more shapes than its model, to estimate the model's errors."""
 
     def __init__(self, model: Model) -> None:
         self.given, self.rich = model, richer(model)
         self.model = self.rich.model
         self.kept = list(self.rich.kept)
         self.probes = set(self.rich.probes.values())
-        # Of links that bend as exact beams: where their coordinates stand, and how bending twists.
+        # Of exact links: slice of their coordinates, and coupling of bending and twist.
         pairs = zip(self.given.links, self.model.links, strict=True)
-        found = [
+        couplings = [
             (rich.modes, twisting(rich)) for part, rich in pairs if part.exact and can_grow(part)
         ]
-        self.twisted = [(modes, factors) for modes, factors in found if np.any(factors)]
+        self.twisted = [(modes, factors) for modes, factors in couplings if np.any(factors)]
 
     def legs(self, motion: Motion) -> list[Leg]:
-        """Split a motion where other coordinates are held."""
+        """Split a motion into phases in which the same coordinates are held."""
         held = motion.held or ((0, self.given.prescribed, ()),)
         ends = [first for first, _, _ in held[1:]] + [len(motion.t) - 1]
-        found = []
+        legs = []
         for (first, listed, jump), last in zip(held, ends, strict=True):
-            known = {self.kept[i] for i in listed}
-            old = [i for i in self.kept if i not in known]
-            free = [i for i in range(self.model.size) if i not in known | self.probes]
-            found.append(Leg(first, last, old, free, jump))
-        return [leg for leg in found if leg.last > leg.first]
+            fixed = {self.kept[i] for i in listed}
+            old = [i for i in self.kept if i not in fixed]
+            free = [i for i in range(self.model.size) if i not in fixed | self.probes]
+            legs.append(Leg(first, last, old, free, jump))
+        return [leg for leg in legs if leg.last > leg.first]
 
     @cached_property
     def _functions(self) -> dict[str, ca.Function]:
-        """Mass matrix and forces at no acceleration, inputs left out; stiffness and damping."""
+        """Compiled recipes: mass matrix with bias forces, and stiffness with smooth damping."""
         equation, arm = formulation("composite", self.model), fingerprint(self.model)
         return {
             name: trace_recipe(f"{equation.name} {name} {arm}", partial(equation.function, name))
@@ -122,7 +117,7 @@ class RicherArm:
         }
 
     def stiffness_and_damping(self, given: Array) -> tuple[Array, Array]:
-        """Evaluate elastic stiffness and smooth damping at the coordinates given, (n, n) each."""
+        """Evaluate elastic stiffness and smooth damping at the given coordinates, (n, n) each."""
         q = np.zeros(self.model.size)
         q[self.kept] = given
         anchors = [self.model.start_anchors] if self.model.attitudes else []
@@ -132,7 +127,7 @@ class RicherArm:
         return (stiffness + stiffness.T) / 2, damping
 
     def mass_and_bias(self, motion: Motion, samples: Indices) -> tuple[Array, Array]:
-        """Evaluate both at samples of a motion, (S, n, n) and (S, n)."""
+        """Evaluate mass matrix and bias forces at samples of a motion, (S, n, n) and (S, n)."""
         count, n = len(samples), self.model.size
         q, v = np.zeros((2, count, n))
         q[:, self.kept], v[:, self.kept] = motion.q[samples], motion.v[samples]
@@ -146,7 +141,7 @@ class RicherArm:
     def unbalanced(
         self, motion: Motion, leg: Leg, samples: Indices, mass: Array, bias: Array
     ) -> tuple[Array, Array]:
-        """Find accelerations, and the forces that they leave in the added shapes, (S, n) each."""
+        """Compute accelerations, and the unbalanced forces on the added shapes, (S, n) each."""
         a = np.zeros(bias.shape)
         given = [self.kept[i] for i in self.given.prescribed]
         if given:
@@ -163,7 +158,7 @@ class RicherArm:
         return a, left
 
     def deviations(self, motion: Motion) -> dict[str, Deviations]:
-        """Find how far tips of links would move more than in a motion, by link."""
+        """Compute the differences of the links' tip positions from those of a motion, by link."""
         loads = np.zeros((len(motion.t), self.model.size, 4))
         stretches: list[Stretch] = []
         for leg in self.legs(motion):
@@ -184,16 +179,16 @@ class RicherArm:
             x = np.where(np.abs(loose) > np.abs(x), loose, x)
             x = CUT * x if used >= 1 - 1e-6 else x
         x = COUPLED * x if any(_ratio(part) > STRONG for part in self.given.links) else x
-        found: dict[str, Deviations] = {}
+        by_link: dict[str, Deviations] = {}
         for part in self.model.links:
             if part.elastic is not None:
                 own = [i for i in range(part.modes.start, part.modes.stop) if i not in self.probes]
                 tip = part.elastic.tip_shape[:, [i - part.modes.start for i in own]]
-                found[part.name] = Deviations(*np.einsum("ai,til->lta", tip, x[:, own]))
-        return found
+                by_link[part.name] = Deviations(*np.einsum("ai,til->lta", tip, x[:, own]))
+        return by_link
 
     def _respond(self, motion: Motion, loads: Array, stretches: list[Stretch]) -> Array:
-        """Let the arm answer to loads, and to what its twist then makes of its bending."""
+        """Integrate the response to loads, and that to the bending loads of the resulting twist."""
         x = respond(motion.t, loads, iter(stretches))
         turned = np.zeros((*x.shape[:2], 2))
         size = max(AT_ONCE // self.model.size**2, 1)
@@ -204,40 +199,40 @@ class RicherArm:
                 turn = np.tensordot(factors, bent[:, modes], (2, 1)).transpose(2, 1, 0)
                 turned[block, modes] = turn @ x[block, modes, :2]
         if np.any(turned):
-            calm = (replace(each, kick=None) for each in stretches)  # x has what kicks do
+            calm = (replace(each, kick=None) for each in stretches)  # x contains the kicks already
             x[:, :, :2] += respond(motion.t, turned, calm)
         return x
 
     def _own(self, given: Array) -> Array:
-        """Put coordinates of the arm as given among those of the richer one, (T, n)."""
-        found = np.zeros((len(given), self.model.size))
-        found[:, self.kept] = given
-        return found
+        """Return the richer arm's coordinates for those of the given arm, (T, n)."""
+        q = np.zeros((len(given), self.model.size))
+        q[:, self.kept] = given
+        return q
 
     def feedback(self, motion: Motion) -> Array:
-        """Give stiffness and damping by which servos or a law hold the arm, (2, n, n)."""
-        found = np.zeros((2, self.model.size, self.model.size))
+        """Return stiffness and damping of the servos or of a law, (2, n, n)."""
+        gains = np.zeros((2, self.model.size, self.model.size))
         if motion.feedback is not None:
-            for each, given in zip(found, motion.feedback, strict=True):
-                each[np.ix_(self.kept, self.kept)] = given
-            return found
+            for gain, given in zip(gains, motion.feedback, strict=True):
+                gain[np.ix_(self.kept, self.kept)] = given
+            return gains
         for axis in self.model.axes:
             servo = axis.acts.servo
             if servo is not None:
                 row = (hub_row if servo.side == "link" else motor_row)(self.model, axis)
-                gains = np.array([servo.stiffness or 0.0, servo.damping or 0.0])
-                found += gains[:, None, None] * np.outer(row, row)
-        return found
+                pair = np.array([servo.stiffness or 0.0, servo.damping or 0.0])
+                gains += pair[:, None, None] * np.outer(row, row)
+        return gains
 
     def _load(self, motion: Motion, leg: Leg, loads: Array, kept: set[int]) -> dict[int, Array]:
-        """Find what is unbalanced in a leg, as `Deviations` has it, (T, n, 4), and some masses."""
+        """Compute the loads of the four `Deviations` in a phase, (T, n, 4); return some masses."""
         size = max(AT_ONCE // self.model.size**2, 1)
         soft, heavy = self.section()
         masses: dict[int, Array] = {}
         for start in range(leg.first, leg.last + 1, size):
             block = np.arange(start, min(start + size, leg.last + 1))
             mass, bias = self.mass_and_bias(motion, block)
-            # Copies: what points into a block keeps all of it.
+            # Copies, since a view would keep the whole block in memory.
             masses |= {k: mass[k - start].copy() for k in kept if start <= k < start + len(block)}
             a, left = self.unbalanced(motion, leg, block, mass, bias)
             here, q = loads[start : start + len(block)], motion.q[block]
@@ -252,7 +247,7 @@ class RicherArm:
         return masses
 
     def _kick(self, mass: Array, jump: Array) -> Array:
-        """Find the impulses that a jump of speeds leaves in the added shapes, (n, 4)."""
+        """Compute the impulses of a jump of the rates on the added shapes, (n, 4)."""
         kick = np.zeros((self.model.size, 4))
         momenta = mass[:, self.kept] @ jump
         for k, group in enumerate((self.rich.more, self.rich.left_out)):
@@ -260,16 +255,16 @@ class RicherArm:
         return kick
 
     def _drawn(self, q: Array, left: Array) -> Array:
-        """Find what axial loads do by the error of the nodes in how far axes draw in, (S, n)."""
-        found = np.zeros(q.shape)
+        """Compute the loads of axial forces by errors of the axes' shortening, (S, n)."""
+        loads = np.zeros(q.shape)
         for part in self.given.links:
             if part.exact is not None and part.name in self.rich.probes:
                 pull = left[:, [self.rich.probes[part.name]]]
-                found[:, part.modes] = pull * (q[:, part.modes] @ shortening_error(part))
-        return found
+                loads[:, part.modes] = pull * (q[:, part.modes] @ shortening_error(part))
+        return loads
 
     def section(self) -> tuple[Array, Array]:
-        """Give what shear takes and rotary inertia adds, in the given coordinates, (n, n)."""
+        """Return the stiffness lost by shear and the rotary inertia left out, (n, n) each."""
         n = self.given.size
         soft, heavy = np.zeros((n, n)), np.zeros((n, n))
         for part in self.given.links:
@@ -295,7 +290,7 @@ class RicherArm:
     def _followed(
         self, mass: Array, stiffness: Array, damping: Array, step: float
     ) -> tuple[Array, Array]:
-        """Give added shapes that move nothing so little mass that they follow loads at once."""
+        """Add a little mass and damping to added shapes without inertia, so that they follow."""
         added = [*self.rich.more, *self.rich.left_out]
         size = np.sqrt(np.diag(stiffness)[added])
         squares, vectors = np.linalg.eigh(mass[np.ix_(added, added)] / np.outer(size, size))
@@ -306,7 +301,7 @@ class RicherArm:
 
 
 def _used(model: Model, motion: Motion) -> float:
-    """Give the most that a servo takes of its limit of effort or current; there it lets go."""
+    """Return the largest share of its limit of effort or current that a servo uses."""
     driven = [axis for axis in model.axes if axis.driven]
     shares = [
         float(np.abs(motion.u[:, column]).max()) / input_limit(axis)
@@ -317,7 +312,7 @@ def _used(model: Model, motion: Motion) -> float:
 
 
 def _ratio(part: LinkModel) -> float:
-    """Give the largest damping ratio of a link's own shapes."""
+    """Return the largest damping ratio of a link's own shapes."""
     if part.elastic is None:
         return 0.0
     integrals, losses = part.elastic.integrals, np.diag(part.elastic.damping)
@@ -326,7 +321,7 @@ def _ratio(part: LinkModel) -> float:
 
 
 def twisting(part: LinkModel) -> Array:
-    """Find what bending both ways does to twist: ``factors[k, i, j] q_i q_j / 2`` pushes shape k.
+    """Compute the coupling of bending and twist: ``factors[k, i, j] q_i q_j / 2`` loads shape k.
 
     A beam whose stiffnesses differ is twisted by ``(EIy - EIz) y'' z''`` per length (the moment
     about the axis in Kirchhoff's equations); by the same energy twist turns its bending.
@@ -334,22 +329,22 @@ def twisting(part: LinkModel) -> Array:
     Returns
     -------
     Array
-        Of a link's shapes [N/m], (m, m, m), the last two in either order.
+        Factors of a link's shapes [N/m], (m, m, m), symmetric in the last two.
     """
     assert part.elastic is not None
     span, shapes = part.elastic.span, part.elastic.shapes
-    found = np.zeros((len(shapes.shapes),) * 3)
+    m = len(shapes.shapes)
     if not all(span.has(name) for name in ("EIy", "EIz", "GJ")):
-        return found
-    x, weight = span.quadrature(12 + 2 * len(found), shapes.edges)
+        return np.zeros((m, m, m))
+    x, weight = span.quadrature(12 + 2 * m, shapes.edges)
     weight = weight * (span.at("EIy", x) - span.at("EIz", x))
     twist, y, z = shapes.values("twist", x), shapes.values("y", x, 2), shapes.values("z", x, 2)
-    found = np.einsum("g,gk,gi,gj->kij", weight, twist, y, z, optimize=True)
-    return np.asarray(found + found.transpose(0, 2, 1))
+    factors = np.einsum("g,gk,gi,gj->kij", weight, twist, y, z, optimize=True)
+    return np.asarray(factors + factors.transpose(0, 2, 1))
 
 
 def shortening_error(part: LinkModel) -> Array:
-    """Sum by how much nodes misjudge how far bending draws the axis in, at the tip and on average.
+    """Compute the errors of the nodes in the axis's shortening: at the tip plus on average.
 
     Returns
     -------

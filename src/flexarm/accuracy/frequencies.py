@@ -1,11 +1,11 @@
-"""Errors of the frequencies of a model, by its theory, its shapes and rounding, in words too."""
+"""Errors of a model's frequencies by its theory, its shapes and rounding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flexarm.accuracy.stated import LARGE, MODEL_AGAINST, SHAPES_AGAINST
 
-FIRST, SAID = 3, 12  # frequencies whose worst error is said, and whose sums are
+FIRST, SAID = 3, 12  # frequencies whose largest errors are printed, and whose sums are
 ROTARY = "bent links in space have the rotary inertia of their sections in the axes of the root"
 AGAINST = {
     "model": (
@@ -19,18 +19,18 @@ AGAINST = {
 
 @dataclass(frozen=True)
 class FrequencyErrors:
-    """Relative errors of a mode's frequency, computed by the same mode of a refined arm.
+    """Relative errors of a mode's frequency, by comparison with the mode of a refined arm.
 
     Attributes
     ----------
     model
-        Of linear beams against exact ones, of Euler's and Bernoulli's beams against Timoshenko's,
-        and of directions that have no shapes though the section gives them a stiffness.  None if
-        the link has a rotary inertia whose error nobody measured.
+        Error of linear beams against exact ones, of Euler-Bernoulli beams against Timoshenko beams,
+        and of elastic directions without shapes.  None if the link has rotary inertia whose error
+        is unknown.
     shapes
-        Against more shapes.
+        Error against more shapes.
     solution
-        Of the eigenvalue, by rounding.
+        Rounding error of the eigenvalue.
     """
 
     model: float | None
@@ -44,9 +44,9 @@ class FrequencyErrors:
 
 
 def frequency_lines(errors: Sequence[FrequencyErrors | None]) -> list[str]:
-    """Say the errors of the first frequencies that have some: the worst of each kind.
+    """Return lines with the largest error of each kind among the first frequencies.
 
-    And the sum of the three of each frequency, in their order.
+    A last line has the sum of the three errors of each frequency.
     """
     all_known = [each for each in errors if each is not None]
     known = all_known[:FIRST]

@@ -10,14 +10,14 @@ from flexarm.spatial import ACCUMULATED
 
 @dataclass(frozen=True)
 class MomentumBalance:
-    """Errors of the momentum of a run: changes that no impulse from outside accounts for."""
+    """Errors of the momentum of a run: changes that no outer impulse explains."""
 
-    linear: Array  # of the momentum [N s], (T, 3), in inertial axes
-    angular: Array  # of the angular momentum about the centre of mass [N m s], (T, 3)
-    # Largest momentum [N s] of the base relative to the centre of mass, or impulse from outside;
-    # of angular momenta that over the arm's length.
+    linear: Array  # error of the momentum in inertial axes [N s], (T, 3)
+    angular: Array  # error of the angular momentum about the centre of mass [N m s], (T, 3)
+    # Largest momentum of the base relative to the centre of mass, or outer impulse; of angular
+    # momenta divided by the arm's length [N s].
     exchanged: float
-    length: float  # of the arm [m]
+    length: float  # length of the arm [m]
 
     @property
     def largest(self) -> tuple[float, float]:
@@ -26,7 +26,7 @@ class MomentumBalance:
 
     @property
     def error(self) -> float:
-        """The largest of these errors over the momentum exchanged."""
+        """The largest of these errors, relative to the momentum exchanged."""
         error = _joint(self.linear, self.angular, self.length)
         return error / self.exchanged if error else 0.0
 

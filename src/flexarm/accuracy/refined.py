@@ -1,4 +1,4 @@
-"""The same arm on more shapes, in every direction of its sections, to compare its states with."""
+"""Refined arms: the same arm with more shapes in every elastic direction, as a reference."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,15 +19,15 @@ from flexarm.model import LinkModel, Model
 from flexarm.model.assemble import assemble
 from flexarm.model.elastic.part import Theory, link_shapes
 
-# Shapes per direction beyond those of the arm, in two steps: the second shows how far the first has
-# converged.
+# Shapes per direction beyond those of the arm, and how many of them are the last step, whose change
+# shows how far the first has converged.
 MORE, LAST = 4, 2
-PLACES = 33  # along a link, at which its shapes are fitted by those of the refined arm
+PLACES = 33  # points along a link at which its shapes are fitted: several per half-wave
 
 
 @dataclass(frozen=True)
 class Refined:
-    """An arm on shapes whose moments are polynomials, more than the arm as given has.
+    """An arm with shapes of polynomial moments, more than the given arm has.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Refined:
 
     @cached_property
     def joints(self) -> Array:
-        """Matrix that takes coordinates of base and joints to those of the given arm, (n, r)."""
+        """Matrix from coordinates of base and joints to those of the given arm, (n, r)."""
         pairs = [(k, k) for k in range(6 if self.given.base_moves else 0)]
         for axis, mine in zip(self.given.axes, self.model.axes, strict=True):
             pairs.append((axis.index, mine.index))
@@ -57,7 +57,7 @@ class Refined:
 
     @cached_property
     def fit(self) -> Array:
-        """Matrix that takes coordinates of the given arm to those of the refined one, (r, n)."""
+        """Matrix from coordinates of the given arm to those of the refined one, (r, n)."""
         fit = self.joints.T.copy()
         for axis, mine in zip(self.given.axes, self.model.axes, strict=True):
             fit[mine.index] = hub_row(self.given, axis)
@@ -68,7 +68,7 @@ class Refined:
 
 
 def why_not_refined(model: Model) -> str:
-    """Say why an arm cannot be refined; empty if it can."""
+    """Return why an arm cannot be refined; empty if it can."""
     for part in flexible_links(model):
         said = whats_fixed(part)
         if not said and (part.link.elastic_energy or part.link.elastic_force):
@@ -79,14 +79,14 @@ def why_not_refined(model: Model) -> str:
 
 
 def refine(model: Model, *, exact: bool) -> Refined:
-    """Build an arm on more shapes, in every direction that its sections have a stiffness for.
+    """Build an arm with more shapes in every elastic direction of its sections.
 
     Parameters
     ----------
     model
-        An arm that `why_not_refined` has nothing against.
+        An arm for which `why_not_refined` is empty.
     exact
-        Whether links bend as exact beams; else as those of the model do.
+        Whether links are exact beams; else they are as in the model.
     """
     counts = {
         index: _counts(part) for index, part in enumerate(model.links) if part.elastic is not None
@@ -133,7 +133,7 @@ def _by_direction(part: LinkModel) -> dict[Direction, list[int]]:
 
 
 def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:
-    """Leave out of links what is said of amplitudes that they do not have any more."""
+    """Remove values of amplitudes that refined links do not have."""
     update: dict[str, Any] = {"start": {}, "start_speed": {}, "start_curve": None,
               "shapes": Polynomials(kind="polynomials", normalise="none")}  # fmt: skip
     links = [
@@ -144,7 +144,7 @@ def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:
 
 
 def _fitted(part: LinkModel, mine: LinkModel) -> Array:
-    """Fit a link's shapes by those of the refined link, their root's slope taken out, (r, m)."""
+    """Fit a link's shapes, relative to their root's slope, by the refined link's, (r, m)."""
     assert part.elastic is not None and mine.elastic is not None
     x = np.linspace(0.0, part.elastic.span.length, PLACES)
     places = np.stack([x, 0 * x, 0 * x], axis=1)
@@ -154,5 +154,5 @@ def _fitted(part: LinkModel, mine: LinkModel) -> Array:
     for elastic, tilt, lift in ((mine.elastic, 0.0, 0.0), (part.elastic, root[None], turned)):
         moved = (elastic.shapes.displacement(x) - lift) / elastic.span.length
         pairs.append(np.concatenate([moved, elastic.shapes.rotation(x) - tilt]))
-    columns, wanted = (each.reshape(-1, each.shape[-1]) for each in pairs)
-    return np.asarray(np.linalg.lstsq(columns, wanted)[0])
+    columns, targets = (each.reshape(-1, each.shape[-1]) for each in pairs)
+    return np.asarray(np.linalg.lstsq(columns, targets)[0])

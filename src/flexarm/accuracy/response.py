@@ -1,4 +1,4 @@
-"""How an arm with more shapes would answer to what a motion leaves unbalanced in them."""
+"""Response of a linear arm with more shapes to loads, exact over stretches of constant modes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -8,26 +8,24 @@ import numpy as np
 from flexarm.linear_model import undamped
 from flexarm.links.base import Array
 
-NEARLY = 0.999  # of critical damping: more counts as that
-SLOW = 1e-3  # of a radian per step: slower modes count as free
+NEARLY = 0.999  # largest damping ratio; overdamped modes get this one
+SLOW = 1e-3  # [rad] per step: slower modes count as free
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Samples from ``first`` to ``last`` of a motion, and what holds between them."""
+    """Consecutive samples of a motion with constant matrices."""
 
-    # first, last: the samples.
-    first: int
-    last: int
-    free: list[int]  # coordinates that move, (m,); the others are held where they came to
-    mass: Array  # rows of the mass matrix of its middle that move, (m, n)
-    # stiffness, damping: matrices of its middle, (m, m).
-    stiffness: Array
-    damping: Array
-    kick: Array | None = None  # impulses on all coordinates where it begins, (n, L), or None
+    first: int  # index of its first sample
+    last: int  # index of its last sample
+    free: list[int]  # coordinates that move, (m,); the others are held where they are
+    mass: Array  # rows of the mass matrix at its middle, of the coordinates that move, (m, n)
+    stiffness: Array  # stiffness matrix at its middle, (m, m)
+    damping: Array  # damping matrix at its middle, (m, m)
+    kick: Array | None = None  # impulses on all coordinates at its beginning, (n, L), or None
 
     def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
-        """Add stiffness and damping of all coordinates, (n, n) each."""
+        """Return it with stiffness and damping of all coordinates, (n, n) each, added."""
         own = np.ix_(self.free, self.free)
         return replace(
             self, stiffness=self.stiffness + stiffness[own], damping=self.damping + damping[own]
@@ -44,7 +42,7 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
     loads
         Loads f, linear between the times, of L motions at once, (T, n, L).
     stretches
-        What covers all times, one after the other.
+        Consecutive stretches that cover all times.
 
     Returns
     -------
@@ -53,8 +51,8 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
 
     Notes
     -----
-    In the modes of each stretch it is exact; damping that couples modes is left out.  What is held
-    from a stretch on stops at once, all other momenta stay; let go, it begins from rest.
+    In the modes of each stretch it is exact; damping that couples modes is left out.  Coordinates
+    that become held stop at once, all other momenta stay; released, they begin from rest.
     """
     x, rate = np.zeros(loads.shape[1:]), np.zeros(loads.shape[1:])
     result = np.zeros(loads.shape)
@@ -82,12 +80,12 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
 
 
 def _step(squares: Array, loss: Array, h: float) -> Array:
-    """Give the matrices that take modes over a step, (modes, 2, 4).
+    """Return the matrices that propagate modes over a step, (modes, 2, 4).
 
-    They act on place, rate, and the load at the begin and at the end of the step.
+    They act on place, rate, and the load at the beginning and at the end of the step.
     """
     omega = np.sqrt(np.maximum(squares, 0.0))
-    decay = np.clip(loss / 2, 0.0, NEARLY * omega)  # less than 0 is rounding
+    decay = np.clip(loss / 2, 0.0, NEARLY * omega)  # negative values are rounding
     damped = np.sqrt(omega**2 - decay**2)
     cosine, sine = np.exp(-decay * h) * np.array(
         [np.cos(damped * h), h * np.sinc(damped * h / np.pi)]
@@ -95,7 +93,7 @@ def _step(squares: Array, loss: Array, h: float) -> Array:
     own = np.array([[cosine + decay * sine, sine], [-(omega**2) * sine, cosine - decay * sine]])
     slow = omega * h < SLOW
     square = np.where(slow, 1.0, omega**2)
-    # a load that is constant, and one that grows from 0 to 1: where they would hold the mode
+    # Particular solutions for a constant load, and for one that grows from 0 to 1.
     rise = 1 / (h * square)
     held = np.array([[1 / square, -2 * decay * rise / square], [0 * rise, rise]])
     reached = held + np.array([[0 * rise, h * rise], [0 * rise, 0 * rise]])

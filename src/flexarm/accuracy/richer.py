@@ -1,4 +1,4 @@
-"""The same arm with more shapes, by linear theory: what the shapes of a model leave out."""
+"""Richer arms: the same arm by linear theory, with shapes that its model leaves out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ from flexarm.model import LinkModel, Model
 from flexarm.model.elastic.damping import link_damping
 from flexarm.model.parts import Axis, Flexible
 
-# Polynomials of the moment more than there are shapes, among which the softest are sought.  From 6
-# on what they show does not change; among 4 they showed a third of it.
+# Polynomials of the moment beyond the number of shapes, from which the softest shapes are made.
+# From 6 on the estimated errors do not change; with 4 they were a third.
 CANDIDATES = 7
-MORE = {2: 3, 1: 2}  # shapes added to a beam and to a rod
-DEPENDENT = 1e-7
+MORE = {2: 3, 1: 2}  # shapes added by order of the stiffness: to a beam, to a rod
+DEPENDENT = 1e-7  # relative strain energy below which a candidate is one of the link's shapes
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,20 @@ class Richer:
     """An arm by linear theory with more shapes."""
 
     model: Model  # the arm
-    kept: tuple[int, ...]  # where the coordinates of the arm as given stand among its own, (n,)
-    more: tuple[int, ...]  # where the added shapes of directions that have some stand
-    # Where the shapes of directions that had none, though the section gives a stiffness, stand.
-    left_out: tuple[int, ...]
-    # Where each link has the uniform stretch that its axial load is read off; it stays at rest.
+    kept: tuple[int, ...]  # indices of the given arm's coordinates among its own, (n,)
+    more: tuple[int, ...]  # indices of added shapes in directions that have some
+    left_out: tuple[int, ...]  # indices of added shapes in elastic directions that had none
+    # Index of each link's uniform stretch, whose load is the axial force; it stays at rest.
     probes: dict[str, int]
 
 
 def can_grow(part: LinkModel) -> bool:
-    """Whether shapes can be added to a link."""
+    """Return whether shapes can be added to a link."""
     return part.flexible and not whats_fixed(part)
 
 
 def whats_fixed(part: LinkModel) -> str:
-    """Say why no shapes can be added to a link that bends; empty if they can."""
+    """Return why no shapes can be added to a flexible link; empty if they can."""
     if not part.body.sectioned:
         return "its modes come with its body: reduce it with more of them"
     if part.body.range is not None:
@@ -59,7 +58,7 @@ def whats_fixed(part: LinkModel) -> str:
 
 
 def richer(model: Model) -> Richer:
-    """Add shapes to every link that can have them, in every direction that has a stiffness."""
+    """Return an arm with added shapes in every elastic direction of links that can have them."""
     names: list[str] = []
     units: list[str] = []
     places: dict[int, int] = {}
@@ -114,7 +113,7 @@ def _moved(axis: Axis, take: Callable[[int], int]) -> Axis:
 
 
 def _added(part: LinkModel, elastic: Flexible) -> list[tuple[Shape, str]]:
-    """Make the shapes to add, each with its group."""
+    """Return the shapes to add, each with its group."""
     span = elastic.span
     found: list[tuple[Shape, str]] = []
     for direction in DIRECTIONS:
@@ -132,11 +131,11 @@ def _added(part: LinkModel, elastic: Flexible) -> list[tuple[Shape, str]]:
 
 
 def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> list[Curve]:
-    """Make shapes of a direction that have most of what those of a link leave of its flexibility.
+    """Return the shapes of a direction with most of the flexibility that a link's shapes leave out.
 
-    Their moments (forces of rods) are polynomials: what loads at the tip and spread along the span
-    cause in a beam of any section.  They are the softest with the tip's mass, once what the link's
-    own shapes have of them is taken away.
+    Their moments (forces of rods) are polynomials, as of loads at the tip and along the span in a
+    beam of any section.  They have the lowest frequencies with the tip's mass after projection on
+    the complement of the link's own shapes.
     """
     span, direction = elastic.span, motion.direction
     mine = [s.curves[direction] for s in elastic.shapes.shapes if direction in s.curves]
@@ -166,7 +165,7 @@ def _at(curves: list[Curve], x: Array, nu: int) -> Array:
 
 
 def _losses(part: LinkModel, added: list[Shape], stiffness: Array, mass: Array) -> Array:
-    """Damp added shapes, each by itself, as the last ratio and the material say, (shapes,)."""
+    """Return the damping of added shapes by the last ratio and by the material, (shapes,)."""
     link = part.link
     ratio = 0.0 if isinstance(link.damping, dict) else (*link.damping_ratios, 0.0)[-2:][0]
     found = 2 * ratio * np.sqrt(stiffness * mass)
@@ -179,9 +178,9 @@ def _losses(part: LinkModel, added: list[Shape], stiffness: Array, mass: Array) 
 
 
 def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> Flexible:
-    """Damp what is more than m shapes, in directions that they have, as the link's modes are.
+    """Damp the shapes beyond the first m, in directions that these have, like the link's modes.
 
-    Shapes that move no mass have no frequency to be damped at: they stay as they are.
+    Shapes without mass have no frequency and stay as they are.
     """
     kept = [*range(m), *more]
     pair = np.ix_(kept, kept)
@@ -205,7 +204,7 @@ def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> F
 
 
 def _grown(part: LinkModel, elastic: Flexible, added: list[Shape]) -> Flexible:
-    """Put shapes beside those of a link, by linear theory."""
+    """Add shapes to those of a link, by linear theory."""
     span, old = elastic.span, elastic.shapes
     m, total = len(old.shapes), len(old.shapes) + len(added)
     shapes = Shapes(
@@ -214,7 +213,7 @@ def _grown(part: LinkModel, elastic: Flexible, added: list[Shape]) -> Flexible:
     shapes.stiffness[:] = own_stiffness(shapes, span)
     shapes.stiffness[:m, :m] = old.stiffness
     integrals, points = integrate(span, shapes, stiffening=False, order=12 + 2 * total)
-    # Added shapes stay at rest: what is linear in their amplitudes need not be traced.
+    # Added shapes stay at rest, so that terms linear in their amplitudes need not be traced.
     products = integrals.shape_shape.copy()
     products[m:] = 0.0
     integrals = replace(integrals, shape_shape=products)

@@ -1,4 +1,4 @@
-"""Rotary inertia of sections that bent links in space have in the axes of their root."""
+"""Rotary inertia of the sections of links bent in space, which models keep in the root's axes."""
 
 import casadi as ca
 import numpy as np
@@ -9,8 +9,7 @@ from flexarm.mechanics.kinematics import jacobian
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NEGLIGIBLE
 
-# Of mass times length squared: a motion feels a smaller rotary inertia less than other errors.
-SHARE = 1e-3
+SHARE = 1e-3  # rotary inertia over mass times length squared, below which other errors prevail
 PARALLEL = 1e-9  # largest sine between axes of rotation that are one axis
 UNKNOWN = (
     "sections of {link} keep their rotary inertia in the axes of its root, and it bends in space: "
@@ -19,9 +18,9 @@ UNKNOWN = (
 
 
 def rotary_unknown(model: Model, slopes: dict[str, float], q: Array, free: Array) -> str:
-    """Say of which exact link the rotary inertia is not right by an unknown amount; empty if none.
+    """Return a sentence on an exact link whose rotary inertia has an unknown error; else empty.
 
-    It is right in a straight link, and in a plane.
+    It has none in a straight link and in a plane.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far Euler-Bernoulli theory is off for a bending mode of a link."""
+"""Errors of Euler-Bernoulli theory for the bending modes of a link."""
 
 import math
 
@@ -10,14 +10,14 @@ from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.span import Span
 from flexarm.model import LinkModel
 
-SECTION = 1.2  # times the first order, for what the next ones add
+SECTION = 1.2  # factor on the first-order estimate, for the next orders
 SHEAR_RATIO = 2.6 * 6 / 5  # E/(kappa G) of a solid rectangle with nu = 0.3
 
 
 def radius_of_gyration(span: Span, motion: BeamDirection) -> float | None:
-    """Find the largest radius of gyration of a span's sections in one bending plane [m].
+    """Return the largest radius of gyration of a span's sections in one bending plane [m].
 
-    It is ``sqrt(EI/EA)``, or ``sqrt(J/mu)`` where EA is not given; None if that is not either.
+    It is ``sqrt(EI/EA)``, or ``sqrt(J/mu)`` if EA is not given; None if neither is.
     """
     table = span.table
     if span.has("EA"):
@@ -29,14 +29,14 @@ def radius_of_gyration(span: Span, motion: BeamDirection) -> float | None:
 
 
 def shear_error(span: Span, motion: BeamDirection, section: Section, omega: float) -> float:
-    """Estimate how much too high Euler-Bernoulli theory puts a frequency, relative.
+    """Estimate the relative error of a frequency by Euler-Bernoulli theory, which is too high.
 
     Parameters
     ----------
     span, motion
         The span and its bending plane; its radius of gyration must be known.
     section
-        Where its shape and material, if given, are read.
+        The section with its shape and material, if given.
     omega
         The mode's frequency by that theory [rad/s].
 
@@ -56,9 +56,9 @@ def shear_error(span: Span, motion: BeamDirection, section: Section, omega: floa
 
 
 def shear_ratio(section: Section, motion: BeamDirection) -> float:
-    """Find E/(kappa G) of a section; of one given by numbers that of a solid rectangle.
+    """Return E/(kappa G) of a section; if given by numbers, that of a solid rectangle.
 
-    0 of one that shears in the model.
+    0 if the model contains shear.
     """
     given = section if section.stations is None else section.stations[0]
     if section.shear or getattr(given, motion.shear or "GAy") is not None:
@@ -72,7 +72,7 @@ def shear_ratio(section: Section, motion: BeamDirection) -> float:
 
 
 def shear_flexibility(part: LinkModel) -> tuple[Array, Array]:
-    """Integrate what shear takes from a link's stiffness, and rotary inertia that was left out.
+    """Integrate the stiffness that a link loses by shear, and the rotary inertia left out.
 
     Returns
     -------

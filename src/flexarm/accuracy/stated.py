@@ -1,4 +1,4 @@
-"""The three errors of a run: of its model, of its shapes, of its integration; in words too."""
+"""Errors of a run: of its model, of its shapes, of its integration."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,18 +16,20 @@ from flexarm.model import LinkModel, Model
 from flexarm.spatial import NEGLIGIBLE
 
 LARGE = 0.01  # relative error above which a remedy is printed
-# Times what linear theory says that more shapes change.  The most that motions had is 1.7.
-SHAPES = 2.5
-NODES = 2.0  # times what the error of the nodes does: falls of limp arms had half of it or less
-# Of slope^2, over the cube of the number of shapes: what linear theory does not see of shapes.
-# Above two of them it falls by the fifth power.
+# Factors on estimates, which measured errors stay below:
+SHAPES = 2.5  # on the change by more shapes in linear theory; measured errors: at most 1.7
+NODES = 2.0  # on the effect of the nodes' error; falls of limp arms: half or less of the estimate
+CLOSER = 1.5  # on the difference from a solution at a 30th of the tolerance
+# Error of large slopes: STEEP times slope^2 over the cube of the number of shapes; above two shapes
+# it falls with the fifth power.
 STEEP = 0.5
-UNSEEN = 0.5  # of what every second sample misses: at corners all miss a quarter, else a 16th
-CLOSER = 1.5  # times the difference to a solution at a 30th of the tolerance
-MOST = 2.0  # of the range: more two motions do not differ
-STILL = 1e-12  # of a length: less is no deflection
-# Of the angles whose difference a wind-up is, times the root of the steps: what rounding makes of
-# it.  Motions of 1e-7 to 2e-5 rad had 0.6 of that or less.
+# Share of the error of predicting every second sample: that of all samples is a quarter of it at
+# corners, else a 16th.
+UNSEEN = 0.5
+MOST = 2.0  # largest relative error: two motions within a range do not differ by more
+STILL = 1e-12  # relative to a length: smaller deflections are rounding
+# Rounding error of a wind-up relative to its two angles, times the root of the number of steps;
+# motions of 1e-7 to 2e-5 rad had 0.6 of that or less.
 ROUNDED = 4e-15
 MODEL_AGAINST = "beams with every stiffness that their sections give, and shear where EA is given"
 SHAPES_AGAINST = "the same beams with all their shapes"
@@ -44,12 +46,12 @@ PARTS = {
 
 @dataclass(frozen=True)
 class RestErrors:
-    """Errors of deflections at rest, by differences to a refined arm.
+    """Errors of deflections at rest, by comparison with a refined arm.
 
     Attributes
     ----------
     tips
-        How far the tip of each link moves [m], by part (``shapes``, ``theory``, ``stiffness``,
+        Error of each link's tip position [m], by part (``shapes``, ``theory``, ``stiffness``,
         ``section``) and link.
     """
 
@@ -58,38 +60,38 @@ class RestErrors:
 
 @dataclass(frozen=True)
 class RunErrors:
-    """Errors of the deflections of a run, over their range; at rest over their size.
+    """Errors of the deflections of a run relative to their range; at rest to their size.
 
-    Upper estimates, or computed by a refined arm at rest; of the link that has most of each.
+    Upper estimates, or at rest computed with a refined arm; each of the link with the largest.
 
     Attributes
     ----------
     model
-        Against `MODEL_AGAINST`: the sum of ``parts``; None if nobody measured such a motion.
+        Error against `MODEL_AGAINST`: the sum of ``parts``; None if such motions were not measured.
     shapes
-        Against more shapes; None of links that none can be added to (sliding ones, lumped springs,
-        measured shapes and those with ``quadratic_shapes``), where a body was captured or let go,
-        and at rest where nothing bends or no refined arm is computed.
+        Error against more shapes; None of links that can have no more (sliding links, lumped
+        springs, measured shapes, ``quadratic_shapes``), if a body was captured or released, and
+        at rest if nothing bends or no refined arm is computed.
     integration
-        Against the exact solution of the same equations; None if no tolerance was kept.  Where
-        nothing deflects, that of joints and base over their range, as tolerances have it.
+        Error against the exact solution of the same equations; None if no tolerance was kept.  If
+        nothing deflects, that of joints and base relative to their range.
     parts
-        Of the model's error: ``theory`` (nodes of exact links, which at rest count with the shapes;
-        order of the series), ``stiffness`` (directions left without shapes), ``section`` (shear,
-        rotary inertia), ``strain``.
+        Parts of the model's error: ``theory`` (nodes of exact links, which at rest count with the
+        shapes; order of the series), ``stiffness`` (elastic directions without shapes), ``section``
+        (shear, rotary inertia), ``strain``.
     why
-        Why the error of the shapes is not known; empty if it is.
+        Why the error of the shapes is unknown; empty if it is known.
     cause
-        Why that of the model is not known, or what to do about it.
+        Why the error of the model is unknown, or how to reduce it.
     rounding
-        The part of the integration's error that no smaller tolerance cures.
+        The part of the integration's error that no smaller tolerance reduces.
     of
-        What the integration's error is a part of: ``deflections``, or ``motion``.
+        What the integration's error is relative to: ``deflections``, or ``motion``.
     at_least
-        Whether the integration's error is that of a balance of energy or momentum: the true one may
+        Whether the integration's error is that of a balance of energy or momentum; the true one may
         be larger.
     beyond
-        Whether the integration's error, but for rounding, is more than the tolerance.
+        Whether the integration's error, without rounding, exceeds the tolerance.
     """
 
     model: float | None
@@ -110,7 +112,7 @@ class RunErrors:
         return None if any(each is None for each in three) else sum(each or 0.0 for each in three)
 
     def lines(self) -> list[str]:
-        """Say the three in words, each with a remedy if it is large."""
+        """Return a line on each of the three, with a remedy if it is large."""
         worst = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
         against = INTEGRATION_AGAINST
         if self.integration is not None and 0 < 0.5 * self.integration <= self.rounding:
@@ -167,23 +169,23 @@ def run_errors(
     Parameters
     ----------
     model, motion, validity
-        The arm, its motion and how far that went.
+        The arm, its motion, and the motion's slopes and strains.
     rtol
-        The tolerance kept; None if none was.
+        Tolerance that was kept; None if none was.
     closer
-        Gives the coordinates by a solution that is 30 times closer, (T, n), where that is cheap.
+        Returns the coordinates by a solution at a 30th of the tolerance, (T, n); None if costly.
     at_rest
-        Computes the errors of an arm at rest; None where that cannot be done.
+        Computes the errors of an arm at rest; None if that cannot be done.
     why
-        Why nothing can be said of model and shapes; empty if it can.
+        Why the errors of model and shapes are unknown; empty if they can be estimated.
     unseen
-        What every second sample of the motion misses, over the range of deflections: a part of it
-        counts as an error of the shapes, which are judged by what the samples show.
+        Largest error of predicting every second sample from the others, relative to the range of
+        deflections; a share of it counts as an error of the shapes, which are judged at samples.
     steps
-        How many were taken, in each of which numbers are rounded.
+        Number of steps, each of which rounds numbers.
     balance
-        Largest error of the balances of energy and momentum over what was exchanged.  Beyond the
-        tolerance it is an error of the integration.
+        Largest error of the balances of energy and momentum, relative to what was exchanged.
+        Beyond the tolerance it is an error of the integration.
     """
     tips = {part.name: _tip(model, part.name, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
@@ -255,7 +257,7 @@ def _at_rest(
     errors: Callable[[], RestErrors] | None,
     why: str,
 ) -> RunErrors:
-    """Compute the errors of an arm at rest over the deflections of its links [m]."""
+    """Compute the errors of an arm at rest relative to the deflections of its links [m]."""
     found = None
     if not why and not sizes:
         why = "no link bends: there is no deflection to compare"
@@ -300,7 +302,7 @@ def _sum(parts: dict[str, float | None]) -> float | None:
 
 
 def _steep(part: LinkModel, slope: float) -> float:
-    """Estimate what the shapes of a link that bends far lack beyond linear theory."""
+    """Estimate the error of a link's shapes at large slopes, beyond linear theory."""
     assert part.elastic is not None
     shapes = part.elastic.shapes.shapes
     counts = [sum(direction in each.curves for each in shapes) for direction in ("y", "z")]
@@ -314,13 +316,13 @@ def _tip(model: Model, name: str, q: Array) -> Array:
 
 
 def _wind_ups(model: Model, q: Array) -> Array:
-    """Give how far joints are wound up, (T, joints that can be)."""
+    """Return the wind-ups of elastic joints, (T, elastic joints)."""
     pairs = [(axis.motor, axis.index) for axis in model.axes if axis.motor is not None]
     return np.array([q[:, motor] - q[:, joint] for motor, joint in pairs]).reshape(-1, len(q)).T
 
 
 def _apart(model: Model, q: Array, other: Array) -> list[float]:
-    """Compute how far joints and base are apart in two motions, over what tolerances allow of."""
+    """Return the differences of joints and base in two motions, relative to tolerances' scales."""
     reach = max(sum(part.length for part in model.links), 1e-3)
     scales = dict(enumerate([reach] * 3 + [1.0] * 3)) if model.base_moves else {}
     for axis in model.axes:
@@ -330,14 +332,14 @@ def _apart(model: Model, q: Array, other: Array) -> list[float]:
 
 
 def _range(wound: Array) -> Array:
-    """Give the ranges of wind-ups as tolerances have them, (joints,)."""
+    """Return the ranges of wind-ups that tolerances are relative to, (joints,)."""
     return np.asarray(np.maximum(np.ptp(wound, axis=0), NEGLIGIBLE))
 
 
 def _rounding(model: Model, q: Array, steps: int) -> float:
-    """Estimate what rounding of angles makes of wind-ups, over their range.
+    """Estimate the rounding error of wind-ups relative to their range.
 
-    Torques of transmissions see it, and what hangs on them in proportion.
+    Torques of transmissions, and deflections by them, have the same relative error.
     """
     pairs = [[axis.motor, axis.index] for axis in model.axes if axis.motor is not None]
     angles = np.array([np.abs(q[:, pair]).max(axis=0).sum() for pair in pairs])

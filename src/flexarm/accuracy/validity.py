@@ -1,4 +1,4 @@
-"""How far a run went in the range in which its model holds."""
+"""Slopes, strains and the like of a motion, compared with the range in which the model holds."""
 
 import math
 from dataclasses import dataclass, replace
@@ -15,47 +15,47 @@ from flexarm.mechanics.drives import input_limits
 from flexarm.mechanics.loads import input_names
 from flexarm.model import LinkModel, Model
 
-# Of exact links, by how many nodes they have beyond their shapes: what the nodes leave in the first
-# amplitudes over their range, ``at rest + per slope x slope``.  The most that falls of arms with
-# limp joints had against many nodes; driven links have a hundredth of it.
+# Quadrature error of exact links by number of nodes beyond the shapes, relative to the range of the
+# first amplitudes: value at rest, and increase per slope.  The largest in falls of arms with limp
+# joints against many nodes; driven links have a hundredth of it.
 NODE_ERROR = {1: (8e-3, 0.5), 2: (2e-3, 0.1), 3: (5e-4, 0.01), 4: (2e-4, 0.004)}
-SLOPE_EXACT = 2.5  # beyond, rotation vectors near their singularity
-# Of links by the series: slopes, and the error of the deflections at them over their range,
+SLOPE_EXACT = 2.5  # largest slope of exact links, below the singularity of rotation vectors at pi
+# Links by the series: slopes, and errors of the deflections up to them relative to their range,
 # measured in motion against the exact inextensible beam.
 MODEL_ERROR = ((0.01, 1e-5), (0.05, 6e-4), (0.08, 2e-3), (0.3, 4e-3), (0.5, 2e-2))
-# Linear theory: a driven link is 4 % wrong at slopes where the above is 0.06 %, and a two-link fall
-# 14 to 25 % at slopes of 0.01.
+# The same for linear theory: a driven link has errors of 4 % where the series has 0.06 %, a
+# two-link fall 14 to 25 % at slopes of 0.01.
 LINEAR_ERROR = ((0.0025, 1e-3),)
-SLOPE = 0.3  # from here on errors reach per cents
+SLOPE = 0.3  # slope of series links from which on errors reach per cents
 SLOPE_LINEAR = LINEAR_ERROR[0][0]
-SLOPE_SECOND = 0.05  # of bodies that are stiffened to first order in loads
-# What a link bent to a circular arc has at that slope: slope^2/6 and slope^2/3.
+SLOPE_SECOND = 0.05  # slope of bodies that are stiffened to first order in loads
+# Values of a circular arc with that slope: slope^2/6 and slope^2/3.
 SHORTENING = SLOPE**2 / 6
 QUARTIC_SHARE = SLOPE**2 / 3
-STRAIN = 0.005  # steel and aluminium yield at 0.002 to 0.005; what is neglected is of its order
+STRAIN = 0.005  # strain at which steel and aluminium yield (0.002 to 0.005), of the neglected order
 
 
 @dataclass(frozen=True)
 class LinkValidity:
-    """How far one link went, at the samples of a run.
+    """Largest slope, strain, shortening and energy share of one link in a run.
 
     Attributes
     ----------
     link
-        Its name.
+        Name of the link.
     slope, time
-        Largest slope of its axis against its root, and when [s].
+        Largest slope of its axis relative to its root, and its time [s].
     strain
         Largest strain along a fibre, by the section's shape or by its EA; None without either.
     strain_of
-        ``fibre``: whose strain it is.
+        ``fibre``: the line whose strain it is.
     shortening
-        Largest amount by which bending drew the axis in, over its length.
+        Largest shortening of the axis by bending, relative to its length.
     quartic_share
-        Largest share of the elastic energy beyond the linear theory's.
+        Largest share of the elastic energy beyond linear theory.
     model_error
-        What is not right in its model, over the range of its deflections, of such slopes; None
-        beyond those that were measured.
+        Error of the model at that slope, relative to the range of the deflections; None beyond the
+        measured slopes.
     """
 
     link: str
@@ -70,19 +70,19 @@ class LinkValidity:
 
 @dataclass(frozen=True)
 class Validity:
-    """How far a run went in the range in which its model holds.
+    """Largest slope, strain, shortening and energy share in a run, with warnings.
 
     Attributes
     ----------
     slope, strain, shortening, quartic_share
-        The largest of all flexible links; strain is None where it is not known of any.
+        The largest of all flexible links; strain is None if it is unknown of all.
     model_error
-        What the model's error was, over the range of the deflections, in motions of such slopes;
-        None beyond those that were measured.
+        Error of the model at such slopes, relative to the range of the deflections; None beyond the
+        measured slopes.
     links
         The same per flexible link.
     warnings
-        What went beyond the limits, one sentence per link and per input.
+        Sentences on exceeded limits, one per link and per input.
     """
 
     slope: float
@@ -95,7 +95,7 @@ class Validity:
 
 
 def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validity:
-    """Measure how far a motion went, at times t (T,), coordinates q (T, n) and inputs u (T, k)."""
+    """Measure a motion with times t (T,), coordinates q (T, n) and inputs u (T, k)."""
     links = tuple(_of_link(model, part, t, q) for part in flexible_links(model))
     slope = max((link.slope for link in links), default=0.0)
     strains = [link.strain for link in links if link.strain is not None]
@@ -119,7 +119,7 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
 
 
 def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
-    """Name the inputs that went beyond what the model file allows."""
+    """Return sentences on inputs that exceeded the limits of the model file."""
     found = []
     for name, top, row in zip(input_names(model), input_limits(model), np.abs(u).T, strict=True):
         if np.any(beyond := row > top * (1 + 1e-9)):
@@ -132,7 +132,7 @@ def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
 
 
 def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | None:
-    """Tell what is not right in a link's model at a slope, or None where nobody measured it."""
+    """Return the error of a link's model at a slope, or None if it was not measured."""
     if part.exact is not None:
         start, growth = NODE_ERROR[min(part.exact.more, max(NODE_ERROR))]
         return start + growth * slope if slope <= SLOPE_EXACT else None
@@ -141,7 +141,7 @@ def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | 
 
 
 def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
-    """Say in words what a link went beyond, or nothing."""
+    """Return a sentence on the limits that a link exceeded; empty if none."""
     exact = part.exact is not None
     if not part.body.sectioned:
         return _body_warning(link, stiff=stiffening and part.body.stiffens)
@@ -174,7 +174,7 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
 
 
 def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
-    """Say what a body of any shape went beyond, or nothing; whether loads stiffen it."""
+    """Return a sentence on the limits that a body of any shape exceeded; ``stiff``: by loads."""
     told = []
     if stiff and link.slope > SLOPE_SECOND:
         told.append(
@@ -193,7 +193,7 @@ def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
 
 
 def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
-    """Find the largest values of a link."""
+    """Measure the largest values of a link."""
     if not part.body.sectioned:
         return _of_body(body_of(model, part), t, q)
     places, weights = _points(deformed(model, part, q[:1]))
@@ -215,7 +215,7 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
 
 
 def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
-    """Find how far the tip of a body of any shape turned, which counts as its slope."""
+    """Measure a body of any shape; the rotation of its tip counts as its slope."""
     angles, part = body.tip_angles(q), body.part
     k = int(np.argmax(angles))
     slope = float(angles[k])
@@ -226,14 +226,14 @@ def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:
 
 
 def _points(link: Deformed) -> tuple[Array, Array]:
-    """Give quadrature points and weights over a link's coordinate, both ends of it among them."""
+    """Return quadrature points and weights along a link, both of its ends included."""
     return np.array([0.0, *link.points, link.end]), np.array([0.0, *link.weights, 0.0])
 
 
 def _block(
     model: Model, part: LinkModel, q: Array, places: Array, weights: Array
 ) -> tuple[Array, float, float, float]:
-    """Find slopes (T,) and the largest strain, shortening and quartic share of some samples."""
+    """Compute slopes (T,) and the largest strain, shortening and quartic share of some samples."""
     link = deformed(model, part, q)
     steep = link.values("y", places, 1), link.values("z", places, 1)
     slopes = np.hypot(*steep).max(axis=1)
@@ -251,7 +251,7 @@ def _block(
 
 
 def _energies(link: Deformed, places: Array, weights: Array) -> tuple[Array, Array]:
-    """Integrate the elastic energy of the linear theory and what is beyond it [J], (T,) each."""
+    """Integrate the elastic energy of linear theory and the rest [J], (T,) each."""
     area, x = weights * link.scale[:, None], link.along_span(places)
     y, z = link.curvatures(places, stiffening=True)
     torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]

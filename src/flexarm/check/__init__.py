@@ -1,1 +1,1 @@
-"""What `flexarm check` finds out about an arm."""
+"""Checks of an arm before it is used, for `flexarm check`."""

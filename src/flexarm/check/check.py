@@ -1,4 +1,4 @@
-"""Check an arm before it is used: what it is made of, how fast it vibrates, what looks wrong."""
+"""Check of an arm before it is used: its parts, its modes, and likely mistakes."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,6 @@ from flexarm.check.description_notices import (
 from flexarm.check.excitation import unexcited
 from flexarm.check.held import held_notices
 from flexarm.check.mode_notices import (
-    inertia_notice,
     slender_notices,
     step_notices,
     unexcited_notices,
@@ -57,22 +56,22 @@ from flexarm.model.joints import JOINTS
 from flexarm.spatial import Pose, unit_vector
 
 SEVERITIES = ("warning", "note")
-MANY = 16  # amplitudes of a stiffened link: for more, amplitudes at rest are not looked for
+MANY = 16  # amplitudes of a stiffened link above which unexcited amplitudes are not searched: slow
 
 
 def check(arm: Arm) -> Report:
-    """Find out what an arm is made of, how fast it vibrates, and what looks wrong about it.
+    """Check an arm: its parts and modes, the cost of a run, and likely mistakes.
 
     Returns
     -------
     Report
-        Its fields say what they are; notices come with warnings first.
+        Facts about the arm, and notices, warnings first.
 
     Raises
     ------
     ModelError
-        If the arm cannot be built: one line per link that cannot; or an event looks out for what it
-        does not have.
+        If the arm cannot be built, with one line per link that cannot; or an event refers to a
+        quantity that the arm does not have.
     """
     arm = validated(arm)
     model = _build(arm)
@@ -85,7 +84,7 @@ def check(arm: Arm) -> Report:
     large = (
         arm.stiffening and max(part.modes.stop - part.modes.start for part in model.links) > MANY
     )
-    # Straight links have the same matrices without stiffening, at a fraction of the work.
+    # Straight links have the same matrices without stiffening, which is much faster.
     traced = trace(build(arm, stiffening=False) if large else model)
     linear = linearise_elastic(model, traced, pose)
     links = tuple(_link(model, i, linear, pose) for i in range(len(model.links)))
@@ -110,7 +109,7 @@ def check(arm: Arm) -> Report:
         notices += [*unstable_notice(modes), *step_notices(model, free, modes, step)]
         notices += arm_damping_notice(model, held, pose)
     else:
-        notices.append(inertia_notice(idle))
+        notices.append(Notice("warning", "no-inertia", idle.place, idle.message, idle.remedy))
     return Report(
         check=1,
         arm=arm.name,
@@ -134,12 +133,12 @@ def check(arm: Arm) -> Report:
 
 
 def _orbit(rate: float) -> str:
-    """Say how long an orbit takes, nothing if there is none."""
+    """Return a phrase on the period of an orbit; empty without an orbit."""
     return f" in an orbit of {2 * np.pi / rate / 60:.4g} min" if rate else ""
 
 
 def _build(arm: Arm) -> Model:
-    """Build an arm, or tell of every link whose shapes cannot be built."""
+    """Build an arm, or raise an error with a line for every link whose shapes cannot be built."""
     try:
         return build(arm)
     except ModelError as first:
@@ -154,7 +153,7 @@ def _build(arm: Arm) -> Model:
 
 
 def _within_shapes(model: Model, start: Array) -> Array:
-    """Move sliding links to where their shapes are known, (n,)."""
+    """Move sliding links into the range of their shapes, (n,)."""
     pose = start.copy()
     for index, low, high in model.sliding_ranges:
         pose[index] = np.clip(pose[index], low, high)
@@ -164,7 +163,7 @@ def _within_shapes(model: Model, start: Array) -> Array:
 def _described(
     model: Model, links: tuple[LinkReport, ...], start: Array, speeds: Array
 ) -> Iterator[Notice]:
-    """Judge the description, part by part."""
+    """Check the description, part by part."""
     yield from gravity_notices(model.arm)
     yield from orbit_notices(model.arm)
     for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
@@ -209,7 +208,7 @@ def _link(model: Model, index: int, linear: LinearModel, pose: Array) -> LinkRep
 
 
 def _kinds(model: Model) -> list[str]:
-    """Tell what each coordinate is."""
+    """Return the kind of each coordinate."""
     kinds = ["base"] * (6 if model.base_moves else 0)
     for part in model.links:
         for axis in part.axes:
@@ -245,7 +244,7 @@ def _degrees_of_freedom(model: Model) -> dict[str, int]:
 
 
 def _centre_of_mass(model: Model, pose: Array) -> tuple[float, Vector]:
-    """Weigh the undeformed arm where it starts: mass [kg] and centre in the world [m]."""
+    """Compute mass [kg] and centre of mass in the world [m] of the undeformed arm at its start."""
     q = ca.DM(undeformed(model, pose))
     bodies = [(model.base_body, *base_frame(model, q))]
     for part, frame in zip(model.links, frames(model, q), strict=True):

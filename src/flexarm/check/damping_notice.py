@@ -1,4 +1,4 @@
-"""What the arm's slowest mode has of the damping that its links were given."""
+"""Notice of an arm whose slowest mode has much less damping than its links were given."""
 
 from collections.abc import Iterator
 
@@ -15,16 +15,16 @@ from flexarm.model.elastic.damping import link_damping
 from flexarm.model.elastic.part import reduced_part
 from flexarm.model.elastic.sliding import sliding_damping
 
-MOSTLY = 0.3  # of a mode's strain energy: what the link has that it is told of
-MUCH_LESS = 0.5  # of a link's damping ratio: what the arm's slowest mode has is told of
-STILL = 1e-12  # of the square of the highest frequency: less is no vibration
-MOST_NAMED = 1000  # ratio of a mode by name
+MOSTLY = 0.3  # least share of a mode's strain energy for which a link is named
+MUCH_LESS = 0.5  # ratio of the arm's to the link's damping ratio below which there is a notice
+STILL = 1e-12  # squared frequency relative to the highest one below which a mode is rigid
+MOST_NAMED = 1000  # largest damping ratio that model files accept by name of a mode
 
 
 def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator[Notice]:
-    """Tell of a link's damping ratio that the arm's slowest mode has much less of.
+    """Report that the arm's slowest mode has much less than a link's damping ratio.
 
-    ``held`` are the arm's matrices at a pose with driven joints locked.
+    ``held`` has the arm's matrices at a pose with driven joints locked.
     """
     places = {name: k for k, name in enumerate(held.names)}
     rows = {
@@ -67,15 +67,15 @@ def arm_damping_notice(model: Model, held: LinearModel, pose: Array) -> Iterator
 def _strained_most(
     model: Model, index: int, pose: Array, stiffness: Array, moved: Array
 ) -> tuple[float, str]:
-    """Find which mode of a link, clamped, has most of its strain: the ratio given, and its name."""
+    """Return ratio and name of the clamped link's mode that contributes most to a strain."""
     part = model.links[index]
     if not any(part.link.damping_ratios):
         return 0.0, ""
-    # Of mass M and modes Phi of frequencies w, K = M Phi w^2 Phi' M; a ratio of 1/2 for all of
-    # them makes D = M Phi w Phi' M.
+    # With mass M and modes Phi of frequencies w, K = M Phi w^2 Phi' M; a ratio of 1/2 for all of
+    # them gives D = M Phi w Phi' M.
     try:
         speeds, modes = undamped(_ratio_damping(model, index, pose, 0.5), stiffness)
-    except np.linalg.LinAlgError:  # a mode that strains nothing has no ratio
+    except np.linalg.LinAlgError:  # a mode without strain has no ratio
         return 0.0, ""
     ratios = np.sum(modes * (_ratio_damping(model, index, pose) @ modes), axis=0) / 2
     most = int(np.argmax((modes.T @ stiffness @ moved) ** 2 / np.maximum(np.abs(speeds), 1e-300)))
@@ -93,7 +93,7 @@ def _strained_most(
 
 
 def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = None) -> Array:
-    """Give the damping matrix of a link by its ratios, or one for all, without its material's."""
+    """Return a link's damping matrix by its ratios, or by one for all, without its material's."""
     part, m = model.links[index], model.links[index].modes
     if not any(part.link.damping_ratios):
         return np.zeros((m.stop - m.start, m.stop - m.start))
@@ -114,16 +114,14 @@ def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = 
 
 
 def _more_damping(arm: Arm, given: float, more: float, mode: str) -> str:
-    """Say how much more the links would take, in a form that model files take."""
-    told = "'flexarm modes' says what each mode of the arm has"
+    """Return how much more damping the links would need, in a form that model files accept."""
+    see = "'flexarm modes' says what each mode of the arm has"
     by_mode = f"'damping: {{{mode}: {more * given:.2g}}}'"
     by_name = [isinstance(link.damping, dict) for link in arm.links]
     most = [more * max(link.damping_ratios, default=0.0) for link in arm.links]
     if all(each < (MOST_NAMED if named else 1) for each, named in zip(most, by_name, strict=True)):
         return (
             f"for {given:.3g} there give links {more:.3g} times as much, by mode too ({by_mode}); "
-            + told
+            + see
         )
-    return (
-        f"for {given:.3g} there name modes of links, which may have 1 or more ({by_mode}); {told}"
-    )
+    return f"for {given:.3g} there name modes of links, which may have 1 or more ({by_mode}); {see}"

@@ -1,4 +1,4 @@
-"""What looks wrong in an arm's description, before anything is computed from it."""
+"""Notices of likely mistakes in an arm's description, before anything is computed from it."""
 
 import math
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm, Body, FreeBase, Link
-from flexarm.check.report import LinkReport, Notice
+from flexarm.check.report import LinkReport, Notice, axis_place
 from flexarm.links.base import Array
 from flexarm.links.ends import central_inertia
 from flexarm.links.span import Span
@@ -16,21 +16,25 @@ from flexarm.mechanics.kinematics import frames
 from flexarm.model import Axis, LinkModel, Model
 from flexarm.model.curve import start_curve
 
-WAVE_SPEED = (100.0, 20_000.0)  # [m/s]; rubber 50 to 300, steel 5100, beryllium 12900
-MASS_PER_LENGTH = 1e5  # [kg/m]
-LENGTH = (1e-3, 1e3)  # [m]
-FREQUENCY = (1e-3, 1e6)  # [Hz]
-STIFFNESS_RATIO = 1e6
-ORBIT = 2e-3  # [rad/s]; low about the Earth 1.24e-3
-FAR = 1e-2  # of the orbit's radius: what gravity's gradient leaves out is 1.5 times as much
-GRAVITY = (0.1, 30.0)  # [m/s^2]; the Moon 1.6, Jupiter 25
-DAMPING = 0.3
-CURVE = 0.01  # of its largest deflection
+# Ranges of plausible values: outside them a unit is likely wrong.
+WAVE_SPEED = (
+    100.0,
+    20_000.0,
+)  # [m/s] speed of sound; rubber 50 to 300, steel 5100, beryllium 12900
+MASS_PER_LENGTH = 1e5  # [kg/m] a solid steel bar of 4 m diameter
+LENGTH = (1e-3, 1e3)  # [m] of a link
+FREQUENCY = (1e-3, 1e6)  # [Hz] of a link's modes
+STIFFNESS_RATIO = 1e6  # of a section's EIy and EIz: a strip 1000 times wider than thick
+GRAVITY = (0.1, 30.0)  # [m/s^2] the Moon 1.6, Jupiter 25
+ORBIT = 2e-3  # [rad/s] largest rate of an orbit; low about the Earth 1.24e-3
+FAR = 1e-2  # distance from an orbit over its radius; gravity's gradient is off by 1.5 times that
+DAMPING = 0.3  # damping ratio; structures have 0.002 to 0.05
+CURVE = 0.01  # error of a start curve relative to its largest deflection that can be seen
 UNITS = "plain numbers are SI: write the unit out, as in 70 GPa, 3 mm, 12 N m^2"
 
 
 def gravity_notices(arm: Arm) -> Iterator[Notice]:
-    """Tell of gravity that no planet has."""
+    """Report gravity that no planet has."""
     size = math.hypot(*arm.gravity)
     if size > 0 and not GRAVITY[0] <= size <= GRAVITY[1]:
         yield Notice(
@@ -43,7 +47,7 @@ def gravity_notices(arm: Arm) -> Iterator[Notice]:
 
 
 def orbit_notices(arm: Arm) -> Iterator[Notice]:
-    """Tell of orbits that no planet has, and of bases too far from theirs."""
+    """Report an orbit that no planet has, and a base too far from its orbit."""
     if not isinstance(arm.base, FreeBase) or arm.base.orbit is None:
         return
     orbit, away = arm.base.orbit, math.hypot(*arm.base.position)
@@ -68,7 +72,7 @@ def orbit_notices(arm: Arm) -> Iterator[Notice]:
 
 
 def contact_notices(model: Model, pose: Array) -> Iterator[Notice]:
-    """Tell of points that are inside what they may touch at the start."""
+    """Report points that start inside an obstacle."""
     q = ca.DM(pose)
     for k, touch in enumerate(touches(model, q, frames(model, q)) if model.points.contacts else ()):
         depth, force = float(touch.depth), float(touch.elastic)
@@ -84,7 +88,7 @@ def contact_notices(model: Model, pose: Array) -> Iterator[Notice]:
 
 
 def section_notices(index: int, link: Link, facts: LinkReport) -> Iterator[Notice]:
-    """Tell of lengths, sections and frequencies that look like wrong units."""
+    """Report lengths, sections and frequencies that look like wrong units."""
     place = f"links[{index + 1}]"
     if link.length > 0 and not LENGTH[0] <= link.length <= LENGTH[1]:
         yield _units(f"{place}.length", f"{facts.name} is {link.length:.4g} m long")
@@ -140,9 +144,8 @@ def _units(place: str, message: str) -> Notice:
 
 
 def joint_notices(part: LinkModel, axis: Axis, start: float, speed: float) -> Iterator[Notice]:
-    """Tell of a start outside the limits or shapes of a joint's axis, and of an unusual gear."""
-    joint, name = axis.acts, axis.name
-    place = ".".join(filter(None, (f"links[{axis.link + 1}].joint", axis.label)))
+    """Report a start outside the limits or shapes of a joint's axis, and an unusual gear."""
+    joint, name, place = axis.acts, axis.name, axis_place(axis)
     if joint.limits is not None:
         low, high, fastest = joint.limits.lower, joint.limits.upper, joint.limits.speed
         low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
@@ -184,7 +187,7 @@ def _outside(place: str, name: str, values: str) -> Notice:
 
 
 def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
-    """Tell of damping that is large, or that leaves modes out."""
+    """Report damping that is large, or missing for some modes."""
     place, given = f"links[{index + 1}].damping", part.link.damping
     largest = max(part.link.damping_ratios, default=0.0)
     modes = part.modes.stop - part.modes.start
@@ -208,7 +211,7 @@ def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
 
 
 def curve_notices(index: int, part: LinkModel) -> Iterator[Notice]:
-    """Tell how much of the curve that a link starts in its shapes leave."""
+    """Report a start curve that a link's shapes cannot represent."""
     if part.link.start_curve is None:
         return
     left = start_curve(part)[1]
@@ -223,7 +226,7 @@ def curve_notices(index: int, part: LinkModel) -> Iterator[Notice]:
 
 
 def inertia_notices(arm: Arm) -> Iterator[Notice]:
-    """Tell of inertias that no body has, but let [0, 0, J] of a planar arm pass."""
+    """Report inertias that no body has; [0, 0, J] of a planar arm is accepted."""
     for place, body in _bodies(arm):
         if sum(value != 0 for value in body.inertia[:3]) <= 1:
             continue
@@ -245,12 +248,12 @@ def _bodies(arm: Arm) -> Iterator[tuple[str, Body]]:
     for index, link in enumerate(arm.links):
         place, hub = f"links[{index + 1}]", link.joint.hub
         pieces = [(n, getattr(link, n)) for n in ("root_piece", "tip_piece")]
-        found = [
+        bodies = [
             (f"{place}.joint.hub.inboard", hub.inboard),
             (f"{place}.joint.hub.outboard", hub.outboard),
             (f"{place}.body", link.rigid_body),
             *((f"{place}.{n}.body", piece.body) for n, piece in pieces if piece is not None),
         ]
-        yield from ((where, body) for where, body in found if body is not None)
+        yield from ((where, body) for where, body in bodies if body is not None)
     if arm.payload is not None:
         yield "payload", arm.payload

@@ -1,4 +1,4 @@
-"""Which amplitudes nothing in the arm can set in motion."""
+"""Amplitudes that nothing in the arm can set in motion."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from flexarm.mechanics.loads import input_matrix, wrench_force, wrench_list
 from flexarm.model import LinkModel, Model, prescribed_profiles, start_state
 from flexarm.model.curve import STATIONS
 
-COUPLED = 1e-8  # of the force on all coordinates, each over the root of its inertia
-TRIALS = 3
-DEFLECTION = 0.02  # of the link's length, and turn of a section [rad], at most
+COUPLED = 1e-8  # relative force, scaled by roots of inertia, above which an amplitude is excited
+TRIALS = 3  # random states: a force that is 0 at one by chance is not at all
+DEFLECTION = 0.02  # largest deflection relative to a link's length, and rotation [rad]
 
 
 @dataclass(frozen=True)
 class _RandomState:
-    """Random coordinates, rates and accelerations, (n,) each."""
+    """A random state with accelerations."""
 
-    q: Array
-    v: Array
-    a: Array
+    q: Array  # coordinates, (n,)
+    v: Array  # rates, (n,)
+    a: Array  # accelerations, (n,)
 
 
 def unexcited(
     model: Model, traced: ca.Function, linear: LinearModel, pose: Array
 ) -> tuple[int, ...]:
-    """Find the amplitudes that stay at rest whatever else the arm does.
+    """Return the amplitudes that stay at rest whatever else the arm does.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def unexcited(
     Returns
     -------
     tuple[int, ...]
-        Indices of the amplitudes that feel no force, as long as they are at rest themselves, at
-        random values and rates of all other coordinates that can move, from inertia, gravity,
-        inputs, wrenches and elasticity.
+        Indices of the amplitudes without any force from inertia, gravity, inputs, wrenches and
+        elasticity at random states of all other coordinates that can move, being at rest
+        themselves.
 
     Notes
     -----
@@ -85,7 +85,7 @@ def _candidates(model: Model) -> list[int]:
 def _random_state(
     model: Model, linear: LinearModel, pose: Array, still: list[int], generator: np.random.Generator
 ) -> _RandomState:
-    """Draw a state in which the given amplitudes are at rest, and fixed joints where they start."""
+    """Draw a state with the given amplitudes at rest, and fixed joints where they start."""
     fixed = set(still) | _fixed(model)
     size = _roots(linear.mass)
     scale = np.ones(model.size)
@@ -109,7 +109,7 @@ def _random_state(
 
 
 def _reached(model: Model, part: LinkModel, q: Array) -> float:
-    """Find how far sections of a link move, of its length, or turn [rad]: the largest of them."""
+    """Return the largest displacement of a link's sections over its length, or rotation [rad]."""
     body = body_of(model, part)
     shapes, span = body.shapes_at(q), body.span_at(q)
     if shapes is None or span is None:
@@ -158,6 +158,6 @@ def _forces(
 
 
 def _roots(matrix: Array) -> Array:
-    """Give the roots of a matrix's diagonal, 1 where it is 0."""
+    """Return the square roots of a matrix's diagonal, 1 where it is 0."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     return np.where(size > 0, size, 1.0)

@@ -1,4 +1,4 @@
-"""Servos that cannot hold the weight, brakes that servos push against, and straight starts."""
+"""Notices of servos too weak for the weight, brakes against servos, and straight starts."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from flexarm.check.report import Notice
+from flexarm.check.report import Notice, axis_place
 from flexarm.check.unheld import LONGEST
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.integrate.drivetrain import holders
@@ -22,22 +22,22 @@ from flexarm.model import Axis, Model
 from flexarm.model.profiles import breakpoints, evaluate
 from flexarm.spatial import NEGLIGIBLE
 
-SAMPLES = 33  # of the time between two events: on half a turn they miss a torque's peak by 0.1 %
+SAMPLES = 33  # between two events: within half a turn they miss a torque's peak by 0.1 %
 
 
 @dataclass(frozen=True)
 class HeldInterval:
-    """Time between two events with a time, and what holds the joints meanwhile."""
+    """Interval between two timed events, with the brakes and servos that hold joints in it."""
 
     begin: float  # [s]
     end: float  # [s]
     braked: frozenset[str]  # joints whose brakes are closed
-    servos: Mapping[str, Servoed]  # by joint
-    begins: Mapping[str, float]  # times [s] that their targets count from, 0 if left out
+    servos: Mapping[str, Servoed]  # servos by joint
+    begins: Mapping[str, float]  # start of the servos' targets by joint [s], 0 if left out
 
     @property
     def times(self) -> Array:
-        """Some times of it [s]."""
+        """Sample times [s]."""
         return np.linspace(self.begin, self.end, SAMPLES if self.end > self.begin else 1)
 
     def follows(self, name: str, q: Array) -> Array:
@@ -49,7 +49,7 @@ class HeldInterval:
 def held_notices(
     model: Model, traced: ca.Function, linear: LinearModel, start: Array
 ) -> Iterator[Notice]:
-    """Report what holds joints badly, and a start that the weight bends.
+    """Report servos and brakes that hold joints badly, and a straight start under weight.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def held_notices(
 
 
 def _spans(model: Model, start: Array) -> list[HeldInterval]:
-    """Cut the time at events that have one, until nothing changes any more."""
+    """Split the time at timed events, until nothing changes any more."""
     timed = sorted((e for e in model.arm.events if e.at is not None), key=lambda e: e.at or 0.0)
-    now, begin, found = DiscreteState.at_start(model), 0.0, []
+    now, begin, intervals = DiscreteState.at_start(model), 0.0, []
 
     def span(end: float) -> HeldInterval:
         known = {each.name: each for each in servos(now.servoed(model))}
@@ -85,7 +85,7 @@ def _spans(model: Model, start: Array) -> list[HeldInterval]:
     for event in timed:
         at = float(event.at or 0.0)
         if at > begin:
-            found.append(span(at))
+            intervals.append(span(at))
         now = commanded(now, event.servo, model, at)
         braked = now.braked - set(event.release) | set(event.brake)
         now, begin = replace(now, braked=braked), at
@@ -94,24 +94,24 @@ def _spans(model: Model, start: Array) -> list[HeldInterval]:
         profile, since = each.profile(start), last.begins.get(name, 0.0)
         rest = max((since + t for t in breakpoints(profile)), default=since)
         end = max(end, rest + (LONGEST if evaluate(profile, rest - since)[1] else 0.0))
-    return [*found, span(end)]
+    return [*intervals, span(end)]
 
 
 def _places(model: Model, spans: list[HeldInterval], start: Array) -> list[dict[str, Array]]:
-    """Return where joints are at the times of each span, by name, if they follow their targets.
+    """Return the positions of joints that follow their targets, by interval and name.
 
     Brakes hold joints where they closed; joints without a target are where they start.
     """
     now = {axis.name: float(start[axis.index]) for axis in model.axes}
-    found = []
+    positions = []
     for span in spans:
         places = {name: np.full(len(span.times), place) for name, place in now.items()}
         for name, each in span.servos.items():
             if each.servo.rate is None and name not in span.braked:
                 places[name] = span.follows(name, start)
         now = {name: float(values[-1]) for name, values in places.items()}
-        found.append(places)
-    return found
+        positions.append(places)
+    return positions
 
 
 def _fighting(
@@ -135,7 +135,7 @@ def _fighting(
     yield Notice(
         "warning",
         "brake-against-servo",
-        f"{_place(axis)}.brake",
+        f"{axis_place(axis)}.brake",
         f"the servo of {axis.name} pushes by up to {pushes[since]:.3g} {axis.effort_unit} against "
         f"the brake{holds}, closed from {since:.3g} s on: its target is elsewhere",
         "a brake does not switch the servo off: let the event that closes it give the servo a "
@@ -180,7 +180,7 @@ def _weak(
             yield Notice(
                 "warning",
                 "weak-servo",
-                f"{_place(axis)}.servo",
+                f"{axis_place(axis)}.servo",
                 f"{axis.name} {said}",
                 "raise its effort (or limits.effort), or speed times damping; add integral_time or "
                 "an input; or lighten the load",
@@ -195,7 +195,7 @@ def _shortages(
     start: Array,
     holding: Callable[[Array], Array],
 ) -> Iterator[tuple[float, str]]:
-    """Return how much effort a servo lacks at some times, < 0 if none, and say so."""
+    """Iterate over the effort that a servo lacks, negative if none, with a sentence on it."""
     each, row = span.servos[axis.name], np.zeros(model.size)
     row[[k for k in (axis.index, axis.motor) if k is not None]] = 1.0
     gain = float(row @ input_matrix(model)[:, each.column])
@@ -224,7 +224,7 @@ def _shortages(
 def _straight(
     model: Model, traced: ca.Function, linear: LinearModel, start: Array
 ) -> Iterator[Notice]:
-    """Report how far the weight bends an arm that is held, and starts straight."""
+    """Report the deflection by weight of an arm that is held and starts straight."""
     bends = [k for part in model.links for k in range(part.modes.start, part.modes.stop)]
     held = all(axis.prescribed or axis.is_braked or axis.acts.servo for axis in model.axes)
     if model.arm.start != "stated" or not held or not bends or np.any(start[bends]):
@@ -246,15 +246,11 @@ def _straight(
 
 
 def _holding(model: Model, traced: ca.Function) -> Callable[[Array], Array]:
-    """Return a function that gives the forces which hold the arm at rest at q, (n,)."""
+    """Return the function of q that computes the forces which hold the arm at rest, (n,)."""
     still = np.zeros(model.size)
 
     def holding(q: Array) -> Array:
-        found = traced(q, still)
-        return np.array(found[1] + found[2]).ravel()
+        _, inertial, elastic, *_ = traced(q, still)
+        return np.array(inertial + elastic).ravel()
 
     return holding
-
-
-def _place(axis: Axis) -> str:
-    return ".".join(filter(None, (f"links[{axis.link + 1}].joint", axis.label)))

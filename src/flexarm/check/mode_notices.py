@@ -1,4 +1,4 @@
-"""What looks wrong once an arm's modes are known."""
+"""Notices that follow from an arm's modes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -18,17 +18,17 @@ from flexarm.check.report import (
 from flexarm.linear_model import ElasticModes, LinearModel
 from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span
-from flexarm.mechanics.weightless import Weightless, listed, place_of
+from flexarm.mechanics.weightless import listed, place_of
 from flexarm.model import Model
 
-SHEAR_ERROR = 0.05
-FIRST_ERROR = 0.01  # of a link's first mode: less does not matter to most motions
-STEP_RATIO = 3.0
+SHEAR_ERROR = 0.05  # frequency error of the highest mode by shear above which a link is stubby
+FIRST_ERROR = 0.01  # that of a link's first mode which matters to most motions
+STEP_RATIO = 3.0  # ratio of rates above which damping or stretch makes steps needlessly small
 
 
 def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]:
-    """Tell of links whose highest bending mode is short against their section, in one notice."""
-    found: dict[int, tuple[float, str]] = {}
+    """Report links whose highest bending mode needs shear, in one notice."""
+    stubby: dict[int, tuple[float, str]] = {}
     severity: Severity = "note"
     for index, (link, facts) in enumerate(zip(arm.links, links, strict=True)):
         if link.section is None or facts.flexible is None:
@@ -47,33 +47,33 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
             if last <= SHEAR_ERROR:
                 continue
             severity = "warning" if first > FIRST_ERROR else severity
-            if last > found.get(index, (0.0, ""))[0]:
+            if last > stubby.get(index, (0.0, ""))[0]:
                 mode = f"mode {used} of {direction.direction}"
-                found[index] = last, (
+                stubby[index] = last, (
                     f"{facts.name} is {span.length / radius:.3g} radii of gyration ({radius:.3g} m)"
                     f" long: without shear, {mode} is about {100 * last:.2g} % too fast, mode 1 "
                     f"about {100 * first:.2g} %"
                 )  # fmt: skip
-    if found:
-        worst, *others = sorted(found, key=lambda index: -found[index][0])
-        so = [f"{links[index].name} ({100 * found[index][0]:.2g} %)" for index in others]
+    if stubby:
+        worst, *others = sorted(stubby, key=lambda index: -stubby[index][0])
+        so = [f"{links[index].name} ({100 * stubby[index][0]:.2g} %)" for index in others]
         yield Notice(
             severity,
             "stubby-link",
-            _places("section", found),
-            found[worst][1] + (f"; stubby too: {', '.join(so)}" if so else ""),
+            _places("section", stubby),
+            stubby[worst][1] + (f"; stubby too: {', '.join(so)}" if so else ""),
             "give its shear ('shear: true' of a shape, or GAy and GAz), use fewer modes in "
             "bending, or make the link rigid; check EA and EI",
         )
 
 
 def _places(key: str, indices: Iterable[int]) -> str:
-    """Name a key of several links in the model file, each once."""
+    """Return the places of a key of several links in the model file."""
     return ", ".join(f"links[{index + 1}].{key}" for index in sorted(indices))
 
 
 def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
-    """Count the modes that the coordinates of a direction are meant to resolve."""
+    """Return the number of modes that the coordinates of a direction are meant to resolve."""
     modes = len(direction.coordinates)
     if isinstance(choice, Lumped) or (isinstance(choice, Elements) and choice.reduce is None):
         return max(1, modes // 2)
@@ -81,7 +81,7 @@ def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
 
 
 def _bounds(flexible: FlexibleReport, direction: DirectionReport, used: int) -> tuple[float, float]:
-    """Give the frequencies of the first and the last mode used [rad/s]."""
+    """Return the frequencies of the first and the last mode used [rad/s]."""
     listed = direction.loaded if flexible.shapes == "loaded" else direction.clamped
     return listed[0].rad_s, listed[used - 1].rad_s
 
@@ -89,8 +89,8 @@ def _bounds(flexible: FlexibleReport, direction: DirectionReport, used: int) -> 
 def unexcited_notices(
     model: Model, links: tuple[LinkReport, ...], still: tuple[int, ...]
 ) -> Iterator[Notice]:
-    """Tell of amplitudes that nothing sets in motion, in one notice per remedy."""
-    found: dict[str, dict[int, list[str]]] = {}
+    """Report amplitudes that nothing sets in motion, in one notice per remedy."""
+    by_remedy: dict[str, dict[int, list[str]]] = {}
     for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
         mine = [model.names[i] for i in still if part.modes.start <= i < part.modes.stop]
         if not mine or facts.flexible is None:
@@ -104,8 +104,8 @@ def unexcited_notices(
         saves = (
             f"set {', '.join(whole)} beside 'kind: {kind}'" if whole else "leave such shapes out"
         )
-        found.setdefault(saves, {})[index] = mine
-    for saves, by_link in found.items():
+        by_remedy.setdefault(saves, {})[index] = mine
+    for saves, by_link in by_remedy.items():
         every = [name for mine in by_link.values() for name in mine]
         yield Notice(
             "warning",
@@ -118,13 +118,8 @@ def unexcited_notices(
         )
 
 
-def inertia_notice(found: Weightless) -> Notice:
-    """Tell of coordinates that move without inertia at the start."""
-    return Notice("warning", "no-inertia", found.place, found.message, found.remedy)
-
-
 def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
-    """Tell of elasticity that pushes away from the start pose."""
+    """Report elasticity that pushes away from the start pose."""
     if modes.unstable:
         yield Notice(
             "warning",
@@ -139,7 +134,7 @@ def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
 def step_notices(
     model: Model, linear: LinearModel, modes: ElasticModes, step: StepReport | None
 ) -> Iterator[Notice]:
-    """Tell of stretch or damping that makes the step much smaller than bending needs."""
+    """Report stretch or damping that needs much smaller steps than bending."""
     if step is None or not len(modes.frequencies):
         return
     highest = float(modes.frequencies[-1])

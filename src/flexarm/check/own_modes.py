@@ -27,8 +27,8 @@ from flexarm.mechanics.bodies.base import shape_size
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NEGLIGIBLE
 
-MASSLESS = 1e-15
-LISTED = 3  # frequencies per direction, more where the link has more coordinates
+MASSLESS = 1e-15  # flexibility relative to the largest below which a mode has no mass: rounding
+LISTED = 3  # frequencies per direction, or as many as the link has coordinates in it
 
 
 def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) -> FlexibleReport:
@@ -89,14 +89,14 @@ def _body_report(model: Model, index: int, body: ReducedBody, file: SideFile) ->
 
 
 def frequency(omega: float) -> Frequency:
-    """Give an angular frequency [rad/s] in both units."""
+    """Return an angular frequency [rad/s] in both units."""
     return Frequency(hz=omega / (2 * math.pi), rad_s=omega)
 
 
 def shape_modes(
     part: LinkModel, span: Span, shapes: Shapes, damping: Array
 ) -> tuple[ShapeMode, ...]:
-    """Find the modes of a link's amplitudes with what its tip carries, its joint at rest.
+    """Compute the modes of a link's amplitudes with the body at its tip, its joint at rest.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _amplitude_modes(
     *,
     measured: bool,
 ) -> tuple[ShapeMode, ...]:
-    """Find the modes of amplitudes that displace and turn the tip, (3, m) each."""
+    """Compute the modes of amplitudes that displace and rotate the tip by ``ends``, (3, m) each."""
     mass = with_tip_body(integrals.modal_mass, *ends, part.tip_body)
     vectors = _mode_shapes(integrals.stiffness, mass, measured=measured)
     weights = np.einsum("im,ij,jm->m", vectors, mass, vectors)
@@ -143,10 +143,10 @@ def _amplitude_modes(
 
 
 def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
-    """Find modes, slowest first, one per column (m, k)."""
-    if measured:  # only then may a shape have no stiffness, and must have mass
+    """Compute modes, slowest first, one per column (m, k)."""
+    if measured:  # shapes have mass, and may have no stiffness
         return undamped(mass, stiffness)[1]
-    # A twist that turns nothing but what other links carry has no mass here: no mode of this link.
+    # A twist that rotates only bodies on other links has no mass here and is no mode of this link.
     flexibility, vectors = undamped(stiffness, mass)
     kept = flexibility > MASSLESS * flexibility.max()
     return vectors[:, kept][:, ::-1]
@@ -155,7 +155,7 @@ def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
 def span_frequencies(
     span: Span, motion: BeamDirection, ends: Ends, count: int
 ) -> tuple[Frequency, ...]:
-    """Find the first frequencies of a span between given ends, as many as have inertia."""
+    """Compute the first frequencies of a span between given ends, as many as have inertia."""
     conditions = Conditions.of(ends, motion)
     if not np.any(span.table[motion.inertia] > 0):
         held = conditions.support == "clamped-free" or conditions.hub > 0

@@ -1,17 +1,17 @@
-"""Why `simulate` would refuse an arm: the same functions, up to what they compile."""
+"""Notices of the errors that `simulate` would raise for an arm, by the same functions."""
 
 import re
 from collections.abc import Iterator
 
 import numpy as np
 
-from flexarm.check.report import Notice
+from flexarm.check.report import Notice, axis_place
 from flexarm.errors import FlexarmError
 from flexarm.integrate.mission.course import BEGINNING, Course, leg_task
 from flexarm.integrate.task import equation_of
 from flexarm.model import Model
 
-PLACE = re.compile(r"(\w+(?:\[\d+\]|\.\w+)*): ")  # at the begin of a message: events[1].when
+PLACE = re.compile(r"(\w+(?:\[\d+\]|\.\w+)*): ")  # at the beginning of a message: events[1].when
 
 
 def refusal_notices(model: Model) -> Iterator[Notice]:
@@ -29,7 +29,7 @@ def refusal_notices(model: Model) -> Iterator[Notice]:
 def _placed(model: Model, message: str) -> tuple[str, str]:
     """Split a message into the place in the model file and the rest.
 
-    The place is written before it, or is that of the joint, link or body that it begins with.
+    The message begins with the place, or with the name of a joint, link or body.
     """
     found = PLACE.match(message)
     if found and found[1].split("[")[0].split(".")[0] in type(model.arm).model_fields:
@@ -37,7 +37,6 @@ def _placed(model: Model, message: str) -> tuple[str, str]:
     places = {body.name: f"bodies[{k}]" for k, body in enumerate(model.arm.bodies, 1)}
     for k, part in enumerate(model.links, 1):
         places[part.name] = f"links[{k}]"
-        places |= {axis.name: ".".join(filter(None, (f"links[{k}].joint", axis.label)))
-                   for axis in part.axes}  # fmt: skip
+        places |= {axis.name: axis_place(axis) for axis in part.axes}
     named = [name for name in places if message.startswith((f"{name}:", f"{name} "))]
     return (places[max(named, key=len)] if named else "links"), message

@@ -1,15 +1,22 @@
-"""What `check` finds out about an arm, as plain data: the fields are the names in its JSON."""
+"""The report of `check` as plain data: its fields are the keys of its JSON."""
 
 from dataclasses import dataclass
 from typing import Literal
+
+from flexarm.model import Axis
 
 Severity = Literal["warning", "note"]
 Vector = tuple[float, float, float]
 
 
+def axis_place(axis: Axis) -> str:
+    """Return the place of a joint's axis in the model file."""
+    return ".".join(filter(None, (f"links[{axis.link + 1}].joint", axis.label)))
+
+
 @dataclass(frozen=True)
 class Notice:
-    """Something the user should know, look into or change.
+    """A fact that the user should know, look into or change.
 
     Attributes
     ----------
@@ -18,14 +25,14 @@ class Notice:
     code
         Name of the check, the same in every version.
     place
-        Where in the model file, ``links[1].section``, counting from 1.
+        Place in the model file, such as ``links[1].section``, counting from 1.
     message
-        What was found, in numbers.
+        The fact, with numbers.
     remedy
         What to do about it.
     line
-        Of the model file, if the arm is read from one by `flexarm check`: the place, or what of it
-        the file has.
+        Line of the place in the model file, or of its nearest parent there, if `flexarm check` read
+        the arm from one.
     """
 
     severity: Severity
@@ -40,8 +47,8 @@ class Notice:
 class Frequency:
     """A frequency in both units."""
 
-    hz: float
-    rad_s: float
+    hz: float  # [Hz]
+    rad_s: float  # [rad/s]
 
 
 @dataclass(frozen=True)
@@ -51,10 +58,9 @@ class JointReport:
     name: str
     kind: str
     axis: Vector | None  # in the joint's frame, unit length; None for a rigid attachment
-    # Whether it turns the link, about the axis if it has one, rather than moves it along.
-    turns: bool
+    turns: bool  # whether it rotates the link, rather than moves it along
     actuation: str | None  # ``torque``, ``free``, ``prescribed``, or None for a rigid attachment
-    elastic: bool
+    elastic: bool  # whether its transmission is elastic
     reflected_inertia: float  # of the rotor, at the joint [kg m^2] (of a sliding joint [kg])
 
 
@@ -63,19 +69,17 @@ class DirectionReport:
     """A flexible span in one direction."""
 
     direction: str  # ``bending_y``, ``bending_z``, ``torsion`` or ``stretch``
-    stiffness: str  # the section's property that resists it
-    count: int  # number of shapes (elements, springs) that the link has in it
-    coordinates: tuple[str, ...]  # their names, none where the direction is left rigid
-    why: str  # where the number comes from
-    # The span's own frequencies, root clamped, with what its tip carries rigidly.
-    clamped: tuple[Frequency, ...]
-    # Its frequencies between what the rule of the default modes hangs on both ends.
-    loaded: tuple[Frequency, ...]
+    stiffness: str  # name of the section's stiffness
+    count: int  # number of shapes (elements, springs) of the link in it
+    coordinates: tuple[str, ...]  # their names, none if the direction is rigid
+    why: str  # reason for the number
+    clamped: tuple[Frequency, ...]  # frequencies with the root clamped and the body at the tip
+    loaded: tuple[Frequency, ...]  # frequencies between the inertias that loaded modes assume
 
 
 @dataclass(frozen=True)
 class ShapeMode:
-    """A mode of the link in its chosen coordinates, joint at rest, with what its tip carries."""
+    """A mode of the link in its chosen coordinates with the body at its tip, joint at rest."""
 
     frequency: Frequency
     damping: float  # damping ratio
@@ -86,19 +90,14 @@ class ShapeMode:
 class FlexibleReport:
     """The flexible part of a link."""
 
-    # Length of the flexible span [m]; of a sliding link the exposed length at the start.
-    span: float
-    shapes: str  # kind of the shape functions, and what that is
-    summary: str
-    # root, why_root: what the rule of the loaded modes lets through at the root, ``free``,
-    # ``geared``, ``held``.
-    root: str
-    why_root: str
-    # tip_mass, tip_inertia: what that rule hangs on the tip [kg], [kg m^2] about x, y, z.
-    tip_mass: float
-    tip_inertia: Vector
-    # Every direction that the section gives a stiffness for.
-    directions: tuple[DirectionReport, ...]
+    span: float  # length of the flexible span [m]; of a sliding link exposed at the start
+    shapes: str  # kind of the shape functions
+    summary: str  # description of that kind
+    root: str  # boundary condition of loaded modes at the root: ``free``, ``geared`` or ``held``
+    why_root: str  # reason for it
+    tip_mass: float  # mass that loaded modes assume at the tip [kg]
+    tip_inertia: Vector  # inertia that they assume there, about x, y, z [kg m^2]
+    directions: tuple[DirectionReport, ...]  # elastic directions of the section
     modes: tuple[ShapeMode, ...]  # modes of the chosen coordinates
     modal_data: tuple[str, ...]  # lines of the report on tabulated shapes, else none
 
@@ -123,9 +122,8 @@ class CoordinateReport:
     kind: str  # ``base``, ``motor``, ``joint`` or ``amplitude``
     unit: str
     prescribed: bool
-    # start, start_speed: initial value and rate.
-    start: float
-    start_speed: float
+    start: float  # initial value
+    start_speed: float  # initial rate
 
 
 @dataclass(frozen=True)
@@ -133,59 +131,56 @@ class ArmMode:
     """A mode of the whole arm."""
 
     frequency: Frequency
-    # coordinate, share: the coordinate with the largest share in the strain energy, and that share.
-    coordinate: str
-    share: float
+    coordinate: str  # coordinate with the largest share in the strain energy
+    share: float  # that share
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """The step that a fixed-step Runge-Kutta method of order 4 can take."""
+    """The largest stable step of a Runge-Kutta method of order 4."""
 
     rk4: float  # recommended step [s]
     rate: float  # fastest rate of the linearised arm, oscillation or decay [rad/s]
     limited_by: Literal["mode", "damping"]  # ``mode`` or ``damping``
-    coordinate: str  # the coordinate that has most of it
+    coordinate: str  # coordinate with the largest share in it
 
 
 @dataclass(frozen=True)
 class CostReport:
-    """Cost of 1 s of a run at the default tolerance, by a trial of its steps."""
+    """Cost of 1 s of a run at the default tolerance, estimated from trial steps."""
 
-    coordinates: int
+    coordinates: int  # number of coordinates
     method: str  # integrator
-    steps: float
+    steps: float  # number of steps
     seconds: float  # CPU time [s]
-    # Relative change of the slowest frequency, joints free, by these shapes instead of the arm's.
-    frequency_change: float
-    # Numbers of shapes by link and direction, where they are not those of the arm.
-    shapes: dict[str, dict[str, int]]
+    frequency_change: float  # relative change of the slowest frequency from the arm's, joints free
+    shapes: dict[str, dict[str, int]]  # numbers of shapes by link and direction, if not the arm's
 
 
 @dataclass(frozen=True)
 class Report:
-    """What `check` finds out about an arm.
+    """Facts about an arm, and notices.
 
     Attributes
     ----------
     degrees_of_freedom
-        How many coordinates of each kind; ``free`` is the total less the prescribed ones.
+        Numbers of coordinates by kind; ``free`` is the total less the prescribed ones.
     mass
-        Of links, hubs and payload [kg].
+        Mass of links, hubs and payload [kg].
     base_mass
-        Of a free base's body [kg].
+        Mass of a free base's body [kg].
     centre_of_mass
-        Of everything, at the start, in the world [m].
+        Centre of mass of everything at the start, in the world [m].
     rigid_motions
-        Number of motions that strain nothing, joints free.
+        Number of motions without strain, joints free.
     modes_free, modes_held
         Modes of the arm in its start pose, links undeformed: with the joints as they are, and
         with the driven hubs (of elastic joints: their motors) locked.  Elastic stiffness only;
         None if a coordinate has no inertia.
     step
-        None if there is nothing fast, or a coordinate has no inertia.
+        Largest stable step; None if nothing is fast, or a coordinate has no inertia.
     costs
-        Of 1 s of a run: with the arm's shapes, and with half of them where links have several;
+        Cost of 1 s of a run: with the arm's shapes, and with half of them if links have several;
         empty if a coordinate has no inertia.
     """
 

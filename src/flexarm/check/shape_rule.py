@@ -1,4 +1,4 @@
-"""How many shapes a link has in a direction, and why, in words."""
+"""Descriptions of the number of shapes of a link in a direction, with the reason."""
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, Counted, CraigBampton, Elements, Lumped, Tabulated
@@ -9,7 +9,7 @@ from flexarm.model.arm_modes import weighs_held
 
 
 def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
-    """Say how many shapes a link has in a direction that its section is stiff in, and why."""
+    """Return the number of shapes of a link in an elastic direction, with the reason, in words."""
     choice = arm.links[index].shapes
     if isinstance(choice, Tabulated):
         return "the modes of the file"
@@ -23,14 +23,14 @@ def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
 
 
 def _of_arm(arm: Arm, motion: BeamDirection, count: int) -> str:
-    """Say what so many shapes of a direction keep beside the modes of the arm as it is."""
+    """Return what shapes of a direction contain beside the modes of the arm, in words."""
     held = "; with driven joints held weighed in" if weighs_held(arm, count) else ""
     static = "; the static twist by a torque at the tip is among them"
     return held + (static if count and motion.direction == "twist" else "")
 
 
 def _counted(choice: Counted, motion: BeamDirection, count: int) -> str:
-    """Write a number with what it counts."""
+    """Return a number with the noun that it counts."""
     word = "mode"
     if isinstance(choice, Elements):
         word = "element"

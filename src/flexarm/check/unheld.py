@@ -1,31 +1,33 @@
-"""Joints that nothing holds, and that the arm's inputs drive into their limits."""
+"""Notices of joints that nothing holds and that inputs drive into their limits."""
 
 import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from flexarm.check.report import Notice
+from flexarm.check.report import Notice, axis_place
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Axis, Model
 from flexarm.model.profiles import breakpoints, evaluate
 
-LONGEST = 60.0  # [s] that inputs which never change are looked at
-INSTANTS = 1200  # times at which inputs are evaluated, evenly spaced
+LONGEST = 60.0  # [s] after the last change of the inputs that are checked: longer than most runs
+INSTANTS = 1200  # times at which inputs are evaluated, 20 per second of that
 
 
 def unheld_notices(
     model: Model, linear: LinearModel, start: Array, speeds: Array
 ) -> Iterator[Notice]:
-    """Tell of joints that inputs drive into their limits, and when, about.
+    """Report joints that inputs drive into their limits, with the approximate time.
 
     Notes
     -----
     The arm is taken as rigid, with the mass matrix of its start and without gravity; joints with a
     servo or a closed brake count as held.
     """
+    from scipy.integrate import cumulative_trapezoid  # takes long to import
+
     inputs = [axis.acts.input for axis in model.axes if axis.driven]
     loose = [
         axis
@@ -45,16 +47,11 @@ def unheld_notices(
     u = [[evaluate(each, t)[0] if each else 0.0 for each in inputs] for t in times.tolist()]
     force = np.array(u) @ input_matrix(model).T @ columns
     a = np.linalg.solve(columns.T @ linear.mass @ columns, force.T).T
-    v = _summed(a, times)
-    q = _summed(v, times)
+    v = cumulative_trapezoid(a, times, axis=0, initial=0)
+    q = cumulative_trapezoid(v, times, axis=0, initial=0)
     for k, axis in enumerate(loose):
         moving, place = speeds[axis.index] + v[:, k], start[axis.index] + q[:, k]
         yield from _notice(axis, times, place + speeds[axis.index] * times, moving)
-
-
-def _summed(rates: Array, times: Array) -> Array:
-    steps = np.diff(times)[:, None] * (rates[1:] + rates[:-1]) / 2
-    return np.vstack([np.zeros(rates.shape[1]), np.cumsum(steps, axis=0)])
 
 
 def _notice(axis: Axis, times: Array, place: Array, moving: Array) -> Iterator[Notice]:
@@ -70,11 +67,10 @@ def _notice(axis: Axis, times: Array, place: Array, moving: Array) -> Iterator[N
     first = {name: times[np.argmax(beyond)] for name, beyond in reached.items() if beyond.any()}
     if first:
         name = min(first, key=lambda each: first[each])
-        where = ".".join(filter(None, (f"links[{axis.link + 1}].joint", axis.label)))
         yield Notice(
             "warning",
             "unheld-joint",
-            f"{where}.limits.{name}",
+            f"{axis_place(axis)}.limits.{name}",
             f"the inputs drive {axis.name}, which nothing holds, beyond this limit after about "
             f"{first[name]:.2g} s, where a run would stop",
             "give it a servo or a brake, or change the inputs",

@@ -1,7 +1,7 @@
 """Angles of geometrically exact links in closed-form equations, and sines and cosines of sums.
 
-A section of an exact link turns by a sum of slope shapes.  In a plane its tangent is the cosine and
-the sine of that angle, so that products of tangents are functions of sums of angles.
+The angle of a section is a sum of slope shapes.  In a plane its tangent is the cosine and the sine
+of that angle, so that products of tangents are functions of sums of angles.
 """
 
 from itertools import chain
@@ -26,10 +26,10 @@ from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel
 from flexarm.spatial import Expr, constant
 
-Waves = dict[Monomial, complex]  # of exp(i sum n_k angle_k), per (k, n_k)
-Joined = dict[tuple[Monomial, Monomial, str], float]  # per rest, sum of angles, cosine or sine
-Places = dict[tuple[str, str], int]  # generators per section and angle
-ROUNDING = 1e-15
+Waves = dict[Monomial, complex]  # coefficients of exp(i sum n_k angle_k) by the pairs (k, n_k)
+Joined = dict[tuple[Monomial, Monomial, str], float]  # by other factors, sum of angles, function
+Places = dict[tuple[str, str], int]  # generators by section and angle
+ROUNDING = 1e-15  # coefficient relative to the largest below which it is rounding
 TURNING = ("sine", "cosine")
 ANGLES = (("alpha", "angle along y"), ("beta", "angle along z"), ("phi", "twist"))
 
@@ -55,20 +55,20 @@ def name_angles(nodes: Collocation, part: LinkModel, number: int, q: Expr, ring:
 
 
 def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Array, Array]]:
-    """List an exact link's sections: how each is called, what it is, slopes and twist, (m,)."""
-    found = [("tip", "at its tip", *nodes.tip_bend, nodes.tip_twist)]
+    """List an exact link's sections: name, description, slopes and twist per amplitude, (m,)."""
+    sections = [("tip", "at its tip", *nodes.tip_bend, nodes.tip_twist)]
     for g, x in enumerate(nodes.x):
         about = f"at its node {g + 1}, x = {x:.4g} {unit}"
-        found.append((str(g + 1), about, *nodes.bend[:, g], nodes.twist[g]))
+        sections.append((str(g + 1), about, *nodes.bend[:, g], nodes.twist[g]))
     if nodes.polar is not None:
         for g, twist in enumerate(nodes.polar.twist):
             about = f"at section {g + 1} of its rotary inertia"
-            found.append((f"r{g + 1}", about, *nodes.polar.bend[:, g], twist))
-    return found
+            sections.append((f"r{g + 1}", about, *nodes.polar.bend[:, g], twist))
+    return sections
 
 
 def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polynomial]]:
-    """Rewrite products of sines and cosines as those of sums of angles, where that is shorter."""
+    """Rewrite products of sines and cosines by sums of angles, if that is shorter."""
     known: dict[Monomial, Waves] = {}
     spread = [[_spread(entry, ring, known) for entry in group] for group in groups]
     if sum(map(len, chain(*spread))) >= sum(map(len, chain(*groups))):
@@ -77,7 +77,7 @@ def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polyn
 
 
 def _spread(entry: Polynomial, ring: Ring, known: dict[Monomial, Waves]) -> Joined:
-    """Collect a polynomial by sums of angles, without those whose first angle counts negative."""
+    """Collect a polynomial by sums of angles whose first coefficient is positive."""
     total: dict[tuple[Monomial, Monomial], complex] = {}
     for powers, x in entry.items():
         turning = tuple((g, n) for g, n in powers if ring.generators[g].kind in TURNING and n > 0)
@@ -86,15 +86,15 @@ def _spread(entry: Polynomial, ring: Ring, known: dict[Monomial, Waves]) -> Join
             known[turning] = _waves(turning, ring)
         for angle, factor in known[turning].items():
             total[rest, angle] = total.get((rest, angle), 0.0) + x * factor
-    found: Joined = {}
+    terms: Joined = {}
     least = ROUNDING * max(map(abs, total.values()), default=0.0)
     for (rest, angle), factor in total.items():
-        if angle == ONE or angle[0][1] > 0:  # what has the opposite sign is its conjugate
+        if angle == ONE or angle[0][1] > 0:  # terms of the opposite sign are the conjugates
             twice = factor if angle == ONE else 2 * factor
             for kind, x in (("cosine", twice.real), ("sine", -twice.imag)):
                 if abs(x) > least:
-                    found[rest, angle, kind] = x
-    return found
+                    terms[rest, angle, kind] = x
+    return terms
 
 
 def _joined(entry: Joined, ring: Ring) -> Polynomial:
@@ -125,7 +125,7 @@ def _waves(turning: Monomial, ring: Ring) -> Waves:
 
 
 def _named(angle: Monomial, ring: Ring) -> int:
-    """Give the generator that is a sum of angles."""
+    """Return the generator of a sum of angles."""
     if len(angle) == 1 and angle[0][1] == 1:
         return angle[0][0]
     of: Polynomial = {((k, 1),): float(n) for k, n in angle}

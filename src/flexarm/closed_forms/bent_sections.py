@@ -23,23 +23,23 @@ from flexarm.mechanics.bodies.exact.tangents import Entire, Tangents
 from flexarm.model import Model
 from flexarm.spatial import Expr, constant
 
-FUNCTIONS = 7  # c_0 to c_6 are what second derivatives of a rotation hold
+FUNCTIONS = 7  # second derivatives of a rotation contain c_0 to c_6
 ANGLES = {"y": "alpha", "z": "beta"}
-ENTRIES = ("ryy", "ryz", "rzz")  # of a rotation, besides those that are its tangent's
-# Derivatives by the angles, lower before higher; of a tangent the first letter is its axis.
+ENTRIES = ("ryy", "ryz", "rzz")  # entries of a rotation that are not entries of the tangent
+# Derivatives by the angles, lower orders first; the first letter of a tangent's is its axis.
 DERIVATIVES = ("", "y", "z", "yy", "yz", "zz", "yyy", "yyz", "yzz", "zzz")
 Key = tuple[str, str]  # t, ryy, ryz or rzz, and a derivative
 
 
 def _keys(lowest: int, highest: int) -> list[Key]:
-    """List tangents and entries of rotations with derivatives of some orders."""
+    """List tangents and entries of rotations with derivatives of given orders."""
     named = [("t", d) for d in DERIVATIVES if lowest + 1 <= len(d) <= highest + 1]
     return named + [(e, d) for e in ENTRIES for d in DERIVATIVES if lowest <= len(d) <= highest]
 
 
 @cache
 def _formulas() -> tuple[dict[str, Expr], Expr, dict[Key, Expr]]:
-    """Write tangents, rotations and their derivatives by the angles and the c_k."""
+    """Return formulas of tangents, rotations and their derivatives in the angles and the c_k."""
     angles = {letter: ca.SX.sym(name) for letter, name in ANGLES.items()}
     a, b, c = *angles.values(), ca.SX.sym("c", FUNCTIONS + 2)
 
@@ -49,16 +49,16 @@ def _formulas() -> tuple[dict[str, Expr], Expr, dict[Key, Expr]]:
             total += ca.jacobian(f, c[k]) * (k * c[k + 2] - c[k + 1]) * angles[letter]
         return total
 
-    found: dict[Key, Expr] = {("t", "y"): a * c[1], ("t", "z"): b * c[1]}
+    formulas: dict[Key, Expr] = {("t", "y"): a * c[1], ("t", "z"): b * c[1]}
     first = (1 - a * a * c[2], -a * b * c[2], 1 - b * b * c[2])
-    found |= {(entry, ""): f for entry, f in zip(ENTRIES, first, strict=True)}
+    formulas |= {(entry, ""): f for entry, f in zip(ENTRIES, first, strict=True)}
     for base, letters in _keys(1, 2):
-        found[base, letters] = by(found[base, letters[:-1]], letters[-1])
-    return angles, c[:FUNCTIONS], found
+        formulas[base, letters] = by(formulas[base, letters[:-1]], letters[-1])
+    return angles, c[:FUNCTIONS], formulas
 
 
 class _Section:
-    """A section that bends: symbols for functions of its angles, and their generators."""
+    """A section of a bending link: symbols for functions of its angles, and their generators."""
 
     def __init__(self, who: str, place: str, ring: Ring, places: Places) -> None:
         at = {letter: places.get((place, name)) for letter, name in ANGLES.items()}
@@ -95,7 +95,7 @@ class _Section:
         return self.symbols[base, "".join(sorted(letters + letter))]
 
     def rotation(self, letter: str = "") -> Expr:
-        """Give the rotation onto the tangent, or its derivative by an angle, (3, 3)."""
+        """Return the rotation onto the tangent, or its derivative by an angle, (3, 3)."""
         cosine: Key = ("c", "0")
         keys: list[Key] = [("t", "y"), ("t", "z"), ("ryy", ""), ("ryz", ""), ("rzz", "")]
         values = [
@@ -106,26 +106,26 @@ class _Section:
         return ca.vertcat(*[ca.horzcat(*row) for row in rows])
 
     def entire(self) -> Entire:
-        """Give the c_k as functions of an angle."""
+        """Return the symbols of the functions c_k."""
         return Entire(*[self.symbols["c", str(k)] for k in range(6)])
 
 
 def _about(base: str, letters: str, where: str) -> str:
-    """Say what a function of a section is, if it is no derivative."""
+    """Return the description of a function of a section; empty of a derivative."""
     if base == "t":
         return f"tangent along {letters}, its derivatives follow" if len(letters) == 1 else ""
     return "" if letters else f"entry {base[1:]} of the rotation onto the tangent at {where}"
 
 
 class BentSections:
-    """An exact link that bends along y and z, in named functions of its sections' angles.
+    """An exact link that bends along y and z, in symbols for functions of its sections' angles.
 
     Attributes
     ----------
     symbols, slopes, places
         Symbols, their derivatives by the coordinates, and their generators.
     further, further_places
-        Symbols that only those derivatives and elastic forces hold, and their generators.
+        Symbols that only those derivatives and elastic forces contain, and their generators.
     """
 
     def __init__(self, model: Model, index: int, q: Expr, ring: Ring, places: Places) -> None:
@@ -168,14 +168,14 @@ class BentSections:
         return constant(whole)
 
     def tip_frame(self) -> tuple[Expr, Expr]:
-        """Give rotation (3, 3) and place (3,) of the tip."""
+        """Return rotation (3, 3) and position (3,) of the tip."""
         about, _ = _twisted(constant(self.nodes.tip_twist[None]) @ self.d)
         return self.tip.rotation() @ about, ca.sum2(
             constant(self.nodes.tip) * self._tangents().place
         )
 
     def points(self) -> tuple[MovingField, Basis]:
-        """Give the points of the span, and its sections' turning."""
+        """Return the points of the span and the unit vectors of its sections."""
         mass = self.body.span.integrals.mass
         return tangent_material(self.nodes, mass, self._tangents(), self._vectors())
 
@@ -198,7 +198,7 @@ class BentSections:
         return Tangents(unit, unit * long, by_a * long, by_b * long, none, none)
 
     def _vectors(self) -> list[tuple[Expr, Expr, Expr]]:
-        """See unit vectors of the sections that have rotary inertia, as `tangent_material` does."""
+        """Return unit vectors of the sections with rotary inertia, for `tangent_material`."""
         places, sweeps = list[Expr](), list[Expr]()
         for g, each in enumerate(self.turning):
             assert self.nodes.polar is not None
@@ -220,7 +220,7 @@ class BentSections:
 
 
 def _twisted(f: Expr) -> tuple[Expr, Expr]:
-    """Rotation about x by a twist, and its derivative, (3, 3) each."""
+    """Return the rotation about x by a twist, and its derivative, (3, 3) each."""
     about, slope = ca.SX.eye(3), ca.SX(3, 3)
     if f.nnz():
         c, s = ca.cos(f), ca.sin(f)

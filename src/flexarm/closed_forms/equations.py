@@ -1,4 +1,4 @@
-"""Closed-form equations of a small arm, numbers folded in, as polynomials that can be printed.
+"""Closed-form equations of motion of small arms, as polynomials that can be printed.
 
 Theodore & Ghosal 1995, eq 26: ``M q'' + h(q, q') + c(q) + K q = Gamma``.
 """
@@ -37,14 +37,14 @@ from flexarm.spatial import Array, Expr
 
 Vector = tuple[Polynomial, ...]
 Matrix = tuple[Vector, ...]
-LARGEST = 12  # coordinates of an arm whose equations are worth printing
-LONGEST = 40  # terms of a product whose factors have no names
-# in what is printed as Python
+LARGEST = 12  # coordinates of an arm: equations of larger ones fill hundreds of pages
+LONGEST = 40  # terms of a product above which its factors get names, in long equations
+# Names that generated Python modules use.
 RESERVED = re.compile(
     r"[qvMhcKk]|np|entire|(sin|cos|c\d)(_\w+)?|(alpha|beta|phi|theta|t|r[yz]{2})\d+_\w+"
     r"|(psi|kappa|angle|inverse|s)\d+"
 )
-COUNTED = 1e-10  # of it: what is smaller is rounding, on some processors
+COUNTED = 1e-10  # relative coefficient below which a term is not counted: rounding on any processor
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class Equations:
     names
         Coordinates, as the model names them.
     generators
-        What the polynomials are in: coordinates, rates, and definitions in order.
+        Variables of the polynomials: coordinates, rates, and definitions in order.
     M, K
-        Mass and stiffness matrix; K is of the elastic forces linear in angles and amplitudes.
+        Mass and stiffness matrix; K has the elastic forces linear in angles and amplitudes.
     h, c, k
-        Coriolis and centrifugal forces, gravity, and the elastic forces that K leaves out.
+        Coriolis and centrifugal forces, gravity, and the nonlinear elastic forces.
     values
-        Of generators that stand for numbers, by their LaTeX.
+        Values of generators that stand for numbers, by their LaTeX.
     """
 
     arm: str
@@ -78,13 +78,13 @@ class Equations:
     values: dict[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Say in a line what it is; `flexarm equations` prints it."""
+        """Describe it in one line; `flexarm equations` prints the equations."""
         said = f"{len(self.names)} coordinates, {self.terms} terms"
         return Summary(f"M a + h + c + K q + k = B u of {self.arm}: {said}").text()
 
     @property
     def terms(self) -> int:
-        """Number of terms of all entries and named parts, those below the diagonals left out."""
+        """Number of terms of all entries and named parts, without those below the diagonals."""
         clean = rounded(self, COUNTED)
         both = (clean.M, clean.K)
         upper = [
@@ -95,20 +95,20 @@ class Equations:
 
 
 def closed_form(model: Model, *, named: bool = False) -> Equations:
-    """Write the equations of an arm out as polynomials; in parts with names if they are long.
+    """Return the equations of an arm as polynomials, with named parts if they are long.
 
     Parameters
     ----------
     model
         The arm.
     named
-        Whether integrals over links, lengths, and values of shapes at tips have names, instead of
-        numbers folded in; of links that bend exactly or slide out of a hub they have none.
+        Whether integrals over links, lengths, and values of shapes at tips have names instead of
+        values; exact and sliding links have values only.
 
     Raises
     ------
     FlexarmError
-        If the arm is too large, or its equations are no such polynomials.
+        If the arm is too large, or its equations are no polynomials of this kind.
     """
     _check(model)
     if sum(part.exact is not None and all(part.exact.bends) for part in model.links) < 2:
@@ -120,14 +120,14 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
 
 
 def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
-    """Write equations out; factors of products that are longer than so many terms get names."""
+    """Return the equations; factors of products of more than ``longest`` terms get names."""
     n, ring = model.size, Ring()
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
     written = [_written(name, model.links, model.names) for name in model.names]
     taken = set[str]()
     for i, (name, latex) in enumerate(written, 1):
         own = name
-        while taken & {own, f"{own}_dot"}:  # of another coordinate, or of its rate
+        while taken & {own, f"{own}_dot"}:  # names of another coordinate or of its rate
             own = f"{own}_{i}"
         taken |= {own, f"{own}_dot"}
         ring.add(Generator(own, latex, "coordinate", {}))
@@ -151,12 +151,12 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
     force = elastic_force(model, q, {name: each.effort(q) for name, each in bent.items()})
     further = ca.vertcat(*[each.further for each in bent.values()])
     further_places = [i for each in bent.values() for i in each.further_places]
-    if integrals is not None:  # of links that do not bend exactly
+    if integrals is not None:  # no link is exact
         bodies, force = [integrals.body(body) for body in bodies], integrals.force(force)
         further, further_places = integrals.symbols, integrals.places
     M = closed_mass_matrix(model, bodies)
     momentum = M @ v
-    # Algorithm 3, S2.1, through what the tips' symbols stand for
+    # Algorithm 3, S2.1, with the chain rule through the tips' symbols
     h = ca.jtimes(momentum, q, v) + ca.jtimes(momentum, symbols, slopes @ v)
     energy = ca.dot(v, momentum) / 2
     h = h - ca.gradient(energy, q) - slopes.T @ ca.gradient(energy, symbols)
@@ -169,8 +169,8 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
     entries = [[entry[i] for i in range(len(entry))] for entry in outputs]
     if any(part.exact is not None for part in model.links):
         entries = joined_angles(entries, ring)
-    found = _clean(model, ring, *entries)
-    return found if integrals is None else replace(found, values=integrals.values)
+    equations = _clean(model, ring, *entries)
+    return equations if integrals is None else replace(equations, values=integrals.values)
 
 
 def rounded(equations: Equations, dust: float) -> Equations:
@@ -200,7 +200,7 @@ def rounded(equations: Equations, dust: float) -> Equations:
 
 
 class _Tip:
-    """Symbols for the angles of a link's tip and its Cayley factor, and what they stand for.
+    """Symbols for the angles of a link's tip and its Cayley factor, with their definitions.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ class _Tip:
         ring: Ring,
         numbers: tuple[Expr, list[int]],
     ) -> Expr:
-        """Add generators for the angles and the factor; give the rotation in their symbols."""
+        """Add generators for the angles and the factor; return the rotation in their symbols."""
         turning = [a for a in range(3) if angle[a].nnz()]
         number = model.links.index(part) + 1
         theta = ca.SX(3, 1)
@@ -286,7 +286,7 @@ class _Tip:
 
 
 def _relate(ring: Ring, kappa: int, angles: list[int]) -> None:
-    """Rewrite ``kappa theta^2`` of the last angle: kappa (1 + theta^T theta/4) is one."""
+    """Add the relation ``kappa (1 + theta^T theta/4) = 1``, solved for the last angle's square."""
     *others, last = angles
     instead: Polynomial = {(): 4.0, ((kappa, 1),): -4.0}
     for other in others:
@@ -323,7 +323,7 @@ def _clean(
 def _split(
     force: Polynomial, lengths: set[int], n: int
 ) -> tuple[dict[int, Polynomial], Polynomial]:
-    """Split an elastic force by the coordinate it is linear in; lengths count as parameters."""
+    """Split an elastic force into terms linear in a coordinate, with lengths as parameters."""
     row: dict[int, Polynomial] = {}
     rest: Polynomial = {}
     for powers, x in force.items():
@@ -337,7 +337,7 @@ def _split(
 
 
 def _written(name: str, links: tuple[LinkModel, ...], names: tuple[str, ...]) -> tuple[str, str]:
-    """Write a coordinate's name as an identifier and in LaTeX, in the letters of the papers."""
+    """Return a coordinate's name as an identifier and in LaTeX, in the letters of the papers."""
     identifier = re.sub(r"\W", "_", name, flags=re.ASCII)
     taken = RESERVED.fullmatch(identifier) or keyword.iskeyword(identifier)
     if taken or not identifier.isidentifier():

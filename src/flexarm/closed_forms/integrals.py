@@ -1,4 +1,4 @@
-r"""Names for the numbers of an arm's equations: integrals over links, values of shapes at tips.
+r"""Symbols for the numbers in an arm's equations: integrals over links, values of shapes at tips.
 
 Letters are those of Korayem & Shafei 2009 and Chen, Zhang & Liu 2012: masses ``m_i``, amplitudes
 ``\delta_ik``, first moments of shapes ``\varepsilon_ik``, ``\alpha_ik`` with the distance from the
@@ -21,18 +21,18 @@ AXES = "1xyz"  # of homogeneous positions
 
 
 class Name(NamedTuple):
-    """How a number is written, what it is, and how often it counts where it stands."""
+    """Symbol of a number, with its definition and its factor in a term."""
 
-    latex: str
-    about: str
-    times: float = 1.0
+    latex: str  # the symbol
+    about: str  # its definition, in LaTeX
+    times: float = 1.0  # factor with which it stands in the term
 
 
-Namer = Callable[[int, list[int]], Name]  # of the place in a matrix, and of mode numbers
+Namer = Callable[[int, list[int]], Name]  # function of the place in a matrix, and of mode numbers
 
 
 class IntegralSymbols:
-    """Symbols that stand for the numbers of an arm's bodies, each a generator with a value."""
+    """Symbols for the numbers of an arm's bodies, each a generator with a value."""
 
     def __init__(self, model: Model, q: Expr, ring: Ring) -> None:
         self.model, self.q, self.ring = model, q, ring
@@ -41,15 +41,15 @@ class IntegralSymbols:
         self.values: dict[str, float] = {}
 
     def body(self, body: LagrangeBody) -> LagrangeBody:
-        """Name the numbers of a body's moments."""
+        """Return a body with symbols for the numbers of its moments."""
         number = self._link(body)
         modes, label = _modes(self.model.links[number - 1]), f"{number}"
-        if modes and not body.own:  # at the tip of a link that bends, or in its hub
+        if modes and not body.own:  # at the tip of a flexible link, or in its hub
             label += r"\mathrm{t}" if any(i in modes for i in body.D) else r"\mathrm{h}"
         return LagrangeBody(body.T, body.D, self._moments(body.weight, label), body.own)
 
     def tip(self, number: int, position: Expr) -> Expr:
-        """Name the length of a link and the values of its shapes at its tip, (3,)."""
+        """Return a tip position with symbols for the length and the values of shapes, (3,)."""
 
         def named(place: int, modes: list[int]) -> Name:
             axis = "xyz"[place]
@@ -62,7 +62,7 @@ class IntegralSymbols:
         return self._renamed(position, named)
 
     def angle(self, number: int, angle: Expr) -> Expr:
-        """Name the slopes of a link's shapes at its tip, (3,)."""
+        """Return tip angles with symbols for the slopes of shapes, (3,)."""
 
         def named(place: int, modes: list[int]) -> Name:
             slope = rf"\phi_{{{_index(number, modes)}}}'"
@@ -71,7 +71,7 @@ class IntegralSymbols:
         return self._renamed(angle, named)
 
     def force(self, force: Expr) -> Expr:
-        """Name the stiffnesses of the elastic forces, (n,)."""
+        """Return the elastic forces with symbols for the stiffnesses, (n,)."""
         owners = {i: (k, i - part.modes.start + 1) for k, part in enumerate(self.model.links, 1)
                   for i in _modes(part)}  # fmt: skip
 
@@ -85,13 +85,13 @@ class IntegralSymbols:
         return self._renamed(force, named)
 
     def _link(self, body: LagrangeBody) -> int:
-        """Find which link a body belongs to, from 1: the last that moves it."""
+        """Return the number of the link that a body belongs to, from 1: the last that moves it."""
         moving = {*body.D, *body.own}
-        found = [
+        movers = [
             k for k, part in enumerate(self.model.links, 1)
             if moving & {*_modes(part), *part.carried_by}
         ]  # fmt: skip
-        return max(found, default=1)
+        return max(movers, default=1)
 
     def _moments(self, weight: Moments, label: str) -> Moments:
         def square(place: int, modes: list[int]) -> Name:
@@ -121,7 +121,7 @@ class IntegralSymbols:
         )  # fmt: skip
 
     def _renamed(self, matrix: Expr, name: Namer) -> Expr:
-        """Write a matrix of polynomials in the coordinates with names for its coefficients."""
+        """Return a matrix of polynomials in the coordinates with symbols for its coefficients."""
         result = ca.SX(*matrix.shape)
         for place, modes, powers, x in self._terms(matrix):
             row, column = divmod(place, matrix.shape[1])
@@ -133,7 +133,7 @@ class IntegralSymbols:
         return result
 
     def _terms(self, matrix: Expr) -> Iterator[tuple[int, list[int], Monomial, float]]:
-        """List terms: place, mode numbers in it, powers, coefficient."""
+        """Iterate over the terms of a matrix: place, mode numbers in it, powers, coefficient."""
         if not matrix.numel():
             return
         own = Ring(generators=self.ring.generators[: self.model.size])
@@ -146,7 +146,7 @@ class IntegralSymbols:
                     yield place, [modes.get(g, 0) for g, p in powers for _ in range(p)], powers, x
 
     def _symbol(self, name: Name, value: float) -> Expr:
-        """Give the symbol of a name, or of that with as many stars as are free."""
+        """Return the symbol of a name; stars are added to the name of another value."""
         latex, value = name.latex, value / name.times
         while latex in self.values and abs(self.values[latex] - value) > NEGLIGIBLE * abs(value):
             latex += "^{*}"
@@ -166,12 +166,8 @@ def _modes(part: LinkModel) -> range:
 
 
 def _index(label: object, modes: Sequence[int]) -> str:
-    """Write a link's and its modes' numbers as indices."""
-    return (
-        ",".join(map(str, (label, *modes)))
-        if max((0, *modes)) > 9
-        else "".join(map(str, (label, *modes)))
-    )
+    """Return the numbers of a link and its modes as an index."""
+    return ("," if max((0, *modes)) > 9 else "").join(map(str, (label, *modes)))
 
 
 def _pair(label: str, f: int, g: int) -> Namer:
@@ -179,9 +175,9 @@ def _pair(label: str, f: int, g: int) -> Namer:
 
 
 def _integral(label: str, modes: list[int], a: int, b: int, *, once: bool = False) -> Name:
-    """Name the integral of a place of a link's moments, by how many shapes are in it.
+    """Return the name of an integral over a link by its place in the moments and its shapes.
 
-    Off the diagonal two products meet in one term unless it is said to be `once`.
+    Off the diagonal two equal products add up in one term unless ``once``.
     """
     index, number = _index(label, sorted(modes)), label.partition("\\")[0]
     shapes = r"\, ".join(rf"\phi_{{{_index(number, [k])}}}" for k in sorted(modes))

@@ -1,9 +1,8 @@
-"""Traced expressions as polynomials in named generators: what closed-form equations print as.
+"""Traced expressions as polynomials in named generators, for printing closed-form equations.
 
 A generator is a coordinate, a rate, a sine or cosine, an inverse, an entire function, or another
-quantity with a definition.  Two relations keep polynomials short: the square of a sine is one less
-that of the cosine, and an inverse ``k = 1/(1 + c^T c/4)`` times one of the squares under it is
-rewritten by the others.
+quantity with a definition.  Two relations keep polynomials short: ``sin^2 = 1 - cos^2``, and an
+inverse ``k = 1/(1 + c^T c/4)`` times one of the squares in it is rewritten by the others.
 """
 
 from collections import Counter
@@ -17,8 +16,8 @@ Monomial = tuple[tuple[int, int], ...]  # (generator, power), by generator
 Polynomial = dict[Monomial, float]
 Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum", "part", "entire", "number"]
 ONE: Monomial = ()
-SHORT = 1  # terms of a factor that gets no name
-DUST = 4e-15  # of the largest coefficient that a coefficient stands beside
+SHORT = 1  # terms of a factor up to which it gets no name
+DUST = 4e-15  # coefficient relative to the largest beside it below which it is rounding
 
 
 class TooLong(FlexarmError):
@@ -26,15 +25,14 @@ class TooLong(FlexarmError):
 
 
 class Generator(NamedTuple):
-    """What polynomials are in."""
+    """A variable of polynomials."""
 
-    # name, latex: how it is written, as an identifier and in LaTeX.
-    name: str
-    latex: str
-    kind: Kind  # coordinate, rate and number are given; the others are defined
-    of: Polynomial  # sine, cosine, inverse, sum or part of equations of this polynomial
-    about: str = ""  # what it is, where its definition does not say
-    order: int = 0  # of an entire function c_k its k: ``c_k(x) = sum (-x)^n/(2n + k)!``
+    name: str  # identifier
+    latex: str  # LaTeX
+    kind: Kind  # coordinates, rates and numbers are given; the others have a definition
+    of: Polynomial  # argument of its definition
+    about: str = ""  # description, where its definition does not suffice
+    order: int = 0  # k of an entire function ``c_k(x) = sum (-x)^n/(2n + k)!``
 
 
 @dataclass
@@ -42,12 +40,12 @@ class Ring:
     """Generators and the relations between them."""
 
     generators: list[Generator] = field(default_factory=list)  # in the order of their definitions
-    # Per pair (a, b) of generators what a b^2 is; a sine stands with itself, for its square.
+    # Polynomial that a b^2 equals, by pair (a, b) of generators; a^2 by the pair (a, a) of a sine.
     relations: dict[tuple[int, int], Polynomial] = field(default_factory=dict)
-    # Products of terms that may still be formed before the equations count as too long.
+    # Products of terms that may still be formed, some seconds of work, before the equations count
+    # as too long.
     patience: int = 1_500_000
-    # Terms of a product from which on its factors get names of their own; None if they get none.
-    longest: int | None = None
+    longest: int | None = None  # terms of a product above which its factors get names, if any do
     _known: dict[Monomial, Polynomial] = field(default_factory=dict)
 
     def add(self, generator: Generator) -> int:
@@ -60,7 +58,7 @@ class Ring:
         return len(self.generators) - 1
 
     def sine_and_cosine(self, angle: Polynomial) -> tuple[int, int]:
-        """Give the generators that are sine and cosine of an angle."""
+        """Return the generators of the sine and the cosine of an angle."""
         ((powers, factor),) = angle.items() if len(angle) == 1 else (((), 0.0),)
         if factor != 1.0 or len(powers) != 1 or powers[0][1] != 1:
             number = sum(g.kind == "sum" for g in self.generators) + 1
@@ -99,7 +97,7 @@ class Ring:
         return result
 
     def named(self, of: Polynomial) -> Polynomial:
-        """Give a long polynomial, over its largest coefficient, a name."""
+        """Replace a long polynomial by a generator times its largest coefficient."""
         if len(of) <= SHORT:
             return of
         size = max(of.values(), key=abs)
@@ -139,24 +137,24 @@ def total(a: Polynomial, b: Polynomial, sign: float = 1.0) -> Polynomial:
 
 
 def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[int, Polynomial]]:
-    """Run a stream over polynomials.
+    """Evaluate a stream of operations on polynomials.
 
     Parameters
     ----------
     stream, ring
-        What to run, and where its generators go.
+        The operations, and the ring that new generators are added to.
     loads
-        Generator of every element of every input.
+        Generator of each element of each input.
 
     Returns
     -------
     list of dict
-        Polynomial of every element of every output, by its place in the matrix, row by row.
+        Polynomials of each output, by place of the element in the matrix, row by row.
 
     Raises
     ------
     FlexarmError
-        If the stream has an operation that is no polynomial one, sine, cosine or division.
+        If an operation is not a polynomial one, a sine, a cosine or a division.
     """
     values: list[Polynomial] = [{ONE: x} if x else {} for x in stream.constants]
     values += [{((loads[port][element], 1),): 1.0} for port, element in stream.loads]
@@ -189,7 +187,7 @@ def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[i
 
 
 def largest(polynomial: Polynomial) -> float:
-    """Give the largest coefficient's size."""
+    """Return the size of the largest coefficient."""
     return max((abs(x) for x in polynomial.values()), default=0.0)
 
 

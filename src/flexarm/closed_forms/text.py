@@ -1,4 +1,4 @@
-"""Closed-form equations printed: as text, as LaTeX, as Python."""
+"""Printing closed-form equations as text, as LaTeX and as Python."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,9 +9,9 @@ from flexarm.closed_forms.polynomials import Generator, Monomial, Polynomial
 from flexarm.errors import FlexarmError
 from flexarm.io.titles import plain_title
 
-WIDTH = 100
-_HALF_WAY = 1e-12
-_SMALL = 1e-4  # of the last digit that is printed: smaller coefficients are left out
+WIDTH = 100  # characters of a line of text
+_HALF_WAY = 1e-12  # relative: added so that numbers half-way between two digits are rounded up
+_SMALL = 1e-4  # coefficient relative to the last printed digit below which it is left out
 PLAIN = (" * (", ")")
 ENTIRE = (
     "",
@@ -20,15 +20,15 @@ ENTIRE = (
     '    """Sum (-x)**n / (2 n + k)! over n, up to x = 10."""',
     "    return sum((-x) ** n / factorial(2 * n + k) for n in range(20))",
 )
-# Letters of other papers for those of Korayem & Shafei 2009, one after the other.
+# Letters of other papers in place of those of Korayem & Shafei 2009, replaced in this order.
 OTHERS = {
     "korayem": {},
     "theodore": {r"\psi": r"\vartheta", r"\phi": r"\psi", r"\delta": r"\xi", r"\mu\,": r"\rho A\,"},
     "chu": {},
 }
 NODAL = re.compile(r"\.node(\d+)\.(slope_)?([yz])$")
-DIGITS = 6  # significant, of printed numbers
-LETTERS = 50  # in a line of a LaTeX document, indices as half of one
+DIGITS = 6  # significant digits of printed numbers
+LETTERS = 50  # letters in a line of a LaTeX document; digits of indices count as 0.7
 Write = Callable[[Polynomial], str]
 
 
@@ -63,16 +63,16 @@ def as_latex(equations: Equations, *, digits: int = DIGITS) -> str:
 def as_latex_document(
     equations: Equations, *, numbers: bool = False, digits: int = DIGITS, letters: str = "korayem"
 ) -> str:
-    """Print equations as a LaTeX document, with a list of what its symbols are.
+    """Print equations as a LaTeX document with a list of symbols.
 
     Parameters
     ----------
     equations
-        What to print; `closed_form` with ``named`` gives integrals names.
+        The equations; `closed_form` with ``named`` has symbols for integrals.
     numbers
         Whether the list has the values of symbols that stand for numbers.
     digits
-        Of values and coefficients.
+        Significant digits of values and coefficients.
     letters
         ``korayem``: amplitudes delta of shapes phi, mu the mass per length; ``theodore``: xi, psi
         and rho A, at nodes of elements delta and phi; ``chu``: joints p, at nodes of elements in
@@ -113,7 +113,7 @@ def as_latex_document(
 
 
 def _at_nodes(latex: str, name: str, letters: str) -> tuple[str, str]:
-    """Say what stands for a coordinate so far, and what does in a paper's letters for nodes."""
+    """Return the symbol of a coordinate so far, and its symbol in a paper's letters for nodes."""
     node, joint = NODAL.search(name), re.fullmatch(r"q_\{(\d+)\}", latex)
     elastic = re.fullmatch(r"\\delta_\{(\d+?)(?:,\d+|\d)\}", latex)
     if letters == "theodore":
@@ -133,7 +133,7 @@ def _at_nodes(latex: str, name: str, letters: str) -> tuple[str, str]:
 
 
 def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]:
-    """Give the left and right sides of all that is printed: definitions, then entries."""
+    """Iterate over left and right sides in LaTeX: definitions, then entries."""
     equations = rounded(equations, _SMALL / 10**digits)
     generators = equations.generators
 
@@ -160,13 +160,13 @@ def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]
 
 
 def _escaped(text: str) -> str:
-    """Return a name as ASCII text that TeX takes for nothing else."""
+    """Return a name as ASCII text without TeX commands."""
     special = {each: f"\\{each}{{}}" for each in "^~"} | {each: f"\\{each}" for each in "&%$#_{}"}
     return "".join(special.get(each, each) for each in plain_title(text))
 
 
 def _broken(text: str) -> str:
-    """Break a sum that is too long for a line at its signs."""
+    """Break a long sum into lines at its signs."""
     rows, room = [""], float(LETTERS)
     for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
         plain = re.sub(r"\\[a-zA-Z]+", "x", re.sub(r"\\(sin|cos)", "xxx", word))
@@ -218,7 +218,7 @@ def as_python(equations: Equations) -> str:
 
 
 def as_document(equations: Equations) -> dict[str, object]:
-    """Give the equations as plain data: expressions are Python's."""
+    """Return the equations as plain data with expressions in Python."""
     write = _plain(equations.generators, digits=17)
     definitions, meaning = dict(_definitions(equations, write)), _meanings(equations)
     return {
@@ -239,7 +239,7 @@ def as_document(equations: Equations) -> dict[str, object]:
 def _entries(
     equations: Equations, write: Write, bracket: tuple[str, str] = PLAIN
 ) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Give each quantity's entries that are not zero: place, counted from 1, and text."""
+    """Iterate over quantities with their nonzero entries: place, counted from 1, and text."""
 
     def matrix(entries: Matrix) -> list[tuple[str, str]]:
         return [
@@ -267,7 +267,7 @@ def _entries(
 def _by_rates(
     equations: Equations, entry: Polynomial, write: Write, bracket: tuple[str, str] = PLAIN
 ) -> str:
-    """Write a polynomial with the products of rates taken out."""
+    """Print a polynomial grouped by products of rates."""
     n = len(equations.names)
     grouped: dict[Monomial, Polynomial] = {}
     for powers, x in entry.items():
@@ -283,17 +283,17 @@ def _by_rates(
 
 
 def _entire(equations: Equations, used: dict[str, str]) -> bool:
-    """Tell whether some definition is an entire function."""
+    """Return whether a definition is an entire function."""
     return any(g.kind == "entire" and g.name in used for g in equations.generators)
 
 
 def _meanings(equations: Equations) -> dict[str, str]:
-    """Say of generators what they are, where their definitions do not."""
+    """Return the descriptions of generators by name."""
     return {g.name: g.about for g in equations.generators if g.about}
 
 
 def _definitions(equations: Equations, write: Write) -> Iterator[tuple[str, str]]:
-    """Give names and texts of all definitions that some entry uses."""
+    """Iterate over names and texts of the definitions that the entries use."""
     yield from _needed(equations, [entry for row in _rows(equations) for entry in row], write)
 
 
@@ -302,7 +302,7 @@ def _rows(equations: Equations) -> tuple[Vector, ...]:
 
 
 def _used(equations: Equations, entries: list[Polynomial]) -> set[int]:
-    """Find the generators that entries are in, and what those are made of."""
+    """Return the generators in some entries, and in the definitions of these."""
     used = {g for entry in entries for powers in entry for g, _ in powers}
     for place in range(len(equations.generators) - 1, -1, -1):
         if place in used:
@@ -313,7 +313,7 @@ def _used(equations: Equations, entries: list[Polynomial]) -> set[int]:
 def _needed(
     equations: Equations, entries: list[Polynomial], write: Write
 ) -> Iterator[tuple[str, str]]:
-    """Define what some entries use, in order."""
+    """Iterate over names and texts of the definitions that some entries use, in order."""
     used = _used(equations, entries)
     for place, generator in enumerate(equations.generators):
         if place not in used:
@@ -344,7 +344,6 @@ def _plain(generators: tuple[Generator, ...], *, digits: int) -> Write:
 
 
 def _number(x: float, digits: int) -> str:
-    # What lies half-way is rounded up, whatever its last bits are.
     return repr(x).removesuffix(".0") if digits >= 17 else f"{x * (1 + _HALF_WAY):.{digits}g}"
 
 
@@ -371,7 +370,7 @@ def _latex_number(x: float, digits: int) -> str:
 
 
 def _wrapped(head: str, text: str) -> Iterator[str]:
-    """Break a long sum at its signs."""
+    """Break a long sum into lines at its signs, after a head."""
     line = head
     for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
         if len(line) + len(word) + 1 > WIDTH and line != head:

@@ -1,4 +1,4 @@
-"""What a fit finds, as plain data."""
+"""Results of a fit as plain data."""
 
 import math
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from flexarm.links.base import Array
 
 @dataclass(frozen=True)
 class Estimate:
-    """A fitted number: value, standard error, and the interval that holds it in 95 of 100 cases."""
+    """A fitted number with its standard error and its 95 % confidence interval."""
 
     name: str
-    before: float
-    value: float
+    before: float  # value before the fit
+    value: float  # fitted value
     error: float  # standard error; infinite of a number without an effect on the readings
-    low: float
-    high: float
-    at_bound: bool = False
-    by_steps: float = 0.0  # how far errors of the runs' steps may move it; its interval counts that
+    low: float  # lower end of the interval
+    high: float  # upper end of the interval
+    at_bound: bool = False  # whether it is at a bound of the search
+    by_steps: float = 0.0  # possible error by the runs' steps, which the interval includes
 
     @property
     def digits(self) -> int:
@@ -35,12 +35,12 @@ class Estimate:
 
     @property
     def fitted(self) -> str:
-        """The value in words, to the digits of its interval."""
+        """The value as text, to the digits of its interval."""
         return f"{self.value:.{self.digits}g}"
 
     @property
     def interval(self) -> str:
-        """The interval in words."""
+        """The interval as text."""
         if math.isinf(self.error):
             return "unknown"
         return f"{self.low:.{self.digits}g} to {self.high:.{self.digits}g}"
@@ -50,20 +50,18 @@ class Estimate:
 class FitData:
     """A model fitted to measured runs."""
 
-    arm: Arm  # with the fitted numbers; its notes say where they come from
+    arm: Arm  # the arm with the fitted numbers, whose notes state their origin
     # Numbers of the model file, offsets of inputs, gains, offsets and delays of sensors.
     estimates: tuple[Estimate, ...]
-    covariance: Array  # of all of them, (k, k)
-    correlated: bool  # whether residuals are correlated in time, which the intervals then count
-    # What the data know of combinations of the numbers, worst first.
-    combinations: tuple[ParameterCombination, ...]
-    residuals: tuple[ResidualTest, ...]  # tests of what is left, by run and sensor
+    covariance: Array  # covariance matrix of the estimates, (k, k)
+    correlated: bool  # whether residuals are correlated in time, which intervals then include
+    combinations: tuple[ParameterCombination, ...]  # principal combinations, least certain first
+    residuals: tuple[ResidualTest, ...]  # tests of the residuals by run and sensor
     noise: dict[str, float]  # standard deviation of each sensor, in SI units
-    # converged, message, evaluations: how the search ended.
-    converged: bool
-    message: str
-    evaluations: int
-    problem: FitProblem  # what was fitted
+    converged: bool  # whether the search converged
+    message: str  # how it ended
+    evaluations: int  # number of evaluations of the model
+    problem: FitProblem  # the fitted problem
 
     @property
     def values(self) -> dict[str, float]:
@@ -72,16 +70,16 @@ class FitData:
 
     @property
     def unclear(self) -> tuple[str, ...]:
-        """What the data cannot tell, in words."""
+        """Descriptions of the combinations that the data leave open."""
         return tuple(each.words() for each in self.combinations if each.open)
 
     def readings(self) -> list[Array]:
-        """Give the readings of the fitted model, run by run, (T, sensors) each."""
+        """Return the readings of the fitted model by run, (T, sensors) each."""
         values = np.array([each.value for each in self.estimates])
         return [each.readings for each in self.problem.at(values)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all of it as plain data."""
+        """Return the results as plain data."""
         return {
             "arm": self.arm.name,
             "converged": self.converged,

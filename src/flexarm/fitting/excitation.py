@@ -1,4 +1,4 @@
-"""Inputs that would tell what measured runs leave open."""
+"""Inputs that would determine what measured runs leave open."""
 
 from dataclasses import dataclass, replace
 
@@ -10,25 +10,22 @@ from flexarm.fitting.problem import Driven, MeasuredRun
 from flexarm.links.base import Array
 from flexarm.runs.contents import input_units
 
-TONES = 6  # frequencies per joint
-LONGEST = 2000  # samples of a trial
+TONES = 6  # frequencies per joint, from two periods in a run to ten samples per period
+LONGEST = 2000  # samples of a trial, which bound its time
 
 
 @dataclass(frozen=True)
 class Excitation:
-    """A sine on one joint, and what it would add to what the data know."""
+    """A sine input on one joint, with the information that it would add."""
 
-    # joint, frequency, amplitude: where, [Hz], and in the unit of its input.
-    joint: str
-    frequency: float
-    amplitude: float
-    # By how much it would narrow the interval of the worst known combination of numbers.
-    gain: float
-    # Standard errors of all that is fitted, with one more run of this kind.
-    errors: dict[str, float]
+    joint: str  # name of the joint
+    frequency: float  # [Hz]
+    amplitude: float  # in the unit of its input
+    gain: float  # factor by which the interval of the least certain combination would narrow
+    errors: dict[str, float]  # standard errors of all estimates with one more run of this kind
 
     def words(self) -> str:
-        """Say what to do."""
+        """Return a sentence that describes it."""
         return (
             f"a sine on {self.joint} at {self.frequency:.3g} Hz, amplitude {self.amplitude:.3g}: "
             f"the worst known combination {self.gain:.2g} times as well known"
@@ -57,17 +54,17 @@ def suggest(fit: FitData) -> tuple[Excitation, ...]:
         for tone in tones:
             inputs = np.zeros((len(t), len(units)))
             inputs[:, k] = amplitude * np.sin(2 * np.pi * tone * t)
-            more = _told(fit, run, t, inputs, values, noise)
+            more = _information(fit, run, t, inputs, values, noise)
             if more is not None:
                 found.append(_compared(fit, information, more, sizes,
                                        (joint, float(tone), amplitude)))  # fmt: skip
     return tuple(sorted(found, key=lambda each: -each.gain))
 
 
-def _told(
+def _information(
     fit: FitData, run: MeasuredRun, t: Array, inputs: Array, values: Array, noise: Array
 ) -> Array | None:
-    """Give the information that a trial would add, (k, k); None if the arm cannot do it."""
+    """Compute the information matrix of a trial, (k, k); None if the arm cannot do it."""
     count = len(t)
     trial = replace(
         run,

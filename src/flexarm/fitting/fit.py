@@ -1,4 +1,4 @@
-"""What a fit gives: numbers with intervals, how well they hold, and the fitted arm."""
+"""Result of a fit: numbers with intervals, tests, and the fitted arm."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,16 +19,16 @@ from flexarm.io.overrides import change_arm
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NOTES = 20_000  # characters that a model file has room for
+NOTES = 20_000  # characters of notes that a model file may have
 MARK = "Fitted by flexarm"
 
 
 @dataclass(frozen=True)
 class Fit(FitData):
-    """A model fitted to measured runs: see `FitData` for what it holds."""
+    """A model fitted to measured runs; `FitData` has its fields."""
 
     def predict(self, data: object) -> tuple[ResidualTest, ...]:
-        """Judge the fitted model by runs that it was not fitted to.
+        """Test the fitted model with runs that it was not fitted to.
 
         Parameters
         ----------
@@ -38,7 +38,7 @@ class Fit(FitData):
         Returns
         -------
         tuple[ResidualTest, ...]
-            What is left of each sensor in each run.
+            Tests of the residuals of each sensor in each run.
         """
         problem = self.problem
         first = problem.runs[0]
@@ -51,7 +51,7 @@ class Fit(FitData):
         return tests_of(other, np.array([each.value for each in self.estimates]))
 
     def excitation(self) -> tuple[Excitation, ...]:
-        """Suggest inputs that would tell most of what these data leave open, best first."""
+        """Suggest inputs that would determine most of what these data leave open, best first."""
         return suggest(self)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -59,22 +59,22 @@ class Fit(FitData):
         save(self.arm, path, force=force)
 
     def plot(self) -> "Figure":
-        """Draw measured and fitted readings, and what is left."""
+        """Draw measured and fitted readings, and the residuals."""
         return draw(self)
 
     def report(self, path: str | Path, *, force: bool = False) -> None:
-        """Write an HTML page with tables and a picture."""
+        """Write an HTML page with tables and a figure."""
         write_report(self, path, force=force)
 
     def __str__(self) -> str:
-        """Say what was found."""
+        """Return tables and judgement as text."""
         return text(self)
 
 
 def fitted_arm(
     arm: Arm, estimates: tuple[Estimate, ...], keys: tuple[str, ...], runs: Mapping[str, str]
 ) -> Arm:
-    """Put fitted numbers into an arm, and say in its notes where they come from."""
+    """Return the arm with the fitted numbers, and their origin in its notes."""
     from importlib.metadata import version
 
     lines = [f"{MARK} {version('flexarm')} to measured runs:"]

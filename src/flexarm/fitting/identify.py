@@ -13,7 +13,6 @@ from flexarm.arguments import (
     FormulationName,
     WithUnit,
     is_number,
-    is_word,
     listed,
     refused,
     require_count,
@@ -22,6 +21,7 @@ from flexarm.arguments import (
     require_mapping,
     require_names,
     require_positive,
+    require_word,
 )
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes
@@ -43,11 +43,12 @@ from flexarm.runs.contents import input_units
 
 Loss = Literal["linear", "soft_l1", "huber", "cauchy"]
 LOSSES: tuple[Loss, ...] = ("linear", "soft_l1", "huber", "cauchy")
-OUTLIER = 1.5  # standard deviations from which on a robust loss counts less
-FREE = 1e3  # times or over its value: how far a number goes that has no bounds
-PASSES, SETTLED = 4, 0.05  # searches, and relative change of the noise at which they end
-ROUGH, FINEST = 0.1, 16  # standard errors that steps may move numbers by; parts they are cut into
-CLOSE = 0.1  # of its standard error: a number that is no further from the minimum has arrived
+OUTLIER = 1.5  # residual in standard deviations above which a robust loss counts less
+FREE = 1e3  # factor on a number's value, and its inverse, that bound a number without bounds
+PASSES, SETTLED = 4, 0.05  # searches at most; relative change of the noise that ends them
+# Errors by steps in standard errors above which steps get shorter; parts into which they are cut.
+ROUGH, FINEST = 0.1, 16
+CLOSE = 0.1  # distance from the minimum in standard errors below which a number has converged
 
 Fitted = Sequence[str] | Mapping[str, tuple[float, float] | None]
 Outputs = Mapping[str, str | Gauge | Sensor]
@@ -75,44 +76,44 @@ def identify(
     Parameters
     ----------
     arm
-        The arm; its numbers are where the search begins.
+        The arm, whose numbers are the initial guess.
     data
         A measured run or a list of them: files .csv, .npz, .mat or .parquet, or mappings of arrays
         by name.  One column is the time; units may be in the names of columns, ``joint1 [deg]`` or
-        ``joint1_deg``, and are SI where there are none.  With a column ``frequency`` in its place
-        it is a frequency response, see `flexarm.fitting.responses.read_response`.
+        ``joint1_deg``, and are SI otherwise.  A file with a column ``frequency`` instead is a
+        frequency response, see `flexarm.fitting.responses.read_response`.
     fit
         Keys of numbers in the model file, such as ``links.1.joint.friction.viscous``; as a mapping
         with bounds, ``{"payload.mass": (0.1, 2.0)}``, or None for a thousandth to a thousand times
         its value.
     outputs
-        By column: what it measures, see `flexarm.fitting.sensor.Sensor`.
+        Sensor by column, see `flexarm.fitting.sensor.Sensor`.
     inputs
-        By joint: the column with its measured input, lines between samples.  Other joints have
-        the functions of time of the model file.
+        Column of the measured input by joint, linear between samples.  Other joints have the
+        inputs of the model file.
     input_offsets
-        Joints to whose input an offset is added that is fitted too.
+        Joints whose input has an offset that is fitted too.
     start
-        ``measured`` lets joints begin where they are measured first; the others, and all of them
+        ``measured``: joints begin at their first measured position; the others, and all of them
         with ``model``, begin as the model file says.
     horizon
-        Length [s] of pieces that are fitted first, each from the state that is measured at its
-        start; what they give is where the search over whole runs begins.  For models that are far
-        off at first, or drift: take about one period of the slowest vibration.
+        Length [s] of pieces that are fitted first, each from the measured state at its start; their
+        result is the initial guess for whole runs.  For models that are far off at first, or
+        drift: take about one period of the slowest vibration.
     loss
-        ``linear``, or one that outliers weigh less in: ``soft_l1``, ``huber``, ``cauchy``.
+        ``linear``, or one that is robust against outliers: ``soft_l1``, ``huber``, ``cauchy``.
     step, rtol, formulation
-        Of the runs, by rk4: as for `flexarm.simulate`.
+        Options of the runs, by rk4: as for `flexarm.simulate`.
     most_evaluations
-        Of the model in one search.
+        Largest number of evaluations of the model in one search.
     progress
-        Called with a line whenever the model has been run: how far the search is.
+        Called with a line on the progress of the search after each run of the model.
 
     Returns
     -------
     Fit
-        Numbers with intervals, what the data cannot tell apart, tests of what is left, and the
-        fitted arm.
+        Numbers with intervals, combinations that the data leave open, tests of the residuals, and
+        the fitted arm.
 
     Raises
     ------
@@ -121,23 +122,21 @@ def identify(
 
     Notes
     -----
-    Where a sensor's noise is not given it is estimated from the residuals, and the fit repeated
-    with it.  Steps are shortened where their errors move fitted numbers by more than a tenth of a
-    standard error; intervals count the rest.  Derivatives are those of the run itself
+    Noise of sensors that is not given is estimated from the residuals, and the fit repeated with
+    it.  Steps are shortened while their errors move fitted numbers by more than a tenth of a
+    standard error; intervals include the rest.  Derivatives are those of the run itself
     (`flexarm.differentiable`).
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path) or flexarm.sample(name)")
-    if not is_word(loss, LOSSES):
-        raise refused("loss", loss, f"one of {', '.join(LOSSES)}")
-    if not is_word(start, ("model", "measured")):
-        raise refused("start", start, "'model' or 'measured'")
+    require_word("loss", loss, LOSSES)
+    require_word("start", start, ("model", "measured"))
     require_count("most_evaluations", most_evaluations, 1)
     require_function("progress", progress, "of a line")
     length = None if horizon is None else require_positive("horizon", horizon, unit="s")
     bounds = _bounds(fit)
     sensors = _sensors(outputs)
     recordings = read_recordings(data)
-    _tell_of_many_shapes(arm)
+    _warn_of_many_shapes(arm)
     lasting = next((float(each.t[-1]) for each in recordings if not each.is_response), 1.0)
     runs = differentiable(
         arm, t_end=lasting, parameters=list(bounds), rtol=rtol, step=step,
@@ -155,14 +154,14 @@ def identify(
         if name not in input_units(model):
             raise FlexarmError(f"input_offsets: no driven joint '{name}': there are "
                                f"{', '.join(input_units(model))}")  # fmt: skip
-    if not all(each.is_response for each in recordings):  # those are of the arm without servos
-        _tell_of_servos(model, inputs or {})
+    if not all(each.is_response for each in recordings):  # responses are without servos
+        _warn_of_servos(model, inputs or {})
     if not problem.names:
         raise FlexarmError("fit: nothing is to be fitted: name numbers of the model file")
     begin = problem.first
     say = progress or (lambda text: None)
     say("making the equations ready")
-    problem.at(begin)  # or says why it cannot be run
+    problem.at(begin)  # raises an error if it cannot be run
     limits = _limits(problem, bounds)
     if length is not None:
         _require_samples(float(length), problem)
@@ -210,7 +209,7 @@ def _sensors(outputs: object) -> dict[str, Sensor]:
 
 
 def _limits(problem: FitProblem, bounds: Mapping[str, tuple[float, float] | None]) -> Array:
-    """Give the least and greatest values, (2, k): of a number > 0 a thousandth to a thousand."""
+    """Return the bounds of the search, (2, k); by default a thousandth to a thousand times."""
     rows = []
     for name, value in zip(problem.names, problem.first, strict=True):
         known = bounds.get(name)
@@ -241,15 +240,15 @@ def _require_samples(horizon: float, problem: FitProblem) -> None:
 
 @dataclass(frozen=True)
 class SearchEnd:
-    """How a search ended."""
+    """Result of a search."""
 
-    problem: FitProblem  # with the steps of its last runs
-    values: Array  # (k,)
-    noise: Array  # of the sensors
-    given: Array  # the noise that was given, NaN where none was
-    result: Any  # of scipy's `least_squares`
-    evaluations: int
-    by_steps: Array  # how far errors of the steps may move the values, (k,)
+    problem: FitProblem  # the problem with the steps of its last runs
+    values: Array  # fitted values, (k,)
+    noise: Array  # standard deviation of each sensor
+    given: Array  # that of the user, NaN if none is given
+    result: Any  # result of SciPy's `least_squares`
+    evaluations: int  # number of evaluations of the model
+    by_steps: Array  # possible errors of the values by the runs' steps, (k,)
 
 
 def _searched(
@@ -262,10 +261,9 @@ def _searched(
     *,
     whole: bool = True,
 ) -> SearchEnd:
-    """Search for the values with the least errors.
+    """Search for the values with the least squared residuals.
 
-    Steps of whole runs get shorter where their errors move the values by a part of a standard
-    error.
+    Steps of whole runs are shortened while their errors move the values by too much.
     """
     from scipy.optimize import least_squares
 
@@ -275,7 +273,7 @@ def _searched(
     noise = np.where(np.isnan(given), _spread(problem), given)
     values, evaluations = begin.copy(), 0
     for k in range(PASSES):
-        problem.at(values)  # or says why it cannot be run
+        problem.at(values)  # raises an error if it cannot be run
         _refuse_overflow(problem, values, noise)
         what = f"{'whole runs' if whole else 'pieces'}, search {k + 1}"
         result = least_squares(
@@ -300,7 +298,7 @@ def _searched(
 
 
 def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
-    """Refuse readings whose squared errors are no numbers."""
+    """Raise an error if the sum of squared residuals overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(np.sum(problem.residuals(values, noise) ** 2))
     if math.isfinite(total) and np.isfinite(noise).all():
@@ -314,7 +312,7 @@ def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
 
 
 def _scale(given: Array, k: int) -> str:
-    """Say what residuals are relative to in search k: the noise, or what stands for it at first."""
+    """Return what residuals are relative to in search k: the noise, or at first a substitute."""
     if k > 0 or not np.isnan(given).any():
         return "the noise"
     return "the readings' standard deviation" if np.isnan(given).all() else (
@@ -329,11 +327,11 @@ def _telling(
     runs = count(1)
 
     def residuals(values: Array, noise: Array) -> Array:
-        found = problem.residuals(values, noise)
+        errors = problem.residuals(values, noise)
         with np.errstate(over="ignore"):  # of a model that is far off: the search turns back
-            size = math.sqrt(float(np.mean(found**2)))
+            size = math.sqrt(float(np.mean(errors**2)))
         say(f"{what}: run {next(runs)}, residual {100 * size:.3g} % of {scale}")
-        return found
+        return errors
 
     return residuals
 
@@ -349,7 +347,7 @@ def _spread(problem: FitProblem) -> Array:
 
 
 def _noise(problem: FitProblem, values: Array, given: Array, loss: Loss) -> Array:
-    """Estimate the noise of sensors for which none is given: of the middle half, if robust."""
+    """Estimate the noise of sensors for which none is given; by the median for robust losses."""
     left = problem.left(values)
     share = max(1e-3, 1 - len(values) / max(sum(map(len, left)), 1))
     if loss == "linear":
@@ -405,7 +403,7 @@ def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
 
 
 def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: int) -> str:
-    """Say how a search ended: how far numbers are from the minimum, in standard errors."""
+    """Return sentences on the end of a search, with the distance from the minimum."""
     worst = int(np.argmax(left))
     far = f"{names[worst]}, the last to arrive, is {left[worst]:.2g} standard errors from there"
     if left[worst] <= CLOSE:
@@ -418,7 +416,7 @@ def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: in
     )
 
 
-def _tell_of_servos(model: Model, inputs: Mapping[str, str]) -> None:
+def _warn_of_servos(model: Model, inputs: Mapping[str, str]) -> None:
     """Warn of servos that act beside measured inputs."""
     both = [axis for axis in model.axes if axis.name in inputs and axis.acts.servo is not None]
     if both:
@@ -432,8 +430,8 @@ def _tell_of_servos(model: Model, inputs: Mapping[str, str]) -> None:
         )
 
 
-def _tell_of_many_shapes(arm: Arm) -> None:
-    """Warn of shapes by default: there are many of them, and they change with what is fitted."""
+def _warn_of_many_shapes(arm: Arm) -> None:
+    """Warn of default shapes: there are many of them, and they change with the fitted numbers."""
     names = [
         link.name or f"link{k}"
         for k, link in enumerate(arm.links, 1)

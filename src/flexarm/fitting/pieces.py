@@ -1,4 +1,4 @@
-"""Short pieces of measured runs: each begins where the sensors say that the arm was."""
+"""Short pieces of measured runs, each from the state that the sensors measured at its start."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,18 +11,18 @@ from flexarm.fitting.sensor import Readings, Sensor
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
 
-LEAST = 1e-3  # weight of motions that springs of drives resist, where sensors leave them open
-AROUND = 5  # samples either way that a rate is taken from
-ROUNDS = 4  # of Newton, for sensors that are not linear in the state
+LEAST = 1e-3  # weight of wind-ups beside motions of the joints, where sensors leave them open
+AROUND = 5  # samples on either side that a cubic for a rate is fitted to
+ROUNDS = 4  # Newton iterations, for sensors that are nonlinear in the state
 
 
 def pieces(run: MeasuredRun, sensors: Mapping[str, Sensor], horizon: float) -> list[MeasuredRun]:
-    """Cut a measured run into pieces of a length, each from the state that was measured there.
+    """Cut a measured run into pieces of a length [s], each from the state measured at its start.
 
     Notes
     -----
-    Errors of a model grow with time: over a whole run a search may see nothing but drift, or a
-    valley for each period of a vibration.  Over short pieces they stay small.
+    Errors of a model grow with time: over a whole run the sum of squares may be dominated by drift,
+    or have a minimum for each period of a vibration.  Over short pieces errors stay small.
     """
     t = run.recording.t
     count = max(1, round(float(t[-1]) / horizon))
@@ -39,7 +39,7 @@ def pieces(run: MeasuredRun, sensors: Mapping[str, Sensor], horizon: float) -> l
 
 def _piece(run: MeasuredRun, begin: int, end: int, q: Array | None, v: Array | None) -> MeasuredRun:
     whole, part = run.recording, slice(begin, end)
-    t = whole.t[part]  # from when it began: inputs and targets are functions of that time
+    t = whole.t[part]  # times of the whole run, which inputs and targets are functions of
     return replace(
         run, recording=Recording(whole.name, t, {}, whole.digest),
         runs=replace(run.runs, times=t), inputs=run.inputs[part], outputs=run.outputs[part],
@@ -50,7 +50,7 @@ def _piece(run: MeasuredRun, begin: int, end: int, q: Array | None, v: Array | N
 def _states(
     run: MeasuredRun, sensors: list[Sensor], places: list[int]
 ) -> list[tuple[Array, Array]]:
-    """Estimate q and v at some samples: what sensors say, the least of what they leave open."""
+    """Estimate q and v at some samples: the smallest state that agrees with the sensors."""
     model = run.runs.equation.model
     readings, ways = Readings.of(model, sensors), _ways(model)
     n, size = model.size, readings.values.size1_in(0)
@@ -76,14 +76,15 @@ def _states(
     return found
 
 
-def _smallest(slopes: Array, wanted: Array, ways: Array) -> Array:
-    if not len(wanted):
+def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
+    """Return the smallest motion along ``ways`` with a given change of the readings, (n,)."""
+    if not len(change):
         return np.zeros(len(ways))
-    return np.asarray(ways @ np.linalg.lstsq(slopes @ ways, wanted, rcond=1e-9)[0])
+    return np.asarray(ways @ np.linalg.lstsq(slopes @ ways, change, rcond=1e-9)[0])
 
 
 def _ways(model: Model) -> Array:
-    """Give what moves easily, (n, n): joints with their motors, and little across their springs."""
+    """Return motions of the coordinates, (n, n): joints with their motors, and small wind-ups."""
     ways = np.eye(model.size)
     for axis in model.axes:
         if axis.motor is not None:

@@ -1,4 +1,4 @@
-"""Output error of a model over measured runs, and its derivatives by all that is fitted."""
+"""Residuals of a model in measured runs, and their derivatives by the fitted values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,26 +20,22 @@ from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, start_state
 from flexarm.runs.contents import input_units
 
-HALVED = 16 / 15  # error of a run by rk4 over its difference from one in halves of the steps
-FARTHEST = 1e100  # of a derivative, over the noise: one that is larger is of a run that diverges
+HALVED = 16 / 15  # error of rk4 over the difference from a run with halved steps: order 4
+FARTHEST = 1e100  # derivative over the noise above which a run diverges
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A recording, and how the arm is run beside it."""
+    """A recording with the data to simulate it."""
 
-    recording: Recording  # what was measured
+    recording: Recording  # the recording
     runs: Differentiable  # runs of the arm at its samples
-    # inputs, outputs: inputs (T, inputs), measured ones and those of the model file, and readings
-    # (T, sensors), in SI units; of a frequency response `stacked` values, and no inputs.
-    inputs: Array
-    outputs: Array
-    # 1 where a reading is believed, else 0, (T, sensors); of a response the weights of errors.
-    counts: Array
-    # start, rates: where and how fast it begins; as the model file says, or at rest, if None.
-    start: Array | None = None
-    rates: Array | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)  # of the measured inputs, by joint
+    inputs: Array  # inputs, measured or of the model file, (T, inputs); 0 of a frequency response
+    outputs: Array  # readings in SI units, (T, sensors); `stacked` values of a frequency response
+    counts: Array  # weights of the readings, (T, sensors): 1 or 0, of responses any
+    start: Array | None = None  # initial coordinates, (n,); of the model file if None
+    rates: Array | None = None  # initial rates, (n,); 0 if None
+    columns: Mapping[str, str] = field(default_factory=dict)  # columns of measured inputs by joint
 
     @property
     def measured_inputs(self) -> dict[str, Array]:
@@ -50,65 +46,65 @@ class MeasuredRun:
 
 @dataclass
 class FitProblem:
-    """Sensors of an arm in measured runs as a function of what is fitted."""
+    """Readings of an arm in measured runs as a function of the fitted values."""
 
     runs: Sequence[MeasuredRun]  # the measured runs
-    keys: tuple[str, ...]  # numbers of the model file that are fitted
-    sensors: Mapping[str, Sensor]  # by column of the recordings
-    input_offsets: tuple[str, ...] = ()  # joints whose measured input has an offset that is fitted
+    keys: tuple[str, ...]  # keys of the fitted numbers of the model file
+    sensors: Mapping[str, Sensor]  # sensors by column of the recordings
+    input_offsets: tuple[str, ...] = ()  # joints whose input has a fitted offset
     _last: dict[bytes, "tuple[Driven | Responding, ...]"] = field(default_factory=dict, repr=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What is fitted: keys, then offsets of inputs, then gains, offsets, delays of sensors."""
+        """Names of the fitted values: keys, offsets of inputs, adjustments of sensors."""
         adjusted = [f"{c}: {each}" for c, s in self.sensors.items() for each in s.fit]
         return (*self.keys, *(f"{name}: input offset" for name in self.input_offsets), *adjusted)
 
     @cached_property
     def first(self) -> Array:
-        """Where the fit begins, (k,)."""
+        """Initial guess, (k,)."""
         adjusted = [getattr(s, each) for s in self.sensors.values() for each in s.fit]
         values = self.runs[0].runs.values
         return np.concatenate([values, np.zeros(len(self.input_offsets)), adjusted])
 
     @cached_property
     def noises(self) -> tuple[str, ...]:
-        """Name whose noise counts: sensors, and their frequency responses where there are any."""
+        """Names of the noises: sensors, and their frequency responses if there are any."""
         kinds = sorted({run.recording.is_response for run in self.runs})
         return tuple(f"{c} response" if kind else c for kind in kinds for c in self.sensors)
 
     def noise_of(self, run: MeasuredRun, noise: Array) -> Array:
-        """Take the noise of the sensors in a run, (sensors,)."""
+        """Return the noise of the sensors in a run, (sensors,)."""
         count = len(self.sensors)
         return noise[-count:] if run.recording.is_response else noise[:count]
 
     def at(self, values: Array) -> "tuple[Driven | Responding, ...]":
-        """Run the model beside all recordings, or say why it cannot be run."""
+        """Simulate all recordings; raise an error if the model cannot be run."""
         key = values.tobytes()
         if key not in self._last:
             self._last.clear()
-            found: list[Driven | Responding] = []
+            simulated: list[Driven | Responding] = []
             like: Driven | None = None
             for run in self.runs:
                 if run.recording.is_response:
-                    found.append(Responding(self, run, values))
+                    simulated.append(Responding(self, run, values))
                 else:
-                    found.append(Driven(self, run, values, like))
-                    like = like or found[-1]  # type: ignore[assignment]
-            self._last[key] = tuple(found)
+                    simulated.append(Driven(self, run, values, like))
+                    like = like or simulated[-1]  # type: ignore[assignment]
+            self._last[key] = tuple(simulated)
         return self._last[key]
 
     def finer(self, times: int) -> "FitProblem":
-        """Give the same with so many times as many steps."""
+        """Return the problem with steps divided by a number."""
         runs = [
             replace(run, runs=replace(run.runs, finer=run.runs.finer * times)) for run in self.runs
         ]
         return replace(self, runs=runs, _last={})
 
     def step_errors(self, values: Array, noise: Array) -> Array:
-        """Estimate the errors of the readings by the length of steps, in the order of residuals.
+        """Estimate the errors of the readings by the steps, relative to the noise, (N,).
 
-        They are over the sensors' noise, from runs in halves of the steps.
+        They are in the order of residuals, from runs with halved steps.
         """
         try:
             closer = self.finer(2).at(values)
@@ -122,10 +118,10 @@ class FitProblem:
         return HALVED * self._over_noise(off, noise)
 
     def left(self, values: Array) -> list[Array]:
-        """Give what is left of all that is believed, in the order of `noises`."""
-        found, count = self.at(values), len(self.sensors)
+        """Return the residuals of valid readings in SI units, in the order of `noises`."""
+        count = len(self.sensors)
         rows: list[list[Array]] = [[np.zeros(0)] for _ in self.noises]
-        for each in found:
+        for each in self.at(values):
             off = (each.readings - each.run.outputs) * each.run.counts
             for s in range(count):
                 place = s - count if each.run.recording.is_response else s
@@ -133,18 +129,18 @@ class FitProblem:
         return [np.concatenate(each) for each in rows]
 
     def residuals(self, values: Array, noise: Array) -> Array:
-        """Give all errors over the sensors' noise; infinite ones of a model that cannot be run.
+        """Return all residuals over the noise, (N,); infinite if the model cannot be run.
 
-        They are listed run by run, sensor by sensor.
+        They are in the order of runs, and of sensors in each.
         """
         try:
-            found = self.at(values)
-        except FlexarmError:  # a search takes shorter steps then
+            simulated = self.at(values)
+        except FlexarmError:  # the search then takes a shorter step
             return np.full(sum(run.outputs.size for run in self.runs), np.inf)
-        return self._over_noise([each.readings - each.run.outputs for each in found], noise)
+        return self._over_noise([each.readings - each.run.outputs for each in simulated], noise)
 
     def _over_noise(self, off: Sequence[Array], noise: Array) -> Array:
-        """Divide errors of believed readings by the noise; list them run by run, by sensor."""
+        """Divide errors of readings by the noise, in the order of runs and of sensors in each."""
         rows = [
             each * run.counts / self.noise_of(run, noise)
             for run, each in zip(self.runs, off, strict=True)
@@ -164,9 +160,9 @@ class FitProblem:
             for each in self.at(values)
         ]
         flat = [np.swapaxes(each, 0, 1).reshape(-1, len(self.names)) for each in rows]
-        found = np.concatenate(flat)
-        if np.abs(found).max(initial=0.0) < FARTHEST:  # and no NaN
-            return found
+        jacobian = np.concatenate(flat)
+        if np.abs(jacobian).max(initial=0.0) < FARTHEST:  # false of NaN too
+            return jacobian
         raise FlexarmError(
             "step: runs at numbers on the way of the search have no end of their derivatives: "
             "their steps are too long for the friction or the stiffness there; give a smaller "
@@ -175,14 +171,14 @@ class FitProblem:
 
 
 class Driven:
-    """The arm run beside a recording.
+    """A simulation of a recorded run.
 
     Attributes
     ----------
     run
         The recording.
     readings
-        Of all sensors, (T, sensors), in SI units.
+        Readings of all sensors in SI units, (T, sensors).
     """
 
     def __init__(
@@ -210,7 +206,7 @@ class Driven:
 
     @cached_property
     def slopes(self) -> Array:
-        """Derivatives of the readings by all that is fitted, (T, sensors, k)."""
+        """Derivatives of the readings by the fitted values, (T, sensors, k)."""
         count = len(self._problem.keys)
         states, wide = self._trajectory.states, self._inputs.shape[1] if self._places else 0
         moved = self._trajectory.state_sensitivities(wide)
@@ -222,20 +218,20 @@ class Driven:
         return self._adjusted(slopes[:, :, kept])[1]
 
     def _direct(self, states: Array) -> Array:
-        """Differentiate the readings by numbers at given states: places and shapes of links."""
+        """Differentiate the readings by numbers of the model file at given states."""
         sensors = list(self._problem.sensors.values())
-        found = np.zeros((len(states), len(sensors), len(self._problem.keys)))
+        slopes = np.zeros((len(states), len(sensors), len(self._problem.keys)))
         if any(_of_shapes(each) for each in sensors):
             for k, (near, readings) in enumerate(
                 zip(self._first.nearby.values(), self._near, strict=True)
             ):
                 there = [each.at(states, self._inputs) - self._read for each in readings]
-                found[:, :, k] = np.tensordot(near.weights, np.array(there), 1)
-        return found
+                slopes[:, :, k] = np.tensordot(near.weights, np.array(there), 1)
+        return slopes
 
     @cached_property
     def _near(self) -> list[list[Readings]]:
-        """Sensors of arms nearby, number by number; traced once for all runs at these values."""
+        """Sensors of arms with slightly other numbers; traced once for all runs at these values."""
         if self._like is not None:
             return self._like._near
         sensors = list(self._problem.sensors.values())
@@ -276,7 +272,7 @@ class Driven:
 
 
 class Responding:
-    """The frequency responses of an arm beside measured ones; attributes as those of `Driven`."""
+    """A computed frequency response for a measured one, with the attributes of `Driven`."""
 
     def __init__(self, problem: FitProblem, run: MeasuredRun, values: Array) -> None:
         self.run, self._problem, self._values = run, problem, values
@@ -291,22 +287,22 @@ class Responding:
         return respond(model, sensors, list(self.run.columns), self.run.recording.t)
 
     def _filters(self, by: str = "") -> Array:
-        """Give gain, delay and lag of each sensor as factors, or derivatives by one of them."""
+        """Return the factors of gain, delay and lag of each sensor, or derivatives by one."""
         problem, s = self._problem, 2j * np.pi * self.run.recording.t
-        place, found = len(problem.keys) + len(problem.input_offsets), []
+        place, columns = len(problem.keys) + len(problem.input_offsets), []
         for sensor in problem.sensors.values():
             fitted = dict(zip(sensor.fit, self._values[place:], strict=False))
             gain, _, delay, lag = (fitted.get(n, getattr(sensor, n)) for n in ADJUSTED)
             passes = np.exp(-s * delay) / (1 + s * lag) ** sensor.poles
             factors = {"": gain, "gain": 1.0, "offset": 0.0, "delay": -gain * s,
                        "lag": -gain * sensor.poles * s / (1 + s * lag)}  # fmt: skip
-            found.append(factors[by] * passes)
+            columns.append(factors[by] * passes)
             place += len(sensor.fit)
-        return np.array(found).T
+        return np.array(columns).T
 
     @cached_property
     def slopes(self) -> Array:
-        """Derivatives of the readings by all that is fitted, (rows, sensors, k)."""
+        """Derivatives of the readings by the fitted values, (rows, sensors, k)."""
         problem = self._problem
         slopes = np.zeros((*self.readings.shape, len(self._values)))
         for k, key in enumerate(problem.keys):
@@ -322,7 +318,7 @@ class Responding:
 
 
 def _of_shapes(sensor: Sensor) -> bool:
-    """Tell whether a reading depends on the arm beside its state."""
+    """Return whether a reading depends on numbers of the arm beside its state."""
     return (
         not isinstance(sensor.reads, str)
         or sensor.reads.startswith("tip.")
@@ -346,7 +342,7 @@ def measured(
     sensors: Mapping[str, Sensor],
     start: str,
 ) -> MeasuredRun:
-    """Put a recording beside runs of an arm at its samples."""
+    """Return a recording with the runs, inputs and readings that a fit needs."""
     model, units = runs.equation.model, input_units(runs.equation.model)
     require_mapping("inputs", inputs, "columns by joint")
     columns = dict(inputs or {})
@@ -383,7 +379,7 @@ def _measured_start(model: Model, sensors: Sequence[Sensor], first: Array) -> Ar
 
 
 def tests_of(problem: FitProblem, values: Array) -> tuple[ResidualTest, ...]:
-    """Test what is left of every sensor in every run."""
+    """Test the residuals of every sensor in every run."""
     tests = []
     for run, each in zip(problem.runs, problem.at(values), strict=True):
         for s, column in enumerate(problem.sensors):

@@ -20,7 +20,7 @@ from flexarm.units import quantity
 KINDS = (".csv", ".npz", ".mat", ".parquet")
 TIMES = ("time", "t")
 FREQUENCIES = ("frequency", "f")
-FEWEST = 10  # samples
+FEWEST = 10  # samples of a run at least, so that a fit has more readings than numbers
 _BRACKETS = re.compile(r"(.+?)\s*[\[(]([^\])]*)[\])]$")
 
 
@@ -31,11 +31,11 @@ class Recording:
     Attributes
     ----------
     name
-        Its file, or a word.
+        Its file, or another name.
     t
         Times [s], (T,), from 0 on if it is whole; of a response its frequencies [Hz].
     columns
-        By the names of the columns, as they were written, (T,) each.
+        Values by name of the column as written in the file, (T,) each.
     digest
         SHA-256 of the file; empty if there is none.
     is_response
@@ -49,16 +49,16 @@ class Recording:
     is_response: bool = False
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a column of a name, with or without its unit."""
+        """Return whether there is a column of a name, with or without its unit."""
         return any(name in (key, split_unit(key)[0]) for key in self.columns)
 
     def column(self, name: str, *units: str) -> Array:
-        """Give a column in the first SI unit that fits, by its name with or without its own unit.
+        """Return a column in the first SI unit that fits; the name may be without its unit.
 
         Raises
         ------
         FlexarmError
-            If there is none, or it is of another quantity.
+            If there is no such column, or its unit fits none of the given ones.
         """
         found = [key for key in self.columns if name in (key, split_unit(key)[0])]
         if len(found) != 1:
@@ -78,7 +78,7 @@ class Recording:
 
 
 def split_unit(header: str) -> tuple[str, str]:
-    """Take the unit off a column's name: ``joint1 [deg]``, ``joint1_deg``; empty if it has none."""
+    """Split a column's name, ``joint1 [deg]`` or ``joint1_deg``, into name and unit, if any."""
     bracketed = _BRACKETS.match(header)
     if bracketed:
         return bracketed[1], bracketed[2]
@@ -100,7 +100,7 @@ def _is_unit(text: str) -> bool:
 
 
 def read_recording(source: object, name: str = "data") -> Recording:
-    """Read a measured run from a file, or take it as a mapping of arrays by the columns' names.
+    """Read a measured run from a file or a mapping of arrays by column.
 
     Parameters
     ----------
@@ -108,13 +108,13 @@ def read_recording(source: object, name: str = "data") -> Recording:
         A file .csv, .npz, .mat or .parquet, a mapping of arrays, or a `Recording`.  One column is
         called time, in seconds or with a unit in its name.
     name
-        What messages call a mapping.
+        Name of a mapping in messages.
 
     Raises
     ------
     FlexarmError
-        If it cannot be read, or times do not increase, or values are no numbers; the message says
-        which file, line and column.
+        If it cannot be read, times do not increase, or values are not finite; the message names
+        file, line and column.
     """
     if isinstance(source, Recording):
         return source
@@ -176,7 +176,7 @@ def _arrays(path: Path, content: bytes) -> dict[str, Any]:
 
 
 def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
-    """Refuse what is no run: columns of other lengths, times that do not increase, no numbers."""
+    """Check lengths of columns, times and values, and return the recording."""
     timed = [key for key in columns if split_unit(key)[0].lower() in TIMES]
     is_response = not timed
     if is_response:

@@ -1,4 +1,4 @@
-"""A fit in words, tables and pictures."""
+"""Reports of a fit: text, tables and figures."""
 
 import base64
 import io
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def estimate_rows(fit: FitData) -> list[tuple[str, ...]]:
-    """List the fitted numbers."""
+    """Return the rows of the table of fitted numbers."""
     return [
         (e.name, f"{e.before:.5g}", e.fitted, e.interval,
          "at its bound" if e.at_bound else "")
@@ -30,7 +30,7 @@ def estimate_rows(fit: FitData) -> list[tuple[str, ...]]:
 
 
 def residual_rows(fit: FitData) -> list[tuple[str, ...]]:
-    """List what is left of every sensor."""
+    """Return the rows of the table of residuals."""
     return [
         (each.run, each.sensor, f"{each.error:.3g}", f"{each.rms:.3g}",
          "noise" if each.white else "correlated in time",
@@ -39,13 +39,13 @@ def residual_rows(fit: FitData) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-NOTED = 0.2  # standard errors: a shift by the runs' steps that is told
+NOTED = 0.2  # shift by the runs' steps in standard errors from which on it is reported
 ESTIMATES = ("number", "before", "fitted", "95 % interval", "")
 RESIDUALS = ("run", "sensor", "rms over std", "rms [SI]", "what is left", "from inputs (chance 1)")
 
 
 def judgement(fit: FitData) -> list[str]:
-    """Say how far the fit is to be trusted."""
+    """Return sentences on how reliable the fit is."""
     said = [f"The search {'arrived' if fit.converged else 'did NOT arrive'}: {fit.message}"]
     if not fit.converged:
         said.append(
@@ -96,7 +96,7 @@ def _columns(head: "Sequence[str]", rows: "list[tuple[str, ...]]") -> list[str]:
 
 
 def draw(fit: FitData) -> "Figure":
-    """Draw measured and fitted readings of every sensor, and what is left, by run."""
+    """Draw measured and fitted readings of every sensor, and the residuals, by run."""
     from matplotlib.figure import Figure
 
     names, runs = list(fit.problem.sensors), fit.problem.runs
@@ -122,7 +122,7 @@ def draw(fit: FitData) -> "Figure":
 
 
 def _draw_response(axes: Any, fit: FitData, run: MeasuredRun, model: Array) -> None:
-    """Draw magnitudes over frequency: measured as points, of the model as lines, by input."""
+    """Draw magnitudes over frequency by input: measured ones as points, computed as lines."""
     axes[0].set_title(drawable(Path(run.recording.name).name))
     axes[-1].set_xlabel("frequency [Hz]")
     measured, found, counts = (
@@ -140,7 +140,7 @@ def _draw_response(axes: Any, fit: FitData, run: MeasuredRun, model: Array) -> N
 
 
 def write_report(fit: FitData, path: str | Path, *, force: bool = False) -> None:
-    """Write an HTML page with tables and a picture, whole or not at all."""
+    """Write an HTML page with tables and a figure, whole or not at all."""
     picture = io.BytesIO()
     draw(fit).savefig(picture, format="png", dpi=110)
     image = base64.b64encode(picture.getvalue()).decode("ascii")

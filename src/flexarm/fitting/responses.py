@@ -1,4 +1,4 @@
-"""Measured frequency responses: columns of a file, and what a model's linear equation gives."""
+"""Frequency responses: measured ones from columns of a file, and those of a linear model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from flexarm.linear.state_space import linearise
 from flexarm.links.base import Array
 from flexarm.model import Model
 
-LEAST = 1e-2  # of the largest response: smaller ones are not known better than that one
+LEAST = 1e-2  # response relative to the largest below which its error does not get smaller
 
 
 def read_response(
@@ -23,19 +23,19 @@ def read_response(
     Parameters
     ----------
     recording
-        With columns such as ``angle/torque real`` and ``angle/torque imaginary``, or ``angle/torque
-        magnitude`` and ``angle/torque phase [deg]``, in SI units; standard deviations of them in
-        ``angle/torque deviation``, without which errors are taken to be a share of the response.
+        Recording with columns such as ``angle/torque real`` and ``angle/torque imaginary``, or
+        ``angle/torque magnitude`` and ``angle/torque phase [deg]``, in SI units, and with standard
+        deviations in ``angle/torque deviation``; otherwise errors are proportional to the response.
     columns
-        Of the sensors: ``angle``.
+        Columns of the sensors, such as ``angle``.
     inputs
-        By joint: ``torque``.
+        Columns of the inputs by joint, such as ``torque``.
 
     Returns
     -------
     outputs, weights
-        Input by input, real parts and then imaginary ones, (2 frequencies inputs, sensors); 0 is
-        the weight of what was not measured.
+        Real parts and then imaginary ones by input, (2 frequencies inputs, sensors); weights of
+        responses that were not measured are 0.
     """
     found = np.zeros((len(inputs), len(recording.t), len(columns)), dtype=complex)
     weights = np.zeros(found.shape)
@@ -74,13 +74,13 @@ def _response(recording: Recording, name: str) -> Array | None:
 
 
 def stacked(values: Array) -> Array:
-    """Write complex values (inputs, frequencies, ...) as real parts, then imaginary, by input."""
+    """Return complex values (inputs, frequencies, ...) as real, then imaginary parts, by input."""
     both = np.concatenate([values.real, values.imag], axis=1)
     return both.reshape(-1, *values.shape[2:])
 
 
 def unstacked(rows: Array, inputs: int) -> Array:
-    """Give complex values (inputs, frequencies, ...) of what was `stacked`."""
+    """Return the complex values (inputs, frequencies, ...) of `stacked` rows."""
     both = rows.reshape(inputs, 2, -1, *rows.shape[1:])
     return np.asarray(both[:, 0] + 1j * both[:, 1])
 
@@ -92,8 +92,8 @@ def respond(
 
     Notes
     -----
-    Of the arm at rest, joints as at the start; Coulomb friction is left out, as a motion that is
-    large against it does.
+    The arm is at rest with its joints as at the start; Coulomb friction is left out, which is right
+    for motions that are large beside it.
     """
     space, n, more = linearise(model), model.size, actuators_of(model).states
     if more:

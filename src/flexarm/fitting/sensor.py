@@ -1,4 +1,4 @@
-"""What is measured of an arm: encoders, tachometers, strain gauges, currents, the tip."""
+"""Sensors of an arm: encoders, tachometers, strain gauges, currents, the tip's position."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ TIP = ("tip.x", "tip.y", "tip.z")
 
 @dataclass(frozen=True)
 class Sensor:
-    """A sensor: what it reads, and how its reading follows from that.
+    """A sensor of a quantity x of the arm.
 
     ``reading(t) = gain y(t) + offset`` in SI units, with ``lag y' = x(t - delay) - y``, or with as
     many such filters in series as there are ``poles``.
@@ -35,19 +35,19 @@ class Sensor:
     Attributes
     ----------
     reads
-        A coordinate such as ``joint1`` or ``joint1.motor``; its rate, ``joint1.rate``; a motor's
-        current, ``joint1.current``; ``tip.x``; a `Gauge`, or in words ``link1 strain y at 0``, with
-        ``distance 0.002`` where that is not 1 m.
+        The quantity: a coordinate such as ``joint1`` or ``joint1.motor``; its rate,
+        ``joint1.rate``; a motor's current, ``joint1.current``; ``tip.x``; a `Gauge`, or as text
+        ``link1 strain y at 0``, with ``distance 0.002`` unless that is 1 m.
     gain, offset, delay, lag
-        As they are known; delay, and time constant of its low-pass filter, in seconds.
+        Known values; delay, and time constant of its low-pass filter, in seconds.
     fit
-        Which of ``gain``, ``offset``, ``delay``, ``lag`` are fitted too.
+        Those of ``gain``, ``offset``, ``delay``, ``lag`` that are fitted too.
     noise
-        Standard deviation of its errors in SI units; found from the residuals if None.
+        Standard deviation of its errors in SI units; estimated from the residuals if None.
     valid
-        Times [s] from which and up to which it is to be believed; all if None.
+        First and last time [s] at which readings are used; all if None.
     poles
-        How many low-pass filters there are, 1 or more.
+        Number of low-pass filters, 1 or more.
     """
 
     reads: str | Gauge
@@ -85,12 +85,12 @@ class Sensor:
             object.__setattr__(self, "reads", gauge)
 
     def counts(self, t: Array) -> Array:
-        """Tell at which times it is believed: 1, else 0."""
+        """Return 1 for the times at which readings are used, else 0."""
         low, high = (-np.inf, np.inf) if self.valid is None else self.valid
         return np.where((t >= low) & (t <= high), 1.0, 0.0)
 
     def units(self, model: Model) -> tuple[str, ...]:
-        """Give the SI units that its readings may have: of a gauge, what it was calibrated in."""
+        """Return the SI units that its readings may have; several of a gauge."""
         if isinstance(self.reads, Gauge):
             return "1", "rad", "m"
         if self.reads in TIP:
@@ -103,7 +103,7 @@ class Sensor:
         return (f"{kind}/s" if rate else kind,)
 
     def trace(self, model: Model, q: Expr, v: Expr, x: Expr, u: Expr) -> Expr:
-        """Trace what it reads, without gain, offset, delay and lag."""
+        """Trace its quantity, without gain, offset, delay and lag."""
         if isinstance(self.reads, Gauge):
             return -self.reads.distance * bending(model, self.reads, q)
         if self.reads in TIP:
@@ -126,7 +126,7 @@ class Sensor:
 
 
 def coordinate_unit(model: Model, name: str) -> str:
-    """Give the unit of a coordinate: rad, or m."""
+    """Return the unit of a coordinate: rad or m."""
     for axis in model.axes:
         if name in (axis.name, f"{axis.name}.motor"):
             return "rad" if axis.turns else "m"
@@ -135,11 +135,11 @@ def coordinate_unit(model: Model, name: str) -> str:
 
 @dataclass(frozen=True)
 class Readings:
-    """All sensors of a model at its states: values, and derivatives by states and inputs."""
+    """Readings of a model's sensors as functions of state and input."""
 
-    values: ca.Function
-    slopes: ca.Function
-    count: int
+    values: ca.Function  # readings, (sensors,)
+    slopes: ca.Function  # derivatives by states and inputs, (sensors, states + inputs)
+    count: int  # number of sensors
 
     @classmethod
     def of(cls, model: Model, sensors: Sequence[Sensor]) -> "Readings":
@@ -153,7 +153,7 @@ class Readings:
         return cls(values, ca.Function("slopes", [y, u], [slopes]), len(sensors))
 
     def at(self, states: Array, inputs: Array) -> Array:
-        """Read at every sample, (T, sensors)."""
+        """Evaluate the readings at every sample, (T, sensors)."""
         return np.array(self.values(states.T, inputs.T)).T.reshape(len(states), -1)
 
     def slopes_at(self, states: Array, inputs: Array) -> Array:
@@ -163,7 +163,7 @@ class Readings:
 
 
 def delayed(t: Array, x: Array, slopes: Array, delay: float) -> tuple[Array, Array, Array]:
-    """Delay a reading and its derivatives: values, rates, derivatives at earlier times."""
+    """Return a delayed reading, its rate, and its delayed derivatives."""
     from scipy.interpolate import CubicSpline
 
     late = np.clip(t - delay, t[0], t[-1])
@@ -175,7 +175,7 @@ def delayed(t: Array, x: Array, slopes: Array, delay: float) -> tuple[Array, Arr
 def lagged(
     t: Array, x: Array, rate: Array, slopes: Array, lag: float
 ) -> tuple[Array, Array, Array, Array]:
-    """Filter a reading, its rate and derivatives by a lag; minus the derivative by it is third.
+    """Return a low-pass filtered reading, its rate, minus its derivative by the lag, and slopes.
 
     Between samples they are cubic splines, for which the filter is exact; it is settled at the
     start.
@@ -188,11 +188,11 @@ def lagged(
     both = np.column_stack([x, rate, slopes])
     bend, curve, slope = CubicSpline(t, both).c[:3]
     step = h[:, None]
-    # Value and first three derivatives of each piece at its begin and at its end.
+    # Value and first three derivatives of each piece at its beginning and at its end.
     begin = (both[:-1], slope, 2 * curve, 6 * bend)
     end = (both[1:], slope + step * (2 * curve + 3 * step * bend), 2 * curve + 6 * step * bend,
            6 * bend)  # fmt: skip
-    # What follows a polynomial: its value less lag times the rate of the same; the rest decays.
+    # The response to a polynomial: its value less lag times its rate, and so on; the rest decays.
     first, last = (p[0] - lag * (p[1] - lag * (p[2] - lag * p[3])) for p in (begin, end))
     y = _filtered(both[0], keep[:, 0], last - keep * first)
     by_first, by_last = (

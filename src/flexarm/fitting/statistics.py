@@ -1,4 +1,4 @@
-"""What data say of fitted numbers: intervals, combinations that they leave open, residual tests."""
+"""Statistics of a fit: covariance, uncertain combinations of numbers, tests of residuals."""
 
 import math
 from collections.abc import Sequence
@@ -9,39 +9,35 @@ import numpy as np
 from flexarm.links.base import Array
 
 LEVEL = 0.95  # probability of confidence intervals
-CHANCE = 0.01  # of noise to be taken for something else
-LAGS = 20  # samples, over which residuals are tested for correlation
-OPEN = 0.3  # of a number's size: a combination that is known no better is left open
-TAKES_PART = 0.3  # share of a number in a combination
+CHANCE = 0.01  # probability that white noise is taken for correlated residuals
+LAGS = 20  # lags in samples over which residuals are tested for correlation
+OPEN = 0.3  # relative standard error from which on a combination of numbers is open
+TAKES_PART = 0.3  # share of a number in a combination from which on it is named
 
 
 @dataclass(frozen=True)
 class ResidualTest:
-    """What is left of one sensor in one run."""
+    """Residuals of one sensor in one run."""
 
-    # run, sensor: names.
-    run: str
-    sensor: str
-    # rms error over the standard deviation of the measurement; a constant would have 1.
-    error: float
-    rms: float  # rms error, in SI units
-    # Probability of so much correlation in time if there were none (Ljung & Box, 20 lags).
-    whiteness: float
-    # Largest correlation with a measured input, over what chance gives in 95 of 100 cases.
-    from_inputs: float
+    run: str  # name of the run
+    sensor: str  # name of the sensor
+    error: float  # rms residual over the standard deviation of the measurement
+    rms: float  # rms residual, in SI units
+    whiteness: float  # p-value of the test of Ljung & Box with 20 lags
+    from_inputs: float  # largest correlation with a measured input over the 95 % quantile of chance
 
     @property
     def white(self) -> bool:
-        """Whether what is left looks like noise."""
+        """Whether the residuals look like white noise."""
         return self.whiteness > CHANCE
 
 
 @dataclass(frozen=True)
 class ParameterCombination:
-    """A combination of numbers, in parts of their sizes, and how well the data know it."""
+    """A combination of relative changes of numbers, with its standard error."""
 
-    shares: dict[str, float]
-    error: float
+    shares: dict[str, float]  # share of each number
+    error: float  # relative standard error
 
     @property
     def open(self) -> bool:
@@ -49,7 +45,7 @@ class ParameterCombination:
         return not self.error < OPEN
 
     def words(self) -> str:
-        """Say what it is."""
+        """Return a description of it."""
         main = {k: v for k, v in self.shares.items() if abs(v) > TAKES_PART}
         known = f"to {100 * self.error:.2g} %" if self.error < 100 else "not at all"
         if len(main) == 1:
@@ -64,26 +60,26 @@ def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, whi
     Parameters
     ----------
     jacobian, residuals
-        Over the noise, (N, k) and (N,), series after series.
+        Jacobian and residuals over the noise, (N, k) and (N,), series after series.
     lengths
-        Of the series: one per sensor and run.
+        Length of each series: one per sensor and run.
     white
-        Whether residuals are noise.  If not, their correlation in time is counted: a Bartlett
-        window over each series (Newey & West 1987).
+        Whether residuals are white noise.  If not, their correlation in time is included by a
+        Bartlett window over each series (Newey & West 1987).
     """
     sizes = np.linalg.norm(jacobian, axis=0)
     acts = sizes > 0
-    found = np.diag(np.where(acts, 0.0, math.inf))  # a number without an effect is not known at all
+    result = np.diag(np.where(acts, 0.0, math.inf))  # infinite without an effect on the readings
     if not acts.any():
-        return found
+        return result
     scaled = jacobian[:, acts] / sizes[acts]  # numbers may be of any size: 1e11 Pa beside 1e-3 kg
     spread = bread = _inverse_square(scaled)
     if not white:
         spread = bread @ _scatter(scaled, residuals, lengths) @ bread
-        # Correlated errors never tell more than as many independent ones.
+        # Correlated errors never give more information than as many independent ones.
         np.fill_diagonal(spread, np.maximum(np.diag(spread), np.diag(bread)))
-    found[np.ix_(acts, acts)] = spread / np.outer(sizes[acts], sizes[acts])
-    return found
+    result[np.ix_(acts, acts)] = spread / np.outer(sizes[acts], sizes[acts])
+    return result
 
 
 def _scatter(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
@@ -96,12 +92,12 @@ def _scatter(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array
         for lag in range(1, reach):
             share = moments[lag:].T @ moments[:-lag]
             filling += (1 - lag / reach) * (share + share.T)
-    values, vectors = np.linalg.eigh(filling)  # the window keeps it positive but for rounding
+    values, vectors = np.linalg.eigh(filling)  # positive by the window, except for rounding
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
 def _inverse_square(jacobian: Array) -> Array:
-    """Give (J^T J)^-1, very large along what J does not see: that is not known, and no zero."""
+    """Return (J^T J)^-1, very large along directions without an effect."""
     enough = np.vstack([jacobian, np.zeros((jacobian.shape[1], jacobian.shape[1]))])
     _, values, rows = np.linalg.svd(enough, full_matrices=False)
     half = rows.T / np.maximum(values, 1e-15 * max(float(values[0]), 1e-150))
@@ -109,23 +105,23 @@ def _inverse_square(jacobian: Array) -> Array:
 
 
 def _memory(series: Array) -> int:
-    """Give the lag after which what is left of a series has forgotten itself, four times."""
+    """Return four times the first lag with a negligible autocorrelation."""
     rho = _correlations(series, min(len(series) // 4, 2000))
     small = np.flatnonzero(np.abs(rho) < 2 / math.sqrt(len(series)))
     return 4 * int(small[0] + 1 if len(small) else len(rho))
 
 
 def _correlations(series: Array, lags: int) -> Array:
-    """Give the autocorrelations at lags 1 and on."""
+    """Return the autocorrelations from lag 1 on."""
     x = series - series.mean()
     size = 1 << (2 * len(x) - 1).bit_length()
     power = np.abs(np.fft.rfft(x, size)) ** 2
-    found = np.fft.irfft(power, size)[: lags + 1]
-    return np.asarray(found[1:] / max(float(found[0]), 1e-300))
+    products = np.fft.irfft(power, size)[: lags + 1]
+    return np.asarray(products[1:] / max(float(products[0]), 1e-300))
 
 
 def whiteness(series: Array) -> float:
-    """Give the probability of so much correlation in time if there were none (Ljung & Box)."""
+    """Return the p-value of the hypothesis of white noise (Ljung & Box)."""
     from scipy.stats import chi2
 
     count, lags = len(series), min(LAGS, len(series) // 4)
@@ -135,7 +131,7 @@ def whiteness(series: Array) -> float:
 
 
 def from_inputs(series: Array, inputs: Array) -> float:
-    """Give the largest correlation with an input, over the 95 % of chance."""
+    """Return the largest correlation with an input, over the 95 % quantile of chance."""
     lags = min(LAGS, len(series) // 4)
     x = (series - series.mean()) / max(float(series.std()), 1e-300)
     worst = 0.0
@@ -156,7 +152,7 @@ def combinations(
     *,
     white: bool,
 ) -> tuple[ParameterCombination, ...]:
-    """List the principal combinations of numbers, worst known first.
+    """List the principal combinations of numbers, least certain first.
 
     Parameters
     ----------
@@ -179,9 +175,9 @@ def combinations(
 
 
 def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
-    """Return how far errors of the readings move the fitted numbers, (k,).
+    """Return the changes of the fitted numbers by errors of the readings, (k,).
 
-    The second value is the same of the combination of numbers that moves most, in standard errors.
+    The second value is the largest change of a combination of numbers, in standard errors.
 
     Parameters
     ----------
@@ -197,19 +193,21 @@ def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
 
 
 def left_to_go(jacobian: Array, gradient: Array, errors: Array, free: Array) -> Array:
-    """Give how far each number is from the minimum of its parabola, in standard errors, (k,).
+    """Return the distance of each number from the minimum of the local parabola, (k,).
+
+    It is in standard errors.
 
     Parameters
     ----------
     jacobian, gradient
-        Of the residuals, (N, k), and of half the sum of their squares, (k,).
+        Jacobian of the residuals, (N, k), and gradient of half the sum of their squares, (k,).
     errors, free
         Standard errors, and which numbers are not at a bound, (k,).
     """
-    found = np.zeros(len(errors))
+    distance = np.zeros(len(errors))
     sizes = np.maximum(np.linalg.norm(jacobian[:, free], axis=0), 1e-150)
     _, values, rows = np.linalg.svd(jacobian[:, free] / sizes, full_matrices=False)
     seen = values > 1e-12 * values.max(initial=1e-150)
     along = rows[seen] @ (gradient[free] / sizes) / values[seen] ** 2
-    found[free] = np.abs(along @ rows[seen] / sizes) / np.maximum(errors[free], 1e-300)
-    return found
+    distance[free] = np.abs(along @ rows[seen] / sizes) / np.maximum(errors[free], 1e-300)
+    return distance
