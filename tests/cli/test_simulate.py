@@ -168,7 +168,6 @@ def test_set_is_blamed_for_what_it_breaks_elsewhere(capsys: pytest.CaptureFixtur
         ["--export", "run.txt"],
         ["--set", "gravity=[1, 2"],
         ["--plot", "run.txt"],
-        ["--out", "same.nc", "--csv", "./same.nc"],
     ],
 )
 def test_wrong_usage_exits_with_2_before_anything_is_read(
@@ -177,6 +176,13 @@ def test_wrong_usage_exits_with_2_before_anything_is_read(
     text, errors = simulate(capsys, "no-such-arm", *argv, status=2)
     assert text == ""
     assert f"{argv[0]}" in errors
+
+
+def test_two_outputs_cannot_be_one_file(capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = ("--out", "same.nc", "--csv", "./same.nc")
+    text, errors = simulate(capsys, "no-such-arm", *outputs, status=2)
+    assert text == ""
+    assert "same.nc: is named for two outputs" in errors
 
 
 @pytest.mark.parametrize("value", ["0", "1e-20", "nan", "0.5", "50 %"])

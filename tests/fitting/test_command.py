@@ -79,13 +79,16 @@ def test_the_command_line_knows_filters_of_second_order(
 @pytest.mark.parametrize(
     ("twice", "said"),
     [
-        (["--fit", "links.1.body.mass=1:2"], "--fit: links.1.body.mass is given twice, got '1:2'"),
+        (
+            ["--fit", "links.1.body.mass=1:2"],
+            "--fit: links.1.body.mass is given twice: give it once",
+        ),
         (["--fit", "links.1.body.mass"], "--fit: links.1.body.mass is given twice: give it once"),
-        (["--input", "shoulder=other"], "--input: shoulder is given twice, got 'other' too"),
+        (["--input", "shoulder=other"], "--input: shoulder is given twice: give it once"),
         (["--output", "angle=shoulder.rate"], "--output: angle is given twice"),
-        (["--adjust", "angle=gain", "angle=lag"], "got 'lag' too: angle=gain,lag"),
+        (["--adjust", "angle=gain", "angle=lag"], "angle is given twice: write angle=gain,lag"),
         (["--poles", "angle=2", "angle=2"], "--poles: angle is given twice"),
-        (["--noise", "angle=0.1", "angle=0.2"], "--noise: angle is given twice, got '0.2' too"),
+        (["--noise", "angle=0.1", "angle=0.2"], "--noise: angle is given twice: give it once"),
         (["--valid", "angle=0:1", "angle=2:3"], "--valid: angle is given twice"),
         (["--input-offset", "shoulder", "shoulder"], "input_offsets: shoulder is named twice"),
     ],

@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         130 when interrupted, 143 and 129 when ended by SIGTERM and SIGHUP, 141 when the reader of
         the output went away, 1 on any other error.
     """
-    # Read when NumPy is first imported, later: over matrices of arms threads wait for each other.
+    # NumPy reads it at its import, later.  Matrices of arms are too small for several threads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             status = _run(argv)
             sys.stdout.flush()
     except OSError as error:
-        # The interpreter flushes once more as it ends: give it somewhere to flush to.
+        # The interpreter flushes standard output once more at its end, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return EXIT_BROKEN_PIPE
@@ -87,7 +87,7 @@ def _status(error: FlexarmError) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    """Run a command; an error that stops it is a line and a status."""
+    """Run a command; for an error, print one line and return its exit status."""
     command = ""
     try:
         args = _parser().parse_args(argv)
@@ -121,13 +121,13 @@ def _parser() -> "_Parser":
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help fails where it cannot be written, instead of being silent.
+    """Parser of the program or of one command.
 
-    A command adds its arguments when it is chosen; those that it does not have are refused with
-    the usage of that command.
+    A command's arguments are added when it is chosen.  Unknown arguments raise an error with the
+    usage of the command.  Help that cannot be written raises an error.
     """
 
-    command: "Command | None" = None  # whose arguments are still to be added
+    command: "Command | None" = None  # command whose arguments are still to be added
 
     def add_command(self) -> None:
         """Add the arguments of the command, once."""
@@ -137,10 +137,10 @@ class _Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, *args: Any, **named: Any) -> tuple[Any, list[str]]:
         self.add_command()
-        found, rest = super().parse_known_args(*args, **named)
+        namespace, rest = super().parse_known_args(*args, **named)
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
-        return found, rest
+        return namespace, rest
 
     def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
         if message:
@@ -148,7 +148,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Print the version; looked up only when asked for, since that takes 20 ms."""
+    """Print the version, whose lookup takes 20 ms."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from flexarm import __version__
@@ -158,9 +158,9 @@ class _Version(argparse.Action):
 
 
 class Command(Protocol):
-    """A module that is one command: what it does, its arguments, and how it runs."""
+    """A module that is one command."""
 
-    SUMMARY: str
+    SUMMARY: str  # one line for the help
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the command's arguments."""

@@ -1,4 +1,4 @@
-"""Arguments that several commands have, and what refuses those that do not go together."""
+"""Arguments that several commands have, and checks of their combinations."""
 
 import argparse
 import os
@@ -20,11 +20,11 @@ STIFFENING = {"on": True, "off": False, "as-given": None}
 
 
 class Misuse(FlexarmError):
-    """Arguments that do not go together, or cannot be taken."""
+    """Wrong usage: arguments that contradict each other, or have no valid value."""
 
 
 def add_arm(parser: argparse.ArgumentParser) -> None:
-    """Add ARM, `--set`, and where the files may lie that its model file names."""
+    """Add ARM, `--set`, `--rigid` and `--allow-files`."""
     parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
@@ -56,9 +56,13 @@ def read_arm(args: argparse.Namespace) -> "Arm":
 
 
 def require_outputs(args: argparse.Namespace, *outputs: Path | None) -> None:
-    """Refuse files to be written, before work is done for them; the arm's is none of them."""
+    """Raise an error for output files that cannot be written, before the work is done.
+
+    The model file is no output, no two outputs are one file, and `--plot` is a figure.
+    """
     from flexarm.io.whole_file import require_apart, require_writable
 
+    require_figure(getattr(args, "plot", None))
     require_distinct(*outputs)
     for path in filter(None, outputs):
         require_writable(path, force=args.force)
@@ -66,7 +70,7 @@ def require_outputs(args: argparse.Namespace, *outputs: Path | None) -> None:
 
 
 def require_distinct(*outputs: Path | None) -> None:
-    """Refuse to write two things to one place."""
+    """Raise an error if two outputs are the same file."""
     places = [(path, os.path.realpath(path)) for path in outputs if path is not None]
     for i, (path, place) in enumerate(places):
         if place in (earlier for _, earlier in places[:i]):
@@ -74,13 +78,13 @@ def require_distinct(*outputs: Path | None) -> None:
 
 
 def require_figure(path: Path | None, option: str = "--plot") -> None:
-    """Refuse a figure of another kind than there are."""
+    """Raise an error unless a path has the ending of a figure."""
     if path is not None and path.suffix.lower() not in FIGURES:
         raise Misuse(f"{option}: must end in {', '.join(FIGURES)}, got {path.name}")
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Add options that several commands have."""
+    """Add options by their names."""
     for name in names:
         parser.add_argument(name, **_OPTIONS[name])
 
@@ -94,7 +98,7 @@ def file_path(text: str) -> Path:
 
 
 def seconds(text: str, unit: str = "s") -> float:
-    """Read a time [s], or a number in another unit, plain or with a unit."""
+    """Read a number [s], or in another unit, plain or as text with a unit."""
     try:
         return float(text)
     except ValueError:
@@ -105,7 +109,14 @@ def seconds(text: str, unit: str = "s") -> float:
         raise argparse.ArgumentTypeError(str(error).removeprefix("time: ")) from None
 
 
-share = partial(seconds, unit="1")  # plain, or in per cent
+share = partial(seconds, unit="1")  # reads a plain number, or one in per cent
+
+
+def whole_number(text: str) -> int:
+    """Read a whole number >= 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number >= 1, got '{text}'")
+    return int(text)
 
 
 def _change(text: str) -> "Change":
@@ -119,11 +130,11 @@ def _change(text: str) -> "Change":
 
 
 def _start(text: str) -> str | Path:
-    """Read where to begin: a word, or the file of a run."""
+    """Read the start of a run: a word, or the file of an earlier run."""
     return text if text in ("stated", "equilibrium") else file_path(text)
 
 
-# By the name of the value in the usage: how it is read.
+# Reader of an option's value, by the name of the value in the usage.
 _READ: dict[str, Any] = {"S": seconds, "X": share, "N": int, "RUN": _start}
 
 
@@ -139,25 +150,25 @@ def _run_option(name: str) -> tuple[str, dict[str, Any]]:
     text = declared.help + (f": {', '.join(declared.words)}" if declared.words else "")
     text += f" [{declared.unit}]" if declared.unit not in ("", "1") else ""
     text += f" ({', '.join(notes)})" if default is not None else ""
-    known: dict[str, Any] = {"choices": declared.words} if declared.words else {}
-    reads = _READ.get(value, str)
-    return flag, known | {
-        "dest": name, "metavar": value, "type": reads, "default": default, "help": text,
+    choices: dict[str, Any] = {"choices": declared.words} if declared.words else {}
+    read = _READ.get(value, str)
+    return flag, choices | {
+        "dest": name, "metavar": value, "type": read, "default": default, "help": text,
     }  # fmt: skip
 
 
 def given_options(args: argparse.Namespace) -> RunOptions:
-    """Check the options of a run, but for the file that it starts from.
+    """Return the options of a run, checked, but for the file that it starts from.
 
     Raises
     ------
     Misuse
         If one is out of bounds, or some do not go together.
     """
-    given = {name: getattr(args, name) for name, each in OPTIONS.items() if each.flag}
-    given["start"] = None if isinstance(args.start, Path) else args.start
+    values = {name: getattr(args, name) for name, option in OPTIONS.items() if option.flag}
+    values["start"] = None if isinstance(args.start, Path) else args.start
     try:
-        return RunOptions.of(**given)
+        return RunOptions.of(**values)
     except SimulationError as error:
         name, _, rest = str(error).partition(":")
         raise Misuse(f"{OPTIONS[name].flag.split()[0]}:{rest}") from None
@@ -176,5 +187,5 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--force": {"action": "store_true", "help": "overwrite files that are there"},
     "--json": {"action": "store_true", "help": "print one JSON document"},
 }  # fmt: skip
-RUN_OPTIONS = dict(_run_option(name) for name, each in OPTIONS.items() if each.flag)
+RUN_OPTIONS = dict(_run_option(name) for name, option in OPTIONS.items() if option.flag)
 _OPTIONS |= RUN_OPTIONS

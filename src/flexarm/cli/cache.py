@@ -1,9 +1,9 @@
 """`flexarm cache`: show or clear the compiled functions that are kept on disk."""
 
 import argparse
-import json
 
 from flexarm.cli.arguments import add_options
+from flexarm.cli.console import print_json
 
 SUMMARY = "show or clear the compiled functions that are kept on disk"
 
@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print where the cache is and how much is in it, after clearing it if that was asked for."""
+    """Print folder and size of the cache, after clearing it with `--clear`."""
     from flexarm.engine.cache import Cache, cache_folder
 
     cache = Cache(cache_folder())
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     entries, size = len(cache.entries()), cache.size()
     if args.json:
         report = {"folder": str(cache.folder), "entries": entries, "bytes": size}
-        print(json.dumps(report | {"deleted": deleted}))
+        print_json(report | {"deleted": deleted})
         return 0
     print(f"folder   {cache.folder}" + (": the cache is off" if cache.off else ""))
     print(f"entries  {entries}")

@@ -1,13 +1,12 @@
-"""`flexarm check`: what an arm is made of, how fast it vibrates, and what looks wrong."""
+"""`flexarm check`: contents and frequencies of an arm, and what looks wrong."""
 
 import argparse
 import dataclasses
-import json
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from flexarm.cli.arguments import add_arm, add_options, read_arm
-from flexarm.cli.console import open_console, print_line, print_table
+from flexarm.cli.console import open_console, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
     from flexarm.check.report import ArmMode, FlexibleReport, Frequency, Report
 
 SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
-SLOWEST = 5  # modes of the arm that a first look takes
+SLOWEST = 5  # modes of the arm printed without --all
 NAMED = 3  # links whose numbers of shapes are printed
-LEAST_CHANGE = 0.001  # [%] that is printed of a frequency
+LEAST_CHANGE = 0.001  # [%] of a frequency: smaller changes are printed as this or less
 AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 
@@ -38,14 +37,14 @@ def run(args: argparse.Namespace) -> int:
 
     report = _with_lines(check(read_arm(args)), args.arm)
     if args.json:
-        print(json.dumps(dataclasses.asdict(report), allow_nan=False))
+        print_json(dataclasses.asdict(report))
     else:
         _print(report, everything=args.all)
     return 0
 
 
 def _with_lines(report: "Report", arm: str) -> "Report":
-    """Add the lines of the model file to notices."""
+    """Return the report with the line of the model file in each notice."""
     from flexarm.io.model_file import read_content
     from flexarm.io.sample import arm_path
     from flexarm.io.source import read, read_place
@@ -121,14 +120,14 @@ def _print_links(console: "Console", report: "Report") -> None:
 
 
 def _shapes(flexible: "FlexibleReport") -> tuple[str, str]:
-    """Say by what a link may deform, and how slowly, root clamped."""
+    """Return a link's family and numbers of shapes, and its lowest frequency with clamped root."""
     ways = [way for way in flexible.directions if way.coordinates]
     counts = [f"{way.direction.removeprefix('bending_')} {len(way.coordinates)}" for way in ways]
-    found = [way.clamped[0].hz for way in ways if way.clamped]
-    found = found or [mode.frequency.hz for mode in flexible.modes]
+    hertz = [way.clamped[0].hz for way in ways if way.clamped]
+    hertz = hertz or [mode.frequency.hz for mode in flexible.modes]
     return (
         f"{flexible.shapes}: {', '.join(counts) or len(flexible.modes)}",
-        _number(min(found)) if found else "",
+        _number(min(hertz)) if hertz else "",
     )
 
 
@@ -214,9 +213,11 @@ def _print_modes(console: "Console", report: "Report") -> None:
     for state, modes in {"free": free, "locked": held}.items():
         if modes and (state == "free" or modes != free):
             title = f"Modes of the arm at its start, links straight, driven joints {state}"
-            print_table(
-                console, title, columns, [_mode_row(k, mode) for k, mode in enumerate(modes, 1)]
-            )
+            rows = [
+                [str(k), _hertz(mode.frequency), _radians(mode.frequency), _mostly(mode)]
+                for k, mode in enumerate(modes, 1)
+            ]
+            print_table(console, title, columns, rows)
 
 
 def _print_step(console: "Console", report: "Report") -> None:
@@ -243,7 +244,7 @@ def _print_step(console: "Console", report: "Report") -> None:
 
 
 def _cost_lines(report: "Report") -> list[str]:
-    """Say what 1 s of a run costs, and what half the shapes would save and change."""
+    """Return lines on the CPU time of 1 s of a run, with the arm's shapes and with half of them."""
     lines = []
     for each in report.costs:
         speed = f"about {each.seconds:.2g} s of CPU, {_about(1 / each.seconds)} times real time"
@@ -262,17 +263,13 @@ def _cost_lines(report: "Report") -> list[str]:
 
 
 def _about(value: float) -> str:
-    """Write a number with two digits, and no exponent."""
+    """Format a number with two digits, and no exponent."""
     rounded = float(f"{value:.2g}")
     return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
-def _mode_row(k: int, mode: "ArmMode") -> list[str]:
-    return [str(k), _hertz(mode.frequency), _radians(mode.frequency), _mostly(mode)]
-
-
 def _notes_of_files(report: "Report") -> list[str]:
-    """List what is odd about files of shapes and bodies, which `--all` prints with each link."""
+    """List the notes on files of shapes and bodies, which `--all` prints with each link."""
     return [
         f"note: {link.name}: {line.strip().removeprefix('note: ')}"
         for link in report.links if link.flexible is not None

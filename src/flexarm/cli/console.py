@@ -1,5 +1,6 @@
-"""Text and tables on standard output: folded on a terminal, plain elsewhere; numbers of JSON."""
+"""Output of commands: text and tables, folded on a terminal and plain elsewhere, and JSON."""
 
+import json
 import math
 import sys
 import threading
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-PLAIN_WIDTH = 250  # nothing is folded where nobody knows the width
-LEAST_WIDTH = 80  # in less, numbers would be cut
-FIRST = 10.0  # [s] before the first line; the next come at twice, four times, ... the time
-# By package, the innermost of those that are at work: what it does.
+PLAIN_WIDTH = 250  # [characters] of lines that go to a file or pipe, whose width is unknown
+LEAST_WIDTH = 80  # [characters] of lines on a terminal: in less, numbers would be cut
+FIRST = 10.0  # [s] to the first line of progress; the next come at twice, four times, ... this time
+# Activity of each package, printed for the innermost one that is running.
 WORK = {
     "io": "reading files",
     "links": "computing shape functions",
@@ -48,14 +49,14 @@ def open_console() -> "Console":
     """Open standard output for text."""
     from rich.console import Console
 
-    # Names come from the user: nothing in them is markup, an emoji or worth a colour.
+    # Users' names must not be read as markup or emoji codes, nor be coloured.
     console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
     console.width = max(console.width, LEAST_WIDTH) if console.is_terminal else PLAIN_WIDTH
     return console
 
 
 def print_line(console: "Console", text: str, *, indent: int = 2, style: str = "") -> None:
-    """Print a line of prose, folded behind its indent on a terminal."""
+    """Print a line of prose with an indent, folded on a terminal."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -68,7 +69,7 @@ def print_line(console: "Console", text: str, *, indent: int = 2, style: str = "
 def print_table(
     console: "Console", title: str, columns: Mapping[str, str], rows: Sequence[Sequence[str]]
 ) -> None:
-    """Print a table; columns give their headers and whether they are ``left`` or ``right``."""
+    """Print a table; ``columns`` maps each header to its alignment, ``left`` or ``right``."""
     from rich import box
     from rich.table import Table
 
@@ -86,18 +87,22 @@ def print_table(
     console.print(table)
 
 
-def finite(value: Any) -> Any:
-    """Replace what JSON has no number for by None, all the way down."""
+def print_json(document: Any) -> None:
+    """Print one JSON document; numbers that are not finite are printed as null."""
+    print(json.dumps(_finite(document), allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
+        return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
+        return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager
 def warnings_in_a_line() -> Iterator[None]:
-    """Say on stderr in a line what takes long, or is doubtful."""
+    """Print warnings on stderr in one line each, among them that a run will take long."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", LongRun)
         warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
@@ -105,15 +110,18 @@ def warnings_in_a_line() -> Iterator[None]:
 
 
 class _Latest:
-    """The latest words of the command, and whether a terminal shows them."""
+    """Latest progress message of the command."""
 
     words = ""
-    shown = False
+    shown = False  # whether a terminal shows it
 
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """Let a command say how far it is; `heartbeat` prints that where there is no terminal."""
+    """Yield a function that shows a progress message.
+
+    A terminal shows it at once; elsewhere `heartbeat` prints the latest one.
+    """
     from rich.console import Console
     from rich.markup import escape
 
@@ -138,7 +146,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def heartbeat(command: str, first: float = FIRST) -> Iterator[None]:
-    """Print what a command is at, whenever the time since its beginning has doubled.
+    """Print the current activity of a command whenever its running time has doubled.
 
     Parameters
     ----------
@@ -169,7 +177,7 @@ def heartbeat(command: str, first: float = FIRST) -> Iterator[None]:
 
 
 def work_of(worker: int) -> str:
-    """Return what a thread is doing, by the innermost package that it is in; empty if unknown."""
+    """Return the activity of a thread by the innermost package it is in; empty if unknown."""
     frame = sys._current_frames().get(worker)
     while frame is not None:
         top, *package = str(frame.f_globals.get("__name__")).split(".")

@@ -1,10 +1,10 @@
 """`flexarm count`: how many operations the equation of an arm takes."""
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from flexarm.cli.arguments import STIFFENING, add_arm, add_options, read_arm
+from flexarm.cli.console import print_json
 
 if TYPE_CHECKING:
     from flexarm.engine.stream import OperationCounts
@@ -30,29 +30,25 @@ def run(args: argparse.Namespace) -> int:
     eq = formulation(args.formulation, model, points=args.points)
     numbers = {name: _numbers(operation_counts(eq, name)) for name in COUNTED}
     if args.json:
-        about = {
-            "arm": arm.name,
-            "formulation": eq.name,
-            "stiffening": model.stiffening,
-            "coordinates": model.size,
-        }
-        print(json.dumps(about | numbers))
+        about = {"arm": arm.name, "formulation": eq.name, "stiffening": model.stiffening,
+                 "coordinates": model.size}  # fmt: skip
+        print_json(about | numbers)
         return 0
     stiffening = "on" if model.stiffening else "off"
     print(f"{arm.name}: {model.size} coordinates, {eq.name}, stiffening {stiffening}")
     print(f"{'':<16}" + "".join(f"  {kind:>15}" for kind in KINDS))
-    for name, found in numbers.items():
-        print(f"{name:<16}" + "".join(f"  {found[kind]:>15}" for kind in KINDS))
+    for name, counts in numbers.items():
+        print(f"{name:<16}" + "".join(f"  {counts[kind]:>15}" for kind in KINDS))
     print("Of the mass matrix, which is symmetric, the upper triangle is counted.")
     return 0
 
 
-def _numbers(found: "OperationCounts") -> dict[str, object]:
+def _numbers(counts: "OperationCounts") -> dict[str, object]:
     return {
-        "multiplications": found.multiplications,
-        "additions": found.additions,
-        "divisions": found.divisions,
-        "functions": sum(found.functions.values()),
-        "by_function": found.functions,
-        "selections": found.selections,
+        "multiplications": counts.multiplications,
+        "additions": counts.additions,
+        "divisions": counts.divisions,
+        "functions": sum(counts.functions.values()),
+        "by_function": counts.functions,
+        "selections": counts.selections,
     }

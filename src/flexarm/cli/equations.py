@@ -1,7 +1,6 @@
 """`flexarm equations`: the equation of motion of a small arm, written out."""
 
 import argparse
-import json
 import sys
 
 from flexarm.cli.arguments import (
@@ -12,6 +11,7 @@ from flexarm.cli.arguments import (
     read_arm,
     require_outputs,
 )
+from flexarm.cli.console import print_json
 from flexarm.errors import FlexarmError
 
 SUMMARY = "write the equation of motion of a small arm out"
@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
 
     require_outputs(args, args.out, args.latex)
     if args.latex is None and (args.numbers or args.letters is not None):
-        given = "--numbers" if args.numbers else "--letters"
-        raise FlexarmError(f"{given}: is for documents: give '--latex FILE' too")
+        option = "--numbers" if args.numbers else "--letters"
+        raise FlexarmError(f"{option}: is for documents: give '--latex FILE' too")
     stiffening = STIFFENING[args.stiffening]
     model = build(
         read_arm(args), stiffening=stiffening, tip_rotation=args.tip_rotation, nodes=args.nodes
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         write_whole(args.out, written.encode(), force=args.force)
         print(f"{equations.terms} terms written to {args.out}", file=sys.stderr)
     if args.json:
-        print(json.dumps(as_document(equations)))
+        print_json(as_document(equations))
     elif args.out is None:
         print(written, end="")
     return 0

@@ -1,8 +1,8 @@
 """`flexarm identify`: fit numbers of a model file to measured runs."""
 
 import argparse
-import json
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +12,17 @@ from flexarm.cli.arguments import (
     add_options,
     file_path,
     read_arm,
-    require_figure,
     require_outputs,
     seconds,
+    whole_number,
 )
-from flexarm.cli.console import finite, progress, warnings_in_a_line
+from flexarm.cli.console import print_json, progress, warnings_in_a_line
 
 if TYPE_CHECKING:
     from flexarm.fitting.sensor import Sensor
 
 SUMMARY = "fit numbers of a model file to measured runs"
-Pairs = list[tuple[str, str]]
+Pairs = list[tuple[str, Any]]  # name and value of an option NAME=VALUE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         required=True,
+        type=_named("KEY[=LOW:HIGH]", _range, optional=True),
         metavar="KEY[=LOW:HIGH]",
         help="numbers of the model file, such as links.1.joint.friction.viscous; with bounds",
     )
@@ -49,23 +50,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         required=True,
-        type=_pair,
+        type=_named("COLUMN=READS"),
         metavar="COLUMN=READS",
         help="what a column measures: joint1, joint1.rate, joint1.current, tip.x, "
         "'link1 strain y at 0'",
     )
-    for option, metavar, of, about in (
-        ("--input", "JOINT=COLUMN", _pair,
+    readers: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
+        ("--input", "JOINT=COLUMN", str,
          "column with a joint's measured input; else that of the model file"),
-        ("--adjust", "COLUMN=gain,...", _pair, "fit gain, offset, delay, lag of a sensor too"),
-        ("--poles", "COLUMN=N", _pair, "order of the low-pass filter whose lag is fitted"),
-        ("--noise", "COLUMN=STD", _pair,
-         "standard deviation of a sensor's errors in SI units (default: from what is left)"),
-        ("--valid", "COLUMN=FROM:TO", _pair, "times [s] in which a sensor is to be believed"),
+        ("--adjust", "COLUMN=gain,...", _adjusted, "fit gain, offset, delay, lag of a sensor too"),
+        ("--poles", "COLUMN=N", whole_number, "order of the low-pass filter whose lag is fitted"),
+        ("--noise", "COLUMN=STD", float,
+         "standard deviation of a sensor's errors in SI units (default: from the residuals)"),
+        ("--valid", "COLUMN=FROM:TO", _range, "times [s] in which the readings of a sensor count"),
         ("--input-offset", "JOINT", str, "fit an offset of a joint's input"),
         ("--predict", "DATA", file_path, "other measured runs, to judge the fitted model by"),
-    ):  # fmt: skip
-        add(option, nargs="+", action="extend", default=[], type=of, metavar=metavar, help=about)
+    )  # fmt: skip
+    for option, form, read, about in readers:
+        read = _named(form, read) if "=" in form else read
+        add(option, nargs="+", action="extend", default=[], type=read, metavar=form, help=about)
     add(
         "--start",
         choices=("model", "measured"),
@@ -93,21 +96,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fit, print what was found, and write what is asked for."""
+    """Fit, print the estimates, and write the files of the options."""
     from flexarm.fitting.identify import identify
     from flexarm.fitting.problem import read_recordings
     from flexarm.io.whole_file import write_figure
 
-    require_figure(args.plot)
     require_outputs(args, args.out, args.report, args.plot)
     arm, outputs, inputs = read_arm(args), _sensors(args), _once("input", args.input)
     if args.predict:
-        read_recordings(args.predict)  # what cannot be read is told before the fit
+        read_recordings(args.predict)  # a file that cannot be read is an error before the fit
     with progress() as tell, warnings_in_a_line():
         fit = identify(
             arm,
             args.data,
-            fit=_fitted(args.fit),
+            fit=_once("fit", args.fit),
             outputs=outputs,
             inputs=inputs,
             input_offsets=args.input_offset,
@@ -128,14 +130,15 @@ def run(args: argparse.Namespace) -> int:
     if args.plot is not None:
         write_figure(args.plot, fit.plot(), force=args.force)
     if args.json:
-        found: dict[str, Any] = fit.to_dict()
-        found["predicted"] = [asdict(each) for each in predicted]
-        found["suggested"] = [asdict(each) for each in suggested]
-        print(json.dumps(finite(found)))
+        print_json({
+            **fit.to_dict(),
+            "predicted": [asdict(prediction) for prediction in predicted],
+            "suggested": [asdict(trial) for trial in suggested],
+        })  # fmt: skip
         return 0
     print(fit)
-    for each in predicted:
-        print(f"Predicted, {each.run}: {each.sensor}: {each.error:.3g} of its standard deviation")
+    for one in predicted:
+        print(f"Predicted, {one.run}: {one.sensor}: {one.error:.3g} of its standard deviation")
     for trial in suggested:
         print(f"Would tell more: {trial.words()}")
     if args.out is None:
@@ -143,82 +146,66 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _fitted(texts: list[str]) -> dict[str, tuple[float, float] | None]:
-    pairs = [text.partition("=") for text in texts]
-    _once("fit", [(key, bounds) for key, _, bounds in pairs])
-    return {
-        key: _range("--fit", f"{key}={bounds}", bounds) if sign else None
-        for key, sign, bounds in pairs
-    }
-
-
 def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
     from flexarm.fitting.sensor import ADJUSTED, Sensor
 
-    known = _once("output", args.output)
+    outputs = _once("output", args.output)
     options = ("adjust", "poles", "noise", "valid")
-    given = {option: _once(option, getattr(args, option)) for option in options}
-    for option, columns in given.items():
-        for column in columns:
-            if column not in known:
-                raise Misuse(f"--{option}: no output '{column}': there are {', '.join(known)}")
-    adjust = {column: _asked(text.split(",")) for column, text in given["adjust"].items()}
-    poles = {column: _count("--poles", text) for column, text in given["poles"].items()}
+    columns = {option: _once(option, getattr(args, option)) for option in options}
+    for option, values in columns.items():
+        for column in values:
+            if column not in outputs:
+                raise Misuse(f"--{option}: no output '{column}': there are {', '.join(outputs)}")
+    adjust, poles, noise, valid = columns.values()
     for column in poles:
         if "lag" not in adjust.get(column, []):
             raise Misuse(f"--poles: {column} has no filter: fit its lag, --adjust {column}=lag")
-    noise = {column: _number("--noise", text) for column, text in given["noise"].items()}
-    valid = {column: _range("--valid", text, text) for column, text in given["valid"].items()}
     return {
         column: Sensor(reads, fit=tuple(e for e in ADJUSTED if e in adjust.get(column, [])),
                        noise=noise.get(column), valid=valid.get(column),
                        poles=poles.get(column, 1))
-        for column, reads in known.items()
+        for column, reads in outputs.items()
     }  # fmt: skip
 
 
-def _once(option: str, pairs: Pairs) -> dict[str, str]:
-    """Take values by name, and refuse a name that is given twice."""
-    found: dict[str, str] = {}
+def _once(option: str, pairs: Pairs) -> dict[str, Any]:
+    """Return an option's values by name; raise an error for a name that is given twice."""
+    values: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
-            remedy = f"{name}={found[name]},{value}" if option == "adjust" else "give it once"
-            too = f", got '{value}' too" if value else ""
-            raise Misuse(f"--{option}: {name} is given twice{too}: {remedy}")
-        found[name] = value
-    return found
+        if name in values:
+            both = f"write {name}={','.join(values[name] + value)}" if option == "adjust" else ""
+            raise Misuse(f"--{option}: {name} is given twice: {both or 'give it once'}")
+        values[name] = value
+    return values
 
 
-def _asked(words: list[str]) -> list[str]:
+def _named(
+    form: str, read: Callable[[str], Any] = str, *, optional: bool = False
+) -> Callable[[str], tuple[str, Any]]:
+    """Return a reader of NAME=VALUE; the value, None where it is optional, is read by ``read``."""
+
+    def pair(text: str) -> tuple[str, Any]:
+        name, sign, value = text.partition("=")
+        if optional and not sign:
+            return name, None
+        try:
+            if name and value:
+                return name, read(value)
+        except ValueError:
+            pass
+        raise argparse.ArgumentTypeError(f"must be {form}, got '{text}'")
+
+    return pair
+
+
+def _adjusted(text: str) -> list[str]:
+    words = text.split(",")
     for word in words:
         if word not in ("gain", "offset", "delay", "lag"):
-            raise Misuse(f"--adjust: must be gain, offset, delay or lag, got '{word}'")
+            raise argparse.ArgumentTypeError(f"must be gain, offset, delay or lag, got '{word}'")
     return words
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not (name and sign and value):
-        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got '{text}'")
-    return name, value
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise Misuse(f"{option}: must be a number, got '{text}'") from None
-
-
-def _count(option: str, text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise Misuse(f"{option}: must be a whole number >= 1, got '{text}'")
-    return int(text)
-
-
-def _range(option: str, text: str, ends: str) -> tuple[float, float]:
-    low, _, high = ends.partition(":")
-    try:
-        return float(low), float(high)
-    except ValueError:
-        raise Misuse(f"{option}: must be LOW:HIGH, got '{text}'") from None
+def _range(text: str) -> tuple[float, float]:
+    low, _, high = text.partition(":")
+    return float(low), float(high)

@@ -1,8 +1,7 @@
-"""`flexarm modes`: frequencies, damping, participation and names of an arm's modes."""
+"""`flexarm modes`: names, frequencies, damping and participation of an arm's modes."""
 
 import argparse
 import dataclasses
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,10 @@ from flexarm.cli.arguments import (
     add_options,
     file_path,
     read_arm,
-    require_figure,
     require_outputs,
 )
-from flexarm.cli.console import finite, open_console, print_line, print_table
+from flexarm.cli.console import open_console, print_json, print_line, print_table
+from flexarm.errors import FlexarmError, ModelError
 
 if TYPE_CHECKING:
     from flexarm.linear.modes import Mode, Modes
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
     from flexarm.model import Model
 
 SUMMARY = "print the modes of an arm: frequency, damping, who takes part"
-COUNT = 19  # points of a range, if nobody says how many
+COUNT = 19  # points of a range without its own number: every 5 degrees of a right angle
 MOST = 3  # coordinates listed per mode
-ABREAST = 4  # modes per table of a range
+ABREAST = 4  # modes per table of a range, as many as 80 characters hold
 REMEDY = "say it once"
-Settings = dict[str, Any]
+Settings = dict[str, Any]  # arguments of `modes` and `sweep`, by name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,9 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Find the modes and print them."""
-    require_figure(args.plot)
-    from flexarm.errors import FlexarmError
+    """Compute the modes and print them."""
     from flexarm.io.whole_file import write_figure
     from flexarm.linear.friction import DryFriction
     from flexarm.linear.modes import modes
@@ -97,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         drawn = found if followed is None else followed
         write_figure(args.plot, drawn.plot(), force=args.force)
     if args.json:
-        print(json.dumps(_document(found, followed), allow_nan=False))
+        print_json(_document(found, followed))
     else:
         _print(found)
         if followed is not None:
@@ -106,9 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(model: "Model", joints: list[str], speeds: list[str], *, straight: bool) -> Settings:
-    """Read what the options say of the joints."""
-    from flexarm.errors import FlexarmError
-
+    """Read joint states, positions and speeds from `--joints` and `--speed`."""
     units = {axis.name: axis.unit for axis in model.axes}
     word = "auto"
     single: dict[str, str] = {}
@@ -148,8 +143,6 @@ def _points(value: float | list[float]) -> int:
 
 
 def _require(name: str, sign: str, text: str, units: dict[str, str], form: str) -> None:
-    from flexarm.errors import FlexarmError
-
     if not sign:
         raise FlexarmError(f"{form}, got '{text}'")
     if name not in units:
@@ -158,13 +151,12 @@ def _require(name: str, sign: str, text: str, units: dict[str, str], form: str) 
 
 def _value(name: str, text: str, unit: str) -> float | list[float]:
     """Read a number with or without a unit, or a range FROM:TO[:COUNT]."""
-    from flexarm.errors import FlexarmError, ModelError
     from flexarm.units import quantity
 
-    def read(each: str) -> float:
-        plain = re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", each, re.IGNORECASE)
+    def read(piece: str) -> float:
+        plain = re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", piece, re.IGNORECASE)
         try:
-            return quantity(float(each) if plain else each, unit, name=name)
+            return quantity(float(piece) if plain else piece, unit, name=name)
         except (ModelError, ValueError) as error:
             raise FlexarmError(f"{name}: {error}") from None
 
@@ -184,7 +176,7 @@ def _value(name: str, text: str, unit: str) -> float | list[float]:
 
 
 def _first(settings: Settings) -> Settings:
-    """Take the first point of every range."""
+    """Return the settings with the first point of every range."""
     return settings | {
         group: {n: v[0] if isinstance(v, list) else v for n, v in settings[group].items()}
         for group in ("at", "speeds")
@@ -228,8 +220,8 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
                 {
                     "name": track.name,
                     "named_at": followed.named_at(track),
-                    "frequency_hz": finite(track.frequency_hz.tolist()),
-                    "damping_ratio": finite(track.damping_ratio.tolist()),
+                    "frequency_hz": track.frequency_hz.tolist(),
+                    "damping_ratio": track.damping_ratio.tolist(),
                 }
                 for track in followed.tracks
             ],
@@ -238,7 +230,7 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
 
 
 def _servos(found: "Modes") -> list[str]:
-    """Say which servos are left out."""
+    """Return a note on the servos that the modes leave out."""
     limp = ", ".join(
         axis.name
         for axis in found.model.axes

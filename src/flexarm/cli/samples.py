@@ -1,13 +1,13 @@
 """`flexarm samples`: list the arms that come with flexarm, or print one."""
 
 import argparse
-import json
 import re
 
 from flexarm.cli.arguments import add_options
+from flexarm.cli.console import print_json
 
 SUMMARY = "list the arms that come with flexarm, or print one as a model file"
-NOTES = re.compile(r"^notes:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)  # to the next key
+NOTES = re.compile(r"^notes:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)  # notes up to the next key
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,12 +26,15 @@ def run(args: argparse.Namespace) -> int:
 
     if args.name is not None:
         text = sample_text(args.name)
-        print(json.dumps({"name": args.name, "text": text}) if args.json else text.rstrip("\n"))
+        if args.json:
+            print_json({"name": args.name, "text": text})
+        else:
+            print(text.rstrip("\n"))
         return 0
     listed = sample_names() if args.all else shown_names()
     first_lines = {name: _first_line_of_notes(sample_text(name)) for name in listed}
     if args.json:
-        print(json.dumps([{"name": name, "notes": line} for name, line in first_lines.items()]))
+        print_json([{"name": name, "notes": line} for name, line in first_lines.items()])
         return 0
     width = max(map(len, first_lines), default=0)
     for name, line in first_lines.items():
@@ -44,6 +47,6 @@ def run(args: argparse.Namespace) -> int:
 def _first_line_of_notes(text: str) -> str:
     from ruamel.yaml import YAML
 
-    found = NOTES.search(text)  # to read all of every file takes a second
-    notes = YAML(typ="safe", pure=True).load(found[0])["notes"] if found else ""
+    match = NOTES.search(text)  # parsing all of every file would take a second
+    notes = YAML(typ="safe", pure=True).load(match[0])["notes"] if match else ""
     return str(notes).strip().partition("\n")[0]

@@ -1,9 +1,7 @@
-"""`flexarm simulate`: run an arm in time, say how it went, keep and draw the run."""
+"""`flexarm simulate`: simulate an arm, print a summary, write and draw the run."""
 
 import argparse
 import dataclasses
-import json
-import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -19,12 +17,11 @@ from flexarm.cli.arguments import (
     file_path,
     given_options,
     read_arm,
-    require_figure,
     require_outputs,
 )
 from flexarm.cli.console import (
-    finite,
     open_console,
+    print_json,
     print_line,
     print_table,
     progress,
@@ -67,14 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, write what was asked for, print a summary."""
+    """Simulate, write the files of the options, print a summary."""
     options = given_options(args)
-    _refuse_misuse(args)
+    _require_endings(args)
     outputs = {"run": args.out, "table": args.csv, "figure": args.plot, "page": args.html}
     outputs["export"] = args.export
     outputs = {name: path for name, path in outputs.items() if path is not None}
-    if outputs:
-        require_outputs(args, *outputs.values())
+    require_outputs(args, *outputs.values())
     arm = read_arm(args)
     from flexarm.integrate.simulate import run_arm
     from flexarm.runs.read import load_run
@@ -92,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         raise interrupt
     written = {name: path for name, path in outputs.items() if name not in failures}
     if args.json:
-        print(json.dumps(_document(result, prepared), allow_nan=False))
+        print_json(_document(result, prepared))
     else:
         _print(result, prepared, written)
     for failure in failures.values():
@@ -125,16 +121,12 @@ def _write(
     return failures, next(filter(None, interrupts), None)
 
 
-def _refuse_misuse(args: argparse.Namespace) -> None:
-    """Refuse arguments that do not go together."""
-    files = (args.out, args.csv, args.export, args.plot, args.html)
-    paths = [os.path.realpath(path) for path in files if path]
+def _require_endings(args: argparse.Namespace) -> None:
+    """Raise an error for files of a run, or exports of one, with the ending of another kind."""
     if args.live and args.out is None:
         raise Misuse("--live: needs --out, the file to keep the run so far in")
     if args.out is not None:
         require_run_file(args.out)
-    if args.plot is not None:
-        require_figure(args.plot)
     if args.export is not None:
         from flexarm.runs.write import require_export
 
@@ -142,12 +134,10 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
             require_export(args.export)
         except FlexarmError as error:
             raise Misuse(f"--export: {str(error).removeprefix('path: ')}") from None
-    if len(set(paths)) < len(paths):
-        raise Misuse("--out, --csv, --export, --plot and --html: must be different files")
 
 
 def _shown(tell: Callable[[str], None], t_end: float) -> Callable[[float], None]:
-    """Return a function that says which time is reached [s], and the speed over real time."""
+    """Return a function that reports the simulated time [s] and the speed over real time."""
     begun: list[float] = []
 
     def update(t: float) -> None:
@@ -161,7 +151,7 @@ def _shown(tell: Callable[[str], None], t_end: float) -> Callable[[float], None]
 
 
 def _document(result: "Run", prepared: float) -> dict[str, Any]:
-    """Make the JSON document."""
+    """Return the run's results for JSON."""
     statistics = result.statistics
     return {
         "arm": result.model.arm.name,
@@ -181,31 +171,31 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "evaluations": statistics.evaluations,
         "cpu_seconds": statistics.cpu_seconds,
         "preparation_cpu_seconds": prepared,
-        "energy_balance": finite(result.energy_balance),
-        "momentum_balance": finite(result.momentum_balance),
+        "energy_balance": result.energy_balance,
+        "momentum_balance": result.momentum_balance,
         "unbalanced": result.unbalanced,
-        "q": dict(zip(result.model.names, map(finite, result.q[-1].tolist()), strict=True)),
-        "settling": None if (found := _settling(result)) is None else dataclasses.asdict(found),
+        "q": dict(zip(result.model.names, result.q[-1].tolist(), strict=True)),
+        "settling": None if (rest := _settling(result)) is None else dataclasses.asdict(rest),
         "missed": result.missed,
-        "lost": {name: finite(float(lost[-1])) for name, lost in result.losses.items()},
-        "happenings": [dataclasses.asdict(each) for each in result.happenings],
-        "pending": [finite(dataclasses.asdict(each)) for each in result.pending],
-        "validity": finite(dataclasses.asdict(result.validity)),
-        "errors": finite(dataclasses.asdict(result.errors) | {"total": result.errors.total}),
+        "lost": {name: float(lost[-1]) for name, lost in result.losses.items()},
+        "happenings": [dataclasses.asdict(event) for event in result.happenings],
+        "pending": [dataclasses.asdict(event) for event in result.pending],
+        "validity": dataclasses.asdict(result.validity),
+        "errors": dataclasses.asdict(result.errors) | {"total": result.errors.total},
     }
 
 
 def _settling(result: "Run") -> "Settling | None":
-    """Judge how the tip comes to rest, if it is known when the motion is over."""
+    """Return how the tip settles; None if the motion does not end within the run."""
     try:
-        found = result.settling()
+        settling = result.settling()
     except FlexarmError:
         return None
-    return found if found.after < result.t[-1] else None
+    return settling if settling.after < result.t[-1] else None
 
 
 def _equation_line(result: "Run") -> dict[str, str]:
-    """Say by which equation a run was computed, where that is not the default."""
+    """Return the line on the equation of a run, where it is not the default."""
     from flexarm.formulations import DEFAULT
 
     words = [result.formulation, *(["as in its paper"] if result.paper else [])]
@@ -216,12 +206,14 @@ def _equation_line(result: "Run") -> dict[str, str]:
     return {} if words == [DEFAULT] else {"by": ", ".join(words)}
 
 
-def _momentum_line(found: "MomentumBalance") -> dict[str, str]:
-    """Write the error of the momentum of an arm on a free base."""
-    linear, angular = found.largest
+def _momentum_line(balance: "MomentumBalance | None") -> dict[str, str]:
+    """Return the line on the error of the momentum, which an arm on a free base has."""
+    if balance is None:
+        return {}
+    linear, angular = balance.largest
     return {
-        "momentum": f"balance closed to {found.error:.1e} of the momentum exchanged ({linear:.1e} "
-        f"N s, {angular:.1e} N m s about the centre of mass)"
+        "momentum": f"balance closed to {balance.error:.1e} of the momentum exchanged "
+        f"({linear:.1e} N s, {angular:.1e} N m s about the centre of mass)"
     }
 
 
@@ -244,19 +236,19 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
         f"{statistics.evaluations} evaluations",
         "CPU": f"{spent:.3g} s{speed}; {prepared:.3g} s to prepare",
         "energy": f"balance closed to {result.energy_balance:.1e} of the energy exchanged",
-        **({} if result.momentum_errors is None else _momentum_line(result.momentum_errors)),
-        **({"tip": str(found)} if (found := _settling(result)) is not None else {}),
+        **_momentum_line(result.momentum_errors),
+        **({"tip": str(rest)} if (rest := _settling(result)) is not None else {}),
         **{name: str(path) for name, path in outputs.items()},
     }
     for name, text in lines.items():
         print_line(console, f"{name + ':':9s} {text}")
     for name, lost in result.losses.items():
         print_line(console, f"lost in {name}: {lost[-1]:.6g} J")
-    for each in result.happenings:
-        loss = f" ({each.lost:.3g} J lost)" if each.lost else ""
-        print_line(console, f"t = {each.t:.6g} s: {each.what}{loss}")
-    for event in result.pending:
-        print_line(console, f"did not happen: {event.what}: {event.why}", style="yellow")
+    for event in result.happenings:
+        loss = f" ({event.lost:.3g} J lost)" if event.lost else ""
+        print_line(console, f"t = {event.t:.6g} s: {event.what}{loss}")
+    for missed in result.pending:
+        print_line(console, f"did not happen: {missed.what}: {missed.why}", style="yellow")
     _print_validity(console, result)
     rows = [
         [name, f"{value:.6g}", unit]
@@ -269,7 +261,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
 
 
 def _print_validity(console: "Console", result: "Run") -> None:
-    found = result.validity
+    validity = result.validity
     lines = result.errors.lines()
     rows = [
         [
@@ -277,7 +269,7 @@ def _print_validity(console: "Console", result: "Run") -> None:
             "unknown" if link.strain is None else f"{link.strain:.3g}", f"{link.shortening:.3g}",
             f"{link.quartic_share:.3g}",
         ]
-        for link in found.links
+        for link in validity.links
     ]  # fmt: skip
     columns = {
         "link": "left", "slope": "right", "strain": "right", "shortening/length": "right",
@@ -285,7 +277,7 @@ def _print_validity(console: "Console", result: "Run") -> None:
     }  # fmt: skip
     if rows:
         print_table(console, "Range of validity: the largest at any sample", columns, rows)
-    for line in lines if found.links else lines[-1:]:  # a rigid arm has neither model nor shapes
+    for line in lines if validity.links else lines[-1:]:  # a rigid arm has no shapes to err
         print_line(console, line, indent=0)
-    for warning in found.warnings:
+    for warning in validity.warnings:
         print_line(console, f"warning: {warning}", indent=0, style="yellow")

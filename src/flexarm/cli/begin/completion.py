@@ -61,15 +61,11 @@ def _bash(commands: dict[str, argparse.ArgumentParser]) -> str:
     )
 
 
-def _zsh(commands: dict[str, argparse.ArgumentParser]) -> str:
-    return f"autoload -U +X compinit bashcompinit && compinit && bashcompinit\n{_bash(commands)}"
-
-
 def _fish(commands: dict[str, argparse.ArgumentParser]) -> str:
     lines = []
     for name, parser in commands.items():
-        said = quote(parser.description or "")
-        lines.append(f"complete -c flexarm -f -n __fish_use_subcommand -a {name} -d {said}")
+        about = quote(parser.description or "")
+        lines.append(f"complete -c flexarm -f -n __fish_use_subcommand -a {name} -d {about}")
         within = f"complete -c flexarm -n {quote(f'__fish_seen_subcommand_from {name}')}"
         fixed = _fixed(parser)
         if fixed:
@@ -90,12 +86,12 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], argpa
 
 
 def _fixed(parser: argparse.ArgumentParser) -> list[str]:
-    """List what arguments without a dash may be."""
+    """List the possible words of arguments without a dash."""
     return [word for each in parser._actions if not each.option_strings for word in _words(each)]
 
 
 def _words(action: argparse.Action) -> list[str]:
-    """List what an argument may be: its choices, or samples."""
+    """List the possible words of an argument: its choices, or the samples."""
     if action.choices:
         return [str(word) for word in action.choices]
     if action.metavar in ("ARM", "SAMPLE"):
@@ -103,4 +99,5 @@ def _words(action: argparse.Action) -> list[str]:
     return []
 
 
-SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+ZSH = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n"  # completes as bash does
+SHELLS = {"bash": _bash, "zsh": lambda commands: ZSH + _bash(commands), "fish": _fish}

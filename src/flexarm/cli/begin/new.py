@@ -6,12 +6,13 @@ import math
 from pathlib import Path
 
 from flexarm.cli.arguments import Misuse, add_options, file_path
+from flexarm.errors import ModelError
 
 SUMMARY = "write a model file with comments, to begin with"
-MOST = 30  # links
+MOST = 30  # links of a new model file
 MATERIALS = ("aluminium", "steel", "titanium", "carbon")  # see flexarm.arm.section
-QUICK = 1.0  # [Hz] of the servos that are suggested
-# By plane: the joints' axis, and the shapes that are excited there.
+QUICK = 1.0  # [Hz] natural frequency of the suggested servos
+# By plane: axis of the joints, and number of shapes in the directions that the motion excites.
 PLANES = {
     "level": ("[0, 0, 1]", "bending_y: 2, bending_z: 2, torsion: 1"),
     "upright": ("[0, 1, 0]", "bending_y: 0, bending_z: 2, torsion: 0"),
@@ -72,7 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, if it is a valid one, and say where it is."""
-    from flexarm.errors import ModelError
     from flexarm.io.model_file import loads
     from flexarm.io.whole_file import write_whole
 
@@ -117,8 +117,7 @@ def model_text(args: argparse.Namespace, name: str, file: str) -> str:
 
 
 def _servo(args: argparse.Namespace, material: str, outboard: int) -> dict[str, float]:
-    """Find inertia [kg m^2] and gains of a servo that turns so many straight links."""
-    from flexarm.errors import ModelError
+    """Return inertia [kg m^2] and gains of a servo that turns so many straight links."""
     from flexarm.units import quantity
 
     try:

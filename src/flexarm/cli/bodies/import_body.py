@@ -1,11 +1,11 @@
 """`flexarm import-body`: a body with modes from files of a finite-element program."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flexarm.cli.arguments import Misuse, add_options, file_path
+from flexarm.cli.console import print_json
 
 if TYPE_CHECKING:
     from flexarm.links.imported.body import ReducedBody
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def require_npz(out: Path) -> None:
-    """Refuse a body's file of another name than what it is."""
+    """Raise an error unless the file of a body ends in .npz."""
     if out.suffix != ".npz":
         raise Misuse(f"--out: a body is written as .npz, got {out.name}")
 
@@ -59,7 +59,7 @@ def require_npz(out: Path) -> None:
 def finish(
     findings: "Findings", body: "ReducedBody | None", out: Path, args: argparse.Namespace
 ) -> int:
-    """Print what was found, and write the body unless it is refused."""
+    """Write the body and print the report on it; raise an error if the body is refused."""
     from flexarm.links.imported.file import write_body
 
     if body is None:
@@ -67,7 +67,7 @@ def finish(
     write_body(out, body, force=args.force)
     if args.json:
         about = {"body": str(out), "amplitudes": body.names, "first_order": body.first_order}
-        print(json.dumps({**about, "facts": dict(findings.facts), "notes": findings.notes}))
+        print_json({**about, "facts": dict(findings.facts), "notes": findings.notes})
     else:
         print(*findings.lines(), f"body: {out}", sep="\n")
     return 0

@@ -1,7 +1,6 @@
 """`flexarm export`: an arm for other programs, as C, as a unit of FMI, for CasADi or MATLAB."""
 
 import argparse
-import json
 
 from flexarm.cli.arguments import (
     Misuse,
@@ -12,6 +11,7 @@ from flexarm.cli.arguments import (
     require_distinct,
     require_outputs,
 )
+from flexarm.cli.console import print_json
 
 SUMMARY = "write an arm for other programs: C, FMI, CasADi, MATLAB"
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write what is asked for, and print what was written."""
+    """Write the files of the options, and print their names."""
     if not any((args.c, args.fmu, args.casadi, args.matlab)):
         raise Misuse("say what to write: --c DIR, --fmu FILE, --casadi FILE or --matlab FILE")
     require_distinct(args.c, args.fmu, args.casadi, args.matlab)
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         written["fmu"] = str(args.fmu)
         written["binary"] = write_fmu(made, args.fmu, fmi=args.fmi, force=args.force)
     if args.json:
-        print(json.dumps(written))
+        print_json(written)
     else:
         for key, value in written.items():
             print(f"{key}: {', '.join(value) if isinstance(value, list) else value}")

@@ -1,9 +1,10 @@
 """`flexarm import-urdf`: a robot of a URDF as an arm, links and joints made flexible."""
 
 import argparse
-import json
 
 from flexarm.cli.arguments import add_options, file_path
+from flexarm.cli.console import print_json
+from flexarm.errors import FlexarmError
 
 SUMMARY = "make an arm of a robot's URDF, with the links and joints flexible that you name"
 
@@ -26,9 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the model file, and print what was merged, frozen or chosen."""
+    """Write the model file, and print notes on merged, frozen and renamed parts."""
     from flexarm.arm.side_files import Mesh, parts_beside
-    from flexarm.errors import FlexarmError
     from flexarm.io.model_file import dumps
     from flexarm.io.urdf.convert import import_urdf
     from flexarm.io.whole_file import require_apart, require_writable, write_whole
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         write_whole(path, content, force=args.force)
     write_whole(args.out, dumps(arm).encode(), force=args.force)
     if args.json:
-        print(json.dumps({"arm": str(args.out), "links": arm.link_names, "notes": notes}))
+        print_json({"arm": str(args.out), "links": arm.link_names, "notes": notes})
     else:
         print(*notes, f"arm: {args.out}", sep="\n")
     return 0

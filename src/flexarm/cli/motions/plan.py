@@ -1,7 +1,6 @@
 """`flexarm plan`: a motion from rest to rest that leaves no vibration."""
 
 import argparse
-import json
 from functools import partial
 
 from flexarm.cli.arguments import (
@@ -10,12 +9,11 @@ from flexarm.cli.arguments import (
     add_options,
     file_path,
     read_arm,
-    require_figure,
     require_outputs,
     seconds,
     share,
 )
-from flexarm.cli.console import warnings_in_a_line
+from flexarm.cli.console import print_json, warnings_in_a_line
 
 SUMMARY = "plan a motion from rest to rest that leaves no vibration, and simulate it"
 
@@ -52,7 +50,6 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.planning.limits import Limits
     from flexarm.planning.plan import plan
 
-    require_figure(args.plot)
     require_outputs(args, args.out, args.plot)
     named = [name for name, _ in args.to]
     if len(set(named)) < len(named):
@@ -70,15 +67,15 @@ def run(args: argparse.Namespace) -> int:
         save(found.arm, args.out, force=args.force)
     if args.plot is not None:
         write_figure(args.plot, found.plot(), force=args.force)
-    varied = {each.name: each.residual for each in found.robustness} if args.robustness else {}
+    varied = {case.name: case.residual for case in found.robustness} if args.robustness else {}
     if args.json:
-        print(json.dumps({
+        print_json({
             "aim": found.aim, "duration": found.duration, "times": found.times.tolist(),
             "u": found.u.tolist(), "residual": found.residual,
             "residual_unshaped": found.unshaped_residual, "tolerated": found.tolerated,
             "miss": found.miss,
             "margins": found.margins, "robustness": varied, "cpu_seconds": found.cpu_seconds,
-        }, allow_nan=False))  # fmt: skip
+        })  # fmt: skip
         return 0
     print(found)
     for name, left in varied.items():

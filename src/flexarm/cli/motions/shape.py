@@ -1,7 +1,6 @@
 """`flexarm shape`: motions of a model file, shaped so that the arm does not ring."""
 
 import argparse
-import json
 import sys
 import warnings
 
@@ -10,12 +9,14 @@ from flexarm.cli.arguments import (
     add_options,
     file_path,
     read_arm,
-    require_figure,
     require_outputs,
 )
+from flexarm.cli.console import print_json
 
 SUMMARY = "shape the motions that a model file names, so that the arm's modes do not ring"
-TOLD = 0.01  # of the unshaped motion's vibration: what is left beyond is explained
+EXPLAINED = (
+    0.01  # vibration left, relative to the unshaped motion's, above which a cause is printed
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,27 +32,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Shape, simulate both motions, print what is left, and write the arm."""
+    """Shape, simulate both motions, print the residual vibrations, and write the arm."""
     from flexarm.io.model_file import save
     from flexarm.io.whole_file import write_figure
     from flexarm.planning.shape_inputs import shape_inputs
 
-    require_figure(args.plot)
     require_outputs(args, args.out, args.plot)
     found = shape_inputs(
         read_arm(args), kind=args.kind, modes=args.modes, follow_posture=args.follow_posture
     )
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         before, after = found.residuals
-    for each in told:
-        print(f"warning: {each.message}", file=sys.stderr)
+    for warning in caught:
+        print(f"warning: {warning.message}", file=sys.stderr)
     if args.out is not None:
         save(found.arm, args.out, force=args.force)
     if args.plot is not None:
         write_figure(args.plot, found.plot(), force=args.force)
     if args.json:
-        print(json.dumps({
+        print_json({
             "kind": found.kind, "end": found.end,
             "times": found.shapers[-1].times.tolist(),
             "amplitudes": found.shapers[-1].amplitudes.tolist(),
@@ -60,9 +60,9 @@ def run(args: argparse.Namespace) -> int:
             "damping": found.vibrations[-1].damping.tolist(),
             "tip_by_step": found.vibrations[-1].swing.tolist(), "modes": found.modes,
             "residual_unshaped": before, "residual": after, "left": found.left,
-        }, allow_nan=False))  # fmt: skip
+        })  # fmt: skip
     else:
         print(found)
-        if TOLD * before < after <= before:
+        if EXPLAINED * before < after <= before:
             print(f"  {found.cause}")
     return 0

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the page and say where it is."""
+    """Write the page and print its path."""
     from flexarm.viewer.live.page import live
 
     out = args.html or Path(f"{Path(args.arm).stem}.html")

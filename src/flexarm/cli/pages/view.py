@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "make a page that shows a run: the arm in motion and its curves"
 LAST_PORT = 65535
-MOMENT = 1e-4  # [s] of an arm of which a picture is made
+MOMENT = 1e-4  # [s] length of the run from which an arm's start is drawn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the page and say where it is, or serve it."""
+    """Write the page, film or picture and print its path, or serve the page."""
     paths = args.runs
     still = args.movie or args.picture
     if args.serve and (args.out or still or args.force):
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if args.at is not None and arms:
         raise Misuse(f"--at is for runs, and {arms[0]} is an arm, at its start: leave out --at")
     read = _run_or_arm if args.picture else load_run
-    runs = [read(path) for path in paths]  # first: what is no run needs no page
+    runs = [read(path) for path in paths]  # before outputs are checked: a wrong input comes first
     out = still or args.out or paths[0].with_suffix(".html")
     require_writable(out, force=args.force)
     require_apart(out, paths)
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_arm(path: Path) -> bool:
-    """Tell whether a path is that of a model file, or a sample's name."""
+    """Return whether a path is that of a model file, or the name of a sample."""
     from flexarm.samples import sample_names
 
     sample = not path.exists() and str(path) in sample_names()
@@ -105,7 +105,7 @@ def _is_arm(path: Path) -> bool:
 
 
 def _run_or_arm(path: Path) -> "Run":
-    """Load a run, or simulate a moment of an arm: a model file, or a sample."""
+    """Load a run, or make one of an arm (model file or sample) at its start."""
     from flexarm.integrate.simulate import simulate_whole
     from flexarm.io.model_file import load
     from flexarm.io.sample import arm_path

@@ -1,11 +1,11 @@
 """`flexarm compare`: one arm under every formulation."""
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.arguments import Misuse, add_arm, add_options, read_arm
-from flexarm.cli.console import progress
+from flexarm.cli.console import print_json, progress
+from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
     from flexarm.studies.compare import Compared, Comparison, Errors
@@ -29,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, and print one table, or two if there are several deflections."""
-    from flexarm.errors import FlexarmError
     from flexarm.studies.compare import compare, refuse_options
 
     options: dict[str, Any] = {"seed": args.seed, "points": args.points}
@@ -41,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     with progress() as tell:
         found = compare(arm, paper=args.paper, deflection=args.deflection, progress=tell, **options)
     if args.json:
-        print(json.dumps(_document(found), allow_nan=False))
+        print_json(_document(found))
     else:
         _print(found)
     return 0

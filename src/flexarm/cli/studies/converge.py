@@ -2,8 +2,6 @@
 
 import argparse
 import dataclasses
-import json
-import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +13,10 @@ from flexarm.cli.arguments import (
     file_path,
     read_arm,
     require_outputs,
+    share,
+    whole_number,
 )
-from flexarm.cli.console import finite, open_console, print_line, print_table, progress
+from flexarm.cli.console import open_console, print_json, print_line, print_table, progress
 from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="error of the tip deflections that would do, over their range (default 0.01)",
     )  # fmt: skip
     add(
-        "--trials", type=_count, metavar="N",
+        "--trials", type=whole_number, metavar="N",
         help="how many shapes are judged at most until some are within the wish (default 8; with "
         "--want as many as it takes)",
     )  # fmt: skip
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge the shapes and print what was found."""
+    """Estimate the errors of the shapes and print them."""
     from flexarm.studies.converge import converge
 
     if args.want is not None and args.given_only:
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
             progress=lambda text: tell(f"running: {text}"),
         )
     if args.json:
-        print(json.dumps(finite(dataclasses.asdict(found)), allow_nan=False))
+        print_json(dataclasses.asdict(found))
     else:
         _print(found)
     if args.want is None:
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(found: "Convergence", arm: "Arm", out: Path | None, *, force: bool) -> int:
-    """Write the changed model file if what was wanted is reached, and say what became of it."""
+    """Write the changed model file if its error is small enough, and print the outcome."""
     from flexarm.io.model_file import dumps
     from flexarm.io.overrides import change_arm
     from flexarm.io.whole_file import write_whole
@@ -110,10 +110,9 @@ def _write(found: "Convergence", arm: "Arm", out: Path | None, *, force: bool) -
 
 
 def _positive(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value > 0):
+    if not 0 < share(text) < float("inf"):
         raise argparse.ArgumentTypeError(f"must be a number > 0, got {text}")
-    return value
+    return share(text)
 
 
 def _wanted(text: str) -> float:
@@ -123,12 +122,6 @@ def _wanted(text: str) -> float:
         return read_want(text)
     except FlexarmError as error:
         raise argparse.ArgumentTypeError(str(error).removeprefix("want: ")) from None
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number > 0, got {text}")
-    return int(text)
 
 
 def _print(found: "Convergence") -> None:

@@ -1,11 +1,10 @@
 """`flexarm optimise`: the best design of a study."""
 
 import argparse
-import json
 import sys
 
 from flexarm.cli.arguments import add_options, file_path
-from flexarm.cli.console import finite, open_console, progress
+from flexarm.cli.console import open_console, print_json, progress
 
 SUMMARY = "find the best design of a study: its aim as good as its limits allow"
 
@@ -19,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Search, print what was found, and write the arm; 1 if there is none, or a better one."""
+    """Search, print the best design, and write its arm; return 1 if no design is the best."""
     from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.studies.optimum.optimise import optimise
 
@@ -32,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None and good:
         found.save(args.out, force=args.force)
     if args.json:
-        print(json.dumps(finite(found.to_dict()), allow_nan=False))
+        print_json(found.to_dict())
     else:
         open_console().print(repr(found), soft_wrap=True)
     if args.out is not None and not good:

@@ -1,12 +1,11 @@
-"""`flexarm study`: compute the designs of a study file, say how far it is, draw what it found."""
+"""`flexarm study`: compute the designs of a study file, print its state, draw its results."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arguments import Misuse, add_options, file_path, require_figure
-from flexarm.cli.console import finite, open_console, progress
+from flexarm.cli.arguments import Misuse, add_options, file_path, require_figure, whole_number
+from flexarm.cli.console import open_console, print_json, progress
 
 if TYPE_CHECKING:
     from flexarm.studies.design.result import StudyResult
@@ -24,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of the results (default: STUDY without its ending); a study that is there is "
         "gone on with",
     )  # fmt: skip
-    add("--workers", type=_count, metavar="N", help="processes (default: one per core)")
+    add("--workers", type=whole_number, metavar="N", help="processes (default: one per core)")
     add("--status", action="store_true", help="say how far it is, and compute nothing")
     add_options(parser, "--plot")
     add(
@@ -35,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compute, or look at, a study."""
+    """Compute a study, or print its state."""
     from flexarm.studies.design.read import read_study
     from flexarm.studies.design.result import StudyResult
     from flexarm.studies.design.study import study
@@ -61,20 +60,14 @@ def run(args: argparse.Namespace) -> int:
     if args.plot is not None:
         found.plot(args.plot, kind=args.kind, force=args.force)
     if args.json:
-        print(json.dumps(_document(found), allow_nan=False))
+        print_json(_document(found))
     else:
         open_console().print(repr(found), soft_wrap=True)
     return 0
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number > 0, got {text}")
-    return int(text)
-
-
 def _document(found: "StudyResult") -> dict[str, Any]:
-    """Make the JSON document."""
+    """Return the state and results of a study for JSON."""
     document: dict[str, Any] = {
         "name": found.table.about["name"],
         "folder": str(found.table.folder),
@@ -87,21 +80,17 @@ def _document(found: "StudyResult") -> dict[str, Any]:
     if whole and document["sampling"] == "saltelli":
         document["sobol"] = {
             name: {
-                "parameters": each.parameters,
-                "first": finite(each.first.tolist()),
-                "total": finite(each.total.tolist()),
+                "parameters": indices.parameters,
+                "first": indices.first.tolist(),
+                "total": indices.total.tolist(),
             }
-            for name, each in found.sobol().items()
+            for name, indices in found.sobol().items()
         }
     return document
 
 
 def _words(now: "Progress") -> str:
-    """Say how many designs are done, the rate and the remaining time."""
-    left = f"{now.rate:.3g}/s, {_duration(now.remaining)} left"
+    """Return the number of designs done, the rate and the remaining time as text."""
+    minutes, seconds = divmod(round(now.remaining), 60)
+    left = f"{now.rate:.3g}/s, {minutes // 60}:{minutes % 60:02d}:{seconds:02d} left"
     return f"{now.done:,} of {now.total:,} designs, {left}"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
