@@ -1,4 +1,4 @@
-"""Rows of cells in CSV text, each with where it stands; no message quotes the text."""
+"""Rows of cells in CSV text, with their lines and columns; no message quotes the text."""
 
 import io
 import math
@@ -11,7 +11,7 @@ from flexarm.errors import ModelError
 Cell = tuple[int, str]  # column from 1, text
 Row = tuple[int, list[Cell]]  # line from 1, cells
 
-MAX_CELLS = 10_000  # in a line
+MAX_CELLS = 10_000  # in a line: a hostile file could else exhaust the memory
 _QUOTED = re.compile(r'[ \t]*"((?:[^"]|"")*)"[ \t]*')
 
 
@@ -44,7 +44,7 @@ def read_rows(file: SideFile) -> Iterator[Row]:
 
 
 def read_number(text: str) -> float:
-    """Read a finite number as programs write it; NaN if it is none, as ``1_0`` and ``inf``."""
+    """Read a finite decimal number; return NaN for other text, such as ``1_0`` and ``inf``."""
     try:
         number = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:

@@ -1,4 +1,4 @@
-"""Arms that differ in some numbers, as one arm whose numbers are those of all."""
+"""Designs of an arm that differ in some numbers, as one arm whose numbers are vectors."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -19,17 +19,18 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class ArmDesigns:
-    """Arms that differ in some numbers."""
+    """N designs of an arm that differ in some numbers."""
 
-    first: Arm  # the first of them
-    # paths, columns: where the numbers stand, and what they are by design, (N,) each.
-    paths: tuple[Path, ...]
-    columns: tuple[Array, ...]
-    arm: Arm  # all of them: an arm that was not validated as a whole
+    first: Arm  # first design
+    paths: tuple[Path, ...]  # places of the numbers that differ
+    columns: tuple[Array, ...]  # values of each of these numbers by design, (N,)
+    arm: Arm  # arm with the vectors in place of the numbers; it was not validated as a whole
 
     @classmethod
     def of(cls, arm: Arm, sets: Sequence[Mapping[str, Any]]) -> "ArmDesigns | None":
-        """Read values by key, set by set; None of what is no plain number, or not in all sets.
+        """Build the designs from one set of values by key each.
+
+        Return None if a value is no plain number, or a key is not in all sets.
 
         Raises
         ------
@@ -55,7 +56,7 @@ class ArmDesigns:
             whole = _placed(whole, path, varied(column))
         found = cls(first, tuple(paths), tuple(columns), whole)
         if any(found.at(k) != each for k, each in ends.items()):
-            return None  # the model file makes something else of them
+            return None  # validation changed a number, so that it is not that of the set
         for path in paths:
             _check(whole, path)
         return found
@@ -66,7 +67,7 @@ class ArmDesigns:
         return len(self.columns[0])
 
     def some(self, which: NDArray[np.int64]) -> "ArmDesigns":
-        """Take some of the designs, by their numbers."""
+        """Return some of the designs, by their indices."""
         columns = tuple(column[which] for column in self.columns)
         whole = first = self.first
         for path, column in zip(self.paths, columns, strict=True):
@@ -75,7 +76,7 @@ class ArmDesigns:
         return ArmDesigns(first, self.paths, columns, whole)
 
     def at(self, k: int) -> Arm:
-        """Give one of them."""
+        """Return the arm of one design."""
         arm = self.first
         for path, column in zip(self.paths, self.columns, strict=True):
             arm = _placed(arm, path, float(column[k]))
@@ -87,34 +88,33 @@ def _is_plain(kind: type) -> bool:
 
 
 def _extremes(columns: Sequence[Array]) -> list[int]:
-    """List designs at the ends of ranges: what holds for them holds in between.
+    """List the designs with the extreme values: if they are valid, those in between are too.
 
-    Rules of a single number are its least and largest value, and the least size of one that is
-    not 0.
+    Rules of a single number are bounds of its value, and of the magnitude of one that is not 0.
     """
-    found = []
+    indices = []
     for column in columns:
         sizes = np.where(column == 0.0, np.inf, np.abs(column))
-        found += [int(column.argmin()), int(column.argmax()), int(sizes.argmin())]
-    return sorted(set(found))
+        indices += [int(column.argmin()), int(column.argmax()), int(sizes.argmin())]
+    return sorted(set(indices))
 
 
 def _step(part: Any, step: str | int) -> Any:
-    """Go a step down in an arm; None where there is nothing."""
+    """Return the field or item of a part of an arm; None if it has none."""
     if isinstance(part, tuple):
         return part[int(step)]
     return getattr(part, str(step)) if isinstance(part, BaseModel) else None
 
 
 def _is_number(part: Any, path: Path) -> bool:
-    """Tell whether a path leads to a number, a field of its own or one of a tuple."""
+    """Return whether a path leads to a number, a field or an item of a tuple."""
     for step in path:
         part = _step(part, step)
     return isinstance(part, float)
 
 
 def _placed(part: Any, path: Path, value: Any) -> Any:
-    """Copy a part of an arm with another value at a path, unchecked."""
+    """Return a copy of a part of an arm with another value at a path, not validated."""
     if not path:
         return value
     step, inner = path[0], _placed(_step(part, path[0]), path[1:], value)
@@ -124,7 +124,7 @@ def _placed(part: Any, path: Path, value: Any) -> Any:
 
 
 def _check(part: Any, path: Path) -> None:
-    """Check what the parts of an arm on a path say about more than one number."""
+    """Run the validators between fields of all parts of an arm on a path."""
     if isinstance(part, BaseModel):
         for name, rule in type(part).__pydantic_decorators__.model_validators.items():
             if rule.info.mode == "after":

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-WIDTH = 96  # characters of a line of a file that is written
+WIDTH = 96  # characters of a line
 _PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./ -]*[A-Za-z0-9_./-])?")
-# Words that are no text to YAML 1.2, or were none to YAML 1.1, which other readers still follow.
+# Words that are no text in YAML 1.2, or in YAML 1.1, which other readers still follow.
 _RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
@@ -88,7 +88,7 @@ def _number(value: float) -> str:
     """Write the shortest text that reads back as the same double."""
     text = float.__repr__(value)
     mantissa, e, exponent = text.partition("e")
-    # YAML 1.1 readers take a number with an exponent but no point for text.
+    # YAML 1.1 readers read a number with an exponent but no point as text.
     return f"{mantissa}.0e{exponent}" if e and "." not in mantissa else text
 
 
@@ -98,7 +98,7 @@ def _text(text: str) -> str:
 
 
 def _is_prose(text: str) -> bool:
-    """Say whether text reads back unchanged from a block, and is long enough for one."""
+    """Return whether text has several lines and reads back unchanged from a block."""
     lines = text.removesuffix("\n").split("\n")
     ragged = any(line != line.rstrip() or "\t" in line or "\r" in line for line in lines)
     ends = lines[0][:1] in ("", " ") or not lines[-1]

@@ -46,7 +46,7 @@ _KINDS = {
 _CONTAINERS = {"model", "tagged-union", "tuple", "list", "dict"}
 _REFUSALS = {"quantity_type"} | {kind for kind in _SENTENCES if kind.endswith("_type")}
 _CHAIN = "flexarm has one chain of links, each carried by the one before it in 'links'"
-# Keys of other programs, or that users try, for what flexarm does not have.
+# Keys of other programs for features that flexarm does not have.
 _OUT_OF_SCOPE = {
     "parent": f"{_CHAIN}. Leave the key out.",
     "branches": f"{_CHAIN}, and no branches. Add what does not move to the 'body' of its link.",
@@ -68,12 +68,12 @@ def explain(error: ValidationError, model: type[BaseModel], source: Source) -> l
     model
         The class that the data were validated against.
     source
-        The data and where they stand.
+        The data and their positions.
 
     Returns
     -------
     list of Diagnostic
-        One per mistake; none about values that `source` has already complained of.
+        One per mistake, but for values of which `source` reports a mistake already.
     """
     schema: Node = TypeAdapter(model).core_schema
     definitions = {node["ref"]: node for node in schema.get("definitions", ())}
@@ -81,18 +81,18 @@ def explain(error: ValidationError, model: type[BaseModel], source: Source) -> l
         _Fault(fault["loc"], fault["type"], fault["msg"], fault.get("ctx", {}))
         for fault in error.errors(include_url=False, include_input=False)
     ]
-    known = [problem.path for problem in source.problems if problem.path]
+    reported = [problem.path for problem in source.problems if problem.path]
     return [
         problem
         for problem in _Explainer(source, definitions).explain(schema, (), faults)
-        if not any(problem.path[: len(path)] == path for path in known)
+        if not any(problem.path[: len(path)] == path for path in reported)
     ]
 
 
 def explain_data(
     error: ValidationError, model: type[BaseModel], data: dict[str, Any]
 ) -> list[Diagnostic]:
-    """Explain why data that are in no file do not fit a model; positions mean nothing."""
+    """Explain why data without a file do not fit a model; the positions have no meaning."""
     return explain(error, model, Source(data, {}, {(): (1, 1)}, ()))
 
 
@@ -107,7 +107,7 @@ def _shown(value: object) -> str:
 
 
 def _one_of(value: object, expected: Sequence[object]) -> str:
-    """Say which words are expected, and which one was probably meant."""
+    """Return the expected words, and the one that was probably meant."""
     if len(expected) == 1:
         text = f"must be {expected[0]!r}, got {_shown(value)}"
     else:
@@ -137,7 +137,7 @@ def _sentence(fault: "_Fault", value: object) -> str:
 
 
 def _distance(faults: Sequence["_Fault"]) -> tuple[int, int]:
-    """Measure how far data are from a branch: unknown keys count most."""
+    """Return the distance of data from a branch: number of unknown keys, then of all faults."""
     return sum(fault.kind == "extra_forbidden" for fault in faults), len(faults)
 
 
@@ -149,9 +149,9 @@ def _length(node: Node) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """One of pydantic's errors; `steps` is the part of its location not yet followed."""
+    """One of pydantic's errors."""
 
-    steps: Path
+    steps: Path  # part of its location that was not followed yet
     kind: str
     message: str
     context: Mapping[str, Any]
@@ -162,7 +162,7 @@ class _Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Explainer:
-    """Walks the errors down the schema, so that it knows what was allowed at each place."""
+    """Follows the errors down the schema, which has the allowed values of each place."""
 
     source: Source
     definitions: Mapping[str, Node]
@@ -191,7 +191,7 @@ class _Explainer:
             yield from self.explain(self._child(node, step), path if tag else (*path, step), inner)
 
     def _bare(self, node: Node | tuple[Node, str]) -> Node:
-        """Strip defaults, validators and the like down to what a value must be."""
+        """Return the schema of a value inside wrappers such as defaults and validators."""
         bare: Node = node[0] if isinstance(node, tuple) else node  # a union may label its branches
         while True:
             if bare["type"] == "definition-ref":
@@ -230,8 +230,8 @@ class _Explainer:
     ) -> Generator[Diagnostic, None, list[_Fault]]:
         """Yield the unknown and missing keys of a mapping; return the other faults."""
         fields = self._fields(node)
-        given = self.source.at(path)
-        absent = [name for name in fields if not isinstance(given, dict) or name not in given]
+        value = self.source.at(path)
+        absent = [name for name in fields if not isinstance(value, dict) or name not in value]
         meant = set()
         for fault in faults:
             if fault.kind == "extra_forbidden" and len(fault.steps) == 1:
@@ -303,7 +303,7 @@ class _Explainer:
         return Diagnostic(self.source.locate(where), where, message)
 
     def _union(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Diagnostic]:
-        """Explain by the one branch that the data look like, or by naming all branches."""
+        """Explain by the branch that is nearest to the data, or by naming all branches."""
         choices = node["choices"]
         groups: dict[str | int, list[_Fault]] = {}
         for fault in faults:
@@ -321,7 +321,7 @@ class _Explainer:
             yield Diagnostic(self.source.locate(path), path, self._all_branches(choices, path))
 
     def _fits(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
-        """Say whether the data look like a branch that they do not satisfy."""
+        """Return whether the data have the form of a branch whose rules they violate."""
         kind = self._bare(choice)["type"]
         if kind == "literal" or any(f.kind in _REFUSALS and not f.steps for f in faults):
             return False

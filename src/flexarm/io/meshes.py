@@ -1,4 +1,4 @@
-"""Surfaces of triangles for pictures: STL, OBJ, COLLADA in, STL out, fewer triangles, solids."""
+"""Surfaces of triangles for pictures: read STL, OBJ and COLLADA, write STL, simplify, solids."""
 
 import re
 from collections.abc import Iterator
@@ -12,18 +12,18 @@ from flexarm.errors import ModelError
 from flexarm.io.source import shorten
 from flexarm.spatial import Array
 
-MOST_READ = 500_000  # triangles of a file
-MOST_PARTS = 5000  # of a COLLADA
-MOST_DRAWN = 1500  # triangles of a link in a page
-FARTHEST = 1e6  # of a corner, in whatever unit
-ROUND = 24  # sides of what is round
+MOST_READ = 500_000  # triangles of a file: a hostile one could else exhaust the memory
+MOST_PARTS = 5000  # parts of a COLLADA file, for the same reason
+MOST_DRAWN = 1500  # triangles of a link in a page, which a browser draws at full speed
+FARTHEST = 1e6  # largest coordinate of a corner, in the unit of the file
+ROUND = 24  # sides of the polygon that stands for a circle
 RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("more", "<u2")])
 Integers = npt.NDArray[np.int64]
 Surface = tuple[Array, Integers]  # points (N, 3) and triangles (F, 3)
 
 
 def read_mesh(content: bytes, name: str) -> Surface:
-    """Read an STL, binary or as text, an OBJ, or what is seen of a COLLADA.
+    """Read an STL (binary or text), an OBJ, or the scene of a COLLADA.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def read_mesh(content: bytes, name: str) -> Surface:
             raise ModelError("has no triangle")
         if len(faces) > MOST_READ:
             raise ModelError(f"has {len(faces):,} triangles, more than {MOST_READ:,}: decimate it")
-        if not (np.abs(points) < FARTHEST).all():  # nor is what is no number
+        if not (np.abs(points) < FARTHEST).all():  # also for a coordinate that is not a number
             raise ModelError(f"has a corner that is no number, or beyond {FARTHEST:g}")
     except ModelError as error:
         raise ModelError(f"{shorten(name)}: {error}") from None
@@ -90,19 +90,19 @@ def _obj(content: bytes) -> Surface:
 
 
 def _dae(content: bytes) -> Surface:
-    """Read the scene of a COLLADA [m]: as programs for URDF do, whichever axis it calls up."""
+    """Read the scene of a COLLADA [m]; its up axis is ignored, as programs for URDF do."""
     text = content.decode("utf-8-sig", errors="replace")
     if re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise ModelError("declares a document type, whose entities may expand without end")
     points, faces, count = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)], 0
     try:
         root = ET.fromstring(re.sub(r'\sxmlns="[^"]*"', "", text, count=1))
-        known = {each.get("id", ""): each for each in root.iter()}
+        elements = {element.get("id", ""): element for element in root.iter()}
         unit = root.find("asset/unit")
         scale = np.eye(4) * float("1" if unit is None else unit.get("meter", "1"))
         for scene in root.findall("library_visual_scenes/visual_scene")[:1]:
-            for place, part in _placed(scene, scale, known, 0):
-                corners, at = _polygons(part, known)
+            for place, part in _placed(scene, scale, elements, 0):
+                corners, at = _polygons(part, elements)
                 points.append(corners @ place[:3, :3].T + place[:3, 3])
                 faces.append(at + count)
                 count += len(corners)
@@ -114,31 +114,31 @@ def _dae(content: bytes) -> Surface:
 
 
 def _placed(
-    node: ET.Element, at: Array, known: dict[str, ET.Element], depth: int
+    node: ET.Element, at: Array, elements: dict[str, ET.Element], depth: int
 ) -> Iterator[tuple[Array, ET.Element]]:
-    """Yield the lists of polygons that a node and those within it show, with places."""
-    for each in node if depth < 64 else ():
-        if each.tag in ("matrix", "translate", "scale", "rotate"):
-            values, move = np.array((each.text or "").split()[:16], dtype=float), np.eye(4)
-            if each.tag == "translate":
+    """Yield the lists of polygons in a node and the nodes below it, with their 4 x 4 matrices."""
+    for child in node if depth < 64 else ():
+        if child.tag in ("matrix", "translate", "scale", "rotate"):
+            values, move = np.array((child.text or "").split()[:16], dtype=float), np.eye(4)
+            if child.tag == "translate":
                 move[:3, 3] = values
-            elif each.tag == "rotate":
+            elif child.tag == "rotate":
                 cross, angle = np.cross(values[:3], np.eye(3)).T, np.radians(values[3])
                 move[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
-            at = at @ (values.reshape(4, 4) if each.tag == "matrix" else move)
-            at = at * [*values, 1.0] if each.tag == "scale" else at
-        elif each.tag == "instance_geometry":
-            mesh = known[each.get("url", "")[1:]].iterfind("mesh/*")
+            at = at @ (values.reshape(4, 4) if child.tag == "matrix" else move)
+            at = at * [*values, 1.0] if child.tag == "scale" else at
+        elif child.tag == "instance_geometry":
+            mesh = elements[child.get("url", "")[1:]].iterfind("mesh/*")
             yield from ((at, part) for part in mesh if part.tag in ("triangles", "polylist"))
-        elif each.tag == "node":
-            yield from _placed(each, at, known, depth + 1)
+        elif child.tag == "node":
+            yield from _placed(child, at, elements, depth + 1)
 
 
-def _polygons(part: ET.Element, known: dict[str, ET.Element]) -> Surface:
+def _polygons(part: ET.Element, elements: dict[str, ET.Element]) -> Surface:
     inputs = {each.get("semantic"): dict(each.items()) for each in part.iterfind("input")}
     width = 1 + max(int(each["offset"]) for each in inputs.values())
-    (place,) = known[inputs["VERTEX"]["source"][1:]].iterfind("input[@semantic='POSITION']")
-    words = known[place.get("source", "")[1:]].findtext("float_array", "").split()
+    (place,) = elements[inputs["VERTEX"]["source"][1:]].iterfind("input[@semantic='POSITION']")
+    words = elements[place.get("source", "")[1:]].findtext("float_array", "").split()
     listed = np.array(part.findtext("p", "").split(), dtype=np.int64).reshape(-1, width)
     at = listed[:, int(inputs["VERTEX"]["offset"])]
     points = np.array(words, dtype=float).reshape(-1, 3)
@@ -165,9 +165,9 @@ def write_stl(points: Array, faces: Integers) -> bytes:
 
 
 def coarser(points: Array, faces: Integers, most: int = MOST_DRAWN) -> Surface:
-    """Join points that are near each other, until there are few enough triangles."""
+    """Merge points that are near each other until there are at most ``most`` triangles."""
     least, size = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
-    cell, kept = 1e-7 * size, (points, faces)
+    cell = 1e-7 * size
     while True:
         keys = np.floor((points - least) / cell).astype(np.int64)
         _, first, at = np.unique(keys, axis=0, return_index=True, return_inverse=True)
@@ -177,21 +177,21 @@ def coarser(points: Array, faces: Integers, most: int = MOST_DRAWN) -> Surface:
         flat = (joined == np.roll(joined, 1, axis=1)).any(axis=1)
         joined = joined[~flat]
         _, once = np.unique(np.sort(joined, axis=1), axis=0, return_index=True)
-        kept = (middles, joined[np.sort(once)])
-        if len(kept[1]) <= most or len(first) <= 4:
-            return kept
+        joined = joined[np.sort(once)]
+        if len(joined) <= most or len(first) <= 4:
+            return middles, joined
         cell = max(1.25 * cell, size / 250)
 
 
 def box(size: Array) -> Surface:
-    """Give a box about the origin."""
+    """Return a box about the origin."""
     corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size / 2
     sides = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     return corners, np.array([[s[0], s[k], s[k + 1]] for s in sides for k in (1, 2)])
 
 
 def turned(radii: Array, heights: Array) -> Surface:
-    """Turn a profile about z; where its radius is 0, it is closed."""
+    """Return the surface of revolution of a profile about z, closed where its radius is 0."""
     angles = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
     rings = np.stack([np.outer(radii, np.cos(angles)), np.outer(radii, np.sin(angles)),
                       np.repeat(heights[:, None], ROUND, 1)], axis=2)  # fmt: skip
@@ -204,11 +204,11 @@ def turned(radii: Array, heights: Array) -> Surface:
 
 
 def cylinder(radius: float, length: float) -> Surface:
-    """Give a cylinder along z about the origin."""
+    """Return a cylinder along z about the origin."""
     return turned(np.array([0, radius, radius, 0]), length / 2 * np.array([-1, -1, 1, 1]))
 
 
 def sphere(radius: float) -> Surface:
-    """Give a ball about the origin."""
+    """Return a ball about the origin."""
     rise = np.linspace(-np.pi / 2, np.pi / 2, ROUND // 2 + 1)
     return turned(radius * np.cos(rise), radius * np.sin(rise))

@@ -1,4 +1,4 @@
-"""Model files: load an arm with all its mistakes at once, save it so that it loads again."""
+"""Model files: load an arm, with all mistakes reported at once, and save one."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from flexarm.arm.side_files import SideFiles, read_at_most
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.emit import emit
 from flexarm.io.explain import explain, explain_data
-from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten, show_path
+from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten
 from flexarm.io.whole_file import write_whole
 
 M = TypeVar("M", bound=BaseModel)
@@ -46,25 +46,25 @@ def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
 
 
 def read_content(path: Path) -> bytes:
-    """Read a model file, no more of it than is refused for its size."""
+    """Read a model file, at most one byte more than its largest size."""
     return read_at_most(path, MAX_BYTES)
 
 
 def files_beside(path: Path, further: Sequence[str | Path] = ()) -> SideFiles:
-    """Give the files that a model file may name: beside it or below, and of further folders."""
+    """Return the source of the files that a model file may name: its own and further folders."""
     return SideFiles.beside(path.parent, _folders(further))
 
 
 def _folders(files: Sequence[str | Path]) -> tuple[Path, ...]:
-    """Take folders whose files a model file may name, or refuse what is none."""
-    given = listed(files)
-    if given is None:
+    """Return the folders of further files; raise an error for one that does not exist."""
+    items = listed(files)
+    if items is None:
         raise refused("files", files, "a list of folders", ModelError)
-    found = tuple(require_path("files", each, ModelError) for each in given)
-    for folder in found:
+    folders = tuple(require_path("files", item, ModelError) for item in items)
+    for folder in folders:
         if not os.path.isdir(folder):
             raise ModelError(f"files (--allow-files): there is no folder {folder}")
-    return found
+    return folders
 
 
 def loads(
@@ -129,7 +129,7 @@ def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) 
 
 
 def validated(arm: Arm) -> Arm:
-    """Check an arm that was made in Python: copies with other values are not when they are made.
+    """Validate an arm that was made in Python, where copies with other values are not validated.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def validated(arm: Arm) -> Arm:
     except ValidationError as error:
         data = arm.model_dump(exclude_unset=True, warnings=False)
         problems = explain_data(error, Arm, data)
-    raise ModelError("\n".join(f"{show_path(each.path)}: {each.message}" for each in problems))
+    raise ModelError("\n".join(map(str, problems)))
 
 
 def _described(arm: object) -> str:
@@ -214,7 +214,7 @@ def dumps(arm: BaseModel) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         fields = type(value).model_fields
-        names = sorted(fields, key=lambda name: not _is_tag(fields[name]))  # its kind comes first
+        names = sorted(fields, key=lambda name: not _is_tag(fields[name]))  # the kind comes first
         return {
             name: _plain(getattr(value, name))
             for name in names
@@ -232,5 +232,5 @@ def _plain(value: Any) -> Any:
 
 
 def _is_tag(field: FieldInfo) -> bool:
-    """Say whether a field tells the kinds of a union apart: a file must have it."""
+    """Return whether a field is the tag of a union, which a file must have."""
     return get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1

@@ -1,4 +1,4 @@
-"""Change values of a model file by their keys, under the same rules as in the file."""
+"""Change values of a model file by their keys; the changed arm is validated like a file."""
 
 import copy
 import re
@@ -20,17 +20,17 @@ from flexarm.io.source import read, shorten, show_path
 
 @dataclass(frozen=True)
 class Change:
-    """A value for a key of a model file, as ``links.forearm.section.EIy=900`` writes it."""
+    """A value for a key of a model file, such as ``links.forearm.section.EIy=900``."""
 
-    text: str  # as written
-    # Keys from the top of the file; links, contacts and springs by name or, as all lists, by number
-    # from 1; ``joints`` and a joint's name or number for the joint of a link.
+    text: str  # text of the change
+    # Keys from the top of the file.  Items of lists are numbers from 1; links, contacts and springs
+    # may be names.  ``joints`` and a joint's name or number stand for the joint of a link.
     steps: tuple[str, ...]
-    value: Any  # as a model file would have it; None takes the key away
+    value: Any  # value as in a model file; None removes the key
 
 
 def read_change(text: str) -> Change:
-    """Read ``KEY=VALUE``; the value is YAML.  ``KEY=`` takes the key away.
+    """Read ``KEY=VALUE``, whose value is YAML; ``KEY=`` removes the key.
 
     Raises
     ------
@@ -92,14 +92,14 @@ def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str |
         pairs = zip(changes, places, strict=True)
         about = [change for change, place in pairs if overlap(place, problem.path)]
         blamed = ", ".join(change.text for change in about or changes)
-        lines.append(f"--set {blamed}: {show_path(problem.path)}: {problem.message}")
+        lines.append(f"--set {blamed}: {problem}")
     raise ModelError("\n".join(lines))
 
 
 def _apply(data: dict[str, Any], change: Change, *, present: bool = False) -> tuple[str | int, ...]:
-    """Put a value where it belongs, or take a key away, and return the path of that place.
+    """Set or remove the value of a key in data, and return its path.
 
-    A key that is taken away must be there if ``present``.
+    With ``present``, a key that is removed must be there.
     """
     here: Any = data
     path: tuple[str | int, ...] = ()
@@ -145,7 +145,7 @@ def _through_links(data: dict[str, Any], change: Change) -> tuple[str, ...]:
 
 
 def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, ...]) -> int:
-    """Find an item of a list: anything by number from 1, what has a name by that too."""
+    """Return the index of a list's item from its number, or from its name if it has one."""
     names = []
     if path in (("links",), ("joints",), ("contacts",), ("springs",)):
         names = [
@@ -161,7 +161,7 @@ def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, .
 
 
 def overlap(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
-    """Whether one of two paths leads through the other."""
+    """Return whether one of two paths is the beginning of the other."""
     shorter = min(len(place), len(path))
     return place[:shorter] == path[:shorter]
 
@@ -172,16 +172,16 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     Parameters
     ----------
     arm
-        The arm, which stays as it is.
+        The arm, which is not changed.
     values
-        By key: the new value as a model file would have it, or None to take the key away.  Links,
-        contacts and springs go by name or by number from 1, and joints too:
-        ``joints.elbow.drive.stiffness`` is that of ``links.2.joint.drive``.
+        New values as in a model file, by key; None removes the key.  Links, contacts and springs
+        have their names or numbers from 1, and joints too: ``joints.elbow.drive.stiffness`` is that
+        of ``links.2.joint.drive``.
 
     Returns
     -------
     Arm
-        The changed arm, checked whole.
+        The changed arm, validated whole.
 
     Raises
     ------
@@ -194,14 +194,13 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
         if not _steps(key):
             raise refused("values", key, "a mapping by keys of a model file", ModelError)
         if value is None:
-            read_value(arm, key)  # refuses a key that no file can have
+            read_value(arm, key)  # raises an error for a key that no file can have
         _apply(data, Change(f"{key}={'' if value is None else value}", _steps(key), value))
     try:
         return Arm.model_validate(data, context={"files": files_of(arm)})
     except ValidationError as error:
         problems = explain_data(error, Arm, data)
-    lines = [f"{show_path(problem.path)}: {problem.message}" for problem in problems]
-    raise ModelError("\n".join(lines))
+    raise ModelError("\n".join(map(str, problems)))
 
 
 def find_place(arm: Arm, key: str) -> tuple[str | int, ...]:

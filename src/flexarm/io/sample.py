@@ -1,4 +1,4 @@
-"""Sample arms by name, and arms by whatever a user calls them."""
+"""Sample arms by name, and the model files of commands: a path or a sample."""
 
 import difflib
 import os
@@ -39,7 +39,7 @@ def _load(path: Path) -> Arm:
 
 
 def arm_path(name: str) -> Path:
-    """Find the model file that a command is given: a path, which wins, or a sample by its name.
+    """Return the model file of a command's argument: an existing path, else a sample by name.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def arm_path(name: str) -> Path:
 
 
 def _model_files(path: Path) -> list[str]:
-    """List the model files beside a path, as its user would write them."""
+    """List the model files in the folder of a path."""
     try:
         beside = sorted(each.name for each in path.parent.iterdir())
     except (OSError, ValueError):

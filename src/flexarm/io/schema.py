@@ -1,4 +1,4 @@
-"""JSON Schema of model files, for editors; ``python -m flexarm.io.schema`` writes it anew."""
+"""JSON Schema of model files, for editors; ``python -m flexarm.io.schema`` writes the file."""
 
 import json
 from collections.abc import Mapping
@@ -28,28 +28,24 @@ def schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Write the schema as the text of the file that is shipped."""
+    """Return the text of the shipped file."""
     return _written(schema()) + "\n"
 
 
 def schema_path() -> Path:
-    """Find the file that is shipped."""
+    """Return the path of the shipped file."""
     return Path(str(resources.files("flexarm.io") / FILE))
 
 
 def _written(value: Any, indent: int = 0) -> str:
-    """Write JSON with whatever fits on one line."""
+    """Return JSON whose objects and lists are on one line where they fit."""
     text = json.dumps(value, ensure_ascii=False)
     if indent + len(text) <= WIDTH or not isinstance(value, dict | list):
         return text
+    keys, items, (start, end) = [""] * len(value), list(value), "[]"
     if isinstance(value, dict):
-        keys, items, (start, end) = (
-            [f"{json.dumps(key)}: " for key in value],
-            list(value.values()),
-            "{}",
-        )
-    else:
-        keys, items, (start, end) = [""] * len(value), value, "[]"
+        keys, items = [f"{json.dumps(key)}: " for key in value], list(value.values())
+        start, end = "{}"
     space = " " * (indent + 1)
     rows = (space + key + _written(x, indent + 1) for key, x in zip(keys, items, strict=True))
     return start + "\n" + ",\n".join(rows) + "\n" + space[1:] + end

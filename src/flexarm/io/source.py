@@ -1,4 +1,4 @@
-"""Read YAML (or JSON) text into plain data that remembers where everything stands."""
+"""Read YAML (or JSON) text into plain data with the position of every key and value."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -23,15 +23,15 @@ from flexarm.errors import ModelError
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
 
-MAX_BYTES = 500_000
-MAX_DEPTH = 40
-MAX_REPORTED = 50
+MAX_BYTES = 500_000  # of a model file: larger ones take the parser more than 10 s
+MAX_DEPTH = 40  # levels of nesting, twice those of an arm
+MAX_REPORTED = 50  # mistakes in a message
 
-# Line breaks that editors do not count as such are refused with the control characters.
+# Control characters, and line breaks that editors do not count as lines.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
-_HALVES = re.compile("[\ud800-\udfff]")  # of characters: no message can be written with one
+_HALVES = re.compile("[\ud800-\udfff]")  # surrogates, which no message can be written with
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -41,7 +41,7 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-# What the parser says, and what the reader of a message can do about it; the first that fits.
+# Clue in the parser's message, and the sentence for the user; the first clue that fits counts.
 _SYNTAX = {
     "'\\t'": "a tab is not allowed here; indent with spaces",
     "mapping values are not allowed": "unexpected ':'; check the indentation and that each ':' "
@@ -68,16 +68,20 @@ _LONGEST_NUMBER = 400  # digits; a double has at most 309 before its point
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A mistake in a model file: where it stands, what it is about, what to change."""
+    """A mistake in a model file."""
 
-    position: Position
-    path: Path
-    message: str
+    position: Position  # line and column from 1
+    path: Path  # key or item
+    message: str  # what is wrong and what to change
+
+    def __str__(self) -> str:
+        """Return path and message; the position is that of a file."""
+        return f"{show_path(self.path)}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The data of a file, and where each key and value of it stands (line and column from 1)."""
+    """The data of a file, and the position (line and column from 1) of each key and value."""
 
     data: dict[str, Any]
     keys: dict[Path, Position]
@@ -85,9 +89,9 @@ class Source:
     problems: tuple[Diagnostic, ...]
 
     def locate(self, path: Path) -> Position:
-        """Find where the value at `path` stands, or the nearest thing around it that is there.
+        """Return the position of the value at `path`, or of the nearest value around it.
 
-        What spans several lines is found at its key.
+        A value of several lines has the position of its key.
         """
         while path not in self.values:
             path = path[:-1]
@@ -113,12 +117,12 @@ def read(content: str | bytes, name: str) -> Source:
     content
         YAML 1.2 or JSON; bytes are UTF-8.
     name
-        What to call the file in messages.
+        Name of the file in messages.
 
     Returns
     -------
     Source
-        Data, positions, and the problems that did not keep the rest from being read.
+        Data, positions, and the problems after which the rest could still be read.
 
     Raises
     ------
@@ -223,7 +227,7 @@ def _mark(mark: Any) -> Position:
 
 
 def _place_of(error: MarkedYAMLError) -> Position:
-    # What is never closed is noticed at the end of the text, but its start is what to look at.
+    # A quote that is never closed is noticed at the end of the text: its start is reported.
     unclosed = any(clue in str(error.problem) for clue in ("expected ':'", "end of stream"))
     return _mark(error.context_mark if unclosed else error.problem_mark)
 
@@ -239,7 +243,7 @@ def _sentence(error: MarkedYAMLError) -> str:
 
 
 def _value(event: ScalarEvent) -> tuple[Any, str]:
-    """Read a scalar by the core schema of YAML 1.2; the second item is what is wrong with it."""
+    """Read a scalar by the core schema of YAML 1.2, and return it with its fault or ''."""
     text: str = event.value
     if event.style:  # quoted or block text
         bad = find_unprintable(text)

@@ -1,9 +1,9 @@
-"""Names of users in comments and headings of generated text: C and LaTeX."""
+"""Users' names in comments and headings of generated C and LaTeX."""
 
 import re
 import unicodedata
 
-# Printable ASCII without * / \ ?, which end comments, continue lines and make trigraphs.
+# All but printable ASCII without * / \ ?, which end comments, continue lines and make trigraphs.
 _OTHERS = re.compile(r"[^ !-)+-.0->@-[\]-~]+")
 
 

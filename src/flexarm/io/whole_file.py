@@ -1,4 +1,4 @@
-"""Write files whole or not at all, and overwrite none unasked."""
+"""Write files whole or not at all; existing files are overwritten only with ``force``."""
 
 import errno
 import io
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def require_writable(path: str | Path, *, force: bool) -> None:
-    """Refuse a file that could not be written later, before work is done for it.
+    """Raise an error for a file that cannot be written, before the work for it is done.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def require_folder(folder: Path) -> None:
 
 
 def _refuse_unreachable(path: Path) -> None:
-    """Refuse a name that the system cannot look up, whether or not there is a file."""
+    """Raise an error for a path that the system cannot look up."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -77,14 +77,14 @@ def _refuse_unreachable(path: Path) -> None:
 
 
 def require_apart(path: Path, inputs: Sequence[Path]) -> None:
-    """Refuse to write over a file that is read."""
-    for each in inputs:
-        if os.path.exists(path) and os.path.exists(each) and path.samefile(each):
+    """Raise an error if an output is one of the inputs."""
+    for source in inputs:
+        if os.path.exists(path) and os.path.exists(source) and path.samefile(source):
             raise FlexarmError(f"{path}: is what is read: write to another file")
 
 
 def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
-    """Write a file so that it is complete, or as it was before, whatever happens.
+    """Write a file so that it is complete, or unchanged if writing fails or is interrupted.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put data under a name, whole or, with the system's error, not at all."""
+    """Replace a file by data; if the system fails, raise its error and keep the file."""
     final = Path(os.path.realpath(path))  # a link stays a link
     unfinished = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
     try:
@@ -131,7 +131,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Bring a renaming to the disk, where the system can."""
+    """Flush the renaming of a file in a folder to the disk, where the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""A link of a URDF as a beam: where it runs, and which masses are along it and at its ends."""
+"""A link of a URDF as a beam: its axis, and the masses along it and at its ends."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -202,7 +202,7 @@ def _validated(section: dict[str, Any]) -> Section:
 def _spread(
     body: Inertia, section: dict[str, Any], length: float
 ) -> tuple[dict[str, Any], Inertia]:
-    """Give a section without mass that of the link which is spread evenly along the beam."""
+    """Return a section with the link's mass that is spread evenly along the beam."""
     squared = np.array([body.central[0] / (body.mass or 1.0), 0.0, 0.0])
     if "material" in section or "shape" in section:
         section, squared[1:] = _by_numbers(section)
@@ -258,7 +258,7 @@ def _inertia(section: Section, length: float) -> Inertia:
 
 
 def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:
-    """Mass and rotary inertia per length at places between which they are linear."""
+    """Return mass and rotary inertia per length at places between which they are linear."""
 
     def numbers(each: Properties) -> Array:
         return np.array([each.mass_per_length or 0.0, each.Jx, each.Jy, each.Jz])
@@ -273,12 +273,12 @@ def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:
 
 @dataclass(frozen=True)
 class Beam:
-    """A beam in a link, and the rigid bodies at its ends, which are in the link's frame."""
+    """A beam in a link, and the rigid bodies at its ends."""
 
-    pose: Pose  # its root frame in the link's
+    pose: Pose  # root frame of the beam in the link's frame
     length: float  # [m]
-    section: dict[str, Any]
-    root: Inertia
-    tip: Inertia
-    shares: tuple[MassShare, ...]  # where the mass of the link and of all fixed to it went
+    section: dict[str, Any]  # keys of the model file
+    root: Inertia  # body at the root, in the link's frame
+    tip: Inertia  # body at the tip, in the link's frame
+    shares: tuple[MassShare, ...]  # division of the mass of the link and of all fixed to it
     notes: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""From a tree of links to one chain: fixed joints merged, what branches off frozen and named."""
+"""From a tree of links to one chain: links on fixed joints merged, branches frozen."""
 
 import re
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
 
 
 def some(names: list[str]) -> str:
-    """List names, not too many."""
+    """Return up to twelve names as text, and the number of the others."""
     shown = ", ".join(names[:12])
     return shown if len(names) <= 12 else f"{shown} and {len(names) - 12} more"
 
@@ -70,7 +70,7 @@ def _require_plain(joint: UrdfJoint) -> None:
 
 
 def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
-    """Collect what moves with a link: all below it, but for the chain's next moving joint."""
+    """Collect all links below a link, up to the chain's next moving joint."""
     onward = {joint.name for joint in path if joint.moves}
     end, frozen = IDENTITY, []
     members: list[SegmentMember] = []
@@ -107,15 +107,15 @@ def _notes(
 
 
 def plain_names(names: list[str]) -> list[str]:
-    """Make names of a model file of names of a URDF: words, all different, none too long."""
-    found: list[str] = []
+    """Convert names of a URDF to names of a model file: different words of limited length."""
+    result: list[str] = []
     for name in names:
         word = re.sub(r"[\s.\[\]=,:]", "_", CONTROL.sub("_", name))[: MAX_NAME - 4]
         tried, k = word, 2
-        while tried in (*found, "base"):
+        while tried in (*result, "base"):
             tried, k = f"{word}_{k}", k + 1
-        found.append(tried)
-    return found
+        result.append(tried)
+    return result
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A URDF with what makes it flexible, as an arm."""
+"""Convert a URDF, and a side file that makes links and joints flexible, to an arm."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from flexarm.arm.part import CONTROL
 from flexarm.errors import ModelError
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import files_beside, read_content
-from flexarm.io.source import Diagnostic, Source, read, report, show_path
+from flexarm.io.source import Diagnostic, Source, read, report
 from flexarm.io.urdf.beam import OWN_KEYS, Beam, beam_of
 from flexarm.io.urdf.chain import Chain, chain_of, plain_names, some
 from flexarm.io.urdf.document import UrdfJoint, read_urdf
@@ -24,7 +24,7 @@ from flexarm.io.urdf.pictures import picture
 from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, angles_from_rotation
 from flexarm.units import quantity
 
-TINY = 1e-30  # what rounding leaves of a zero
+TINY = 1e-30  # magnitude below which a number is the rounding of a zero
 OF_ARM = ("gravity", "stiffening", "notes")
 OF_LINKS = {*Link.model_fields, *OWN_KEYS} - {
     "name", "joint", "length", "body", "root_piece", "tip_piece", "mesh"
@@ -38,7 +38,7 @@ def import_urdf(
     tip: str | None = None,
     meshes: str | None = None,
 ) -> tuple[Arm, tuple[str, ...]]:
-    """Make an arm of a URDF.
+    """Convert a URDF to an arm.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def import_urdf(
 
 
 def _read_side(path: Path, chain: Chain) -> Source:
-    """Read a side file, and refuse what it names that there is not."""
+    """Read a side file; raise an error for links, joints and keys that do not exist."""
     source = read(read_content(path), str(path))
     problems = list(source.problems)
     known = {
@@ -100,8 +100,8 @@ def _read_side(path: Path, chain: Chain) -> Source:
     keys = {"links": OF_LINKS, "joints": set(Actuated.model_fields)}
     for key, value in source.data.items():
         if key not in ("links", "joints", *OF_ARM):
-            said = f"must be links, joints, {', '.join(OF_ARM[:-1])} or {OF_ARM[-1]}"
-            problems.append(_problem(source, (key,), said))
+            message = f"must be links, joints, {', '.join(OF_ARM[:-1])} or {OF_ARM[-1]}"
+            problems.append(_problem(source, (key,), message))
         elif key in known and not isinstance(value, dict):
             problems.append(_problem(source, (key,), "must be a mapping of names"))
         elif key in known:
@@ -141,7 +141,7 @@ _NONE = Source({}, {}, {(): (1, 1)}, ())
 
 
 def _beams(chain: Chain, side: Source, source: str) -> dict[int, Beam]:
-    """Lay beams through the links that the side file makes flexible, by their index."""
+    """Return the beams of the links that the side file makes flexible, by segment index."""
     given, found = side.data.get("links", {}), {}
     for k, segment in enumerate(chain.segments):
         if k == 0 or segment.name not in given:
@@ -156,7 +156,7 @@ def _beams(chain: Chain, side: Source, source: str) -> dict[int, Beam]:
 
 
 def _shares(chain: Chain, beams: dict[int, Beam]) -> list[MassShare]:
-    """List where the mass of each link went, from base to tip."""
+    """List the division of the mass of each link, from base to tip."""
     found: list[MassShare] = []
     for k, segment in enumerate(chain.segments):
         if k in beams:
@@ -181,7 +181,7 @@ class _Draft:
     pictures: dict[int, tuple[str, bytes]] = field(default_factory=dict)
 
     def root(self, k: int) -> Pose:
-        """Return the root frame of a link in that of its segment: a beam's where it is one."""
+        """Return the root frame of a link, or of its beam, in the frame of its segment."""
         return self.beams[k].pose if k in self.beams else IDENTITY
 
     def _mesh(self, k: int) -> dict[str, Any]:
@@ -189,18 +189,18 @@ class _Draft:
 
     @property
     def flexible(self) -> dict[str, dict[str, Any]]:
-        """What the side file says of links."""
-        found: dict[str, dict[str, Any]] = self.side.data.get("links", {})
-        return found
+        """Keys of the links in the side file, by name."""
+        links: dict[str, dict[str, Any]] = self.side.data.get("links", {})
+        return links
 
     @property
     def joints(self) -> dict[str, dict[str, Any]]:
-        """What the side file says of joints."""
-        found: dict[str, dict[str, Any]] = self.side.data.get("joints", {})
-        return found
+        """Keys of the joints in the side file, by name."""
+        joints: dict[str, dict[str, Any]] = self.side.data.get("joints", {})
+        return joints
 
     def arm(self, source: str, path: Path) -> Arm:
-        """Validate it; what is wrong is told where it stands in the side file."""
+        """Return the validated arm; an error has the position in the side file."""
         data = self._data()
         try:
             files = files_beside(path)
@@ -214,12 +214,11 @@ class _Draft:
                 for where in [self._whence(each.path)]
             ]
         if self.side is _NONE:
-            lines = [f"{source}: {show_path(each.path)}: {each.message}" for each in found]
-            raise ModelError("\n".join(lines))
+            raise ModelError("\n".join(f"{source}: {problem}" for problem in found))
         raise ModelError(report(source, found))
 
     def _whence(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-        """Find the place in the side file, or in the robot, that a place in the arm comes from."""
+        """Return the path in the side file or robot that a path in the arm comes from."""
         if len(path) < 2 or not isinstance(path[1], int) or path[1] >= len(self.chain.joints):
             return path
         if path[2:3] == ("joint",):
@@ -273,7 +272,7 @@ class _Draft:
         }  # fmt: skip
 
     def _acting(self, joint: UrdfJoint) -> dict[str, Any]:
-        """Give limits, friction and start of a joint; what the side file says goes before."""
+        """Return limits, friction and start of a joint; keys of the side file have priority."""
         start = self._start(joint)
         found: dict[str, Any] = {"limits": joint.limits, "friction": joint.friction}
         found["start"] = {} if start is None else {"position": start[0]}
@@ -284,7 +283,7 @@ class _Draft:
         return found
 
     def _start(self, joint: UrdfJoint) -> tuple[float, str] | None:
-        """Say where a joint starts whose limits 0 is outside of; None where that is given."""
+        """Return the start of a joint that cannot start at 0, and its name; else None."""
         given = self.joints.get(joint.name, {})
         start, side = given.get("start", {}), given.get("limits", {})
         told = not isinstance(start, dict) or "position" in start or "motion" in given
@@ -301,7 +300,7 @@ class _Draft:
         )
 
     def moved(self) -> list[str]:
-        """Say which joints start elsewhere than at 0."""
+        """Return notes on the joints that do not start at 0."""
         return [
             f"{joint.name}: starts at {start[0]:.4g}, {start[1]}, which 0 is outside of"
             for joint in self.chain.joints
@@ -309,14 +308,14 @@ class _Draft:
         ]
 
     def renamed(self) -> list[str]:
-        """Say which names a model file cannot have."""
-        given = [each for joint in self.chain.joints for each in (joint.child, joint.name)]
-        pairs = zip(given, self.names, strict=False)
+        """Return notes on names that a model file cannot have."""
+        names = [name for joint in self.chain.joints for name in (joint.child, joint.name)]
+        pairs = zip(names, self.names, strict=False)
         return [f"{old}: is called {new} here" for old, new in pairs if old != new]
 
 
 def _known(value: object, unit: str) -> float | None:
-    """Read a limit; what is none is told of the whole arm."""
+    """Read a limit; None for a wrong one, which the validation of the arm reports."""
     try:
         return None if value is None else quantity(value, unit)
     except ModelError:

@@ -1,4 +1,4 @@
-"""Read the XML of a URDF into plain data: nothing is fetched, expanded or guessed."""
+"""Read the XML of a URDF into plain data; no other file is read, no entity expanded."""
 
 import math
 import re
@@ -16,19 +16,20 @@ from flexarm.errors import ModelError
 from flexarm.io.source import find_unprintable, shorten
 from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
 
+# Sizes beyond which a file is hostile or broken.
 MAX_BYTES = 5_000_000
-MAX_DEPTH = 64
-PIECE = 1 << 16  # characters parsed between two looks at the depth
+MAX_DEPTH = 64  # of nested elements
+PIECE = 1 << 16  # characters parsed between two checks of the depth
 MAX_LINKS = 2000
-MAX_LOOKS = 100  # of a link
-# Beyond these, numbers are of another unit than URDF's metres, kilograms and radians.
+MAX_LOOKS = 100  # geometries of a link
+# Magnitudes beyond which numbers are in other units than URDF's metres, kilograms and radians.
 FARTHEST = 100.0  # [m]
 HEAVIEST = 1e5  # [kg]
 WIDEST = 20.0  # radius of gyration [m]
-FEW_DIGITS = 1e-3  # relative: rounding of inertias that a URDF gives by three digits
-FULL_TURN = 2 * math.pi * (1 + 1e-6)
-LARGEST_ANGLE = 8 * math.pi  # of a limit [rad]
-UNLIMITED = 1e3  # what is beyond is how some write that there is no limit
+FEW_DIGITS = 1e-3  # relative rounding error of inertias with three digits
+FULL_TURN = 2 * math.pi * (1 + 1e-6)  # [rad] largest angle of an origin, with its rounding
+LARGEST_ANGLE = 8 * math.pi  # [rad] largest limit of an angle: four turns
+UNLIMITED = 1e3  # limit that some programs write for none
 TURNING = ("revolute", "continuous")
 KINDS = (*TURNING, "prismatic", "fixed", "floating", "planar")
 
@@ -39,48 +40,45 @@ def read_urdf(path: Path) -> "Robot":
     Raises
     ------
     ModelError
-        If it is no such file, or anything in it is not to be trusted; with the element it is in.
+        If it is no URDF, or an element has an impossible value; the message names the element.
     """
+    content = read_at_most(path, MAX_BYTES)
     try:
-        return _robot(_parse(read_at_most(path, MAX_BYTES)))
-    except _Refused as refusal:
+        return _robot(_parse(content))
+    except ModelError as refusal:
         raise ModelError(f"{path}: {refusal}") from None
 
 
-class _Refused(Exception):
-    """Why a URDF is not taken; the file is named where it is caught."""
-
-
 def _parse(content: bytes) -> ET.Element:
-    """Parse XML that declares nothing: without a document type there are no entities."""
+    """Parse XML without a document type, so that there are no entities to expand."""
     if len(content) > MAX_BYTES:
-        raise _Refused(
+        raise ModelError(
             f"is larger than {MAX_BYTES:,} bytes: a URDF names its meshes, it does not hold them"
         )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _Refused(f"byte {error.start} is not UTF-8: save the file as UTF-8") from None
+        raise ModelError(f"byte {error.start} is not UTF-8: save the file as UTF-8") from None
     declared = re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE)
     if declared:
         line = text.count("\n", 0, declared.start()) + 1
-        raise _Refused(
+        raise ModelError(
             f"line {line}: <!{declared[1]} is not allowed in a URDF, since entities may expand "
             "without end or read other files: take it out"
         )
     named = re.match(r"\s*<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)", text)
     if named and named[1].lower() not in ("utf-8", "utf8") and not text.isascii():
-        raise _Refused(
+        raise ModelError(
             f"declares the encoding '{shorten(named[1])}', but is read as UTF-8: save it as UTF-8"
         )
     try:
         return _shallow(_events(text))
     except ET.ParseError as error:
-        raise _Refused(f"is not XML: {error}") from None
+        raise ModelError(f"is not XML: {error}") from None
 
 
 def _events(text: str) -> Iterator[tuple[str, ET.Element]]:
-    """Parse text piece by piece; no codec but UTF-8 is used, whatever the file declares."""
+    """Parse text piece by piece, as UTF-8 whatever encoding the file declares."""
     parser: ET.XMLPullParser[ET.Element] = ET.XMLPullParser(("start", "end"))
     for at in range(0, len(text), PIECE):
         parser.feed(text[at : at + PIECE])
@@ -89,19 +87,19 @@ def _events(text: str) -> Iterator[tuple[str, ET.Element]]:
 
 
 def _shallow(events: Iterable[tuple[str, ET.Element]]) -> ET.Element:
-    """Build the tree, as long as it is one of a robot."""
+    """Build the tree of a robot; raise an error if it is too deep, xacro, or no robot."""
     depth, root = 0, None
     for event, element in events:
         depth += 1 if event == "start" else -1
         root = element if root is None else root
         if depth > MAX_DEPTH:
-            raise _Refused(f"<{_tag(element)}> is nested deeper than {MAX_DEPTH} levels")
+            raise ModelError(f"<{_tag(element)}> is nested deeper than {MAX_DEPTH} levels")
         if "xacro" in element.tag:
-            raise _Refused(
+            raise ModelError(
                 f"<{_tag(element)}> is of xacro: expand it first, by 'xacro FILE.xacro > FILE.urdf'"
             )
     if root is None or root.tag != "robot":
-        raise _Refused(
+        raise ModelError(
             f"must be a URDF, whose root is <robot>, got <{'' if root is None else _tag(root)}>"
         )
     return root
@@ -114,53 +112,53 @@ def _tag(element: ET.Element) -> str:
 def _robot(root: ET.Element) -> "Robot":
     for kind in ("link", "joint"):
         if len(root.findall(kind)) > MAX_LINKS:
-            raise _Refused(f"has more than {MAX_LINKS} of <{kind}>: no arm has")
+            raise ModelError(f"has more than {MAX_LINKS} of <{kind}>: no arm has")
     links = {each.name: each for each in map(_link, root.findall("link"))}
     joints = {each.name: each for each in map(_joint, root.findall("joint"))}
     for kind, found in (("link", links), ("joint", joints)):
         names = [_name(each, kind) for each in root.findall(kind)]
         if len(names) > len(found):
             double = next(name for i, name in enumerate(names) if name in names[:i])
-            raise _Refused(f"{kind} '{double}': is there twice: names must differ")
+            raise ModelError(f"{kind} '{double}': is there twice: names must differ")
     if not links:
-        raise _Refused("there is no <link> in <robot>")
+        raise ModelError("there is no <link> in <robot>")
     for joint in joints.values():
         for side, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in links:
-                raise _Refused(f"joint '{joint.name}': there is no link '{name}', its {side}")
+                raise ModelError(f"joint '{joint.name}': there is no link '{name}', its {side}")
     robot = Robot(shorten(root.get("name") or "robot", 200), links, joints)
     _require_tree(robot)
     return robot
 
 
 def _require_tree(robot: "Robot") -> None:
-    """Refuse loops, links with two parents and links that nothing carries."""
+    """Raise an error for loops, links with two parents and links without a joint."""
     carried: dict[str, str] = {}
     for joint in robot.joints.values():
         if joint.child in carried:
-            raise _Refused(
+            raise ModelError(
                 f"link '{joint.child}': joints '{carried[joint.child]}' and '{joint.name}' both "
                 "carry it, a closed loop: a serial arm is a tree without loops"
             )
         carried[joint.child] = joint.name
     roots = [name for name in robot.links if name not in carried]
     if not roots:
-        raise _Refused("every link is carried by another, a closed loop: there is no base")
+        raise ModelError("every link is carried by another, a closed loop: there is no base")
     if len(roots) > 1:
-        raise _Refused(f"no joint carries {', '.join(roots[1:5])}: all links but one, {roots[0]}, "
-                       "must be carried")  # fmt: skip
+        lost = ", ".join(roots[1:5])
+        raise ModelError(f"no joint carries {lost}: all links but one, {roots[0]}, must be carried")
     reached = set(robot.below(roots[0]))
-    lost = [name for name in robot.links if name not in reached]
-    if lost:
-        raise _Refused(f"link '{lost[0]}' is in a closed loop of joints, apart from the base")
+    apart = [name for name in robot.links if name not in reached]
+    if apart:
+        raise ModelError(f"link '{apart[0]}' is in a closed loop of joints, apart from the base")
 
 
 def _name(element: ET.Element, kind: str) -> str:
     name = element.get("name")
     if not name:
-        raise _Refused(f"a <{kind}> has no name")
+        raise ModelError(f"a <{kind}> has no name")
     if len(name) > 200 or find_unprintable(name):
-        raise _Refused(f"{kind} {shorten(repr(name))}: is no name")
+        raise ModelError(f"{kind} {shorten(repr(name))}: is no name")
     return name
 
 
@@ -175,7 +173,7 @@ def _link(element: ET.Element) -> "UrdfLink":
         return UrdfLink(name, NO_INERTIA, looks)
     mass = _number(inertial.find("mass"), "value", f"{where}: mass")
     if not 0 <= mass <= HEAVIEST:
-        raise _Refused(f"{where}: mass must be 0 to {HEAVIEST:g} kg, got {mass:g}")
+        raise ModelError(f"{where}: mass must be 0 to {HEAVIEST:g} kg, got {mass:g}")
     pose = _origin(inertial, f"{where}: inertial")
     matrix = _inertia(inertial.find("inertia"), mass, where)
     body = Inertia(mass, np.zeros(3), matrix).moved(pose)
@@ -186,20 +184,20 @@ SIZES = {"mesh": (), "box": (), "cylinder": ("radius", "length"), "sphere": ("ra
 
 
 def _look(element: ET.Element, role: str) -> "Geometry":
-    """Read a piece of what a link looks like; what is wrong with it is kept, to be told."""
+    """Read a visual or collision geometry of a link; a fault is kept in it for a note."""
     try:
-        pose, given = _origin(element, f"its {role}"), element.find("geometry")
-        shape = next((each for each in given or () if each.tag in SIZES), None)
+        pose, geometry = _origin(element, f"its {role}"), element.find("geometry")
+        shape = next((child for child in geometry or () if child.tag in SIZES), None)
         if shape is None:
-            raise _Refused(f"its {role} is none of {', '.join(SIZES)}")
+            raise ModelError(f"its {role} is none of {', '.join(SIZES)}")
         if shape.tag == "mesh":
             sizes = _three(shape, "scale", "its mesh", (1, 1, 1))
             return Geometry(role, "mesh", pose, sizes, shape.get("filename") or "")
         if shape.tag == "box":
             return Geometry(role, "box", pose, _three(shape, "size", "its box", (0, 0, 0)))
-        found = [_number(shape, key, f"its {shape.tag}") for key in SIZES[shape.tag]]
-        return Geometry(role, shape.tag, pose, tuple(found))
-    except _Refused as refusal:
+        lengths = [_number(shape, key, f"its {shape.tag}") for key in SIZES[shape.tag]]
+        return Geometry(role, shape.tag, pose, tuple(lengths))
+    except ModelError as refusal:
         return Geometry(role, "", IDENTITY, wrong=str(refusal))
 
 
@@ -212,7 +210,7 @@ def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     most = float(np.linalg.eigvalsh(matrix)[-1])
     if most > mass * WIDEST**2:
-        raise _Refused(
+        raise ModelError(
             f"{where}: inertia of {most:g} kg m^2 at {mass:g} kg is that of a body of "
             f"{math.sqrt(most / mass) if mass else math.inf:.3g} m: URDF has kg m^2 and kg"
         )
@@ -220,7 +218,7 @@ def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
 
 
 def _no_body(matrix: Array) -> str:
-    """Say why no body has an inertia matrix; empty if one may have."""
+    """Return why an inertia matrix is impossible for a body; empty if it is possible."""
     least, middle, most = np.linalg.eigvalsh(matrix).tolist()
     if most <= (least + middle) * (1 + FEW_DIGITS):
         return ""
@@ -234,14 +232,14 @@ def _joint(element: ET.Element) -> "UrdfJoint":
     name = _name(element, "joint")
     where, urdf_type = f"joint '{name}'", element.get("type", "")
     if urdf_type not in KINDS:
-        raise _Refused(
+        raise ModelError(
             f"{where}: type must be one of {', '.join(KINDS)}, got '{shorten(urdf_type)}'"
         )
     ends = []
     for side in ("parent", "child"):
         end = element.find(side)
         if end is None or not end.get("link"):
-            raise _Refused(f"{where}: <{side} link=...> is missing")
+            raise ModelError(f"{where}: <{side} link=...> is missing")
         ends.append(str(end.get("link")))
     origin = element.find("origin")
     xyz, rpy = _xyz_rpy(origin, where)
@@ -256,12 +254,12 @@ def _axis(element: ET.Element, where: str) -> tuple[float, float, float]:
     given = element.find("axis") if element.get("type") != "fixed" else None
     axis = (1.0, 0.0, 0.0) if given is None else _three(given, "xyz", f"{where}: axis", (1, 0, 0))
     if not 1e-6 < math.hypot(*axis) < 1e6:
-        raise _Refused(f"{where}: axis must be a direction, got {axis}")
+        raise ModelError(f"{where}: axis must be a direction, got {axis}")
     return axis
 
 
 def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str, float]:
-    """Read limits by flexarm's names; what is 0 or without bound is no limit."""
+    """Read limits by flexarm's names, without those that are 0 or mean that there is none."""
     if element is None or urdf_type == "fixed":
         return {}
     names = {"lower": "lower", "upper": "upper", "velocity": "speed", "effort": "effort"}
@@ -273,7 +271,7 @@ def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str,
         found.setdefault(key, 0.0)
         most = LARGEST_ANGLE if urdf_type in TURNING else FARTHEST
         if most < abs(found[key]) < UNLIMITED:
-            raise _Refused(
+            raise ModelError(
                 f"{where}: limit {key} must be within {most:.4g} "
                 f"{'rad: URDF has radians' if urdf_type in TURNING else 'm: URDF has metres'}, got "
                 f"{found[key]:g}; a joint without limits is 'continuous'"
@@ -282,7 +280,7 @@ def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str,
     if urdf_type == "continuous" or lower == upper == 0:
         found.pop("lower"), found.pop("upper")
     elif lower >= upper:
-        raise _Refused(
+        raise ModelError(
             f"{where}: limit lower must be less than upper, got {lower:g} and {upper:g} (0 where "
             "it is left out); a joint without limits is 'continuous', one that stands still 'fixed'"
         )
@@ -301,7 +299,7 @@ def _rubbing(element: ET.Element | None, where: str) -> dict[str, float]:
         if element.get(key) is not None:
             found[mine] = _number(element, key, f"{where}: dynamics")
             if found[mine] < 0:
-                raise _Refused(f"{where}: dynamics {key} must be >= 0, got {found[mine]:g}")
+                raise ModelError(f"{where}: dynamics {key} must be >= 0, got {found[mine]:g}")
     return {key: value for key, value in found.items() if value}
 
 
@@ -318,10 +316,10 @@ def _xyz_rpy(element: ET.Element | None, where: str) -> tuple[Triple, Triple]:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     xyz, rpy = (_three(element, key, f"{where}: origin", (0, 0, 0)) for key in ("xyz", "rpy"))
     if max(map(abs, xyz)) > FARTHEST:
-        raise _Refused(f"{where}: origin xyz must be within {FARTHEST:g} m, got {xyz}: URDF has "
+        raise ModelError(f"{where}: origin xyz must be within {FARTHEST:g} m, got {xyz}: URDF has "
                        "metres")  # fmt: skip
     if max(map(abs, rpy)) > FULL_TURN:
-        raise _Refused(f"{where}: origin rpy must be within a full turn of 2 pi rad, got {rpy}: "
+        raise ModelError(f"{where}: origin rpy must be within a full turn of 2 pi rad, got {rpy}: "
                        "URDF has radians")  # fmt: skip
     return xyz, rpy
 
@@ -332,14 +330,14 @@ def _three(element: ET.Element, key: str, where: str, default: Triple) -> Triple
         return default
     values = [_finite(word, f"{where} {key}") for word in text[:1000].split()]
     if len(values) != 3:
-        raise _Refused(f"{where} {key}: must be three numbers, got '{shorten(text)}'")
+        raise ModelError(f"{where} {key}: must be three numbers, got '{shorten(text)}'")
     return values[0], values[1], values[2]
 
 
 def _number(element: ET.Element | None, key: str, where: str) -> float:
     text = None if element is None else element.get(key)
     if text is None:
-        raise _Refused(f"{where}: {key} is missing")
+        raise ModelError(f"{where}: {key} is missing")
     return _finite(text, f"{where} {key}")
 
 
@@ -349,7 +347,7 @@ def _finite(text: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise _Refused(f"{where}: must be a finite number, got '{shorten(text)}'")
+        raise ModelError(f"{where}: must be a finite number, got '{shorten(text)}'")
     return value
 
 

@@ -12,7 +12,7 @@ MOST_ALONG = 0.99
 
 
 def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
-    """Return how much of a link's mass is taken to be spread evenly along its beam [kg].
+    """Return the part of a link's mass that is spread evenly along its beam [kg].
 
     Mass at the root, mass at the tip and mass spread evenly between them are determined by a
     body's mass, first and second moment along the beam.  Where one of the three would be negative,
@@ -44,7 +44,7 @@ def mass_between(body: Inertia, length: float) -> float:
 
 
 def mass_that_fits(body: Inertia, rod: Inertia) -> float:
-    """Return how much of a rod of 1 kg can be taken from a body so that a body remains [kg]."""
+    """Return the largest multiple of a rod of 1 kg whose removal leaves a body [kg]."""
     bounds = [largest_share(_spatial(body), _spatial(rod))]
     if smallest_eigenvalue(_along(body)) >= 0:  # negative of inertias that no body has
         bounds.append(largest_share(_along(body), _along(rod)))
@@ -88,7 +88,7 @@ def split_at_ends(body: Inertia, length: float) -> tuple[Inertia, Inertia]:
 
 
 def distance_to_ends(root: Inertia, tip: Inertia, length: float) -> float:
-    """Return how far masses between a beam's ends lie from the end that carries them, averaged [m].
+    """Return the mean distance of masses from the beam's end that carries them [m].
 
     Both bodies are in the frame at the beam's root; beyond the ends is no distance.
     """
@@ -103,7 +103,7 @@ def smallest_eigenvalue(matrix: Array) -> float:
 
 
 def largest_share(matrix: Array, taken: Array) -> float:
-    """Return how often an inertia can be taken from another, so that no eigenvalue is negative."""
+    """Return the largest multiple of ``taken`` whose removal leaves no negative eigenvalue."""
     values, axes = np.linalg.eigh(matrix)
     weighs = values > ACCUMULATED * values[-1]
     without = axes[:, ~weighs]
@@ -114,7 +114,7 @@ def largest_share(matrix: Array, taken: Array) -> float:
 
 
 def is_body(body: Inertia) -> bool:
-    """Whether nothing of an inertia is negative, but for rounding."""
+    """Return whether the 6 x 6 inertia has no negative eigenvalue, but for rounding."""
     return smallest_eigenvalue(_spatial(body)) >= -ACCUMULATED
 
 
@@ -150,15 +150,15 @@ def _along(body: Inertia) -> Array:
 
 @dataclass(frozen=True)
 class MassShare:
-    """Where the mass of links of a URDF went [kg]."""
+    """Division of the mass of links of a URDF among parts of the arm [kg]."""
 
-    links: tuple[str, ...]
-    urdf: float
-    base: float = 0.0
-    rigid: float = 0.0
-    root: float = 0.0
-    beam: float = 0.0
-    tip: float = 0.0
+    links: tuple[str, ...]  # names
+    urdf: float  # mass in the URDF
+    base: float = 0.0  # on the base
+    rigid: float = 0.0  # on a rigid link
+    root: float = 0.0  # on the root of a beam
+    beam: float = 0.0  # along a beam
+    tip: float = 0.0  # on the tip of a beam
 
 
 COLUMNS = {"urdf": "URDF", "base": "base", "rigid": "rigid", "root": "root", "beam": "beam",
@@ -166,7 +166,7 @@ COLUMNS = {"urdf": "URDF", "base": "base", "rigid": "rigid", "root": "root", "be
 
 
 def table_of(shares: list[MassShare]) -> list[str]:
-    """Write where each kilogram went, a line per share and their sum; no column is all 0."""
+    """Format the division of the masses, a line per share and their sum, without empty columns."""
     shares = [share for share in shares if any(getattr(share, key) for key in COLUMNS)]
     keys = [key for key in COLUMNS if any(getattr(share, key) for share in shares)]
     rows = [["mass [kg]", *(COLUMNS[key] for key in keys)]]

@@ -1,4 +1,4 @@
-"""What a robot of a URDF looks like: surfaces of its links, in files beside the model file."""
+"""Surfaces of a URDF's links for pictures, in files beside the model file."""
 
 import os
 from pathlib import Path
@@ -14,16 +14,16 @@ from flexarm.io.urdf.chain import Segment
 from flexarm.io.urdf.document import Geometry, Robot, UrdfLink
 from flexarm.spatial import Pose
 
-LEVELS = 8  # folders above the URDF's that may hold a package
+LEVELS = 8  # folders above the URDF's that are searched for a package
 
 
 def picture(
     robot: Robot, segment: Segment, root: Pose, urdf: Path, said: dict[str, list[str]]
 ) -> bytes | None:
-    """Give what moves as one body as an STL in a frame of it [m], None if nothing is seen.
+    """Return the surface of a segment's links as an STL in a frame [m], None without geometry.
 
-    Of each link what is visible, or else what collides, as far as it can be read; what cannot is
-    said, with the links of which it is.
+    The visual geometries of a link are drawn, or its collision geometries where a visual one cannot
+    be read.  ``said`` collects the reasons, with the names of the links.
     """
     points, faces, count = [], [], 0
     for member in segment.members:
@@ -42,7 +42,7 @@ def picture(
 
 
 def _seen(link: UrdfLink, urdf: Path, said: dict[str, list[str]]) -> list[Surface]:
-    """Read the visible pieces of a link, or those that collide where one cannot be read."""
+    """Return the visual surfaces of a link, or its collision surfaces if one cannot be read."""
     why: list[str] = []
     for role in ("visual", "collision"):
         found, wrong = [], []
@@ -63,7 +63,7 @@ def _seen(link: UrdfLink, urdf: Path, said: dict[str, list[str]]) -> list[Surfac
 
 
 def _surface(geometry: Geometry, urdf: Path) -> Surface:
-    """Make the surface of a geometry, before it is placed."""
+    """Return the surface of a geometry in its own frame."""
     if geometry.wrong:
         raise ModelError(geometry.wrong)
     sizes = np.array(geometry.sizes)
