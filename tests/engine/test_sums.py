@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from flexarm.loops.sums import weigh, weigh_both, weigh_pairs
+from flexarm.loops.sums import weigh, weigh_both
 
 SIZES = range(1, 26)  # of one, four and eight at a time, and all that may be left
 
@@ -33,12 +33,3 @@ def test_square_rows_are_added_up_by_two_halves(size: int) -> None:
     out = room(2 * size)
     weigh_both(size, rows.ravel(), weights.ravel(), begin, out)
     assert out.tolist() == [*(begin + weights[0] @ rows), *(weights[1] @ rows), 7.5]
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_square_rows_are_added_up_by_two_sets_of_halves(size: int) -> None:
-    rows, first, second = numbers(size, size), numbers(2, size), numbers(2, size, 1)[..., 0]
-    one, other = room(2 * size), room(2 * size)
-    weigh_pairs(size, rows.ravel(), first.ravel(), one, second.ravel(), other)
-    assert one.tolist() == [*(first @ rows).ravel(), 7.5]
-    assert other.tolist() == [*(second @ rows).ravel(), 7.5]

@@ -31,6 +31,16 @@ def fall(modes: int = 1) -> Arm:
     return two_links(1000, modes)
 
 
+def rigid_fall() -> Arm:
+    """Make two rigid links that swing fast: their forces depend on the motion alone."""
+    link = (
+        "  - joint: {{kind: revolute, start: {{position: {}, speed: {}}}}}\n    length: 1\n"
+        "    section: {{mass_per_length: 5}}\n    rigid: true\n"
+    )
+    links = link.format(0.3, 1.0) + link.format(0.5, -3.0)
+    return loads(f"flexarm: 1\nname: rigid links\ngravity: [0, -9.81, 0]\nlinks:\n{links}")
+
+
 def fall_with_stretch(modes: int = 1, damping: float = 0.0) -> Arm:
     """Make the arm that falls from rest and has a stretch mode in each link."""
     return two_links(1000, modes, section=", EA: 1.2e8", shapes=", stretch: 1", damping=damping)

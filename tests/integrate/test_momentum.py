@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import flexarm
 from flexarm.arm import Arm
+from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
@@ -180,14 +181,20 @@ SERVOED = {
 }  # fmt: skip
 
 
+# By so much a step no promise is kept, and momentum drifts.
+CARELESS = replace(ETD4, per_step=lambda wanted, damped: 7e-4)
+
+
 @cache
-def servoed(method: str) -> Run:
-    """Move a rigid arm on a free base by hard servos."""
-    return flexarm.simulate(parsed(SERVOED), t_end=40, dt=0.1, method=method)
+def servoed() -> Run:
+    """Move a rigid arm on a free base by hard servos, carelessly."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(METHODS, "etd4", CARELESS)
+        return flexarm.simulate(parsed(SERVOED), t_end=40, dt=0.1, method="etd4")
 
 
-def test_steps_that_keep_the_tolerance_may_make_momentum_and_the_run_says_so() -> None:
-    run = servoed("etd4")
+def test_steps_may_make_momentum_and_the_run_says_so() -> None:
+    run = servoed()
     found = run.momenta()
     made = np.abs(found.linear_momentum.values).max()
     assert made > 0.01  # from nothing
@@ -201,24 +208,24 @@ def test_steps_that_keep_the_tolerance_may_make_momentum_and_the_run_says_so() -
     assert run.momentum_balance == pytest.approx(linear / base, rel=0.3)
     assert run.momentum_balance > run.rtol
     assert "the momentum balance is off by" in run.unbalanced
-    assert "the energy balance" not in run.unbalanced
+    assert ("the energy balance" in run.unbalanced) == (run.energy_balance > run.rtol)
     assert run.errors.integration == run.momentum_balance
     assert run.errors.at_least
     assert "or more" in run.errors.lines()[-1]
 
 
 @pytest.fixture
-def etd4_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ``auto`` take etd4 at the tolerance that is asked for, and dop853 at smaller ones."""
+def careless_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ``auto`` take a careless etd4 at the tolerance asked for, and dop853 at smaller ones."""
 
     def choose(task: Task, wanted: float, **_: Any) -> tuple[Method, str]:
-        return (ETD4 if wanted == 1e-3 else DOP853), "first"
+        return (CARELESS if wanted == 1e-3 else DOP853), "first"
 
     monkeypatch.setattr("flexarm.integrate.simulate.choose", choose)
     monkeypatch.setattr("flexarm.integrate.batch.many.choose", choose)
 
 
-@pytest.mark.usefixtures("etd4_first")
+@pytest.mark.usefixtures("careless_first")
 def test_auto_takes_no_method_that_makes_momentum() -> None:
     run = flexarm.simulate(parsed(SERVOED), t_end=40, dt=0.1)
     assert (run.method, run.rtol) == ("dop853", 1e-3)
@@ -227,13 +234,13 @@ def test_auto_takes_no_method_that_makes_momentum() -> None:
     assert not run.unbalanced
     assert "the momentum drifted" in run.why
     truth = flexarm.simulate(parsed(SERVOED), t_end=40, dt=0.1, method="dop853", rtol=1e-9)
-    apart, before = (np.abs(each.q - truth.q).max(axis=0) for each in (run, servoed("etd4")))
+    apart, before = (np.abs(each.q - truth.q).max(axis=0) for each in (run, servoed()))
     assert apart[:2].max() < 0.01 * before[:2].max()
     assert run.errors.integration is not None
     assert run.errors.integration >= apart.max() > 0
 
 
-@pytest.mark.usefixtures("etd4_first")
+@pytest.mark.usefixtures("careless_first")
 def test_auto_keeps_momentum_in_all_legs_and_in_many_runs() -> None:
     events = [{"at": 15.0, "servo": {"j2": {"stiffness": 2e5}}}, {"at": 30.0, "brake": ["j2"]}]
     arm = change_arm(parsed(SERVOED), {"links.2.joint.brake": {"closed": False}, "events": events})
@@ -286,7 +293,7 @@ def test_momentum_and_impulse_are_kept_in_files(tmp_path: Path) -> None:
 
 
 def test_a_drift_that_no_tolerance_cures_is_not_chased() -> None:
-    run = servoed("etd4")
+    run = servoed()
     assert run.momentum_balance is not None
     tried: list[float] = []
 
@@ -302,7 +309,7 @@ def test_a_drift_that_no_tolerance_cures_is_not_chased() -> None:
 
 
 def test_an_interrupt_while_it_is_solved_again_keeps_what_is_known() -> None:
-    run, solution = servoed("etd4"), Solution(np.zeros(1), np.zeros((1, 1)), np.zeros((1, 3, 3)))
+    run, solution = servoed(), Solution(np.zeros(1), np.zeros((1, 1)), np.zeros((1, 3, 3)))
 
     def solved(tolerance: float) -> tuple[Run, Solution]:
         if tolerance < 1e-3:

@@ -1,5 +1,6 @@
 """Oscillators and eigenproblems of the exponential integrator against other ways to get them."""
 
+import math
 from typing import Any
 
 import mpmath  # type: ignore[import-untyped]
@@ -11,13 +12,14 @@ from flexarm.integrate.loop import march
 from flexarm.integrate.march import measure
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.eigen import cholesky, diagonalise, reduce_pencil, tridiagonalise
+from flexarm.integrate.methods.etd4 import FORCES, NODES, WEIGHTS
 from flexarm.integrate.methods.exponential import (
     begin_step,
     exponential_step,
     find_modes,
     goes_on,
 )
-from flexarm.integrate.methods.oscillator import responses
+from flexarm.integrate.methods.oscillator import add_time, responses
 from flexarm.integrate.solve import begin_march
 from flexarm.integrate.task import prepare
 from flexarm.model import build
@@ -37,22 +39,23 @@ SIZED = ("korayem-two-link", "driven-link", "deluca-siciliano", "theodore-rrp-mo
 def test_responses_are_those_of_the_matrix_exponential(
     square: float, loss: float, t: float
 ) -> None:
-    out = np.zeros(5)
+    out = np.zeros(7)
     responses(square, loss, t, out)
     with mpmath.workdps(40):
-        chain = mpmath.zeros(5)
+        chain = mpmath.zeros(7)
         chain[0, 1], chain[1, 0], chain[1, 1] = 1, -mpmath.mpf(square), -mpmath.mpf(loss)
-        chain[1, 2] = chain[2, 3] = chain[3, 4] = 1
+        for k in range(1, 6):
+            chain[k, k + 1] = 1
         exact = mpmath.expm(chain * mpmath.mpf(t))
-        expected = [exact[0, 1], exact[1, 1], exact[0, 2], exact[0, 3], exact[0, 4]]
-    scale = [t, 1, t**2 / 2, t**3 / 6, t**4 / 24]
+        expected = [exact[0, 1], exact[1, 1], *(exact[0, k] for k in range(2, 7))]
+    scale = [t, 1, *(t**k / math.factorial(k) for k in range(2, 7))]
     for got, wanted, size in zip(out, expected, scale, strict=True):
         assert got == pytest.approx(float(wanted), rel=2e-13, abs=1e-15 * size)
 
 
 @pytest.mark.parametrize(("square", "loss"), [(1.93, 1.96e4), (41.9, 6.4e4), (2e3, 1e3)])
 def test_responses_of_overdamped_modes_keep_their_digits(square: float, loss: float) -> None:
-    out = np.zeros(5)
+    out = np.zeros(7)
     responses(square, loss, 1.0, out)
     with mpmath.workdps(60):
         s, c = mpmath.mpf(square), mpmath.mpf(loss)
@@ -63,7 +66,41 @@ def test_responses_of_overdamped_modes_keep_their_digits(square: float, loss: fl
         first = (1 - rate - c * impulse) / s
         second = (1 - impulse - c * first) / s
         third = (mpmath.mpf(1) / 2 - first - c * second) / s
-    assert out[2:] == pytest.approx([float(first), float(second), float(third)], rel=1e-11)
+        fourth = (mpmath.mpf(1) / 6 - second - c * third) / s
+        fifth = (mpmath.mpf(1) / 24 - third - c * fourth) / s
+        expected = [float(each) for each in (first, second, third, fourth, fifth)]
+    assert out[2:] == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize(("square", "loss"), [(0.0, 0.0), (50.0, 3.0), (-4.0, 0.5), (2.0, 40.0)])
+def test_answers_go_on_by_parts_of_unequal_length(square: float, loss: float) -> None:
+    begin, out, whole = np.zeros(7), np.zeros(7), np.zeros(7)
+    responses(square, loss, 0.3, begin)
+    responses(square, loss, 0.5, out)
+    add_time(square, loss, 0.3, begin, out)
+    responses(square, loss, 0.8, whole)
+    np.testing.assert_allclose(out, whole, rtol=1e-12, atol=1e-16)
+
+
+def test_the_tableau_is_that_of_a_method_of_order_5() -> None:
+    """Conditions of order 5 for its weights, and those by which positions follow from rates."""
+    a, b, c = WEIGHTS[:6, :6], WEIGHTS[6, :6], NODES[:6]
+    for power in range(5):
+        assert b @ c**power == pytest.approx(1 / (power + 1))
+    ac, acc = a @ c, a @ c**2
+    orders = [
+        (b @ ac, 6), (b @ (c * ac), 8), (b @ acc, 12), (b @ (a @ ac), 24), (b @ (c**2 * ac), 10),
+        (b @ (c * acc), 15), (b @ (a @ c**3), 20), (b @ (c * (a @ ac)), 30), (b @ ac**2, 20),
+        (b @ (a @ (c * ac)), 40), (b @ (a @ acc), 60), (b @ (a @ (a @ ac)), 120),
+    ]  # fmt: skip
+    for found, over in orders:
+        assert found == pytest.approx(1 / over)
+    powers = np.arange(1, 6)
+    inside = FORCES[6] @ (1 / (powers * (powers + 1)))  # the integral of (1 - z) times each
+    np.testing.assert_allclose(inside[:6], b * (1 - c), atol=1e-14)
+    # What is estimated vanishes for a cubic.
+    for power in range(4):
+        np.testing.assert_allclose(FORCES[7].T @ NODES[:7] ** power, 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 20])
@@ -141,11 +178,11 @@ def test_a_step_begins_with_what_it_would_find_anew() -> None:
         march(m)
         if goes_on(m):
             begin_step(m)
-            carried = [m.x.copy(), m.g[:n].copy(), m.before.copy()]
+            carried = [m.x.copy(), m.g[:n].copy()]
             m.y_new[0] += 1.0  # as if the last trial were another
             assert not goes_on(m)
             begin_step(m)
-            for one, other in zip(carried, (m.x, m.g[:n], m.before), strict=True):
+            for one, other in zip(carried, (m.x, m.g[:n]), strict=True):
                 assert np.abs(one - other).max() < 1e-9 * np.abs(other).max()
             seen += 1
     assert seen > 10
@@ -160,10 +197,8 @@ def test_errors_are_those_of_coordinates(sample: str) -> None:
     for _ in range(60):
         march(m)
         exponential_step(m)
-        found = []
-        for modal, error in ((m.stages, m.k), (m.modal, m.e)):
-            moved = modal.reshape(2, n) @ m.modes.reshape(n, n)
-            found.append(measure(m, np.concatenate([moved.ravel(), error[2 * n :]])))
-        assert m.error == pytest.approx(max(found) / m.tolerance, rel=1e-6)
+        moved = m.modal.reshape(2, n) @ m.modes.reshape(n, n)
+        found = measure(m, np.concatenate([moved.ravel(), m.e[2 * n :]]))
+        assert m.error == pytest.approx(found / m.tolerance, rel=1e-6)
         assert not m.x[:n].any()  # a step counts from its begin
     assert m.renewals > 2

@@ -5,7 +5,7 @@ the damping in modes (n, n); changes of a basis, or derivatives by it, leave the
 """
 
 from flexarm.integrate.methods.eigen import gap, largest
-from flexarm.integrate.methods.oscillator import TERMS, double_time
+from flexarm.integrate.methods.oscillator import POWERS, TERMS, add_time, fill_in
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 
@@ -23,18 +23,19 @@ def responses_along(
     _series_along(square, loss, tau, 0.0, 1.0, out, by_loss)
     _series_along(square, loss, tau, 1.0, 0.0, out, by_square)
     for _ in range(halvings):
-        double_all(square, loss, tau, out, by_square, by_loss)
+        add_time_along(square, loss, tau, out, by_square, by_loss, out, by_square, by_loss)
         tau = 2.0 * tau
 
 
 @kernel
-def double_all(
-    square: float, loss: float, t: float, out: Array, by_square: Array, by_loss: Array
-) -> None:
-    """Go from the answers at t and their derivatives to those at 2 t."""
-    _double_along(square, loss, t, out, 1.0, 0.0, by_square)
-    _double_along(square, loss, t, out, 0.0, 1.0, by_loss)
-    double_time(square, loss, t, out)
+def add_time_along(
+    square: float, loss: float, t: float, begin: Array, begin_by_square: Array,
+    begin_by_loss: Array, out: Array, by_square: Array, by_loss: Array,
+) -> None:  # fmt: skip
+    """Differentiate `flexarm.integrate.methods.oscillator.add_time`, and do it."""
+    _add_along(square, loss, t, begin, begin_by_square, out, 1.0, 0.0, by_square)
+    _add_along(square, loss, t, begin, begin_by_loss, out, 0.0, 1.0, by_loss)
+    add_time(square, loss, t, begin, out)
 
 
 @kernel
@@ -48,17 +49,17 @@ def _series_along(
     da = 0.0
     before = 0.0
     d_before = 0.0
-    factor = 1.0 / 6.0
-    x2 = 0.0
-    x3 = 0.0
-    d2 = 0.0
-    d3 = 0.0
+    factor = 1.0 / 120.0
+    x4 = 0.0
+    x5 = 0.0
+    d4 = 0.0
+    d5 = 0.0
     for j in range(TERMS):
-        after = factor / (j + 4.0)
-        x2 += a * factor
-        x3 += a * after
-        d2 += da * factor
-        d3 += da * after
+        after = factor / (j + 6.0)
+        x4 += a * factor
+        x5 += a * after
+        d4 += da * factor
+        d5 += da * after
         factor = after
         older = before
         d_older = d_before
@@ -66,44 +67,42 @@ def _series_along(
         d_before = da
         da = -fall * da - turn * d_older - t * (d_loss * before + t * d_square * older)
         a = -fall * before - turn * older
-    x2 = x2 * t * t * t
-    d2 = d2 * t * t * t
-    x3 = x3 * t * t * t * t
-    d3 = d3 * t * t * t * t
-    x1 = 0.5 * t * t - loss * x2 - square * x3
-    d1 = -loss * d2 - square * d3 - d_loss * x2 - d_square * x3
-    s = t - loss * x1 - square * x2
-    d0 = -loss * d1 - square * d2 - d_loss * x1 - d_square * x2
-    out[0] = s
-    out[1] = 1.0 - loss * s - square * x1
-    out[2] = x1
-    out[3] = x2
-    out[4] = x3
-    by[0] = d0
-    by[1] = -loss * d0 - square * d1 - d_loss * s - d_square * x1
-    by[2] = d1
-    by[3] = d2
-    by[4] = d3
+    power = t * t * t * t
+    out[5] = x4 * power * t
+    out[6] = x5 * power * t * t
+    by[5] = d4 * power * t
+    by[6] = d5 * power * t * t
+    fill_in(square, loss, t, out)
+    for at in range(4, 1, -1):
+        by[at] = -loss * by[at + 1] - square * by[at + 2]
+        by[at] -= d_loss * out[at + 1] + d_square * out[at + 2]
+    by[0] = -loss * by[2] - square * by[3] - d_loss * out[2] - d_square * out[3]
+    by[1] = -loss * by[0] - square * by[2] - d_loss * out[0] - d_square * out[2]
 
 
 @kernel
-def _double_along(
-    square: float, loss: float, t: float, out: Array, d_square: float, d_loss: float, by: Array
-) -> None:
-    """Differentiate `double_time` along a direction."""
+def _add_along(
+    square: float, loss: float, t: float, begin: Array, begin_by: Array, out: Array,
+    d_square: float, d_loss: float, by: Array,
+) -> None:  # fmt: skip
+    """Differentiate `add_time` along a direction."""
     s = out[0]
     d0 = by[0]
     own = out[1] + loss * s
     d_own = by[1] + loss * d0 + d_loss * s
-    x1 = out[2]
-    d1 = by[2]
-    x2 = out[3]
-    d2 = by[3]
-    by[0] = d_own * s + own * d0 + d0 * out[1] + s * by[1]
-    by[1] = 2.0 * (out[1] * by[1] - square * s * d0) - d_square * s * s
-    by[2] = d_own * x1 + own * d1 + 2.0 * s * d0 + d1
-    by[3] = d_own * x2 + own * d2 + d0 * x1 + s * d1 + d2 + t * d1
-    by[4] = d_own * out[4] + own * by[4] + d0 * x2 + s * d2 + by[4] + t * d2 + 0.5 * t * t * d1
+    for k in range(POWERS - 1, -1, -1):
+        before = k + 1 if k > 0 else 0
+        total = d_own * begin[2 + k] + own * begin_by[2 + k]
+        total += d0 * begin[before] + s * begin_by[before]
+        factor = 1.0
+        for j in range(k + 1):
+            total += factor * by[2 + k - j]
+            factor *= t / (j + 1.0)
+        by[2 + k] = total
+    free = d_own * begin[0] + own * begin_by[0] + d0 * begin[1] + s * begin_by[1]
+    rate = by[1] * begin[1] + out[1] * begin_by[1] - d_square * s * begin[0]
+    by[1] = rate - square * (d0 * begin[0] + s * begin_by[0])
+    by[0] = free
 
 
 @kernel

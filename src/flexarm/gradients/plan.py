@@ -11,13 +11,6 @@ from flexarm.integrate.system import ROUNDING, SOON
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 
-# Value, slope and bend over a step of what each stage's acceleration is taken to be on the way to
-# the next stages and to the new state (Krogstad 2005).
-KROGSTAD = np.zeros((5, 4, 3))
-KROGSTAD[1:, 0] = [1, 0, 0], [1, -4, 0], [1, -2, 0], [1, -3, 4]
-KROGSTAD[2, 1], KROGSTAD[3, 2] = [0, 4, 0], [0, 2, 0]
-KROGSTAD[4, 1:] = [0, 2, -4], [0, 2, -4], [0, -1, 4]
-
 
 @dataclass(frozen=True)
 class StepSequence:

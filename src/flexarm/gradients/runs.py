@@ -49,7 +49,7 @@ from flexarm.gradients.steps import record
 from flexarm.gradients.trajectory import RecordedTrajectory, Samples
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.loop import FINISHED, SEEN, beyond
-from flexarm.integrate.methods import METHODS, dop853, rk4
+from flexarm.integrate.methods import METHODS, dop853, etd4, rk4
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.situation import DiscreteState
 from flexarm.integrate.options import RunOptions
@@ -70,7 +70,7 @@ JUMPS = (
 )
 ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
 # By method; of etd4 that of the states of servos: modes have weights of their own.
-TABLEAUS = {"rk4": rk4.TABLEAU, "dop853": dop853.TABLEAU, "etd4": rk4.TABLEAU}
+TABLEAUS = {"rk4": rk4.TABLEAU, "dop853": dop853.TABLEAU, "etd4": etd4.TABLEAU}
 ROUNDS = 100  # of a run that is recorded, at a time
 
 

@@ -7,11 +7,11 @@ modes anew at given steps.
 
 from dataclasses import dataclass
 
-from flexarm.gradients.modes import double_all, responses_along
+from flexarm.gradients.modes import add_time_along, responses_along
 from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.march import March
 from flexarm.integrate.methods.exponential import detach, find_modes
-from flexarm.integrate.methods.oscillator import RESPONSES, double_time, responses
+from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, add_time, responses
 from flexarm.integrate.system import System, enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
@@ -29,8 +29,8 @@ class GivenSteps(Record):
     size: int
     stages: int
     # a, squared, slopes, c: the method's table and its square, (stages + 1, stages) each with the
-    # new state as the last row; of an exponential method value, slope and bend of what a stage's
-    # acceleration is taken to be in between, (stages + 1, stages, 3); and times of the stages.
+    # new state as the last row; of an exponential method the polynomials that accelerations are
+    # taken to be in between, (stages + 1, stages, powers); and times of the stages.
     a: Array
     squared: Array
     slopes: Array
@@ -155,43 +155,55 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
                     s.into[2 * at * n + r] = h * h * s.squared[at]
                     s.into[(2 * at + 1) * n + r] = h * s.a[at]
         return
+    quarter = 0.25 * h
     more = s.answers[RESPONSES:]
     last = s.answers[2 * RESPONSES :]
+    here = s.answers[3 * RESPONSES :]
+    more_here = s.answers[4 * RESPONSES :]
+    last_here = s.answers[5 * RESPONSES :]
     for r in range(n):
         square = s.basis[2 * n * n + r]
         loss = s.basis[2 * n * n + n + r]
         s.swing[n + r] = 1.0  # of the begin, whose derivatives are 0
         if parts > 1:
-            responses_along(square, loss, 0.5 * h, s.answers, more, last)
-        responses(square, loss, 0.5 * h, s.answers)
+            responses_along(square, loss, quarter, s.answers, more, last)
+        responses(square, loss, quarter, s.answers)
+        for k in range(parts * RESPONSES):
+            here[k] = s.answers[k]
         for part in range(parts):
-            weigh_mode(s, part, r, 0.5)
-        if parts > 1:
-            double_all(square, loss, 0.5 * h, s.answers, more, last)
-        else:
-            double_time(square, loss, 0.5 * h, s.answers)
-        for part in range(parts):
-            weigh_mode(s, part, r, 1.0)
+            weigh_mode(s, part, r, 0.25)
+        for quarters in range(2, 5):
+            if parts > 1:
+                add_time_along(square, loss, quarter, s.answers, more, last, here, more_here,
+                               last_here)  # fmt: skip
+            else:
+                add_time(square, loss, quarter, s.answers, here)
+            for part in range(parts):
+                weigh_mode(s, part, r, 0.25 * float(quarters))
 
 
 @kernel
 def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
     """Set a mode's weights, or a derivative of them, at stages at a part of the step."""
     n = s.system.n
-    h = s.table_h
-    own = s.answers[part * RESPONSES :]
+    own = s.answers[(3 + part) * RESPONSES :]
     for i in range(s.stages + 1):
         if s.c[i] == when:
             row = part * (s.stages + 1) + i
             s.swing[2 * row * n + r] = own[0]
             s.swing[(2 * row + 1) * n + r] = own[1]
             for e in range(i):
+                place = 0.0
+                rate = 0.0
+                scale = 1.0
+                for k in range(POWERS):
+                    c = scale * s.slopes[(i * s.stages + e) * POWERS + k]
+                    place += c * own[2 + k]
+                    rate += c * own[k + 1 if k > 0 else 0]
+                    scale *= (k + 1.0) / s.table_h
                 at = 2 * (row * s.stages + e) * n + r
-                k = 3 * (i * s.stages + e)
-                b1 = s.slopes[k + 1] / h
-                b2 = s.slopes[k + 2] / (h * h)
-                s.into[at] = s.slopes[k] * own[2] + b1 * own[3] + b2 * own[4]
-                s.into[at + n] = s.slopes[k] * own[0] + b1 * own[2] + b2 * own[3]
+                s.into[at] = place
+                s.into[at + n] = rate
 
 
 @kernel

@@ -14,11 +14,12 @@ from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.gradients.adjoint import Adjoint, pull
 from flexarm.gradients.events.phases import looks
-from flexarm.gradients.plan import KROGSTAD, StepSequence, roundings
+from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import GivenSteps, advance
 from flexarm.gradients.tangents import MotionTangents, push
 from flexarm.integrate.methods.base import zeros
+from flexarm.integrate.methods.etd4 import FORCES
 from flexarm.integrate.methods.explicit import Tableau
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
@@ -433,7 +434,7 @@ class RecordedTrajectory(Samples):
             "stages": stages,
             "a": a.ravel(),
             "squared": (a @ a[:-1]).ravel(),
-            "slopes": KROGSTAD.ravel(),
+            "slopes": FORCES[: stages + 1, :stages].ravel(),
             "c": self.tableau.nodes,
             "count": count,
             "times": self.steps,
@@ -454,7 +455,7 @@ class RecordedTrajectory(Samples):
                 "y": size, "k": size, "trial": size, "places": 2 * every * stages * size,
                 "saved": len(starts) * size, "swing": 3 * (stages + 1) * 2 * n,
                 "into": 3 * (stages + 1) * stages * 2 * n, "x": n, "g": stages * n,
-                "p": stages * (size - 2 * n), "modal": 2 * n, "answers": 3 * RESPONSES,
+                "p": stages * (size - 2 * n), "modal": 2 * n, "answers": 6 * RESPONSES,
                 "basis": 3 * n * n + 2 * n, "room": n, "square": n * n,
             }),
         }  # fmt: skip

@@ -1,12 +1,15 @@
-"""Exponential Runge-Kutta in the elastic modes of the arm where it is (Krogstad 2005).
+"""Exponential Runge-Kutta in the elastic modes of the arm where it is.
 
 Near a reference state the arm is ``x_i'' + c_i x_i' + w_i^2 x_i = g_i`` in the modes of its mass
 and stiffness there, with a slowly changing g.  Each mode's oscillator is solved exactly and only g
 is interpolated, so that steps may be longer than the periods of fast modes.  Within a step x counts
 from where the step begins: rounding of large joint angles does not get into the deflections.
-"""
 
-import math
+On the way to each stage, g is a polynomial through its values at the stages before: a tableau of
+polynomials, whose integrals are those of a Runge-Kutta method.  Further states (works, servos)
+are solved by that method.  The last row is the error estimate: the quartic through g over the step
+less a cubic through fewer of its values, as each mode answers it.
+"""
 
 from flexarm.integrate.march import measure_modal
 from flexarm.integrate.methods.eigen import (
@@ -17,27 +20,24 @@ from flexarm.integrate.methods.eigen import (
     reduce_pencil,
     tridiagonalise,
 )
-from flexarm.integrate.methods.oscillator import RESPONSES, double_time, responses
+from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, add_time, responses
 from flexarm.integrate.methods.reactions import (
+    ERROR,
+    NEW,
+    STAGES,
     ExponentialMarch,
+    coefficient,
     find_matrices,
     keep_masses,
     moves_past,
-    pulled_before,
     pulled_error,
-    pulled_new,
     pulled_work,
     take_pulls_off,
 )
 from flexarm.integrate.system import PRESCRIBED, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
-from flexarm.loops.sums import weigh, weigh_both, weigh_pairs
-
-SIMPSON = 1.0 / 120.0  # of a cubic's deviation from its parabola, in a position
-# The same where a mode swings within a step: what drives it may swing with it, as it does where its
-# frequency is no longer that of the basis.
-UNRESOLVED = 1.0 / 16.0
+from flexarm.loops.sums import weigh, weigh_both
 
 
 @kernel
@@ -171,15 +171,19 @@ def _modes_from_rotation(n: int, mass: Array, modes: Array, inverse: Array) -> N
 
 @kernel
 def tabulate(m: ExponentialMarch) -> None:
-    """Tabulate the oscillators' responses for the step m.h."""
+    """Tabulate the oscillators' responses at the quarters of the step m.h."""
     if m.table_h == m.h:
         return
-    for r in range(m.system.n):
-        row = r * RESPONSES
-        responses(m.squares[r], m.losses[r], 0.5 * m.h, m.half[row:])
-        for k in range(RESPONSES):
-            m.whole[row + k] = m.half[row + k]
-        double_time(m.squares[r], m.losses[r], 0.5 * m.h, m.whole[row:])
+    n = m.system.n
+    quarter = 0.25 * m.h
+    for r in range(n):
+        begin = m.answers[r * RESPONSES :]
+        responses(m.squares[r], m.losses[r], quarter, begin)
+        for part in range(1, 4):
+            row = m.answers[(part * n + r) * RESPONSES :]
+            for k in range(RESPONSES):
+                row[k] = m.answers[((part - 1) * n + r) * RESPONSES + k]
+            add_time(m.squares[r], m.losses[r], quarter, begin, row)
     m.table_h = m.h
 
 
@@ -201,36 +205,44 @@ def accelerate(m: ExponentialMarch, x: Array, g: Array, out: Array) -> None:
 
 
 @kernel
-def drive(m: ExponentialMarch, table: Array, r: int, slope: float, bend: float) -> None:
-    """Move a mode on from the step's begin, where x is 0, into the modal state m.modal.
+def drive(m: ExponentialMarch, stage: int, h: float, begin: float, table: Array) -> None:
+    """Move all modes on to a stage, into the modal state m.modal.
 
-    It is driven by ``g + slope t + bend t^2/2`` with g at the begin.
+    They begin where x is 0, with so much of the rates there: all, or none.
     """
     n = m.system.n
-    row = r * RESPONSES
-    v = m.x[n + r]
-    g = m.g[r]
-    s = table[row]
-    whole = table[row + 2]
-    more = table[row + 3]
-    m.modal[r] = s * v + whole * g + slope * more + bend * table[row + 4]
-    m.modal[n + r] = table[row + 1] * v + s * g + slope * whole + bend * more
+    for r in range(n):
+        row = r * RESPONSES
+        v = begin * m.x[n + r]
+        place = table[row] * v
+        rate = table[row + 1] * v
+        scale = 1.0
+        for k in range(POWERS):
+            c = scale * coefficient(m, stage, k, r)
+            place += c * table[row + 2 + k]
+            rate += c * table[row + (k + 1 if k > 0 else 0)]
+            scale *= (k + 1.0) / h
+        m.modal[r] = place
+        m.modal[n + r] = rate
 
 
 @kernel
-def evaluate(m: ExponentialMarch, part: float, which: int) -> None:
-    """Evaluate the equations at the modal state m.modal, into row `which` of g and p."""
+def evaluate(m: ExponentialMarch, stage: int) -> None:
+    """Evaluate the equations at a stage, into its rows of g and p."""
     n = m.system.n
+    part = m.nodes[stage]
+    drive(m, stage, m.h, 1.0, m.answers[(int(4.0 * part) - 1) * n * RESPONSES :])
     weigh_both(n, m.modes, m.modal, m.y, m.trial)
     extra = m.size - 2 * n
-    for i in range(extra):
-        m.trial[2 * n + i] = m.y[2 * n + i] + part * m.h * m.p[(which - 1) * extra + i]
+    weigh(stage, extra, m.p, m.weights[stage * STAGES :], m.trial[2 * n :])
+    for i in range(2 * n, m.size):
+        m.trial[i] = m.y[i] + m.h * m.trial[i]
     rates(m.system, m.t + part * m.h, m.trial, m.k)
-    remainder(m, m.modal, m.k, m.g[which * n :])
+    remainder(m, m.modal, m.k, m.g[stage * n :])
     if m.system.known > 0:
-        accelerate(m, m.modal, m.g[which * n :], m.swings[which * n :])
+        accelerate(m, m.modal, m.g[stage * n :], m.swings[stage * n :])
     for i in range(extra):
-        m.p[which * extra + i] = m.k[2 * n + i]
+        m.p[stage * extra + i] = m.k[2 * n + i]
 
 
 @kernel
@@ -245,72 +257,66 @@ def goes_on(m: ExponentialMarch) -> int:
 
 
 @kernel
-def look_back(m: ExponentialMarch) -> None:
-    """Find g at the begin of the last step, as it is seen from where it ended."""
-    n = m.system.n
-    for i in range(n):
-        m.trial[i] = m.y_old[i] - m.y[i]
-        m.trial[n + i] = m.y_old[n + i]
-    weigh_both(n, m.inverse, m.trial, m.x, m.modal)  # x begins with zeros
-    remainder(m, m.modal, m.f_old, m.before)
-
-
-@kernel
 def begin_step(m: ExponentialMarch) -> None:
-    """Find rates of modes and g at the step's begin, and g at the begin of the last step."""
+    """Find rates of modes and g at the step's begin."""
     n = m.system.n
     if goes_on(m) == 1:
         for r in range(n):
-            moved = m.squares[r] * m.ended[r]
-            m.before[r] = m.g[r] - moved
-            m.g[r] = m.g[4 * n + r] - moved
+            m.g[r] = m.g[NEW * n + r] - m.squares[r] * m.ended[r]
             m.x[n + r] = m.ended[n + r]
         return
     weigh(n, n, m.inverse, m.y[n:], m.x[n:])
     remainder(m, m.x, m.f, m.g)
-    if m.h_done > 0.0:
-        look_back(m)
 
 
 @kernel
 def solution(
     m: ExponentialMarch, table: Array, begin: Array, h: float, tau: float, out: Array
 ) -> None:
-    """Solve the oscillators up to a time within a step, with g and powers as parabolas."""
+    """Solve the oscillators up to a time within a step, and add up powers."""
     n = m.system.n
-    once = 1.0 / h
-    for r in range(n):
-        middle = m.g[n + r] + m.g[2 * n + r]
-        slope = -3.0 * m.g[r] + 2.0 * middle - m.g[3 * n + r]
-        bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
-        drive(m, table, r, once * slope, once * once * bend)
+    drive(m, NEW, h, 1.0, table)
     weigh_both(n, m.modes, m.modal, begin, out)
-    z = tau / h
     extra = m.size - 2 * n
-    for i in range(extra):
-        middle = m.p[extra + i] + m.p[2 * extra + i]
-        slope = 0.5 * (-3.0 * m.p[i] + 2.0 * middle - m.p[3 * extra + i])
-        bend = 2.0 / 3.0 * (m.p[i] - middle + m.p[3 * extra + i])
-        out[2 * n + i] = begin[2 * n + i] + tau * (m.p[i] + z * (slope + z * bend))
+    for i in range(2 * n, m.size):
+        out[i] = 0.0
+    z = tau / h
+    for j in range(NEW):
+        weight = 0.0
+        for k in range(POWERS - 1, -1, -1):
+            weight = z * (weight + m.forces[(NEW * STAGES + j) * POWERS + k] / (k + 1.0))
+        for i in range(extra):
+            out[2 * n + i] += weight * m.p[j * extra + i]
+    for i in range(2 * n, m.size):
+        out[i] = begin[i] + h * out[i]
 
 
 @kernel
 def find_powers(m: ExponentialMarch) -> None:
-    """Find powers in the middle of a step anew, where the solution is.
+    """Find powers in the middle and at the end of a step anew, where the solution is.
 
-    The two stages there are off it to either side.  A hard servo answers that by a large force,
-    whose power is a square: it does not cancel, and works never forget it.
+    Stages are off it to either side.  A hard servo answers that by a large force, whose power is a
+    square: it does not cancel, and works never forget it.  Powers become parabolas through these.
     """
     n = m.system.n
     extra = m.size - 2 * n
-    solution(m, m.half, m.y, m.h, 0.5 * m.h, m.trial)
+    middle = m.answers[n * RESPONSES :]
+    solution(m, middle, m.y, m.h, 0.5 * m.h, m.trial)
     rates(m.system, m.t + 0.5 * m.h, m.trial, m.k)
+    rates(m.system, m.t + m.h, m.y_new, m.f_new)
     for i in range(m.system.works):
         if i != PRESCRIBED:
-            m.p[extra + i] = m.k[2 * n + i]
-            m.p[2 * extra + i] = m.k[2 * n + i]
-    for i in range(2 * n):
-        m.modal[i] = m.ended[i]
+            at = 2 * n + i
+            begin = m.p[i]
+            between = m.k[at]
+            last = m.f_new[at]
+            m.p[2 * extra + i] = 0.125 * (3.0 * begin + 6.0 * between - last)
+            m.p[3 * extra + i] = between
+            m.p[4 * extra + i] = 0.125 * (3.0 * last + 6.0 * between - begin)
+            m.p[5 * extra + i] = last
+            gain = m.h * (begin + 4.0 * between + last) / 6.0
+            m.e[at] = m.y_new[at] - m.y[at] - gain
+            m.y_new[at] = m.y[at] + gain
 
 
 @kernel
@@ -321,113 +327,50 @@ def exponential_step(m: ExponentialMarch) -> int:
         m.error = 1e300
         return 1
     tabulate(m)
-    h = m.h
     begin_step(m)
     if m.system.known > 0:
         accelerate(m, m.x, m.g, m.swings)
     for i in range(m.size - 2 * n):
         m.p[i] = m.f[2 * n + i]
-    for r in range(n):
-        drive(m, m.half, r, 0.0, 0.0)
-    evaluate(m, 0.5, 1)
-    for r in range(n):
-        drive(m, m.half, r, 4.0 / h * (m.g[n + r] - m.g[r]), 0.0)
-    evaluate(m, 0.5, 2)
-    for r in range(n):
-        drive(m, m.whole, r, 2.0 / h * (m.g[2 * n + r] - m.g[r]), 0.0)
-    evaluate(m, 1.0, 3)
-    solution(m, m.whole, m.y, h, h, m.y_new)
+    for stage in range(1, NEW):
+        evaluate(m, stage)
+    solution(m, m.answers[3 * n * RESPONSES :], m.y, m.h, m.h, m.y_new)
     finish(m)
     return 0
 
 
 @kernel
-def interpolation_error(m: ExponentialMarch) -> None:
-    """Find what the parabola through g leaves out, by its third difference with the last step.
-
-    It is put into m.modal, of works and servos' states into m.e.  The stages' own estimate does not
-    see how inputs change within a step.  After a jump there is no last step, and the second
-    difference takes its place.
-    """
-    n = m.system.n
-    h = m.h
-    back = m.h_done
-    # Weights of a difference: of values at the begin, a step before, in the middle (the sum of
-    # both there), at the end.
-    here = 2.0
-    before = 0.0
-    middle = -2.0
-    after = 2.0
-    power = 0.0
-    if back > 0.0 and back <= 20.0 * h:
-        here = 2.0 * h / back
-        before = -h * h * h / (back * (back + 0.5 * h) * (back + h))
-        middle = -2.0 * h / (back + 0.5 * h)
-        after = 2.0 * h / (back + h)
-        if m.passed == 1:
-            look_back(m)
-            accelerate(m, m.modal, m.before, m.swings)
-            power = pulled_before(m)
-    for r in range(n):
-        left = here * m.g[r] + before * m.before[r] + after * m.g[3 * n + r]
-        left += middle * (m.g[n + r] + m.g[2 * n + r])
-        turned = math.sqrt(max(m.squares[r], 0.0)) * h
-        size = min(SIMPSON * (1.0 + turned * turned), UNRESOLVED) * left
-        m.modal[r] = size * h * h / max(turned, 1.0)
-        m.modal[n + r] = size * h
-    extra = m.size - 2 * n
-    for i in range(extra):
-        last = m.f_old[2 * n + i] - (power if i == PRESCRIBED else 0.0)
-        left = here * m.p[i] + before * last + after * m.p[3 * extra + i]
-        left += middle * (m.p[extra + i] + m.p[2 * extra + i])
-        m.e[2 * n + i] = SIMPSON * left * h
-    if m.passed == 1:
-        rest = UNRESOLVED / SIMPSON * abs(m.e[2 * n + PRESCRIBED])
-        m.e[2 * n + PRESCRIBED] = rest + pulled_error(m, m.modal)
-
-
-@kernel
 def finish(m: ExponentialMarch) -> None:
-    """Write the trial state and measure its error."""
+    """Evaluate the equations at the trial state, and measure its error."""
     n = m.system.n
     h = m.h
+    extra = m.size - 2 * n
+    whole = m.answers[3 * n * RESPONSES :]
     for i in range(2 * n):
         m.ended[i] = m.modal[i]
-    extra = m.size - 2 * n
+    for i in range(extra):
+        m.e[2 * n + i] = 0.0
     if m.servoed == 1:
         find_powers(m)
-    rates(m.system, m.t + h, m.y_new, m.f_new)
-    for i in range(m.system.works if m.servoed == 1 else 0):
-        if i != PRESCRIBED:
-            m.p[3 * extra + i] = m.f_new[2 * n + i]
-            gain = m.p[i] + 4.0 * m.p[extra + i] + m.p[3 * extra + i]
-            m.y_new[2 * n + i] = m.y[2 * n + i] + h * gain / 6.0
-    remainder(m, m.modal, m.f_new, m.g[4 * n :])
+        for i in range(2 * n):
+            m.modal[i] = m.ended[i]
+    else:
+        rates(m.system, m.t + h, m.y_new, m.f_new)
+    for i in range(extra):
+        m.p[NEW * extra + i] = m.f_new[2 * n + i]
+    remainder(m, m.modal, m.f_new, m.g[NEW * n :])
     m.passed = moves_past(m)
-    pulled = 0.0
     if m.passed == 1:
+        accelerate(m, m.modal, m.g[NEW * n :], m.swings[NEW * n :])
         take_pulls_off(m)
-        accelerate(m, m.modal, m.g[4 * n :], m.swings)
-        pulled = pulled_new(m)
-    for i in range(extra):
-        m.e[2 * n + i] = h * (m.f_new[2 * n + i] - m.p[3 * extra + i]) / 6.0
-    m.e[2 * n + PRESCRIBED] -= h * pulled / 6.0
-    once = 1.0 / h
-    for r in range(n):
-        row = r * RESPONSES
-        slope = once * (m.g[3 * n + r] - m.g[4 * n + r])
-        bend = -4.0 * once * slope
-        m.stages[r] = slope * m.whole[row + 3] + bend * m.whole[row + 4]
-        m.stages[n + r] = slope * m.whole[row + 2] + bend * m.whole[row + 3]
+    for j in range(STAGES):
+        for i in range(extra):
+            m.e[2 * n + i] += h * m.weights[ERROR * STAGES + j] * m.p[j * extra + i]
+    drive(m, ERROR, h, 0.0, whole)
     if m.passed == 1:
-        m.e[2 * n + PRESCRIBED] = abs(m.e[2 * n + PRESCRIBED]) + pulled_error(m, m.stages)
-    for i in range(extra):
-        m.k[2 * n + i] = m.e[2 * n + i]
-    interpolation_error(m)
-    weigh_pairs(n, m.measured, m.stages, m.k, m.modal, m.e)
-    one = measure_modal(m, m.k, m.k[n:], m.k[2 * n :])
-    other = measure_modal(m, m.e, m.e[n:], m.e[2 * n :])
-    m.error = max(one, other) / m.tolerance
+        m.e[2 * n + PRESCRIBED] = abs(m.e[2 * n + PRESCRIBED]) + pulled_error(m, m.modal)
+    weigh_both(n, m.measured, m.modal, m.x, m.e)  # x begins with zeros
+    m.error = measure_modal(m, m.e, m.e[n:], m.e[2 * n :]) / m.tolerance
     m.age += 1
 
 

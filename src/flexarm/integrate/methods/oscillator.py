@@ -5,20 +5,21 @@ import math
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 
-RESPONSES = 5
-TERMS = 18
+POWERS = 5  # of time, whose answers are found: 1 to t^4/24
+RESPONSES = POWERS + 2
+TERMS = 18  # of a series, within whose reach the last is below 1e-19
 
 
 @kernel
 def responses(square: float, loss: float, t: float, out: Array) -> None:
     """Compute how ``x'' + loss x' + square x = g`` answers, from rest, at time t.
 
-    out holds s and s' for a unit impulse, then the answers X1, X2, X3 to g = 1, t, t^2/2; the rate
-    of X1 is s, that of X2 is X1, that of X3 is X2.
+    out holds s and s' for a unit impulse, then the answers X1 to X5 to g = 1, t, t^2/2, t^3/6,
+    t^4/24; the rate of X1 is s, that of each other is the answer before it.
     """
     rest = square - 0.25 * loss * loss
     # the closed form divides by square, where a large loss leaves differences of large numbers
-    if square * t * t >= 1.0 and square * t >= loss and (rest > 0.0 or rest * t * t < -1e-2):
+    if square * t * t >= 4.0 and square * t >= loss and (rest > 0.0 or rest * t * t < -1e-2):
         _closed_form(square, loss, t, out)
         return
     largest = max(math.sqrt(abs(square)), loss) * t
@@ -31,7 +32,7 @@ def responses(square: float, loss: float, t: float, out: Array) -> None:
         tau = 0.5 * tau
     _series(square, loss, tau, out)
     for _ in range(halvings):
-        double_time(square, loss, tau, out)
+        add_time(square, loss, tau, out, out)
         tau = 2.0 * tau
 
 
@@ -56,51 +57,64 @@ def _closed_form(square: float, loss: float, t: float, out: Array) -> None:
     out[1] = ds
     out[2] = (1.0 - ds - loss * s) / square
     out[3] = (t - s - loss * out[2]) / square
-    out[4] = (0.5 * t * t - out[2] - loss * out[3]) / square
+    power = 0.5 * t * t
+    for k in range(2, POWERS):
+        out[2 + k] = (power - out[k] - loss * out[1 + k]) / square
+        power *= t / (k + 1.0)
 
 
 @kernel
 def _series(square: float, loss: float, t: float, out: Array) -> None:
-    """Sum the series of X2 and X3, whose terms share factors; the equation gives the rest."""
+    """Sum the series of X4 and X5, whose terms share factors; the equation gives the rest."""
     fall = loss * t
     turn = square * t * t
     a = 1.0
     before = 0.0
-    factor = 1.0 / 6.0
-    x2 = 0.0
-    x3 = 0.0
+    factor = 1.0 / 120.0
+    x4 = 0.0
+    x5 = 0.0
     for j in range(TERMS):
-        after = factor / (j + 4.0)
-        x2 += a * factor
-        x3 += a * after
+        after = factor / (j + 6.0)
+        x4 += a * factor
+        x5 += a * after
         factor = after
         older = before
         before = a
         a = -fall * a - turn * older
         if (abs(a) + abs(before)) * factor < 1e-19:
             break
-    x2 = x2 * t * t * t
-    x3 = x3 * t * t * t * t
-    x1 = 0.5 * t * t - loss * x2 - square * x3
-    s = t - loss * x1 - square * x2
-    out[0] = s
-    out[1] = 1.0 - loss * s - square * x1
-    out[2] = x1
-    out[3] = x2
-    out[4] = x3
+    power = t * t * t * t
+    out[5] = x4 * power * t
+    out[6] = x5 * power * t * t
+    fill_in(square, loss, t, out)
 
 
 @kernel
-def double_time(square: float, loss: float, t: float, out: Array) -> None:
-    """Go from the answers at t to those at 2 t: the first half's state moves on freely."""
+def fill_in(square: float, loss: float, t: float, out: Array) -> None:
+    """Find the other answers from X4 and X5 by the equation."""
+    out[4] = t * t * t * t / 24.0 - loss * out[5] - square * out[6]
+    out[3] = t * t * t / 6.0 - loss * out[4] - square * out[5]
+    out[2] = 0.5 * t * t - loss * out[3] - square * out[4]
+    out[0] = t - loss * out[2] - square * out[3]
+    out[1] = 1.0 - loss * out[0] - square * out[2]
+
+
+@kernel
+def add_time(square: float, loss: float, t: float, begin: Array, out: Array) -> None:
+    """Go on to answers that are t later; ``begin`` holds those at t, and may be ``out``.
+
+    The state at t moves on freely, and the rest of the force begins at t.
+    """
     s = out[0]
     ds = out[1]
-    x1 = out[2]
-    x2 = out[3]
-    x3 = out[4]
     own = ds + loss * s
-    out[0] = own * s + s * ds
-    out[1] = -square * s * s + ds * ds
-    out[2] = own * x1 + s * s + x1
-    out[3] = own * x2 + s * x1 + x2 + t * x1
-    out[4] = own * x3 + s * x2 + x3 + t * x2 + 0.5 * t * t * x1
+    for k in range(POWERS - 1, -1, -1):
+        total = own * begin[2 + k] + s * begin[k + 1 if k > 0 else 0]
+        factor = 1.0
+        for j in range(k + 1):
+            total += factor * out[2 + k - j]
+            factor *= t / (j + 1.0)
+        out[2 + k] = total
+    free = own * begin[0] + s * begin[1]
+    out[1] = ds * begin[1] - square * s * begin[0]
+    out[0] = free

@@ -2,20 +2,22 @@
 
 The force that moves a prescribed coordinate contains the accelerations of all modes, each times a
 mass.  A few values of it within a step tell nothing of a mode that swings there: the share of such
-modes is integrated with their oscillators.  Masses and prescribed rates change slowly, and are
-parabolas in time.
+modes is integrated with their oscillators.  Masses and prescribed rates change slowly: their
+products are parabolas in time.
 """
 
 from dataclasses import dataclass
 
 from flexarm.integrate.march import March
+from flexarm.integrate.methods.oscillator import POWERS
 from flexarm.integrate.system import PRESCRIBED, channel
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
 
-# Rows of `masses`, and of `pulls`.
-LAST, BEGIN, END = 0, 1, 2
-AT_BEGIN, AT_MIDDLE, AT_END, ELSEWHERE = 0, 1, 2, 3
+BEGIN, END = 0, 1  # rows of `masses`
+AT_BEGIN, AT_MIDDLE, AT_END = 0, 1, 2  # rows of `pulls`
+STAGES = 7  # of a step: where it begins, five within, and the new state
+NEW, ERROR = 6, 7  # rows of the tableau: the new state, the error estimate
 
 
 @dataclass(kw_only=True)
@@ -42,38 +44,38 @@ class ExponentialMarch(March):
     squares: Array
     losses: Array
     measured: Array  # the modes by rows, in those that errors are measured in, (n, n)
-    # table_h, half, whole, part: step for which the oscillators' responses are tabulated, at half
-    # and whole step, (n, 5) each; room for one more.
+    # forces, weights, nodes: by stage and, in its last rows, of the new state and the error: the
+    # polynomials that g is taken to be in between, by coefficients (8, 7, powers), their integrals
+    # (8, 7), and parts of the step (8).
+    forces: Array
+    weights: Array
+    nodes: Array
+    # table_h, answers, part: step for which the oscillators' responses are tabulated, at its
+    # quarters, (4, n, responses); room for one more.
     table_h: float
-    half: Array
-    whole: Array
+    answers: Array
     part: Array
-    # masses, masses_at: rows of the mass matrix of prescribed coordinates at the begin of the last
-    # step, of this one and at its end (3, known, n), and these times.
+    # masses, masses_at: rows of the mass matrix of prescribed coordinates at the step's begin and
+    # its end (2, known, n), and these times.
     masses: Array
     masses_at: Array
     # passed, pulls, swings: whether modes swing within the step while prescribed coordinates move;
     # what their accelerations add to the power of these, each by its own, at the step's begin,
-    # middle, end and elsewhere (4, n); their accelerations at its begin, two midpoints, end (4, n).
+    # middle and end (3, n); their accelerations at the stages (7, n).
     passed: int
     pulls: Array
     swings: Array
     servoed: int  # whether servos drive it: powers are found in the middle of steps too
-    # x, g, p: modal state at the step's begin (2n), its first half 0; g at its begin, two
-    # midpoints, end and new state (5, n); rates of works and servos' states likewise,
-    # of works of prescribed coordinates without pulls.
+    # x, g, p: modal state at the step's begin (2n), its first half 0; g at the stages, the new
+    # state among them (7, n); rates of works and servos' states likewise, of works of prescribed
+    # coordinates without pulls.
     x: Array
     g: Array
     p: Array
-    # before, ended: g at the last step's begin, seen from its end (n); modal state at the end of
-    # the last trial, from its begin (2n).
-    before: Array
-    ended: Array
-    # modal, stages, trial, k, e, room: a modal state or error, the stages' error in modes, a state,
-    # its rates or the stages' error, an error, these two in the modes that errors are measured in,
-    # and room for the eigenproblem.
+    ended: Array  # modal state at the end of the last trial, from its begin (2n)
+    # modal, trial, k, e, room: a modal state or error, a state, its rates, an error in the modes
+    # that errors are measured in, and room for the eigenproblem.
     modal: Array
-    stages: Array
     trial: Array
     k: Array
     e: Array
@@ -103,18 +105,8 @@ def _note(m: ExponentialMarch, row: int, t: float) -> None:
 
 
 @kernel
-def _move(m: ExponentialMarch, row: int, to: int) -> None:
-    size = m.system.known * m.system.n
-    for i in range(size):
-        m.masses[to * size + i] = m.masses[row * size + i]
-    m.masses_at[to] = m.masses_at[row]
-
-
-@kernel
 def keep_masses(m: ExponentialMarch) -> None:
     """Keep the masses that were found last as those at the step's begin."""
-    if m.masses_at[BEGIN] != m.t:
-        _move(m, BEGIN, LAST)
     _note(m, BEGIN, m.t)
 
 
@@ -123,8 +115,10 @@ def _find_masses(m: ExponentialMarch) -> None:
     """Find the masses at both ends of the step, where they are not known."""
     if m.masses_at[BEGIN] != m.t:
         if m.masses_at[END] == m.t:
-            _move(m, BEGIN, LAST)
-            _move(m, END, BEGIN)
+            size = m.system.known * m.system.n
+            for i in range(size):
+                m.masses[BEGIN * size + i] = m.masses[END * size + i]
+            m.masses_at[BEGIN] = m.t
         else:
             find_matrices(m, m.y)
             keep_masses(m)
@@ -175,11 +169,15 @@ def _find_pulls(m: ExponentialMarch, node: int, t: float, one: int, other: int) 
 
 
 @kernel
-def _pulled(m: ExponentialMarch, node: int, swings: Array) -> float:
-    """Give the power that modes with these accelerations take."""
+def _pulled(m: ExponentialMarch, part: float, swings: Array) -> float:
+    """Return the power that modes with these accelerations take at a part of the step."""
+    n = m.system.n
     power = 0.0
-    for r in range(m.system.n):
-        power += m.pulls[node * m.system.n + r] * swings[r]
+    for r in range(n):
+        pull = (1.0 - part) * (1.0 - 2.0 * part) * m.pulls[r]
+        pull += 4.0 * part * (1.0 - part) * m.pulls[n + r]
+        pull += part * (2.0 * part - 1.0) * m.pulls[2 * n + r]
+        power += pull * swings[r]
     return power
 
 
@@ -193,37 +191,30 @@ def take_pulls_off(m: ExponentialMarch) -> None:
     _find_pulls(m, AT_MIDDLE, m.t + 0.5 * m.h, BEGIN, END)
     _find_pulls(m, AT_END, m.t + m.h, END, END)
     gain = 0.0
-    for k in range(4):
-        node = (k + 1) // 2
-        pulled = _pulled(m, node, m.swings[k * n :])
+    for k in range(STAGES):
+        pulled = _pulled(m, m.nodes[k], m.swings[k * n :])
         m.p[k * extra + PRESCRIBED] -= pulled
-        gain += pulled * (2.0 if node == AT_MIDDLE else 1.0)
-    m.y_new[2 * n + PRESCRIBED] += pulled_work(m, m.h, m.h) - m.h * gain / 6.0
-
-
-@kernel
-def pulled_new(m: ExponentialMarch) -> float:
-    """Give the power that modes take at the step's end; their accelerations lead `swings`."""
-    power: float = _pulled(m, AT_END, m.swings)
-    return power
-
-
-@kernel
-def pulled_before(m: ExponentialMarch) -> float:
-    """Give the power that modes took at the last step's begin, likewise."""
-    row = LAST if m.masses_at[LAST] == m.t_old else BEGIN
-    _find_pulls(m, ELSEWHERE, m.t_old, row, row)
-    power: float = _pulled(m, ELSEWHERE, m.swings)
-    return power
+        gain += m.weights[NEW * STAGES + k] * pulled
+    m.y_new[2 * n + PRESCRIBED] += pulled_work(m, m.h, m.h) - m.h * gain
 
 
 @kernel
 def pulled_error(m: ExponentialMarch, errors: Array) -> float:
-    """Give what errors of modes make of the work of prescribed coordinates."""
+    """Return what errors of modes make of the work of prescribed coordinates."""
     n = m.system.n
     total = 0.0
     for r in range(n):
         total += abs(m.pulls[AT_END * n + r] * errors[n + r])
+    return total
+
+
+@kernel
+def coefficient(m: ExponentialMarch, stage: int, power: int, r: int) -> float:
+    """Return g of a mode on the way to a stage, by a power of the part of the step."""
+    total = 0.0
+    for j in range(stage):
+        factor = m.forces[(stage * STAGES + j) * POWERS + power]
+        total += factor * m.g[j * m.system.n + r]
     return total
 
 
@@ -243,13 +234,12 @@ def pulled_work(m: ExponentialMarch, h: float, tau: float) -> float:
             end = m.pulls[2 * n + r]
             first = (4.0 * middle - 3.0 * begin - end) / h
             second = 4.0 * (begin - 2.0 * middle + end) / (h * h)
-            both = m.g[n + r] + m.g[2 * n + r]
-            slope = -3.0 * m.g[r] + 2.0 * both - m.g[3 * n + r]
-            bend = 4.0 * (m.g[r] - both + m.g[3 * n + r])
-            driven = tau * (m.g[r] + z * (0.5 * slope + z * bend / 6.0))
+            driven = 0.0
+            for k in range(POWERS - 1, -1, -1):
+                driven = z * (driven + coefficient(m, NEW, k, r) / (k + 1.0))
             x = m.modal[r]
             v = m.modal[n + r]
-            area = (driven - (v - m.x[n + r]) - m.losses[r] * x) / m.squares[r]
+            area = (h * driven - (v - m.x[n + r]) - m.losses[r] * x) / m.squares[r]
             here = begin + tau * (first + 0.5 * tau * second)
             work += here * v - begin * m.x[n + r] - (first + tau * second) * x + second * area
     return work
