@@ -269,6 +269,27 @@ def base_spin(angles: Array, rates: Array) -> Array:
     return np.asarray(x_axis * rates[0] + y_axis * rates[1] + np.array([0.0, 0.0, rates[2]]))
 
 
+def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
+    """Measure the angles of an attitude from where it is, before they near gimbal lock.
+
+    Returns
+    -------
+    reference, rates
+        The attitude that they are relative to then, (3, 3), and their rates, (3,); they are 0.
+    """
+    y, z = turn_about(1, angles[1]), turn_about(2, angles[2])
+    spin = (y @ z).T[:, 0] * rates[0] + z.T[:, 1] * rates[1]
+    spin[2] += rates[2]
+    return reference @ base_rotation(angles), spin
+
+
+def rebase(reference: Array, angles: Array, rates: Array) -> None:
+    """Measure the angles of an attitude from where it is, in place: see `rebased`."""
+    found = rebased(*map(ca.DM, (reference, angles, rates)))
+    reference[:], rates[:] = np.array(found[0]), np.array(found[1]).ravel()
+    angles[:] = 0.0
+
+
 def cayley(c: Expr) -> tuple[Expr, Expr]:
     """Return the rotation ``(1 - c~/2)^-1 (1 + c~/2)`` of a Cayley vector c, and a matrix H.
 

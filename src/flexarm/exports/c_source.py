@@ -16,6 +16,13 @@ from flexarm.integrate.loop import choose_next, choose_step, healthy, is_rejecte
 from flexarm.integrate.march import measure
 from flexarm.integrate.methods import dop853, rk4
 from flexarm.integrate.methods.explicit import explicit_step
+from flexarm.integrate.mission.slipping import (
+    MOST_AT_ONCE,
+    OPEN,
+    way_closed,
+    way_moving,
+    way_next,
+)
 from flexarm.integrate.system import System, rates
 from flexarm.io.emit import WIDTH
 from flexarm.io.titles import plain_title
@@ -103,7 +110,10 @@ def _words(plant: Plant, emitted: Sequence[CSource]) -> dict[str, str]:
         [explicit_step, choose_step, healthy, is_rejected, choose_next],
         outside={rates: f"{name}_rate", System: f"struct {name}", measure: "nominal_error"},
     )
+    rules = [f"#define OPEN {OPEN}", f"enum {{ MOST_AT_ONCE = {MOST_AT_ONCE} }};",
+             print_c([way_moving, way_closed, way_next]).functions]  # fmt: skip
     return {
+        "RULES": "\n".join(rules),
         "DEFINES": "\n".join(defines), "TABLES": _tables(plant), "METHODS": _methods(),
         "RECORDS": steps.records, "KERNELS": steps.functions,
         "TITLE": plain_title(plant.model.arm.name), "FILE": name, "NAME": name,

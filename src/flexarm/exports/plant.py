@@ -33,7 +33,7 @@ from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.model.profiles import last_time
 from flexarm.model.profiles import trace as trace_profile
-from flexarm.spatial import Expr, base_rotation
+from flexarm.spatial import Expr, base_rotation, rebased
 
 OUTPUTS = (
     ("energy.kinetic", "J"), ("energy.elastic", "J"), ("energy.gravitational", "J"),
@@ -294,12 +294,9 @@ class Plant:
         for k, first in enumerate(self.model.attitudes):
             at = self.open.index(first)
             angles, rates = x[at : at + 3], x[m + at : m + at + 3]
-            turned = base_rotation(angles)
-            turning = ca.reshape(ca.jtimes(ca.vec(turned), angles, rates), 3, 3)
-            spin = turned.T @ turning
-            after[at : at + 3] = 0
-            after[m + at : m + at + 3] = ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
-            anchors[3 * k : 3 * k + 3, :] = anchors[3 * k : 3 * k + 3, :] @ turned
+            rows = slice(3 * k, 3 * k + 3)
+            anchors[rows, :], spin = rebased(anchors[rows, :], angles, rates)
+            after[at : at + 3], after[m + at : m + at + 3] = 0, spin
         return ca.Function(
             f"{self.name}_anew", [x, d], [ca.densify(after), ca.densify(ca.vec(anchors.T))],
             ["x", "d"], ["after", "anchors"],

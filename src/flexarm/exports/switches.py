@@ -13,6 +13,7 @@ from flexarm.integrate.laws import ServoMemory
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.slipping import OPEN
 from flexarm.integrate.problem import TURN
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
@@ -23,7 +24,6 @@ from flexarm.model import Model
 from flexarm.spatial import Expr, constant
 
 DONE_HERE = ("brake", "release", "end")  # of `ACTIONS`: what other programs can let happen
-OPEN = 2  # of a holder: neither held (0) nor slipping (-1, 1)
 
 
 @dataclass(frozen=True)

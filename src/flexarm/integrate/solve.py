@@ -29,7 +29,7 @@ from flexarm.integrate.system import PRESCRIBED, instant, prescribe, rates
 from flexarm.interrupts import finish, interrupt_name
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
-from flexarm.spatial import base_rotation_matrix, base_spin
+from flexarm.spatial import rebase
 
 LONGEST = 0.05  # [s] of a call of the kernel, about
 # [s] of a step before one was timed, at most: so much, and so much for each operation.
@@ -205,9 +205,7 @@ def _anchor(m: March, beginning: Beginning, anchors: list[tuple[int, Array]]) ->
     turned = anchors[-1][1].copy()
     for k, first in enumerate(beginning.equation.model.attitudes):
         angles, rates_of = m.y[first : first + 3], m.y[n + first : n + first + 3]
-        turned[3 * k : 3 * k + 3] @= base_rotation_matrix(angles)
-        rates_of[:] = base_spin(angles, rates_of)
-        angles[:] = 0.0
+        rebase(turned[3 * k : 3 * k + 3], angles, rates_of)
     anchors.append((m.kept, turned))
     beginning.buffers["anchor"][:] = turned.ravel()
     start_anew(m, beginning)

@@ -28,7 +28,6 @@
 #define SAMPLED @NAME@_SAMPLED
 #define WAITING @NAME@_WAITING
 #define HELD(k) (9 * ATTITUDES + 2 * HOLDERS + (k))
-#define OPEN 2
 #define RATE_OF(k) ((int)holder_place[k])
 
 void @NAME@_start(struct @NAME@ *a)
@@ -54,7 +53,8 @@ void @NAME@_start(struct @NAME@ *a)
 /* What times may differ by and be one. */
 static double rounding(double t) { return 1e-12 * fmax(fabs(t), 1e-9); }
 
-static int sign(double value) { return (value > 0.0) - (value < 0.0); }
+/* How brakes and dry friction hold (0), slip (-1, 1) or are open. */
+@RULES@
 
 static double capacity(const struct @NAME@ *a, int k)
 {
@@ -293,9 +293,8 @@ static void switch_brakes(struct @NAME@ *a, const int *due)
                     continue;
                 a->braked[k] = way > 0;
                 if (way > 0)
-                    a->closed[k] = a->closed[k] == 0 || !(holder_brake[k] < HUGE_VAL)
-                                       ? 0
-                                       : sign(a->x[RATE_OF(k)]);
+                    a->closed[k] = (int)kernel_way_closed(a->closed[k], a->x[RATE_OF(k)],
+                                                          holder_brake[k]);
                 else if (!(holder_friction[k] > 0.0))
                     a->closed[k] = OPEN;
             }
@@ -326,10 +325,8 @@ static int arrest(struct @NAME@ *a)
     for (int i = 0; i < COORDINATES; ++i)
         most = fmax(most, fabs(a->x[COORDINATES + i]));
     for (int k = 0; k < HOLDERS; ++k)
-        if (a->closed[k] != OPEN && capacity(a, k) < HUGE_VAL) {
-            const double rate = a->x[RATE_OF(k)];
-            a->closed[k] = fabs(rate) > 1e-12 * most ? sign(rate) : 0;
-        }
+        if (a->closed[k] != OPEN && capacity(a, k) < HUGE_VAL)
+            a->closed[k] = (int)kernel_way_moving(a->x[RATE_OF(k)], most);
     return 1;
 }
 
@@ -338,15 +335,11 @@ static int turn_holders(struct @NAME@ *a)
 {
     for (int k = 0; k < HOLDERS; ++k) {
         double *rate = a->x + RATE_OF(k);
-        const double effort = a->d[EFFORT(k)];
-        const int way = a->closed[k];
-        if (way == 0 && fabs(effort) > capacity(a, k))
-            a->closed[k] = -sign(effort);
-        else if (way != 0 && way != OPEN
-                 && (way * *rate < 0.0 || (*rate == 0.0 && way * a->f[RATE_OF(k)] <= 0.0)))
-            a->closed[k] = 0;
-        else
+        const int way = (int)kernel_way_next(a->closed[k], a->d[EFFORT(k)], capacity(a, k), *rate,
+                                             a->f[RATE_OF(k)]);
+        if (way == a->closed[k])
             continue;
+        a->closed[k] = way;
         *rate = 0.0;
         return 1;
     }
@@ -355,7 +348,6 @@ static int turn_holders(struct @NAME@ *a)
 
 int @NAME@_update(struct @NAME@ *a)
 {
-    enum { MOST_AT_ONCE = 200 };
     int changed = 0, again = SIGHTS + EVENTS > 0;
     @NAME@_pass(a);
     for (int count = 0; again && count < MOST_AT_ONCE; ++count) {

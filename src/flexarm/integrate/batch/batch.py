@@ -29,7 +29,7 @@ from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model
 from flexarm.model.designs.build import build_designs, built
-from flexarm.spatial import base_rotation_matrix, base_spin
+from flexarm.spatial import rebase
 
 FEWEST = 4  # Runge-Kutta steps in a step
 
@@ -258,9 +258,8 @@ class Batch:
             place = 1 + self._size + 9 * k
             for row in map(rows.__getitem__, np.flatnonzero(np.abs(rows[:, 2 + first]) > TURN)):
                 angles, rates = row[1 + first : 4 + first], row[1 + n + first : 4 + n + first]
-                turned = row[place : place + 9].reshape(3, 3) @ base_rotation_matrix(angles)
-                row[place : place + 9], rates[:] = turned.ravel(), base_spin(angles, rates)
-                angles[:], some = 0.0, True
+                rebase(row[place : place + 9].reshape(3, 3), angles, rates)
+                some = True
         for mine, engine in self._engines if some else ():
             engine.take(rows[mine])
 

@@ -18,6 +18,7 @@ from flexarm.integrate.drivetrain import Holder, Slipping, Tied, accounts, holde
 from flexarm.integrate.laws import Sampled
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import DiscreteState, Locks, instants, legs
+from flexarm.integrate.mission.slipping import MOST_AT_ONCE
 from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.transitions import Transition
 from flexarm.integrate.options import RTOL
@@ -33,7 +34,6 @@ from flexarm.runs.run import Run
 from flexarm.spatial import ACCUMULATED
 
 BEGINNING = 1e-3  # [s] duration of a run of which the first instant alone is used
-MOST_AT_ONCE = 200  # changes of brakes at one instant
 
 
 @dataclass(frozen=True)
@@ -287,14 +287,14 @@ class Course:
             raise SimulationError(
                 f"{look.holder}: it is neither held nor slips: look at the loads there"
             )
-        begins = look.lookout.kind == "effort"
+        holder, begins = self._holders[look.holder], look.lookout.kind == "effort"
         what = "begins to slip" if begins else "holds"
-        holder = self._holders[look.holder]
         braked = holder.axis.name in self.discrete.braked and holder.brake is not None
         which = f"brake of {holder.axis.name}" if braked else f"friction of {holder.name}"
         self.log.append(Happening(state.t, f"{which} {what}"))
         transition = self._transition(state)
-        transition.switch(look.holder, -int(np.sign(value)) if begins else 0)
+        effort, rate = (value, 0.0) if begins else (0.0, value)
+        transition.turn(look.holder, effort, rate)
         return self._after(transition, state)
 
     def _happen(self, due: Sequence[int], state: State) -> State:

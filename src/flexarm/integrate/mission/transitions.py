@@ -16,10 +16,11 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.drivetrain import Holder, holders
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
 from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.slipping import OPEN, way_closed, way_moving, way_next
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.model.profiles import evaluate
-from flexarm.spatial import ACCUMULATED, Pose, skew_matrix
+from flexarm.spatial import Pose, skew_matrix
 
 
 class Kinetics(Protocol):
@@ -106,8 +107,10 @@ class Transition:
                     effect(self, k, value)
         self.arrest()
 
-    def switch(self, name: str, way: int) -> None:
-        """Let a coordinate slip one way (-1, 1), or hold it (0): it is at rest now."""
+    def turn(self, name: str, effort: float, rate: float) -> None:
+        """Let a coordinate slip by the effort that holds it, or hold it by its rate."""
+        most = self.discrete.capacity(self.holders[name])
+        way = way_next.python(self.discrete.closed[name], effort, most, rate, 0.0)
         self.v = self.v.copy()
         self.v[self.holders[name].index] = 0.0
         self.discrete = replace(self.discrete, closed={**self.discrete.closed, name: way})
@@ -185,8 +188,8 @@ class Transition:
         closed = dict(self.discrete.closed)
         for name, holder in self.holders.items():
             if holder.brake is not None and holder.axis.name in names:
-                held = math.isinf(holder.brake) or closed.get(name) == 0
-                closed[name] = 0 if held else int(np.sign(self.v[holder.index].real))
+                rate = float(self.v[holder.index].real)
+                closed[name] = way_closed.python(closed.get(name, OPEN), rate, holder.brake)
         braked = self.discrete.braked | set(names)
         self.discrete = replace(self.discrete, closed=closed, braked=braked)
 
@@ -201,12 +204,11 @@ class Transition:
     def turn_brakes(self) -> None:
         """Let closed brakes that can slip do so where their joints move, and hold where not."""
         closed = dict(self.discrete.closed)
-        still = ACCUMULATED * float(np.abs(self.v).max(initial=0.0))
+        largest = float(np.abs(self.v).max(initial=0.0))
         for name, holder in self.holders.items():
             loose = holder.able and holder.axis.name not in self.discrete.locked
             if loose and name in closed and math.isfinite(self.discrete.capacity(holder)):
-                rate = float(self.v[holder.index].real)
-                closed[name] = int(np.sign(rate)) if abs(rate) > still else 0
+                closed[name] = way_moving.python(float(self.v[holder.index].real), largest)
         self.discrete = replace(self.discrete, closed=closed)
 
     def _loose_equation(self) -> Kinetics:

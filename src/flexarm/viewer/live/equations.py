@@ -36,7 +36,7 @@ from flexarm.mechanics.loads import (
     wrench_list,
 )
 from flexarm.model import Axis, LinkModel, Model, start_state
-from flexarm.spatial import Expr, Inertia, base_rotation, constant
+from flexarm.spatial import Expr, Inertia, base_rotation, constant, rebased
 from flexarm.viewer.live.programme import Programme, programme
 
 SETTINGS = ("gravity", "payload", "stiffness", "damping")
@@ -231,13 +231,11 @@ class LiveArm:
         q, v = (ca.SX.sym(name, model.size) for name in ("q", "v"))
         angles, speeds, anchors = ca.SX(q), ca.SX(v), []
         for k, first in enumerate(model.attitudes):
-            turned = model.anchor[3 * k : 3 * k + 3, :] @ base_rotation(q[first : first + 3])
-            rate = ca.jtimes(turned, q[first : first + 3], v[first : first + 3])
-            spin = turned.T @ rate
-            angles[first : first + 3] = 0
-            speeds[first : first + 3] = ca.inv_skew(spin - spin.T) / 2
+            rows, own = slice(3 * k, 3 * k + 3), slice(first, first + 3)
+            turned, speeds[own] = rebased(model.anchor[rows, :], q[own], v[own])
+            angles[own] = 0
             anchors.append(turned)
-        outputs = [angles, speeds, ca.densify(ca.vertcat(*anchors))]
+        outputs: list[Expr] = [angles, speeds, ca.densify(ca.vertcat(*anchors))]
         listed = ["new_q", "new_v", "new_anchor"]
         return [lower(ca.Function("turn", [q, v, *extra], outputs, ["q", "v", *names], listed))]
 

@@ -8,6 +8,8 @@ import numpy as np
 from flexarm.arm.mission import ACTIONS, Event
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.integrate.drivetrain import windings
+from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.transitions import commanded
 from flexarm.integrate.problem import Channel
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
@@ -80,9 +82,11 @@ def _is_played(event: Event, names: set[str]) -> bool:
 
 def _target(model: Model, each: Servoed, events: Sequence[Event]) -> ServoTargets:
     q, name = start_state(model)[0], f"{each.name}: servo"
-    channels = [Channel(name, each.profile(q))]
+    channels, state = [Channel(name, each.profile(q))], DiscreteState()
     for event in events:
         if each.name in event.servo:
-            found = replace(each, servo=each.servo.changed(event.servo[each.name]))
-            channels.append(Channel(name, found.profile(q), float(event.at or 0.0)))
+            state = commanded(state, event.servo, model, float(event.at or 0.0))
+            begin, changes = state.servos[each.name]
+            found = replace(each, servo=each.servo.changed(changes))
+            channels.append(Channel(name, found.profile(q), begin))
     return ServoTargets(tuple(channels))
