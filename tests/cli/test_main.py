@@ -17,6 +17,8 @@ from flexarm import cli
 from flexarm.errors import FlexarmError, ModelError, ShapeError
 from tests.physics.cases import campaign_if
 
+COMMAND = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
+
 
 class Raising:
     """A command that raises what it is given."""
@@ -126,13 +128,13 @@ def test_every_command_has_help_of_its_own(capsys: pytest.CaptureFixture[str], n
     assert re.match(rf"usage: flexarm {name} ", capsys.readouterr().out)
 
 
+@pytest.mark.parametrize("command", ["--version", "check driven-link"])  # by Python, by Rich
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_goes_away_ends_the_command_quietly(unbuffered: str) -> None:
+def test_a_reader_that_goes_away_ends_the_command_quietly(unbuffered: str, command: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    code = "import sys; from flexarm.cli import main; sys.exit(main(['--version']))"
     result = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", COMMAND, *command.split()],
         env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         stdout=writer,
         stderr=subprocess.PIPE,
@@ -140,7 +142,8 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(unbuffered: str) -> No
         check=False,
     )
     os.close(writer)
-    assert (result.returncode, result.stderr) == (141, "")
+    told = [line for line in result.stderr.splitlines() if not line.endswith("so far")]
+    assert (result.returncode, told) == (141, [])
 
 
 COMMAND = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -49,8 +49,13 @@ def open_console() -> "Console":
     """Open standard output for text."""
     from rich.console import Console
 
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to `flexarm.cli.main` that the reader went away: Rich exits with 1."""
+            raise
+
     # Users' names must not be read as markup or emoji codes, nor be coloured.
-    console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
+    console = Output(file=sys.stdout, markup=False, emoji=False, highlight=False)
     console.width = max(console.width, LEAST_WIDTH) if console.is_terminal else PLAIN_WIDTH
     return console
 
