@@ -38,6 +38,7 @@ FREQUENCIES = 2
 BAR, SMALL = 1.2, 0.1  # times the best family's error, or this error [%]
 QUICK = ("korayem-two-link", "crossed-joints")
 MANY_LINKS = 10
+SHOWN = 3  # most shapes per direction in the tables: with 4 all errors are small
 NOTHING = 1e-4  # [%], below which errors are not told apart
 
 
@@ -248,8 +249,8 @@ def _table(rows: list[Row]) -> str:
     lines = []
     for sample in samples:
         mine = sorted((row for row in rows if row.sample == sample), key=lambda row: row.shapes)
-        lines.append([sample, *(_cell(row) for row in mine)])
-    return table(["sample", *(f"{n} per direction" for n in SHAPES)], lines)
+        lines.append([sample, *(_cell(row) for row in mine if row.shapes <= SHOWN)])
+    return table(["sample", *(f"{n} per direction" for n in range(1, SHOWN + 1))], lines)
 
 
 def _traded(rows: list[Row]) -> str:
@@ -293,7 +294,8 @@ TRADED = """\
 One shape per link and direction makes a choice: errors of the first and of the second frequency [%]
 with the default, and with the families that have the first and the second one best."""
 LEFT_OUT = """\
-The tables below leave out arms for counting operations (`count-`, `tg-`); `--out` has all."""
+The tables below leave out four shapes, and arms for counting operations (`count-`, `tg-`); `--out`
+has all."""
 HELD = """\
 The same shapes where a position controller holds the joints that the file calls driven. One or two
 arm modes are of the arm as it is, with such joints free; from three on there is room for both."""

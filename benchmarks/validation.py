@@ -94,13 +94,12 @@ def _table(rows: list[Row]) -> str:
     """Write a row per case; ways that agree with the same numbers stand together."""
     ours = "ours, where it differs"
     head = ["case", "published or derived", ours, "difference", "with", "source"]
-    lines: dict[tuple[str, ...], list[str]] = {}
+    lines: dict[tuple[str, ...], None] = {}
     for row in rows:
-        ours = "" if row.agrees else " ".join(_cells(row))
-        of = "" if row.agrees else row.how
-        key = (row.case, " ".join(row.printed.texts), ours, _size(row), row.printed.source, of)
-        lines.setdefault(key, []).append(row.how)
-    return table(head, [[*key[:4], "; ".join(ways), key[4]] for key, ways in lines.items()])
+        ours, how = ("", "") if row.agrees else (" ".join(_cells(row)), row.how)
+        texts = " ".join(row.printed.texts)
+        lines[row.case, texts, ours, _size(row), how, row.printed.source] = None
+    return table(head, [list(line) for line in lines])
 
 
 def _cells(row: Row) -> list[str]:
@@ -140,8 +139,9 @@ ABOUT = """# Validation
 Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. Every number
 of ours is computed on the spot by flexarm. *all digits*: it rounds to the published number.
 Otherwise it stands beside that, with the largest relative difference of the row, and a sentence
-below the table says why. Where nothing is said to be published, the number was derived anew by
-the method that *source* names. The power series of section 5 is the script's own.
+below the table says why; *with* is what it was computed with. Where nothing is said to be
+published, the number was derived anew by the method that *source* names. The power series of
+section 5 is the script's own.
 Units are SI; beams are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
 
 BEAMS = """Eigenvalues lam of uniform Euler-Bernoulli beams, omega = lam^2/T. The tip body has M =

@@ -94,7 +94,7 @@ LONG_EXAMPLES = (
     "papers/chu.md", "papers/theodore.md",
     # single blocks
     "errors.md-0", "examples.md-4", "papers/graves.md-2",
-    "simulate.md-0", "study.md-0",
+    "simulate.md-0",
 )  # fmt: skip
 
 

@@ -48,14 +48,3 @@ def test_a_factored_entry_is_counted_as_with_a_pencil() -> None:
     # 3 x + 2 x y + x^2 + 5 = x (3 + 2 y + x) + 5: two products, three sums
     entry = {((0, 1),): 3.0, ((0, 1), (1, 1)): 2.0, ((0, 2),): 1.0, (): 5.0}
     assert nested(entry) == (2, 3)
-
-
-def test_a_sliding_link_takes_fewer_operations_without_its_motion_along_the_shapes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    terms = import_module("sliding_terms")
-    whole = terms.count_without("tg-rp", ())
-    fixed = terms.count_without("tg-rp", (terms.MATERIAL,))
-    assert fixed[0] < 103 < whole[0]  # Theodore & Ghosal print 103 multiplications
-    assert terms.count_without("tg-rp", ()) == whole  # nothing stays dropped

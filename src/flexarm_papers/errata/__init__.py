@@ -46,13 +46,14 @@ def _erratum(*, paper: str, effect: str, **words: str) -> Erratum:
 
 
 def markdown() -> str:
-    """Write all errata as a page, every misprint run."""
+    """Write all errata as a page, every misprint run; transcription damage is left out."""
     parts = [_ABOUT]
     for paper, name in NAMES.items():
         rows = tuple(
             (each.where, each.kind, each.printed, each.right, measured(each),
              "run" if each.runs else "read", f"`{each.code}`" if each.code else "")
             for each in errata(paper)
+            if each.kind != "transcription"
         )  # fmt: skip
         head = ("where", "kind", "printed", "right", "effect", "", "marked in")
         parts.append(f"## {name}\n\n{lined(Table(name, head, rows))}")
@@ -63,10 +64,9 @@ _ABOUT = """# Errata of the five papers
 
 Made by `flexarm reproduce --errata --out docs/errata.md`, and held to it by a test; do not edit.
 The papers were read in a machine's transcription, which takes arrows for dots and loses tildes:
-what is damaged so, and right elsewhere in the paper, is a *transcription*, no fault of it. Other
-dots and indices that are missing here, or letters too many, may be right in print: an *error* is
-what is not right as transcribed. An *approximation* is one that the paper itself states, its effect
-what it leaves out; a *remark* is about what is not defined, or can be read otherwise.
+an *error* is what is not right as transcribed, and no other place of the paper corrects. An
+*approximation* is one that the paper itself states, its effect what it leaves out; a *remark* is
+about what is not defined, or can be read otherwise.
 What says *run* was computed with the equation as printed and as it is right, on random states; the
 [Gibbs-Appell](papers/korayem.md#gibbs-appell) steps on a spatial arm of three links with two modes
 each, amplitudes to 0.05 m, rates and accelerations to 1 in SI units, errors over the largest entry.
