@@ -42,7 +42,7 @@ BASES: dict[str, Callable[[int], str | None]] = {
 
 def tip_deflections(run: Run) -> Array:
     """Return the tip deflection of every link in its root's frame [m], (links, T)."""
-    parts = [part for part in run.model.links if part.elastic is not None]
+    parts = [part for part in run.model.links if part.body.one_length]
     return np.array([tip_deflection(run, part)[:, 1] for part in parts])
 
 

@@ -179,9 +179,9 @@ def directions(arm: Arm) -> list[set[str]]:
     """List the directions in which each link of an arm has shapes."""
     found: list[set[str]] = []
     for part in flexarm.build(arm, stiffening=False).links:
-        shapes = None if part.elastic is None else part.elastic.shapes
-        if part.sliding is not None:
-            shapes = part.sliding.at(part.sliding.range[1])
+        shapes = None if not part.body.one_length else part.beam.shapes
+        if part.body.range is not None:
+            shapes = part.sliding_beam.shapes.at(part.sliding_beam.shapes.range[1])
         each = shapes.shapes if shapes is not None else ()
         found.append({direction for shape in each for direction in shape.curves})
     return found

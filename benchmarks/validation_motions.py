@@ -124,7 +124,7 @@ class Shapes:
     """The telescope's shapes at points along its length, stretched with it."""
 
     def __init__(self, arm: Arm) -> None:
-        sliding = build(arm).links[0].sliding
+        sliding = build(arm).links[0].sliding_beam.shapes
         assert sliding is not None
         node, weight = np.polynomial.legendre.leggauss(40)
         self.e, self.weight = (node + 1) / 2, weight / 2  # e from the tip

@@ -232,7 +232,7 @@ def draw_shapes() -> Figure:
     panels = figure.subplots(2, 5, sharex=True).ravel()
     x = np.linspace(0.0, 1.0, 301)
     for panel, (title, shapes) in zip(panels, FAMILIES, strict=True):
-        elastic = model_of(SAME_LINK.format(shapes=shapes)).links[0].elastic
+        elastic = model_of(SAME_LINK.format(shapes=shapes)).links[0].beam
         assert elastic is not None
         values = elastic.shapes.values("y", x)
         scale = np.abs(values).max(axis=0)
@@ -264,7 +264,9 @@ def draw_sliding() -> Figure:
     figure = Figure(figsize=(10, 3), layout="constrained")
     panels = figure.subplots(1, 2)
     following, kept = (
-        model_of(SLIDING.format(follow=follow), more="payload: {mass: 0.4}").links[0].sliding
+        model_of(SLIDING.format(follow=follow), more="payload: {mass: 0.4}")
+        .links[0]
+        .sliding_beam.shapes
         for follow in (", follow: true", "")
     )
     assert following is not None and kept is not None

@@ -59,7 +59,7 @@ def draw_end_conditions() -> Figure:
     for colour, (title, (change, joints)) in zip(COLOURS, cases.items(), strict=False):
         model = flexarm.build(flexarm.change_arm(arm, change))
         mode = flexarm.modes(model, joints=joints).elastic()[0]
-        elastic = model.links[0].elastic
+        elastic = model.links[0].beam
         assert elastic is not None
         q = np.real(mode.shape)
         y = elastic.shapes.values("y", x) @ q[1:] + q[0] * x

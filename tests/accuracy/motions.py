@@ -177,7 +177,7 @@ def converged(arm: Arm, more: int = MORE, rods: int = RODS) -> Arm:
     for link, part in zip(arm.links, build(arm, stiffening=False).links, strict=True):
         if link.flexible and link.section is not None:
             span = Span.of(link.section, link.span)
-            own = [] if part.elastic is None else part.elastic.shapes.shapes
+            own = [] if not part.body.one_length else part.beam.shapes.shapes
             most = max(sum(d in shape.curves for shape in own) for d in ("y", "z"))
             twist = sum("twist" in shape.curves for shape in own)
             bending = min(most + more - (span.has("EIy") and span.has("EIz")), MOST)

@@ -47,8 +47,7 @@ def test_bending_both_ways_twists_by_the_difference_of_the_stiffnesses() -> None
     """By the energy of a twisted beam, whose axes of bending turn with it."""
     model = oblique(0.03)
     (part,), random = model.links, np.random.default_rng(2)
-    assert part.elastic is not None
-    span, shapes = part.elastic.span, part.elastic.shapes
+    span, shapes = part.beam.span, part.beam.shapes
     x, weight = span.quadrature(20, shapes.edges)
     q, push = 0.01 * random.normal(size=model.size), 1e-4
 

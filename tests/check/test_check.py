@@ -401,7 +401,7 @@ def test_prescribed_joint_may_start_from_a_csv_file(tmp_path: Path) -> None:
 def test_tabulated_shapes_come_with_the_report_on_their_file(tmp_path: Path) -> None:
     arm = loads(f"flexarm: 1\nname: arm\nlinks:\n{one_link()}")
     assert arm.links[0].section is not None
-    span, elastic = Span.of(arm.links[0].section, 1.0), build(arm).links[0].elastic
+    span, elastic = Span.of(arm.links[0].section, 1.0), build(arm).links[0].beam
     assert elastic is not None
     write_modal_data(tmp_path / "link.yaml", elastic.shapes, span)
     rest = f"{BEAM}\n    shapes: {{kind: table, file: link.yaml}}"

@@ -27,8 +27,7 @@ links:
     linear = linearise_elastic(model, trace(model), pose)
     q = _random_state(model, linear, pose, [], np.random.default_rng(0)).q
     part = model.links[0]
-    assert part.elastic is not None
     x = np.linspace(0.0, 1.0, 2001)
-    turned = np.abs(part.elastic.shapes.rotation(x) @ q[part.modes]).max()
+    turned = np.abs(part.beam.shapes.rotation(x) @ q[part.modes]).max()
     assert 0.5 * DEFLECTION < turned < 1.2 * DEFLECTION
     assert np.all(np.abs(q[part.modes]) > 0)

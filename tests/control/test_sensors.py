@@ -62,11 +62,10 @@ def test_with_a_gauge_per_shape_the_whole_state_is_known(text: str) -> None:
 def test_a_sliding_links_gauge_reads_the_curvature_of_its_shapes_at_that_length() -> None:
     model = flexarm.build(loads(TELESCOPE))
     part = model.links[1]
-    assert part.sliding is not None
     length, d = 0.7, np.array([0.01, -0.002])
     sensed = sensors(model, [Gauge("link2", 0.25)])
     q = np.array([0.3, length, *d])
-    bend = part.sliding.at(length).values("y", np.array([0.25 * length]), 2) @ d
+    bend = part.sliding_beam.shapes.at(length).values("y", np.array([0.25 * length]), 2) @ d
     assert float(sensed.measure(q, 0 * q)[0][2]) == pytest.approx(-float(bend[0]), rel=1e-9)
 
 

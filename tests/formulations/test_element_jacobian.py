@@ -14,9 +14,9 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian
-from flexarm.formulations.element_jacobian.lumps import element_points
 from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import loads
+from flexarm.mechanics.bodies.elements import element_points
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, build
 from tests.formulations.equation_values import Array, Values, exponent, states
@@ -72,7 +72,7 @@ def undeformed(model: Model) -> Array:
     """Joints at one angle, sliding links half out, no deflection."""
     q = np.zeros(model.size)
     for part in model.links:
-        q[list(part.coordinates)] = 0.4 if part.sliding is None else 0.6
+        q[list(part.coordinates)] = 0.4 if part.body.range is None else 0.6
     return q
 
 
@@ -285,7 +285,7 @@ def test_a_coordinate_that_moves_nothing_is_not_blamed_on_the_elements() -> None
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_two_points_are_singular_too_and_say_so(n: int) -> None:
-    shapes = beam(n).links[0].elastic
+    shapes = beam(n).links[0].beam
     assert shapes is not None
     x, weight = element_points(shapes.shapes.edges, 2)
     rows = np.column_stack([x, shapes.shapes.values("y", x)]) * np.sqrt(weight)[:, None]

@@ -81,8 +81,7 @@ def state(model: Model, size: float) -> tuple[Array, Array]:
     random = np.random.default_rng(3)
     q, v = random.normal(size=(2, model.size))
     for part in model.links:
-        assert part.elastic is not None
-        slope = np.abs(part.elastic.tip_angle).max(axis=0)
+        slope = np.abs(part.beam.tip_angle).max(axis=0)
         q[part.modes] = size * random.choice([-1, 1], len(slope)) / slope
         v[part.modes] /= slope
     return q, v

@@ -87,12 +87,11 @@ def test_first_order_tips_have_no_centripetal_force_even_undeflected() -> None:
 def test_the_payload_s_centrifugal_stiffness_is_what_the_missing_tip_shortening_takes() -> None:
     paper, exact = paper_and_exact("driven-link-payload")
     part = exact.equation.model.links[0]
-    assert part.elastic is not None
     size, spin = 1e-4, 3.0
     q, v = np.zeros(5), np.zeros(5)
     q[part.modes], v[part.axes[0].index] = size * np.array([1.0, -0.3, 0.2, 0.1]), spin
     lost = (exact.coriolis(q, v) - paper.coriolis(q, v))[part.modes]
-    drawn = -part.elastic.tip_quadratic[0] @ q[part.modes]  # slope of the shortening at the tip
+    drawn = -part.beam.tip_quadratic[0] @ q[part.modes]  # slope of the shortening at the tip
     carried = part.tip_body.mass * part.length * spin**2
     assert lost == pytest.approx(carried * drawn, rel=1e-6)
 

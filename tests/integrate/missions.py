@@ -71,7 +71,7 @@ def _key(axis: Axis) -> str:
 
 
 def _can_brake(model: Model, axis: Axis) -> bool:
-    elastic = model.links[axis.link].elastic
+    elastic = model.links[axis.link].beam
     return axis.motor is not None or elastic is None or not np.any(elastic.root_angle)
 
 

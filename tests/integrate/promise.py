@@ -222,7 +222,7 @@ def locked_half_way(model: Model, number: int) -> Locks:
     names = [
         axis.name
         for axis in model.axes
-        if not axis.prescribed and axis.motor is None and not model.links[axis.link].motion.grows
+        if not axis.prescribed and axis.motor is None and model.links[axis.link].motion.lockable
     ]
     return {names[0]: [(0.1, 0.25)]} if names and number % 2 else {}
 

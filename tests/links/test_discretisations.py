@@ -45,7 +45,7 @@ def one_link(kind: str, count: int) -> Model:
 def frequencies(kind: str, count: int) -> dict[str, float]:
     """Give the lowest frequency of each direction of a link with hub and payload [rad/s]."""
     model = one_link(kind, count)
-    elastic = model.links[0].elastic
+    elastic = model.links[0].beam
     assert elastic is not None
     K = np.zeros((model.size, model.size))
     K[1:, 1:] = elastic.shapes.stiffness

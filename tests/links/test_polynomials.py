@@ -13,7 +13,7 @@ EXACT = np.array([1.87510406871, 4.69409113297, 7.85475743824]) ** 2  # clamped-
 def own_frequencies(count: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """Find the frequencies of the shapes, which are modes of their span [rad/s]."""
     arm = one_link(shapes=f"{{kind: polynomials, bending_y: {count}}}")
-    elastic = build(arm).links[0].elastic
+    elastic = build(arm).links[0].beam
     assert elastic is not None
     ratio = np.diag(elastic.integrals.stiffness) / np.diag(elastic.integrals.modal_mass)
     return np.sqrt(ratio)
@@ -32,7 +32,7 @@ def test_they_span_the_powers_of_the_distance_from_the_root() -> None:
         section="mass_per_length: 1, EIz: 1, GJ: 1, Jx: 1",
         shapes="{kind: polynomials, bending_y: 5, torsion: 3}",
     )
-    elastic = build(arm).links[0].elastic
+    elastic = build(arm).links[0].beam
     assert elastic is not None
     x = np.linspace(0, 1, 30)
     for direction, powers in (("y", range(2, 7)), ("twist", range(1, 4))):

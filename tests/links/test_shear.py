@@ -49,7 +49,7 @@ def test_tip_gives_way_by_bending_and_shear_and_its_section_by_bending_alone(how
     normalised = f", normalise: {how}" if how == "none" else ""
     shapes = f"kind: craig-bampton, bending_y: 0, bending_z: 1{normalised}"
     model = flexarm.build(arm_of(section, shapes))
-    elastic = model.links[0].elastic
+    elastic = model.links[0].beam
     assert elastic is not None
     bent = flexarm.equilibrium(model).point.q
     assert elastic.tip_shape[2] @ bent == pytest.approx(FORCE * (1 / 3 / 300 + 1 / 4000), rel=1e-9)

@@ -31,7 +31,7 @@ def test_their_stiffness_is_that_of_their_curvature(kind: str, count: int, densi
         shapes=f"{{kind: {kind}, bending_y: {count}, static: true}}",
         rest="payload: {mass: 1, com: [0.1, 0, 0], inertia: [1e-3, 2e-3, 3e-3]}",
     )
-    elastic = build(arm).links[0].elastic
+    elastic = build(arm).links[0].beam
     assert elastic is not None
     places, weights = np.polynomial.legendre.leggauss(80)
     length = elastic.span.length
@@ -49,7 +49,7 @@ def test_none_are_added_where_only_rounding_is_left_of_them() -> None:
         shapes="{kind: loaded, root: held, bending_y: 2, static: true}",
         rest="payload: {mass: 1, inertia: [0.1, 0.1, 0.02]}",
     )
-    elastic = build(arm).links[0].elastic
+    elastic = build(arm).links[0].beam
     assert elastic is not None
     assert elastic.shapes.names == ("y1", "y2")
 
@@ -67,7 +67,7 @@ def test_they_are_right_to_rounding() -> None:
     expected = static_shapes(mass_per_length=0.5, EI=30, tip=body, modes=count)
     for model in (build(arm), designs[0]):
         assert isinstance(model, Model)
-        elastic = model.links[0].elastic
+        elastic = model.links[0].beam
         assert elastic is not None
         assert elastic.tip_shape[1] == pytest.approx(1.0, abs=1e-12)
         values = (elastic.integrals.stiffness, elastic.integrals.modal_mass)

@@ -48,16 +48,14 @@ def checked(shapes: Shapes, length: float, amplitudes: Array) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_tip_moves_by_the_length_in_every_family(kind: str, seed: int) -> None:
     part, _, amplitudes = bent("{kind: revolute}", f"kind: {kind}, {COUNTS}", seed)
-    assert part.elastic is not None
-    checked(part.elastic.shapes, 2.0, amplitudes)
+    checked(part.beam.shapes, 2.0, amplitudes)
 
 
 def test_many_elements_bend_as_smoothly_as_few() -> None:
     part, _, amplitudes = bent("{kind: revolute}", f"kind: elements, bending_y: 40, {PLANE}")
-    assert part.elastic is not None
     x = np.linspace(0.0, 2.0, 401)
-    y = part.elastic.shapes.values("y", x) @ amplitudes
-    curvature = part.elastic.shapes.values("y", x[1:-1], 2) @ amplitudes
+    y = part.beam.shapes.values("y", x) @ amplitudes
+    curvature = part.beam.shapes.values("y", x[1:-1], 2) @ amplitudes
     assert abs(y[-1]) == pytest.approx(2.0, rel=1e-9)
     assert np.abs(np.sign(curvature).sum()) > 390  # bent one way, no zigzag of nodes
     assert np.abs(curvature).max() < 4 * 2.0 / 2.0**2
@@ -75,8 +73,7 @@ def test_measured_shapes_bend_across_both_planes(tmp_path: Path) -> None:
     model = build(load(path))
     part = model.links[0]
     amplitudes = random_deformation(model, part, np.zeros(model.size), np.random.default_rng(0))
-    assert part.elastic is not None
-    (tip,) = part.elastic.shapes.displacement(np.array([1.2])) @ amplitudes
+    (tip,) = part.beam.shapes.displacement(np.array([1.2])) @ amplitudes
     assert np.hypot(*tip[1:]) == pytest.approx(1.2, rel=1e-9)
     assert np.all(np.abs(tip[1:]) > 0.1)
 
@@ -84,20 +81,17 @@ def test_measured_shapes_bend_across_both_planes(tmp_path: Path) -> None:
 def test_exposed_part_of_a_sliding_link_is_bent() -> None:
     joint = "{kind: sliding, start: {position: 1.2}, limits: {lower: 0.5}}"
     part, q, amplitudes = bent(joint, f"kind: elements, {COUNTS}")
-    assert part.sliding is not None
-    checked(part.sliding.at(q[part.exposed]), 1.2, amplitudes)
+    checked(part.sliding_beam.shapes.at(q[part.exposed]), 1.2, amplitudes)
 
 
 def test_tip_moves_by_the_length_with_a_root_that_turns() -> None:
     part, _, amplitudes = bent("{kind: revolute}", f"kind: pinned-free, bending_y: 3, {PLANE}")
-    assert part.elastic is not None
-    (y,) = part.elastic.shapes.values("y", np.array([2.0])) @ amplitudes
+    (y,) = part.beam.shapes.values("y", np.array([2.0])) @ amplitudes
     assert abs(y) == pytest.approx(2.0, rel=1e-9)
 
 
 def test_tip_that_stays_on_its_chord_leaves_the_largest_deflection() -> None:
     part, _, amplitudes = bent("{kind: revolute}", f"kind: pinned-pinned, bending_y: 3, {PLANE}")
-    assert part.elastic is not None
-    y = part.elastic.shapes.values("y", np.linspace(0.0, 2.0, 41)) @ amplitudes
+    y = part.beam.shapes.values("y", np.linspace(0.0, 2.0, 41)) @ amplitudes
     assert abs(y[-1]) < 1e-9
     assert np.abs(y).max() == pytest.approx(2.0, rel=1e-9)

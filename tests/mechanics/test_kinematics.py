@@ -91,9 +91,9 @@ def reach(model: Model) -> Array:
     """Say how far each coordinate goes to turn something by about 1 rad or move it by about 1 m."""
     size = np.ones(model.size)
     for part in model.links:
-        shapes = part.elastic.shapes if part.elastic is not None else None
-        if part.sliding is not None:
-            shapes = part.sliding.at(sum(part.sliding.range) / 2)
+        shapes = part.beam.shapes if part.body.one_length else None
+        if part.body.range is not None:
+            shapes = part.sliding_beam.shapes.at(sum(part.sliding_beam.shapes.range) / 2)
         if shapes is not None:
             x = np.linspace(0, shapes.edges[-1], 20)
             turned = np.abs(shapes.rotation(x)).max(axis=(0, 1))
@@ -509,7 +509,7 @@ def test_bent_axis_keeps_its_length_to_third_order_by_the_series() -> None:
 def test_bent_axis_grows_by_half_the_squared_slopes_without_stiffening() -> None:
     longer = [extra_length(False, scale) for scale in (0.5, 0.25)]
     assert longer[0] / longer[1] == pytest.approx(4, rel=0.03)
-    drawn = np.array(cantilever(True).links[0].elastic.tip_quadratic[0])  # type: ignore[union-attr]
+    drawn = np.array(cantilever(True).links[0].beam.tip_quadratic[0])
     d = 0.25 * BEND
     assert longer[1] == pytest.approx(-d @ drawn @ d / 2, rel=0.005)
 

@@ -129,8 +129,8 @@ def test_default_torsion_has_the_twist_by_a_torque_at_the_tip(name: str) -> None
             arm = flexarm.change_arm(arm, {f"links.{i}.shapes": shapes})
     twisted = 0
     for part in flexarm.build(arm).links:
-        if part.elastic is not None:
-            basis, span = part.elastic.shapes, part.elastic.span
+        if part.body.one_length:
+            basis, span = part.beam.shapes, part.beam.span
             tip = basis.values("twist", np.array([span.length]))[0]
             angle = tip @ np.linalg.solve(basis.stiffness, tip)
             assert angle == pytest.approx(span.length / span.table["GJ"][0], rel=1e-9)
@@ -165,7 +165,7 @@ def test_two_shapes_of_torsion_have_the_first_mode_and_the_static_twist() -> Non
     )
     found = flexarm.modes(arm)
     assert found.modes[0].frequency_rad_s == pytest.approx(np.pi / 2 * 1000**0.5, rel=1e-8)
-    elastic, q = found.model.links[0].elastic, found.equilibrium.point.q
+    elastic, q = found.model.links[0].beam, found.equilibrium.point.q
     assert elastic is not None
     assert elastic.tip_angle[0] @ q == pytest.approx(0.1 / 10, rel=1e-6)
 
@@ -208,7 +208,7 @@ def test_default_shapes_do_not_depend_on_inputs() -> None:
     driven = flexarm.change_arm(
         arm, {"links.1.joint.input": {"kind": "sine", "amplitude": 3, "frequency": 1}}
     )
-    one, other = (flexarm.build(each).links[0].elastic for each in (arm, driven))
+    one, other = (flexarm.build(each).links[0].beam for each in (arm, driven))
     assert one is not None
     assert other is not None
     x = np.linspace(0, 1, 7)
@@ -221,7 +221,7 @@ def test_default_shapes_follow_the_start_smoothly() -> None:
 
     def shapes(angle: float) -> Any:
         arm = flexarm.change_arm(arm_of(UNIFORM), {"links.2.joint.start.position": angle})
-        elastic = flexarm.build(arm).links[0].elastic
+        elastic = flexarm.build(arm).links[0].beam
         assert elastic is not None
         return elastic.shapes.values("y", x)
 

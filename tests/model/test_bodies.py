@@ -188,7 +188,7 @@ def test_base_carries_the_first_hubs_inner_side() -> None:
 
 def total_mass(model: Model) -> float:
     """Add the masses of a model's bodies and spans."""
-    spans = [p.elastic.integrals.mass for p in model.links if p.elastic is not None]
+    spans = [p.beam.integrals.mass for p in model.links if p.body.one_length]
     bodies = [b.mass for p in model.links for b in (p.root_body, p.tip_body, p.hub_body)]
     return sum(spans) + sum(bodies) + model.base_body.mass
 

@@ -60,14 +60,14 @@ def first_link(model: Model, **changes: Any) -> Model:
 
 def first_elastic(model: Model, **changes: Any) -> Model:
     """Change fields of the first link's elastic part."""
-    elastic = model.links[0].elastic
+    elastic = model.links[0].beam
     assert elastic is not None
     return first_link(model, body=replace(elastic, **changes))
 
 
 def stiffer(model: Model) -> Model:
     """Change the stiffness that the first link's integrals hold."""
-    elastic = model.links[0].elastic
+    elastic = model.links[0].beam
     assert elastic is not None
     integrals = replace(elastic.integrals, stiffness=2 * elastic.integrals.stiffness)
     return first_elastic(model, integrals=integrals)
@@ -75,7 +75,7 @@ def stiffer(model: Model) -> Model:
 
 def bent(model: Model) -> Model:
     """Give the first link other curves."""
-    elastic = model.links[0].elastic
+    elastic = model.links[0].beam
     assert elastic is not None
     other, *rest = elastic.shapes.shapes
     curves = {d: combine([c], np.array([2.0])) for d, c in other.curves.items()}
@@ -185,7 +185,7 @@ def write_shapes(folder: Path, stiffness: float) -> None:
     link = {"joint": {"kind": "revolute"}, "length": 1.0, "section": section}
     link["shapes"] = {"kind": "clamped-free", "bending_y": 2}
     arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "a", "links": [link]})
-    elastic = build(arm).links[0].elastic
+    elastic = build(arm).links[0].beam
     assert elastic is not None
     (folder / "shapes.yaml").unlink(missing_ok=True)
     write_modal_data(folder / "shapes.yaml", elastic.shapes, elastic.span)

@@ -64,7 +64,7 @@ def test_what_a_bent_link_loses_is_the_integral_of_its_strain_rates() -> None:
     rates[0] = 0.0
     q = np.zeros(model.size)
     lost = rates @ flexarm.formulation("composite", model).parts(q, rates)["dissipative"]
-    elastic = model.links[0].elastic
+    elastic = model.links[0].beam
     assert elastic is not None
     x, weights = np.polynomial.legendre.leggauss(40)
     x, weights = (x + 1) / 2, weights / 2

@@ -35,7 +35,7 @@ def kicked(model: Model, seed: int = 0) -> Array:
             if axis.motor is not None:
                 v[axis.motor] = v[axis.index]
         if part.modes.stop > part.modes.start and "node" not in model.names[part.modes.start]:
-            length = None if part.sliding is None else float(q[part.exposed])
+            length = None if part.body.range is None else float(q[part.exposed])
             q[part.modes.start] += 0.1 * amplitudes(part, length)[0]
     if model.base_moves:
         v[:6] = random.uniform(-0.1, 0.1, 6)

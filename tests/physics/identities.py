@@ -297,7 +297,7 @@ def _mass(body: Body | None) -> float:
 
 def _root_slope(part: LinkModel) -> Array:
     """Turn of the root about the joint's axis per amplitude."""
-    if part.elastic is None:
+    if not part.body.one_length:
         return np.zeros(part.modes.stop - part.modes.start)
     axis = part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])
-    return np.asarray(axis @ part.elastic.shapes.rotation(np.zeros(1))[0])
+    return np.asarray(axis @ part.beam.shapes.rotation(np.zeros(1))[0])

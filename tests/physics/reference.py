@@ -285,8 +285,8 @@ class Reference:
         if isinstance(joint, Sliding):
             axis = E_X
         hub = self._q[part.coordinates[0]]
-        if part.elastic is not None:
-            slope = ca.DM(part.elastic.shapes.rotation(np.zeros(1))[0]) @ self._q[part.modes]
+        if part.body.one_length:
+            slope = ca.DM(part.beam.shapes.rotation(np.zeros(1))[0]) @ self._q[part.modes]
             hub = hub + ca.dot(after.rotation.T @ axis, slope)
         motor, ratio = hub, 1.0
         if joint.drive is not None:
@@ -332,15 +332,15 @@ class Reference:
             return root @ at((link.span, 0, 0))
         span = Span.of(link.section, link.span)
         edges = span.edges
-        if part.elastic is not None:
-            edges = np.union1d(edges, part.elastic.shapes.edges)
+        if part.body.one_length:
+            edges = np.union1d(edges, part.beam.shapes.edges)
         beam = self._exact(part)
         x, weight = gauss(edges) if beam is None else beam.rule
         rotary = np.stack([weight * span.at(name, x) for name in ("Jx", "Jy", "Jz")])
         mass = weight * span.at("mass_per_length", x)
-        if part.elastic is not None:
+        if part.body.one_length:
             rates = self._v[part.modes]
-            extra = extra_mass(part.elastic.shapes, x, mass, rotary)
+            extra = extra_mass(part.beam.shapes, x, mass, rotary)
             self._kinetic += ca.bilin(ca.DM(extra), rates, rates) / 2
             self._elastic += self._strain_energy(part, span, x, weight)
         if beam is not None and beam.twists:
@@ -354,14 +354,13 @@ class Reference:
     def _on_rail(self, part: LinkModel) -> Pose:
         """Place the section of the link before at a station: right at the start's, to two rates."""
         rail, root = self._last
-        assert rail.elastic is not None
         assert isinstance(part.link.joint, Carriage)
         first = float(part.link.joint.start.position or 0.0)
         step, place = self._q[part.coordinates[0]] - first, first - rail.link.root_length
         beam = self._exact(rail)
         if beam is not None:
             return root @ beam.pose(place, step)
-        shapes, d, x = rail.elastic.shapes, self._q[rail.modes], np.array([place])
+        shapes, d, x = rail.beam.shapes, self._q[rail.modes], np.array([place])
 
         def at_step(k: Direction, nu: int = 0) -> Expr:
             return ca.DM(taylor(shapes, k, x, nu, 0)) @ d + sum(
@@ -375,23 +374,23 @@ class Reference:
     def _exact(self, part: LinkModel) -> ExactBeam | None:
         """Give the link's beam if it is geometrically exact."""
         link = part.link
-        if part.elastic is None or link.quadratic_shapes or not self._bends_exactly:
+        if not part.body.one_length or link.quadratic_shapes or not self._bends_exactly:
             return None
         assert link.section is not None
         if part.name not in self._beams:
             span = Span.of(link.section, link.span)
-            self._beams[part.name] = ExactBeam(span, part.elastic.shapes, self._q[part.modes])
+            self._beams[part.name] = ExactBeam(span, part.beam.shapes, self._q[part.modes])
         return self._beams[part.name]
 
     def _sections(self, part: LinkModel, x: Array) -> Sections:
-        if part.elastic is None:
+        if not part.body.one_length:
             return straight(ca.DM(x))
         d = self._q[part.modes]
-        return bent(part.link, part.elastic.shapes, self.model.stiffening, d, x)
+        return bent(part.link, part.beam.shapes, self.model.stiffening, d, x)
 
     def _section_pose(self, part: LinkModel, x: float) -> Pose:
         """Frame of a section in the root frame of the span, inside a rigid piece or the span."""
-        if part.elastic is None or x <= 0:
+        if not part.body.one_length or x <= 0:
             return at((x, 0, 0))
         beam, place = self._exact(part), min(x, part.link.span)
         if beam is not None:
@@ -407,11 +406,10 @@ class Reference:
         return Pose(cayley(angle), section.centre)
 
     def _strain_energy(self, part: LinkModel, span: Span, x: Array, weight: Array) -> Expr:
-        assert part.elastic is not None
         beam = self._exact(part)
         if beam is not None:
             return beam.energy()
-        shapes, d = part.elastic.shapes, self._q[part.modes]
+        shapes, d = part.beam.shapes, self._q[part.modes]
         energy = ca.bilin(ca.DM(shapes.stiffness), d, d) / 2
         if not self.model.stiffening:
             return energy
@@ -460,10 +458,10 @@ class Reference:
 
     def _growing(self, part: LinkModel) -> Growing | ExactGrowing | None:
         """Give the flexible beam that slides out."""
-        if part.sliding is None:
+        if part.body.range is None:
             return None
         length, d = self._q[part.coordinates[0]], self._q[part.modes]
-        growing = Growing.of(part.sliding, length, d, stiffening=self.model.stiffening)
+        growing = Growing.of(part.sliding_beam.shapes, length, d, stiffening=self.model.stiffening)
         return ExactGrowing(growing) if self._slides_exactly else growing
 
     def _strand(
@@ -504,11 +502,11 @@ class Reference:
             self._elastic += product
         for table in link.elastic_force:
             self._elastic += ramp(table.amplitude, table.force, amplitude[table.coordinate])[1]
-        if part.elastic is not None:
-            matrix = clamped_damping(link, part.elastic.shapes, link.span, bodies)
+        if part.body.one_length:
+            matrix = clamped_damping(link, part.beam.shapes, link.span, bodies)
             self._dampers.append((part.modes, lambda q: matrix))
-        if part.sliding is not None:
-            shapes, index = part.sliding, part.coordinates[0]
+        if part.body.range is not None:
+            shapes, index = part.sliding_beam.shapes, part.coordinates[0]
 
             def at_length(q: Array) -> Array:
                 length = float(q[index])

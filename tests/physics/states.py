@@ -76,7 +76,7 @@ def random_state(model: Model, seed: int, *, inputs: int, wrenches: int) -> Stat
                 q[axis.motor] = q[axis.index] + random.uniform(-0.1, 0.1)
                 v[axis.motor] = v[axis.index] + random.uniform(-0.5, 0.5)
                 a[axis.motor] = a[axis.index] + random.uniform(-0.5, 0.5)
-        length = None if part.sliding is None else float(q[part.exposed])
+        length = None if part.body.range is None else float(q[part.exposed])
         size = amplitudes(part, length)
         for target, factor in ((q, 1.0), (v, 5.0), (a, 25.0)):
             target[part.modes] = factor * size * random.uniform(-1, 1, len(size))
@@ -95,11 +95,11 @@ def amplitudes(part: LinkModel, length: float | None) -> Array:
 
     No section turns by more than SLOPE [rad] or moves by more than that part of the length.
     """
-    if part.sliding is not None:
+    if part.body.range is not None:
         assert length is not None
-        shapes, span = part.sliding.at(length), length
-    elif part.elastic is not None:
-        shapes, span = part.elastic.shapes, part.elastic.span.length
+        shapes, span = part.sliding_beam.shapes.at(length), length
+    elif part.body.one_length:
+        shapes, span = part.beam.shapes, part.beam.span.length
     else:
         return np.zeros(0)
     x = np.linspace(0.0, span, 41)
@@ -143,7 +143,7 @@ def _position(part: LinkModel, axis: Axis, random: np.random.Generator) -> float
     if limits is not None:
         low = low if limits.lower is None else max(low, limits.lower)
         high = high if limits.upper is None else min(high, limits.upper)
-    if part.sliding is None and part.link.joint.kind == "sliding":
+    if part.body.range is None and part.link.joint.kind == "sliding":
         low, high = 0.2 * part.length, part.length
     # near its shortest a following shape changes fastest: stay clear of the end of its range
     return float(random.uniform(low + 0.2 * (high - low), high - 0.05 * (high - low)))

@@ -88,7 +88,7 @@ def test_load_that_moves_along_a_cantilever_bends_it_as_its_modes_say(
     end = 0.99 * LENGTH / speed
     run = flexarm.simulate(arm, t_end=end, dt=end / 20, rtol=1e-9)
     assert run.status == "finished", run.reason
-    shapes = run.model.links[0].elastic
+    shapes = run.model.links[0].beam
     assert shapes is not None
     tip = run.q[:, run.model.links[0].modes] @ shapes.tip_shape[2]
     expected = tip_under_load(speed, mass, force, run.t)

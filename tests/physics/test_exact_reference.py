@@ -39,7 +39,7 @@ FORCE, BESIDE = np.array([-12.0, 25.0, 20.0]), np.array([0.1, 0.2, 0.1])
 
 def flexible(model: Model) -> Flexible:
     """Give the elastic part of the first link."""
-    elastic = model.links[0].elastic
+    elastic = model.links[0].beam
     assert elastic is not None
     return elastic
 

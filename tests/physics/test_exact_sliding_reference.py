@@ -56,8 +56,7 @@ def growing(shapes: str, joint: str = SLIDE, section: str = SECTION) -> str:
 def sliding(model: Model) -> tuple[LinkModel, SlidingShapes]:
     """Give the last link and its shapes."""
     part = model.links[-1]
-    assert part.sliding is not None
-    return part, part.sliding
+    return part, part.sliding_beam.shapes
 
 
 @dataclass(frozen=True)

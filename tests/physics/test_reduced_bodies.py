@@ -14,6 +14,7 @@ from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
 from flexarm.closed_forms.equations import closed_form
 from flexarm.formulations import FORMULATIONS
+from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.file import inspect_body, write_body
 from flexarm.model import Model
 from flexarm.studies.compare import operation_counts
@@ -154,7 +155,7 @@ def beam_arm() -> Arm:
 
 def as_body(arm: Arm) -> dict[str, Any]:
     """Write a beam down at Gauss points, as nodes with rotary inertia."""
-    elastic = flexarm.build(arm).links[0].elastic
+    elastic = flexarm.build(arm).links[0].beam
     assert elastic is not None
     x, weight = elastic.span.quadrature(20)
     inertia = np.zeros((len(x), 3, 3))
@@ -241,8 +242,8 @@ def test_a_swing_keeps_its_energy_and_is_kept_with_its_body(folder: Path) -> Non
     again = flexarm.load_run(folder / "run.nc")
     assert again.model.names == run.model.names
     moved = run.dataset.deflection.sel(link="link1", station=1).values
-    tip = flexarm.build(arm).links[0].reduced
-    assert tip is not None
+    tip = flexarm.build(arm).links[0].body
+    assert isinstance(tip, ReducedBody)
     assert np.allclose(moved, run.q[:, 1:] @ tip.tip_shape.T)
     largest = np.abs(run.q[:, 1:] @ strains).max(axis=1)
     assert np.allclose(run.section_forces().strain.sel(link="link1", station=1), largest)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import flexarm
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
+from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.file import inspect_body, write_body
 from tests.links.reduced_bodies import arm_with, craig_bampton, lattice, rigid, said
 
@@ -241,7 +242,7 @@ def beams() -> Arm:
 
 def beam_with_loads(arm: Arm) -> dict[str, Any]:
     """Write a beam down as nodes, with K_sigma of tensions and no K_u, as straight beams have."""
-    elastic = flexarm.build(arm, stiffening=False).links[0].elastic
+    elastic = flexarm.build(arm, stiffening=False).links[0].beam
     assert elastic is not None
     x, weight = elastic.span.quadrature(30)
     end, shapes = np.array([elastic.span.length]), elastic.shapes
@@ -285,8 +286,8 @@ def test_a_stiffened_swing_keeps_its_energy(tmp_path: Path) -> None:
     run = flexarm.simulate(arm, t_end=0.3, dt=0.02, method="dop853", rtol=1e-9)
     assert np.ptp(run.energy.sum(axis=1)) < 1e-9 * np.abs(run.energy).max()
     tip = run.dataset.deflection.sel(link="link1", station=1).values
-    body = flexarm.build(arm).links[0].reduced
-    assert body is not None
+    body = flexarm.build(arm).links[0].body
+    assert isinstance(body, ReducedBody)
     assert body.second_order is not None
     d = run.q[:, 1:]
     drawn = np.einsum("aij,ti,tj->ta", body.second_order.tip, d, d) / 2

@@ -163,9 +163,8 @@ class Boom:
         self.part = self.model.links[0]
         node, weight = np.polynomial.legendre.leggauss(40)
         self.places, self.weights = (node + 1) / 2, weight / 2
-        assert self.part.sliding is not None
         # shapes that do not follow the length are stretched with it
-        short = self.part.sliding.at(1.0)
+        short = self.part.sliding_beam.shapes.at(1.0)
         self.shapes = short.values("y", 1 - self.places)
         self.bends = short.values("y", 1 - self.places, 2)
         self.root_bend = short.values("y", np.zeros(1), 2)[0]

@@ -200,18 +200,16 @@ def test_enough_shapes_are_kept_and_an_arm_at_rest_is_told() -> None:
 def test_enriching_keeps_the_shapes_there_were_and_adds_the_static_ones() -> None:
     arm = one_link(section="mass_per_length: 1, EIz: 3", shapes=clamped_free(2))
     more, next_one = build(enriched(arm)).links[0], build(next_member(arm)).links[0]
-    assert more.elastic is not None
-    assert next_one.elastic is not None
-    assert more.elastic.shapes.names == ("y1", "y2", "y3", "y4", "y5")
+    assert more.beam.shapes.names == ("y1", "y2", "y3", "y4", "y5")
     x = np.linspace(0, 1, 50)
-    shapes = more.elastic.shapes.values("y", x)
-    assert shapes[:, :3] == pytest.approx(next_one.elastic.shapes.values("y", x))
+    shapes = more.beam.shapes.values("y", x)
+    assert shapes[:, :3] == pytest.approx(next_one.beam.shapes.values("y", x))
     for power in (2, 3):  # in their span, to rounding
         residual = np.linalg.lstsq(shapes, x**power, rcond=None)[1]
         assert float(residual[0]) < 1e-18
-    coupling = more.elastic.integrals.stiffness[:3, 3:]
+    coupling = more.beam.integrals.stiffness[:3, 3:]
     assert np.abs(coupling).max() < 1e-9
-    assert np.abs(more.elastic.root_angle).max() == 0
+    assert np.abs(more.beam.root_angle).max() == 0
 
 
 FOLLOWING = """
@@ -256,7 +254,7 @@ def test_a_rod_gets_the_straight_line_and_elements_refuse_static_shapes() -> Non
         section="mass_per_length: 1, GJ: 10, Jx: 0.1",
         shapes="{kind: clamped-free, torsion: 1, static: true}",
     )
-    elastic = build(arm).links[0].elastic
+    elastic = build(arm).links[0].beam
     assert elastic is not None
     x = np.linspace(0, 1, 20)
     residual = np.linalg.lstsq(elastic.shapes.values("twist", x), x, rcond=None)[1]

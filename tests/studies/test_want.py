@@ -59,11 +59,10 @@ def moving(arm: Arm, seen: Run) -> Arm:
     counts = {}
     for i, number in numbers(arm).items():
         part = seen.model.links[i]
-        assert part.elastic is not None
         q = np.abs(seen.q[:, part.modes]).max(axis=0)
         left = {
             d
-            for size, shape in zip(q, part.elastic.shapes.shapes, strict=True)
+            for size, shape in zip(q, part.beam.shapes.shapes, strict=True)
             for d in shape.curves
             if size > 1e-9
         }

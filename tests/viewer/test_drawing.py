@@ -297,8 +297,7 @@ def test_links_are_coloured_by_deflection_curvature_moment_and_strain(run: Run, 
     stations = np.linspace(0, 1, STATIONS)
     for k, part in enumerate(flexible_links(run.model)):
         forces = section_forces(run.model, part, run.q, stations)
-        assert part.elastic is not None
-        stiffness = [part.elastic.span.at(n, stations * part.length) for n in ("EIz", "EIy")]
+        stiffness = [part.beam.span.at(n, stations * part.length) for n in ("EIz", "EIy")]
         bent = np.hypot(
             forces.moment[:, :, 2] / stiffness[0], forces.moment[:, :, 1] / stiffness[1]
         )

@@ -83,10 +83,10 @@ def bent(name: str, seed: int = 0) -> tuple[Model, Array]:
     model = build(arm, stiffening=True, nodes=1)
     q = random_pose(model, np.random.default_rng(seed))
     for part in model.links:
-        if part.elastic is not None:
+        if part.body.one_length:
             assert part.exact is not None
             places = np.linspace(0.0, part.length, STATIONS)
-            slopes = [part.elastic.shapes.values(d, places, 1) @ q[part.modes] for d in ("y", "z")]
+            slopes = [part.beam.shapes.values(d, places, 1) @ q[part.modes] for d in ("y", "z")]
             q[part.modes] *= HARD / np.hypot(*slopes).max()
     return model, q
 
@@ -175,8 +175,7 @@ def test_links_are_coloured_by_what_is_however_large_it_is_drawn() -> None:
     model, q = bent("chen-two-link")
     page = posed(model, q, 2.0)
     for part, link in zip(model.links, page["links"], strict=True):
-        assert part.elastic is not None
-        shapes, x = part.elastic.shapes, np.linspace(0.0, part.length, STATIONS)
+        shapes, x = part.beam.shapes, np.linspace(0.0, part.length, STATIONS)
         a, b, da, db = (
             shapes.values(d, x, nu) @ q[part.modes] for nu in (1, 2) for d in ("y", "z")
         )
@@ -203,9 +202,8 @@ def test_strains_are_those_of_the_axes_that_the_twist_turns() -> None:
 def test_curvature_in_a_plane_is_the_second_derivative_of_the_shapes() -> None:
     model, q = bent("driven-link-payload")
     (part,) = model.links
-    assert part.elastic is not None
     places = np.linspace(0.0, part.length, STATIONS)
-    curved = np.abs(part.elastic.shapes.values("y", places, 2) @ q[part.modes])
+    curved = np.abs(part.beam.shapes.values("y", places, 2) @ q[part.modes])
     (link,) = posed(model, q)["links"]
     assert link["curvature"] == pytest.approx(curved, rel=1e-9, abs=1e-9 * curved.max())
 

@@ -181,9 +181,9 @@ class RicherArm:
         x = COUPLED * x if any(_ratio(part) > STRONG for part in self.given.links) else x
         by_link: dict[str, Deviations] = {}
         for part in self.model.links:
-            if part.elastic is not None:
+            if part.body.one_length:
                 own = [i for i in range(part.modes.start, part.modes.stop) if i not in self.probes]
-                tip = part.elastic.tip_shape[:, [i - part.modes.start for i in own]]
+                tip = part.beam.tip_shape[:, [i - part.modes.start for i in own]]
                 by_link[part.name] = Deviations(*np.einsum("ai,til->lta", tip, x[:, own]))
         return by_link
 
@@ -313,9 +313,9 @@ def _used(model: Model, motion: Motion) -> float:
 
 def _ratio(part: LinkModel) -> float:
     """Return the largest damping ratio of a link's own shapes."""
-    if part.elastic is None:
+    if not part.body.one_length:
         return 0.0
-    integrals, losses = part.elastic.integrals, np.diag(part.elastic.damping)
+    integrals, losses = part.beam.integrals, np.diag(part.beam.damping)
     firm = np.sqrt(np.diag(integrals.stiffness) * np.diag(integrals.modal_mass))
     return float((losses / (2 * np.maximum(firm, 1e-300))).max(initial=0.0))
 
@@ -331,8 +331,7 @@ def twisting(part: LinkModel) -> Array:
     Array
         Factors of a link's shapes [N/m], (m, m, m), symmetric in the last two.
     """
-    assert part.elastic is not None
-    span, shapes = part.elastic.span, part.elastic.shapes
+    span, shapes = part.beam.span, part.beam.shapes
     m = len(shapes.shapes)
     if not all(span.has(name) for name in ("EIy", "EIz", "GJ")):
         return np.zeros((m, m, m))
@@ -351,8 +350,8 @@ def shortening_error(part: LinkModel) -> Array:
     Array
         Per product of amplitudes [1/m], (m, m).
     """
-    elastic, nodes = part.elastic, part.exact
-    assert elastic is not None and nodes is not None
+    elastic, nodes = part.beam, part.exact
+    assert nodes is not None
     squares = np.einsum("dgi,dgj->gij", nodes.bend, nodes.bend)
     edges = np.union1d(elastic.span.edges, elastic.shapes.edges)
     x = np.append(elastic.points.x, elastic.span.length)

@@ -62,7 +62,7 @@ class Refined:
         for axis, mine in zip(self.given.axes, self.model.axes, strict=True):
             fit[mine.index] = hub_row(self.given, axis)
         for part, mine_part in zip(self.given.links, self.model.links, strict=True):
-            if part.elastic is not None:
+            if part.flexible:
                 fit[mine_part.modes, part.modes] = _fitted(part, mine_part)
         return fit
 
@@ -88,9 +88,7 @@ def refine(model: Model, *, exact: bool) -> Refined:
     exact
         Whether links are exact beams; else they are as in the model.
     """
-    counts = {
-        index: _counts(part) for index, part in enumerate(model.links) if part.elastic is not None
-    }
+    counts = {index: _counts(part) for index, part in enumerate(model.links) if part.flexible}
 
     def shapes_of(index: int, span: Span) -> Shapes:
         return (
@@ -111,8 +109,7 @@ def refine(model: Model, *, exact: bool) -> Refined:
 
 
 def _counts(part: LinkModel) -> Counts:
-    assert part.elastic is not None
-    span, had = part.elastic.span, _by_direction(part)
+    span, had = part.beam.span, _by_direction(part)
     return Counts(
         *(len(had[d]) + MORE if span.has(MOTIONS[d].stiffness) else 0 for d in DIRECTIONS)
     )
@@ -120,13 +117,10 @@ def _counts(part: LinkModel) -> Counts:
 
 def _by_direction(part: LinkModel) -> dict[Direction, list[int]]:
     """List a link's amplitudes by direction, as indices among all coordinates."""
-    if part.elastic is None:
-        return {direction: [] for direction in DIRECTIONS}
+    shapes = part.beam.shapes.shapes if part.flexible else ()
     return {
         direction: [
-            part.modes.start + k
-            for k, shape in enumerate(part.elastic.shapes.shapes)
-            if direction in shape.curves
+            part.modes.start + k for k, shape in enumerate(shapes) if direction in shape.curves
         ]
         for direction in DIRECTIONS
     }
@@ -145,13 +139,12 @@ def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:
 
 def _fitted(part: LinkModel, mine: LinkModel) -> Array:
     """Fit a link's shapes, relative to their root's slope, by the refined link's, (r, m)."""
-    assert part.elastic is not None and mine.elastic is not None
-    x = np.linspace(0.0, part.elastic.span.length, PLACES)
+    x = np.linspace(0.0, part.beam.span.length, PLACES)
     places = np.stack([x, 0 * x, 0 * x], axis=1)
-    root = part.elastic.root_angle
+    root = part.beam.root_angle
     turned = np.stack([np.cross(column, places) for column in root.T], axis=2)
     pairs = []
-    for elastic, tilt, lift in ((mine.elastic, 0.0, 0.0), (part.elastic, root[None], turned)):
+    for elastic, tilt, lift in ((mine.beam, 0.0, 0.0), (part.beam, root[None], turned)):
         moved = (elastic.shapes.displacement(x) - lift) / elastic.span.length
         pairs.append(np.concatenate([moved, elastic.shapes.rotation(x) - tilt]))
     columns, targets = (each.reshape(-1, each.shape[-1]) for each in pairs)

@@ -80,7 +80,8 @@ def richer(model: Model) -> Richer:
         for index in range(part.modes.start, part.modes.stop):
             take(index)
         body = part.body.linear()
-        if isinstance(body, Flexible) and can_grow(part):
+        if can_grow(part):
+            body = part.beam.linear()
             added = _added(part, body)
             m = len(body.damping)
             body = _grown(part, body, [shape for shape, _ in added])
@@ -95,8 +96,8 @@ def richer(model: Model) -> Richer:
         if rotor is not None:
             rotor = replace(rotor, coordinate=places[rotor.coordinate])
         modes, rail = slice(first, len(names)), part.rail
-        if rail is not None and links[-1].elastic is not None:
-            rail = Rail.of(links[-1].elastic.span, links[-1].elastic.shapes, None, rail.root)
+        if rail:
+            rail = Rail.of(links[-1].beam.span, links[-1].beam.shapes, None, rail.root)
         links.append(replace(part, axes=axes, modes=modes, body=body, rotor=rotor, rail=rail))
     changed = replace(
         model, stiffening=False, tip_rotation="cayley", names=tuple(names), units=tuple(units),

@@ -46,11 +46,11 @@ def rotary_unknown(model: Model, slopes: dict[str, float], q: Array, free: Array
 
 def _share(part: LinkModel) -> float:
     """Return the rotary inertia in the root's axes over mass times length squared."""
-    if part.exact is None or part.elastic is None:
+    if part.exact is None or not part.body.one_length:
         return 0.0
-    span = part.elastic.span
+    span = part.beam.span
     x, weight = span.quadrature(2)
-    twists = any("twist" in shape.curves for shape in part.elastic.shapes.shapes)
+    twists = any("twist" in shape.curves for shape in part.beam.shapes.shapes)
     inertia = [float(weight @ span.at(name, x)) for name in ("Jx", "Jy", "Jz")[twists:]]
     return max(inertia) / (float(weight @ span.at("mass_per_length", x)) * span.length**2)
 

@@ -80,8 +80,8 @@ def shear_flexibility(part: LinkModel) -> tuple[Array, Array]:
         Per amplitude, (m, m) each: ``int EI s r^2 y''' y'''`` and, unless the section has rotary
         inertia, ``int mu r^2 y' y'``, of both bending planes whose radius of gyration r is known.
     """
-    elastic, section = part.elastic, part.link.section
-    assert elastic is not None and section is not None
+    elastic, section = part.beam, part.link.section
+    assert section is not None
     span, m = elastic.span, len(elastic.shapes.shapes)
     soft, heavy = np.zeros((m, m)), np.zeros((m, m))
     x, weight = span.quadrature(8 + 2 * m, elastic.shapes.edges)

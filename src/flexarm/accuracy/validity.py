@@ -268,7 +268,4 @@ def _energies(link: Deformed, places: Array, weights: Array) -> tuple[Array, Arr
             # by the series to the fourth order
             whole = 2 * first if link.nodes is None else strain + first
             beyond += (stiffness * (strain - first) * whole).sum(axis=1)
-    if not link.grows:  # what was measured, springs between rigid pieces
-        d = link.amplitudes
-        linear = np.einsum("ti,ij,tj->t", d, link.shapes.stiffness, d, optimize=True) / 2
-    return linear, np.abs(beyond)
+    return link.linear_energy(linear), np.abs(beyond)

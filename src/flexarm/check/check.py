@@ -183,9 +183,7 @@ def _link(model: Model, index: int, linear: LinearModel, pose: Array) -> LinkRep
     sides = (joint.hub.inboard, joint.hub.outboard)
     hub_mass = [0.0 if body is None else body.mass for body in sides]
     axis: Vector | None = None
-    motion = JOINTS[joint.kind]
-    along = motion.grows or motion.rides
-    given = (1.0, 0.0, 0.0) if along else getattr(joint, "axis", None)
+    given = JOINTS[joint.kind].direction(joint)
     if given is not None:
         x, y, z = unit_vector(given).tolist()
         axis = (x, y, z)

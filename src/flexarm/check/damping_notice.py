@@ -3,17 +3,13 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from flexarm.arm import Arm
 from flexarm.check.report import Notice
 from flexarm.linear_model import LinearModel, undamped
-from flexarm.links.base import DIRECTIONS, LABELS, Array
+from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import Model
-from flexarm.model.elastic.damping import link_damping
-from flexarm.model.elastic.part import reduced_part
-from flexarm.model.elastic.sliding import sliding_damping
 
 MOSTLY = 0.3  # least share of a mode's strain energy for which a link is named
 MUCH_LESS = 0.5  # ratio of the arm's to the link's damping ratio below which there is a notice
@@ -79,17 +75,8 @@ def _strained_most(
         return 0.0, ""
     ratios = np.sum(modes * (_ratio_damping(model, index, pose) @ modes), axis=0) / 2
     most = int(np.argmax((modes.T @ stiffness @ moved) ** 2 / np.maximum(np.abs(speeds), 1e-300)))
-    if part.reduced is not None:
-        return float(ratios[most]), part.reduced.names[most]
-    shapes = body_of(model, part).shapes_at(pose)
-    assert shapes is not None
-    first = [next(d for d in DIRECTIONS if d in shape.curves) for shape in shapes.shapes]
-    strains = modes * (stiffness @ modes)
-    named = [
-        max(DIRECTIONS, key=lambda d: float(strains[[x == d for x in first], m].sum()))
-        for m in range(most + 1)
-    ]
-    return float(ratios[most]), f"{LABELS[named[most]]}{named.count(named[most])}"
+    names = body_of(model, part).mode_names(pose, modes * (stiffness @ modes))
+    return float(ratios[most]), names[most]
 
 
 def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = None) -> Array:
@@ -101,16 +88,7 @@ def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = 
     link = part.link.model_copy(update={"damping": ratios, "material_damping": None})
     links = (*model.arm.links[:index], link, *model.arm.links[index + 1 :])
     arm = model.arm.model_copy(update={"links": links})
-    if part.elastic is not None:
-        return link_damping(arm, index, part.elastic)
-    if part.sliding is None:
-        damping = reduced_part(arm, index).damping
-        assert damping is not None
-        return damping
-    series, (low, high) = sliding_damping(arm, index, part.sliding), part.sliding.range
-    assert series is not None
-    t = (2 * pose[[part.exposed]] - low - high) / (high - low)
-    return np.tensordot(chebyshev.chebvander(t, len(series) - 1)[0], series, 1)
+    return body_of(model, part).ratio_damping(pose, arm, index)
 
 
 def _more_damping(arm: Arm, given: float, more: float, mode: str) -> str:

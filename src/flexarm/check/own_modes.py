@@ -5,24 +5,19 @@ import math
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.arm.shapes import Counted, Tabulated
-from flexarm.arm.side_files import SideFile
+from flexarm.arm.shapes import Counted
 from flexarm.check.report import DirectionReport, FlexibleReport, Frequency, ShapeMode
 from flexarm.check.shape_rule import why_count
 from flexarm.linear_model import LinearModel, undamped
-from flexarm.links import discretisation
-from flexarm.links.base import DIRECTIONS, Array, Counts, Ends, Shapes
+from flexarm.links.base import DIRECTIONS, Array, Counts, Ends
 from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.beams.finite import Conditions, modes
+from flexarm.links.body_data import StraightBody
 from flexarm.links.ends import clamped_ends, loaded_ends, with_tip_body
-from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.holds import hold
-from flexarm.links.imported.body import ReducedBody
-from flexarm.links.imported.file import inspect_body
-from flexarm.links.integrals import Integrals
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
-from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies import LinkBody, body_of
 from flexarm.mechanics.bodies.base import shape_size
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NEGLIGIBLE
@@ -43,48 +38,21 @@ def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) 
     pose
         Coordinates at the start, (n,), sliding links within the range of their shapes.
     """
-    arm, part, link = model.arm, model.links[index], model.arm.links[index]
-    if part.reduced is not None and link.modal is not None:
-        return _body_report(model, index, part.reduced, link.modal.side_file)
-    body = body_of(model, part)
-    span, shapes = body.span_at(pose), body.shapes_at(pose)
-    assert span is not None and shapes is not None
-    ends, root = loaded_ends(arm, index), hold(arm, index)
-    kind = link.shapes.kind
-    lines: tuple[str, ...] = ()
-    if isinstance(link.shapes, Tabulated):
-        lines = tuple(modal_data_report(link.shapes.side_file, span).lines())
+    arm, part = model.arm, model.links[index]
+    body, ends, root = body_of(model, part), loaded_ends(arm, index), hold(arm, index)
+    kind, summary = body.described()
+    span = part.span_length(pose)
     return FlexibleReport(
-        span=span.length,
+        span=float(span),
         shapes=kind,
-        summary=discretisation(kind).summary,
+        summary=summary,
         root=root.state,
         why_root=f"{root.state}: {root.reason}",
         tip_mass=ends.tip_mass,
         tip_inertia=ends.tip_inertia,
-        directions=_directions(arm, index, part, span, ends, shapes),
-        modes=shape_modes(part, span, shapes, linear.damping[part.modes, part.modes]),
-        modal_data=lines,
-    )
-
-
-def _body_report(model: Model, index: int, body: ReducedBody, file: SideFile) -> FlexibleReport:
-    """Describe a body of any shape: its modes, and the checks of its file."""
-    ends, root, part = loaded_ends(model.arm, index), hold(model.arm, index), model.links[index]
-    tip = (body.tip_shape, body.tip_angle)
-    damping = np.zeros_like(body.integrals.stiffness) if body.damping is None else body.damping
-    first = " to first order" if body.first_order else ""
-    return FlexibleReport(
-        span=body.length,
-        shapes="modal body",
-        summary=f"a body of any shape{first}, by the modes of its file",
-        root=root.state,
-        why_root=f"{root.state}: {root.reason}",
-        tip_mass=ends.tip_mass,
-        tip_inertia=ends.tip_inertia,
-        directions=(),
-        modes=_amplitude_modes(part, body.integrals, tip, body.names, damping, measured=True),
-        modal_data=tuple(inspect_body(file)[0].lines()),
+        directions=_directions(arm, index, body, ends, pose),
+        modes=_own_modes(part, part.body.straight(span), linear.damping[part.modes, part.modes]),
+        modal_data=tuple(body.file_report()),
     )
 
 
@@ -93,40 +61,14 @@ def frequency(omega: float) -> Frequency:
     return Frequency(hz=omega / (2 * math.pi), rad_s=omega)
 
 
-def shape_modes(
-    part: LinkModel, span: Span, shapes: Shapes, damping: Array
-) -> tuple[ShapeMode, ...]:
-    """Compute the modes of a link's amplitudes with the body at its tip, its joint at rest.
+def _own_modes(part: LinkModel, body: StraightBody, damping: Array) -> tuple[ShapeMode, ...]:
+    """Find the modes of a link's amplitudes with what its tip carries, its joint at rest.
 
-    Parameters
-    ----------
-    part, span, shapes
-        The link, its span and its shapes at the start.
-    damping
-        Damping matrix of the amplitudes, (m, m).
+    ``damping`` is the damping matrix of the amplitudes, (m, m).
     """
-    if not shapes.names:
-        return ()
-    integrals = part.body.straight(np.array(span.length)).integrals
-    assert integrals is not None
-    tip = np.array([span.length])
-    ends = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
-    measured = shapes.mass is not None
-    return _amplitude_modes(part, integrals, ends, shapes.names, damping, measured=measured)
-
-
-def _amplitude_modes(
-    part: LinkModel,
-    integrals: Integrals,
-    ends: tuple[Array, Array],
-    names: tuple[str, ...],
-    damping: Array,
-    *,
-    measured: bool,
-) -> tuple[ShapeMode, ...]:
-    """Compute the modes of amplitudes that displace and rotate the tip by ``ends``, (3, m) each."""
-    mass = with_tip_body(integrals.modal_mass, *ends, part.tip_body)
-    vectors = _mode_shapes(integrals.stiffness, mass, measured=measured)
+    integrals = body.integrals
+    mass = with_tip_body(integrals.modal_mass, body.tip_shape, body.tip_angle, part.tip_body)
+    vectors = _mode_shapes(integrals.stiffness, mass, measured=part.body.measured)
     weights = np.einsum("im,ij,jm->m", vectors, mass, vectors)
     shares = vectors * (integrals.stiffness @ vectors)
     omegas = np.sqrt(np.maximum(shares.sum(axis=0), 0.0) / weights)
@@ -136,7 +78,7 @@ def _amplitude_modes(
         ShapeMode(
             frequency=frequency(float(omega)),
             damping=float(ratio),
-            coordinate=f"{part.name}.{names[int(np.argmax(share))]}",
+            coordinate=f"{part.name}.{part.body.names[int(np.argmax(share))]}",
         )
         for omega, ratio, share in zip(omegas, ratios, shares.T, strict=True)
     )
@@ -167,9 +109,12 @@ def span_frequencies(
 
 
 def _directions(
-    arm: Arm, index: int, part: LinkModel, span: Span, ends: Ends, shapes: Shapes
+    arm: Arm, index: int, body: LinkBody, ends: Ends, pose: Array
 ) -> tuple[DirectionReport, ...]:
-    choice = arm.links[index].shapes
+    choice, part = arm.links[index].shapes, body.part
+    span, shapes = body.span_at(pose), body.shapes_at(pose)
+    if span is None or shapes is None:
+        return ()
     number = counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
     result = []
     for direction in DIRECTIONS:

@@ -21,9 +21,8 @@ from flexarm.closed_forms.polynomials import (
 from flexarm.engine.lower import lower
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
-from flexarm.links.growing.fields import SlidingMotion
-from flexarm.mechanics.sections import own_values
-from flexarm.model import LinkModel
+from flexarm.mechanics.bodies import body_of
+from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
 Waves = dict[Monomial, complex]  # coefficients of exp(i sum n_k angle_k) by the pairs (k, n_k)
@@ -34,13 +33,12 @@ TURNING = ("sine", "cosine")
 ANGLES = (("alpha", "angle along y"), ("beta", "angle along z"), ("phi", "twist"))
 
 
-def name_angles(nodes: Collocation, part: LinkModel, number: int, q: Expr, ring: Ring) -> Places:
+def name_angles(
+    model: Model, nodes: Collocation, part: LinkModel, number: int, q: Expr, ring: Ring
+) -> Places:
     """Add generators for the angles of an exact link's sections; links count from 1."""
     places: Places = {}
-    amounts, unit = q[part.modes.start : part.modes.stop], "m"
-    if part.sliding is not None:
-        own = own_values(part, q)
-        amounts, unit = SlidingMotion(part.sliding, own, 0 * own).slopes().value, "exposed lengths"
+    amounts, unit = body_of(model, part).slope_amounts(q)
     for place, about, *rows in _sections(nodes, unit):
         for (letter, what), row in zip(ANGLES, rows, strict=True):
             if not np.any(row):

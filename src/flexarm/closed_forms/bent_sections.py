@@ -14,12 +14,11 @@ from flexarm.closed_forms.angles import Places
 from flexarm.closed_forms.polynomials import Generator, Polynomial, Ring, evaluated
 from flexarm.engine.lower import lower
 from flexarm.links.base import Array
-from flexarm.links.fields import Basis, MovingField
-from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.exact.body import Exact
 from flexarm.mechanics.bodies.exact.material import tangent_material
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strains
 from flexarm.mechanics.bodies.exact.tangents import Entire, Tangents
+from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.model import Model
 from flexarm.spatial import Expr, constant
 
@@ -129,8 +128,7 @@ class BentSections:
     """
 
     def __init__(self, model: Model, index: int, q: Expr, ring: Ring, places: Places) -> None:
-        body = body_of(model, model.links[index])
-        assert isinstance(body, Exact)
+        body = Exact(model, model.links[index])
         self.body, self.part, self.q = body, body.part, q
         self.nodes = nodes = body.nodes
         self.d = body.amplitudes(q)
@@ -174,10 +172,11 @@ class BentSections:
             constant(self.nodes.tip) * self._tangents().place
         )
 
-    def points(self) -> tuple[MovingField, Basis]:
+    def points(self) -> MaterialPoints:
         """Return the points of the span and the unit vectors of its sections."""
         mass = self.body.span.integrals.mass
-        return tangent_material(self.nodes, mass, self._tangents(), self._vectors())
+        field = tangent_material(self.nodes, mass, self._tangents(), self._vectors())
+        return MaterialPoints(*field, 1.0)
 
     def effort(self, q: Expr) -> Expr:
         """Differentiate the elastic energy by the amplitudes, (m,)."""

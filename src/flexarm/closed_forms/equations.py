@@ -220,7 +220,7 @@ class _Tip:
         last = index == len(model.links) - 1 and not part.tip_body.weighs
         self.bent: BentSections | None = None
         if part.exact is not None:
-            named = name_angles(part.exact, part, index + 1, q, ring)
+            named = name_angles(model, part.exact, part, index + 1, q, ring)
             if all(part.exact.bends):
                 self.bent = BentSections(model, index, q, ring, named)
                 self.symbols, self.slopes = self.bent.symbols, self.bent.slopes
@@ -366,7 +366,7 @@ def _check(model: Model) -> None:
                 "'flexarm count' counts its operations"
             )
     for rail, riding in itertools.pairwise(model.links):
-        if riding.rail is not None and rail.flexible:
+        if riding.on_rail:
             raise FlexarmError(
                 f"{riding.name} rides on {rail.name}, which bends: its shapes are sums over "
                 "pieces, of which no short closed form is printed: make the rail rigid"
@@ -400,7 +400,7 @@ def _check(model: Model) -> None:
                 "closed form is printed: say '--stiffening off' (stiffening=False), or let it bend "
                 "in one plane"
             )
-        if part.sliding is not None and any(len(f) > 2 for f in part.sliding.factors.values()):
+        if part.body.length_terms > 2:
             raise FlexarmError(
                 f"{part.name}: its shapes follow its length, which takes long series: "
                 "use shapes that do not"

@@ -178,5 +178,5 @@ def what_stays(model: Model, course: Course) -> str:
         others = [key for key in ACTIONS if key not in DONE_HERE and getattr(event, key)]
         if others:
             return f"an event that does more than brake, release or end ({event.title})"
-    rails = [part.name for part in model.links if part.rail is not None and len(part.rail.jumps)]
+    rails = [part.name for part in model.links if part.rail_jumps]
     return f"a rail whose curvature jumps ({rails[0]})" if rails else ""

@@ -147,7 +147,7 @@ def recursions_only(model: Model) -> str | None:
             "'articulated' or 'composite'"
         )
     for part in model.links:
-        if part.rail is not None:
+        if part.on_rail:
             return (
                 f"{part.joint_name} is a carriage, and the method places a link on the tip of the "
                 "one before: use 'articulated' or 'composite'"

@@ -78,10 +78,9 @@ def within_range(model: Model, q: Array) -> Array:
         lengths = np.atleast_1d(q[..., index])
         out = (lengths < low - SLACK * high) | (lengths > high * (1 + SLACK))
         if out.any():
-            rails = [part.exposed for part in model.links if part.rail is not None]
-            what = "the station" if index in rails else "the exposed length"
+            what = next(p.stroke.name for p in model.links if p.stroke and p.exposed == index)
             raise FlexarmError(
-                f"q[{index}]: {what} {model.names[index]} must be {low:g} to {high:g} m, got "
+                f"q[{index}]: the {what} {model.names[index]} must be {low:g} to {high:g} m, got "
                 f"{lengths[out][0]:g}: its shapes hold in that range; change q, or limits or "
                 "length in the arm"
             )

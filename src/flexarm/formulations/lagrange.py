@@ -30,9 +30,9 @@ import numpy as np
 
 from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation, recursions_only
-from flexarm.formulations.transforms import hub_transform, plain_span, steps, torque_refusal
-from flexarm.links.fields import Basis, MovingField
-from flexarm.mechanics.bodies.growing_points import sliding_moments
+from flexarm.formulations.transforms import hub_transform, steps, torque_refusal
+from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.points import (
     Moments,
     body_moments,
@@ -48,11 +48,11 @@ from flexarm.mechanics.bodies.points import (
 )
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.sections import own_values
-from flexarm.model import LinkModel, Model, Rotor, SlidingBeam
+from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
 
 Tip = Callable[[LinkModel], tuple[Expr, dict[int, Expr]]]
-Points = Callable[[LinkModel], tuple[MovingField, Basis] | None]
+Points = Callable[[LinkModel], MaterialPoints | None]
 LARGEST = 60  # coordinates: beyond, the closed form has millions of operations
 
 
@@ -91,7 +91,7 @@ class Lagrange(Formulation):
         Eqs. 2, 8: the tip turns by I + skew; eq. 6: points move across the link only; eqs. 20, 21:
         no rotary inertia of the sections; eq. 23: elastic energy quadratic in the amplitudes.
         """
-        links = tuple(_paper_link(part) for part in model.links)
+        links = tuple(replace(part, body=part.body.bare()) for part in model.links)
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")
 
     def mass_expression(self, q: Expr) -> Expr:
@@ -147,17 +147,6 @@ class LagrangeBody:
     own: tuple[int, ...] = ()
 
 
-def _paper_link(part: LinkModel) -> LinkModel:
-    if isinstance(part.body, SlidingBeam):
-        span = part.body.shapes.span
-        light = {name: 0 * span.table[name] for name in ("Jx", "Jy", "Jz")}
-        bare = replace(part.body.shapes, span=replace(span, table=span.table | light))
-        return replace(part, body=replace(part.body, shapes=bare, nodes=None))
-    if part.elastic is None:
-        return part
-    return replace(part, body=plain_span(part.elastic, stiffening=False))
-
-
 def _not_in_paper(model: Model) -> str | None:
     if model.base_moves:
         return "the base of Theodore & Ghosal's arms is fixed, this one's moves"
@@ -207,7 +196,9 @@ def bodies_of(
         if step.part is None:
             continue
         part, own = step.part, step.part.own
-        bodies += [LagrangeBody(T, D, weight, own) for weight in _link_weights(part, q, points)]
+        bodies += [
+            LagrangeBody(T, D, weight, own) for weight in _link_weights(model, part, q, points)
+        ]
         E, columns = link_transform(model, part, q) if tip is None else tip(part)
         D = {i: dT @ E for i, dT in D.items()}  # (S6.1)
         for i, column in columns.items():
@@ -228,13 +219,13 @@ def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[i
     return E, {i: ca.sparsify(ca.reshape(columns[:, k], 4, 4)) for k, i in enumerate(own)}
 
 
-def _link_weights(part: LinkModel, q: Expr, points: Points | None) -> list[Moments]:
-    if part.sliding is not None:
-        return [sliding_moments(part, own_values(part, q))]
-    if part.elastic is None:
+def _link_weights(model: Model, part: LinkModel, q: Expr, points: Points | None) -> list[Moments]:
+    if not part.own:
         return []
-    d = own_values(part, q)
-    weights = [span_moments(part.elastic, d, None if points is None else points(part))]
+    d, body = own_values(part, q), body_of(model, part)
+    named = None if points is None else points(part)
+    material = body.points(d, 0 * d) if named is None else [named]
+    weights = [span_moments(material, body.turning(d, 0 * d, type(q)(3, 1)))]
     hub = hub_transform(part, d, 0 * d)
     if hub is not None:
         weights.append(moved_moments(pseudo_inertia(part.hub_body), hub.value, hub.columns))

@@ -37,14 +37,14 @@ from flexarm.formulations.transforms import (
     LinkTransform,
     Transform,
     hub_transform,
-    plain_span,
     steps,
     tip_transform,
     torque_refusal,
 )
 from flexarm.links.base import Array
 from flexarm.links.fields import Field
-from flexarm.mechanics.bodies.material import material
+from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.points import (
     Moments,
     body_moments,
@@ -59,7 +59,8 @@ from flexarm.mechanics.bodies.points import (
     turning,
     without_first,
 )
-from flexarm.model import Flexible, LinkModel, Model
+from flexarm.mechanics.bodies.terms import Terms
+from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
 Columns = list[tuple[int, Expr]]
@@ -82,7 +83,7 @@ class RecursiveLagrange(Formulation):
         """Tell why a model cannot be treated this way, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
-        sliding = [part.name for part in model.links if part.sliding is not None]
+        sliding = [part.name for part in model.links if part.carried_by != part.coordinates]
         if sliding:
             return (
                 f"{sliding[0]} slides out of its hub, and the transformations of Chen, Zhang & Liu "
@@ -105,14 +106,10 @@ class RecursiveLagrange(Formulation):
         quadratic in amplitudes.
         """
         # of a model that is made so already, points that are drawn in stay so
-        drawn = model.stiffening or any(
-            np.any(part.elastic.points.quadratic) for part in model.links if part.elastic
-        )
+        drawn = model.stiffening or any(part.body.draws for part in model.links)
+        bodies = (part.body.bare(stiffening=drawn, twists=True) for part in model.links)
         links = tuple(
-            part
-            if part.elastic is None
-            else replace(part, body=plain_span(part.elastic, stiffening=drawn, twists=True))
-            for part in model.links
+            replace(part, body=body) for part, body in zip(model.links, bodies, strict=True)
         )
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")
 
@@ -199,7 +196,7 @@ def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
             E_dd = E_dd + M * more[k] if more is not None else E_dd
         E, E_d = tip.value, tip.rate
         end = (W @ E, W_d @ E + W @ E_d, W_dd @ E + 2 * W_d @ E_d + W @ E_dd)  # (eq. 4)
-        weight, flow = _weigh(step, d, rates, more)
+        weight, flow = _weigh(model, step, d, rates, more)
         chain.append(PlacedLink(step, tip, before, (W, W_d, W_dd), end, weight, flow))
         before = end
     return chain
@@ -275,16 +272,22 @@ def _forces(model: Model, chain: list[PlacedLink], v: Expr, a: Expr | None, grav
     return result
 
 
-def _weigh(step: LinkTransform, d: Expr, rates: Expr, more: Expr | None) -> tuple[Moments, Flow]:
+def _weigh(
+    model: Model, step: LinkTransform, d: Expr, rates: Expr, more: Expr | None
+) -> tuple[Moments, Flow]:
     """Sum a link's moments over its points, its root body and its hub."""
     part, m, new = step.part, d.shape[0], type(d)
     weight = body_moments(step.body, d, m)
     none = [new(4, 4)] * m
     flow = Flow(new(4, 4), new(4, 4), none, none, new(m, 1))
-    if part is None or part.elastic is None:
+    if part is None or not m:
         return weight, flow
-    weight = joined(weight, span_moments(part.elastic, d))
-    flow = _span_flow(part.elastic, d, rates, more)
+    link = body_of(model, part)
+    sections = link.turning(d, rates, new(3, 1))
+    weight = joined(weight, span_moments(link.points(d, rates), sections))
+    for points in link.points(d, rates):
+        flow = _span_flow(flow, points, rates, more)
+    flow = _with_sections(flow, sections, rates, more)
     hub = hub_transform(part, d, rates)
     if hub is not None:
         body = pseudo_inertia(part.hub_body)
@@ -293,27 +296,33 @@ def _weigh(step: LinkTransform, d: Expr, rates: Expr, more: Expr | None) -> tupl
     return weight, flow
 
 
-def _span_flow(e: Flexible, d: Expr, rates: Expr, more: Expr | None) -> Flow:
-    """Sum moments with velocities h' and accelerations h'' of a span's points."""
-    (moving, basis), rotary = material(e, d, rates), e.rotary
+def _span_flow(flow: Flow, points: MaterialPoints, rates: Expr, more: Expr | None) -> Flow:
+    """Add moments with velocities h' and accelerations h'' of a span's points."""
+    moving, new = points.moving, type(rates)
     h, s, h_d, h_dd = moving.value, moving.columns, moving.speed(rates), moving.bias
-    turned, turned_more = constant(rotary.shape) @ rates, type(d)(3, 1)
-    sections = type(d)(d.shape[0], 1)
     if more is not None:
         h_dd = h_dd + moving.speed(more)
-        turned_more = constant(rotary.shape) @ more
-        sections = constant(rotary.modal) @ more
 
     def moment(f: Field, g: Field) -> Expr:
-        first = ca.horzcat(type(d)(1, 1), basis.integral(g).T)
-        return ca.vertcat(first, without_first(basis.moment(f, g)))
+        first = ca.horzcat(new(1, 1), points.integral(g).T)
+        return ca.vertcat(first, without_first(points.moment(f, g)))
 
     return Flow(
-        moment(h, h_d) + turning(turned),
-        moment(h, h_dd) + turning(turned_more),
-        [_below(basis.moment(h_d, f)) for f in s],
-        [_below(basis.moment(h_dd, f)) for f in s],
-        sections,
+        flow.H + moment(h, h_d),
+        flow.h + moment(h, h_dd),
+        [old + _below(points.moment(h_d, f)) for old, f in zip(flow.N, s, strict=True)],
+        [old + _below(points.moment(h_dd, f)) for old, f in zip(flow.P, s, strict=True)],
+        flow.T,
+    )
+
+
+def _with_sections(flow: Flow, sections: Terms, rates: Expr, more: Expr | None) -> Flow:
+    """Add sections that turn about axes of the link."""
+    flow = flow._replace(H=flow.H + turning(sections.angular @ rates))
+    if more is None:
+        return flow
+    return flow._replace(
+        h=flow.h + turning(sections.angular @ more), T=flow.T + sections.modal @ more
     )
 
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from flexarm.links.integrals import integrate
 from flexarm.mechanics.bodies.points import homogeneous, pose_matrix
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.sections import picked
-from flexarm.model import Flexible, LinkModel, Model
+from flexarm.model import LinkModel, Model
 from flexarm.spatial import NO_INERTIA, Expr, Inertia, Pose, constant, turn_about, turn_z
 
 Factors = list[tuple[Expr, Expr]]  # rotations and places, each by a coordinate
@@ -127,24 +126,6 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
     value, columns, rate, bias = _put_in(results, [own, change], [d, rates])
     return Transform(
         _matrix(value), [_matrix(columns[:, k]) for k in range(m)], _matrix(rate), _matrix(bias)
-    )
-
-
-def plain_span(e: Flexible, *, stiffening: bool, twists: bool = False) -> Flexible:
-    """Make a span's tip linear in the amplitudes, and leave its sections' rotary inertia out.
-
-    That of their twist within the link may stay.
-    """
-    integrals, points = integrate(e.span, e.shapes, stiffening=stiffening)
-    modal = np.einsum("ijaa->ij", integrals.shape_shape)
-    if twists:
-        weight = points.mass / e.span.at("mass_per_length", points.x) * e.span.at("Jx", points.x)
-        twist = e.shapes.rotation(points.x)[:, 0]
-        modal = modal + np.einsum("g,gi,gj->ij", weight, twist, twist)
-    none, still = 0 * e.tip_quadratic, 0 * integrals.rotary_shape
-    bare = replace(integrals, rotary=0 * integrals.rotary, rotary_shape=still, modal_mass=modal)
-    return replace(
-        e, integrals=bare, points=points, tip_quadratic=none, tip_angle_quadratic=none, nodes=None
     )
 
 

@@ -531,7 +531,7 @@ def differentiable(
     equation = equation_of(model, name=formulation).among(Structures())
     times = until_the_end(model, sample_times(options.t_end, options.dt))
     for part in model.links:
-        if part.rail is not None and len(part.rail.jumps):
+        if part.rail_jumps:
             raise SimulationError(
                 f"gradients: the speed of {part.name} jumps at the nodes of its rail: give the "
                 "link before it shapes without nodes, such as 'loaded'"

@@ -450,10 +450,9 @@ def impulses(model: Model) -> int:
 def _corners(model: Model, wound: Sequence[Winding]) -> list[Lookout]:
     """List where equations have corners: ends of backlash, limits of currents, bends of rails."""
     found = [
-        Lookout("place", part.exposed, corner=float(jump))
+        Lookout("place", part.exposed, corner=jump)
         for part in model.links
-        if part.rail is not None
-        for jump in part.rail.jumps
+        for jump in part.rail_jumps
     ]
     for k, axis in enumerate(model.axes):
         drive = axis.acts.drive

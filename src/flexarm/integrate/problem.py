@@ -301,14 +301,13 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
             if axis.acts.stops is not None:
                 known = known.model_copy(update={"lower": None, "upper": None})
             found += _limits(axis.name, known, position, speed)
-    for index, part in enumerate(model.links):
-        rides = part.link.joint.rides
-        between = model.links[index - 1].link.span_ends if rides else part.range
-        if between is not None:
-            low, high = between
-            what = f"{part.name}: its {'station' if rides else 'exposed length'}"
-            why = "its rail ends there" if rides else "its shapes hold in that range"
-            remedy = f"{why}: change the drive, or"
+    for part in model.links:
+        if part.stroke is not None:
+            low, high = part.stroke.range
+            what, remedy = (
+                f"{part.name}: its {part.stroke.name}",
+                f"{part.stroke.end}: change the drive, or",
+            )
             ends = (
                 (low - 1e-9 * high, math.inf, "limits.lower"),
                 (-math.inf, high * (1 + 1e-9), "limits.upper or the length"),

@@ -336,7 +336,7 @@ class Task:
             wanted *= method.under_law
         elif rubs or has_strong_dampers(self, STRONG) or has_tables(model):
             wanted *= method.under_friction
-        rides = any(part.rail is not None for part in model.links)
+        rides = any(part.on_rail for part in model.links)
         if bumps(model):
             wanted *= method.under_contact
             wanted *= method.under_bounces if bounces(model) else 1.0

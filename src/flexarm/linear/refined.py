@@ -117,7 +117,7 @@ class RefinedArm:
         """Return the stiffness that shear takes, and the rotary inertia left out, (r, r) each."""
         soft, heavy = np.zeros((2, self.model.size, self.model.size))
         for part in self.model.links:
-            if part.elastic is not None:
+            if part.flexible:
                 modes = (part.modes, part.modes)
                 soft[modes], heavy[modes] = shear_flexibility(part)
         return soft, heavy

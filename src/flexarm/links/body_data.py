@@ -9,13 +9,14 @@ from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import Inertia
+from flexarm.varied import by_designs
 
 
 @dataclass(frozen=True)
 class StraightBody:
     """An undeformed body of m amplitudes, to first order."""
 
-    integrals: Integrals | None  # moments, modal mass and stiffness; None of a rigid body
+    integrals: Integrals  # moments, modal mass and stiffness, without the root's rigid body
     tip: Array  # the tip from the root [m], (3,)
     tip_angle: Array  # rotation of the tip per amplitude, (3, m)
     tip_shape: Array  # displacement of the tip per amplitude, (3, m)
@@ -70,9 +71,33 @@ class BodyData(ABC):
         """Whether its modal mass was measured or computed elsewhere."""
         return False
 
+    one_length = False  # whether it is a beam whose shapes are functions of the place alone
+
+    @property
+    def length_terms(self) -> int:
+        """Number of terms of the series by which shapes change with the exposed length."""
+        return 1
+
+    @property
+    def draws(self) -> bool:
+        """Whether points have displacements quadratic in the amplitudes."""
+        return False
+
     def linear(self) -> "BodyData":
         """Return the body by linear theory."""
         return self
+
+    def bare(self, *, stiffening: bool = False, twists: bool = False) -> "BodyData":
+        """Return the body with a tip linear in its amplitudes, without rotary inertia of sections.
+
+        Points are drawn in where ``stiffening`` is on; the inertia of their twist within the link
+        may stay.
+        """
+        return self
+
+    def span_length(self, whole: Array | float, own: Array) -> Array:
+        """Return the length of the (exposed) span [m] at own coordinates (.., k): (..)."""
+        return by_designs(whole, own.shape[:-1])
 
     @abstractmethod
     def straight(self, length: Array) -> StraightBody:
@@ -89,7 +114,7 @@ class RigidData(BodyData):
     def straight(self, length: Array) -> StraightBody:
         """Return a body without amplitudes."""
         none = np.zeros((3, 0))
-        return StraightBody(None, along_x(length), none, none)
+        return StraightBody(Integrals.none(), along_x(length), none, none)
 
 
 def along_x(length: Array) -> Array:

@@ -125,6 +125,13 @@ class Integrals:
     modal_mass: Array  # int mu Phi^T Phi + theta^T J theta, or what was measured, (m, m)
     stiffness: Array  # linear stiffness, (m, m)
 
+    @classmethod
+    def none(cls) -> "Integrals":
+        """Return those of no span, without amplitudes."""
+        shapes = ((3,), (3, 3), (3, 0), (0, 3, 3), (0, 0, 3, 3), (3, 3), (3, 0), (0, 0),
+                  (3, 0, 0), (0, 0), (0, 0), (0, 0))  # fmt: skip
+        return cls(0.0, *(np.zeros(shape) for shape in shapes))
+
 
 def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
     """Quadratic form of the axial shortening, ``int_0^x (y' y'^T + z' z'^T)``, (len(x), m, m).

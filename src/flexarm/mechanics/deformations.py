@@ -50,9 +50,9 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
 
 def _body_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> Array:
     """Draw the amplitudes of a body that forces at its tip bend by its length."""
-    body = part.body.straight(part.span_length(q))
-    if body.integrals is None:
+    if not part.flexible:
         return np.zeros(0)
+    body = part.body.straight(part.span_length(q))
     length = float(np.linalg.norm(body.tip))
     pushed = body.tip_shape.T @ rng.normal(size=3) + body.tip_angle.T @ rng.normal(size=3)
     bent = _static(body.integrals.stiffness, pushed)

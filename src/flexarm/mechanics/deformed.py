@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -84,15 +83,10 @@ def tip_rows(model: Model, name: str, q: Array) -> Array:
     columns = list(range(part.modes.start, part.modes.stop))
     if not columns:
         return np.zeros((0, model.size))
-    if part.elastic is not None:  # of a straight link, what it bends by
-        own = np.vstack([part.elastic.tip_shape, part.length * part.elastic.tip_angle])
-    else:
-        straight = q.copy()
-        straight[columns] = 0.0
-        tip = body_of(model, part).tip(ca.DM(straight))
-        own = np.vstack([np.array(ca.DM(tip.linear)), part.length * np.array(ca.DM(tip.angular))])
+    shape, angle = body_of(model, part).straight_tip(q)
+    own = np.vstack([shape, part.length * angle])
     rows = np.zeros((4, model.size), dtype=own.dtype)
-    rows[:, columns] = own[:4, -len(columns) :]
+    rows[:, columns] = own[:4]
     return np.asarray(rows[np.any(rows != 0, axis=1)])
 
 

@@ -35,7 +35,7 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
     """See where link ``index`` rides on the one before it."""
     part, rail_part = model.links[index], model.links[index - 1]
     rail = part.rail
-    assert rail is not None and rail_part.elastic is not None
+    assert rail is not None
     (s,), (rate,) = ([each[k] for k in part.coordinates] for each in (q, v))
     at = _Curves(rail, s - rail.root)
     d, rates = own_values(rail_part, q), own_values(rail_part, v)
@@ -47,7 +47,7 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
 def joint_columns(model: Model, index: int, q: Expr) -> Expr:
     """Give the motion of a link's frame K per rate of its joint, in axes of K, (6, k)."""
     part = model.links[index]
-    if part.rail is None:
+    if not part.on_rail:
         return part.motion.columns(picked(q, part.carried_by))
     return riding_columns(part, station(model, index, q, 0 * q))
 

@@ -35,7 +35,6 @@ from flexarm.model.elastic.part import (
 )
 from flexarm.model.elastic.sliding import sliding_beam
 from flexarm.model.joints import JointMotion, motion_of
-from flexarm.model.joints.prismatic import PrismaticKinematics
 from flexarm.model.parts import (
     BASE_COORDINATES,
     Axis,
@@ -46,7 +45,7 @@ from flexarm.model.parts import (
     TipRotation,
 )
 from flexarm.model.points import ArmPoints
-from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, rotation_from_angles, rotation_z_to
+from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, rotation_from_angles
 
 TURNS = ("tip_rx", "tip_ry", "tip_rz")  # of a body's tip
 ShapesOf = Callable[[int, Span], Shapes]
@@ -121,9 +120,9 @@ def _rail(
     arm: Arm, index: int, links: list[LinkModel], theory: Theory, rail_of: RailOf
 ) -> Rail | None:
     """Make a rail of the previous link, if it is flexible and a link rides on it."""
-    e = links[-1].elastic if rides(arm, index) else None
-    if e is None:
+    if not (rides(arm, index) and links[-1].flexible):
         return None
+    e = links[-1].beam
     if theory.stiffening and e.nodes is None:
         raise ModelError(
             f"links[{index + 1}].joint: a carriage rides on exact or linear links, not on those "
@@ -146,28 +145,12 @@ def _build_link(
     link, name = arm.links[index], arm.link_names[index]
     pose_to_joint, pose_to_root, _ = joint_poses(link)
     root = Pose.along(link.root_length)
-    motion = motion_of(link.joint)
-    if motion.grows and not link.flexible:
-        # a rigid beam that slides out is carried whole, from its inner end, along its own axis
-        motion = PrismaticKinematics()
-        along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
-        inner = Pose.along(link.tip_length - link.length)
-        pose_to_joint = pose_to_joint @ along
-        pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
-    if motion.rides and not arm.links[index - 1].flexible:
-        # along a rigid link it is carried whole; its joint's frame slides with it
-        motion = PrismaticKinematics()
-        along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
-        back = Pose(along.rotation.T, np.zeros(3))
-        pose_to_joint, pose_to_root = along, back @ pose_to_joint @ pose_to_root
+    rail = arm.links[index - 1] if index else None
+    motion, pose_to_joint, pose_to_root = motion_of(link.joint).mounted(
+        link, rail, pose_to_joint, pose_to_root
+    )
     axes = _axes(arm, index, motion, names, units)
-    data: BodyData = RigidData()
-    if link.modal is not None:
-        data = reduced_part(arm, index)
-    elif link.flexible and motion.grows:
-        data = sliding_beam(arm, index, theory, shapes_of)
-    elif link.flexible:
-        data = flexible_of(arm, index, theory, shapes_of)
+    data = body_data(arm, index, theory, shapes_of, flexible_of)
     labels = data.names
     if link.flexible and not labels:
         raise ModelError(
@@ -200,6 +183,24 @@ def _build_link(
     )
 
 
+def body_data(
+    arm: Arm,
+    index: int,
+    theory: Theory,
+    shapes_of: ShapesOf,
+    flexible_of: FlexibleOf = flexible_part,
+) -> BodyData:
+    """Make the numbers of a link's body, as those of `assemble`."""
+    link = arm.links[index]
+    if link.modal is not None:
+        return reduced_part(arm, index)
+    if not link.flexible:
+        return RigidData()
+    lengthened = motion_of(link.joint).deforming((0,))
+    make = sliding_beam if lengthened else flexible_of
+    return make(arm, index, theory, shapes_of)
+
+
 def _axes(
     arm: Arm, index: int, motion: JointMotion, names: list[str], units: list[str]
 ) -> tuple[Axis, ...]:
@@ -218,8 +219,7 @@ def _rotor(axes: tuple[Axis, ...], pose: Pose, motion: JointMotion) -> Rotor | N
     drive = axes[0].acts.drive if axes else None
     if drive is None or drive.rotor_inertia == 0:
         return None
-    along = 0 if motion.grows else 2
-    direction = pose.rotation[:, along] if drive.rotor == "full" else None
+    direction = pose.rotation[:, motion.rotor_axis] if drive.rotor == "full" else None
     coordinate = axes[0].index if axes[0].motor is None else axes[0].motor
     return Rotor(drive.rotor_inertia, drive.gear_ratio, coordinate, direction)
 

@@ -65,7 +65,7 @@ def fit_curve(
     left out.
     """
     require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
-    bent = {part.name: part for part in model.links if part.elastic is not None}
+    bent = {part.name: part for part in model.links if part.body.one_length}
     if not isinstance(link, str) or link not in bent:
         listed = ", ".join(bent) or "none"
         raise FlexarmError(f"link: must be a flexible one that does not slide, got {link!r}: "
@@ -94,10 +94,9 @@ def fit_curve(
 
 def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> tuple[Array, float]:
     """Give the amplitudes (m,) that fit curves at stations x best, and the residual."""
-    assert part.elastic is not None
     # An angle counts as what it moves at a tenth of the span beside the axis.
     sizes = {each: part.length / 10 if each == "twist" else 1.0 for each in curves}
-    rows = np.vstack([size * part.elastic.shapes.values(d, x) for d, size in sizes.items()])
+    rows = np.vstack([size * part.beam.shapes.values(d, x) for d, size in sizes.items()])
     wanted = np.concatenate([size * curves[d] for d, size in sizes.items()])
     found = np.linalg.lstsq(rows, wanted, rcond=1e-10)[0]
     largest = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)

@@ -17,10 +17,10 @@ from flexarm.links.integrals import Integrals, Points, integrate
 from flexarm.links.rails.rail import Rail
 from flexarm.links.rotary import Rotary, constant_rotary
 from flexarm.links.span import Span
-from flexarm.model.joints import JointMotion
+from flexarm.model.joints.base import JointMotion, Stroke
 from flexarm.model.points import ArmPoints
 from flexarm.spatial import Expr, Inertia, Pose, constant
-from flexarm.varied import LazyDesign, by_designs
+from flexarm.varied import LazyDesign
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]
@@ -83,9 +83,36 @@ class Flexible(BodyData, LazyDesign):
         """Whether its modal mass was measured or computed elsewhere."""
         return self.shapes.mass is not None
 
+    one_length = True
+
+    @property
+    def draws(self) -> bool:
+        """Whether points have displacements quadratic in the amplitudes."""
+        return self.points.draws
+
     def linear(self) -> "Flexible":
         """Return the beam by linear theory."""
         return replace(self, nodes=None)
+
+    def bare(self, *, stiffening: bool = False, twists: bool = False) -> "Flexible":
+        """Return the beam with a tip linear in the amplitudes, without rotary inertia of sections.
+
+        That of their twist within the link may stay.
+        """
+        integrals, points = integrate(self.span, self.shapes, stiffening=stiffening)
+        modal = np.einsum("ijaa->ij", integrals.shape_shape)
+        if twists:
+            per_mass = self.span.at("Jx", points.x) / self.span.at("mass_per_length", points.x)
+            twist = self.shapes.rotation(points.x)[:, 0]
+            modal = modal + np.einsum("g,gi,gj->ij", points.mass * per_mass, twist, twist)
+        none, still = 0 * self.tip_quadratic, 0 * integrals.rotary_shape
+        integrals = replace(
+            integrals, rotary=0 * integrals.rotary, rotary_shape=still, modal_mass=modal
+        )
+        return replace(
+            self, integrals=integrals, points=points, tip_quadratic=none, tip_angle_quadratic=none,
+            nodes=None,
+        )  # fmt: skip
 
     def straight(self, length: Array) -> StraightBody:
         """Return the undeformed beam."""
@@ -128,6 +155,22 @@ class SlidingBeam(BodyData, LazyDesign):
     def linear(self) -> "SlidingBeam":
         """Return the beam by linear theory."""
         return replace(self, nodes=None)
+
+    def bare(self, *, stiffening: bool = False, twists: bool = False) -> "SlidingBeam":
+        """Return the linear beam without rotary inertia of sections."""
+        span = self.shapes.span
+        light = {name: 0 * span.table[name] for name in ("Jx", "Jy", "Jz")}
+        shapes = replace(self.shapes, span=replace(span, table=span.table | light))
+        return replace(self, shapes=shapes, nodes=None)
+
+    @property
+    def length_terms(self) -> int:
+        """Number of terms of the series by which shapes change with the exposed length."""
+        return max(len(factors) for factors in self.shapes.factors.values())
+
+    def span_length(self, whole: Array | float, own: Array) -> Array:
+        """Return the exposed length, which is the first of its coordinates."""
+        return own[..., 0]
 
     def straight(self, length: Array) -> StraightBody:
         """Return the exposed part at its length, and the part in the hub."""
@@ -252,35 +295,36 @@ class LinkModel(LazyDesign):
         return self.body.exact
 
     @property
-    def elastic(self) -> Flexible | None:
-        """The beam of constant length that it is, else None."""
-        return self.body if isinstance(self.body, Flexible) else None
+    def beam(self) -> Flexible:
+        """The beam of one length that its body is."""
+        if not isinstance(self.body, Flexible):
+            raise TypeError(f"{self.name} is no beam of one length")
+        return self.body
 
     @property
-    def sliding(self) -> SlidingShapes | None:
-        """The shapes of the sliding beam that it is, else None."""
-        return self.body.shapes if isinstance(self.body, SlidingBeam) else None
+    def imported(self) -> ReducedBody:
+        """The body of any shape that its body is."""
+        if not isinstance(self.body, ReducedBody):
+            raise TypeError(f"{self.name} is no imported body")
+        return self.body
 
     @property
-    def grown(self) -> GrowingNodes | None:
-        """The nodes of the exact sliding beam that it is, else None."""
-        return self.body.nodes if isinstance(self.body, SlidingBeam) else None
-
-    @property
-    def reduced(self) -> ReducedBody | None:
-        """The body of any shape that it is, else None."""
-        return self.body if isinstance(self.body, ReducedBody) else None
+    def sliding_beam(self) -> SlidingBeam:
+        """The sliding beam that its body is."""
+        if not isinstance(self.body, SlidingBeam):
+            raise TypeError(f"{self.name} is no sliding beam")
+        return self.body
 
     @property
     def carried_by(self) -> tuple[int, ...]:
         """Indices in q of the coordinates by which the joint moves the link as a whole."""
-        return () if self.motion.grows else self.coordinates
+        return () if self.motion.deforming(self.coordinates) else self.coordinates
 
     @property
     def own(self) -> tuple[int, ...]:
-        """Indices in q of what deforms the link: amplitudes, after the length if it grows."""
-        modes = tuple(range(self.modes.start, self.modes.stop))
-        return (*self.coordinates, *modes) if self.motion.grows else modes
+        """Indices in q of what deforms the link: amplitudes, after the length if it changes."""
+        modes = range(self.modes.start, self.modes.stop)
+        return (*self.motion.deforming(self.coordinates), *modes)
 
     @property
     def coordinates(self) -> tuple[int, ...]:
@@ -288,13 +332,30 @@ class LinkModel(LazyDesign):
         return tuple(axis.index for axis in self.axes)
 
     @property
+    def on_rail(self) -> bool:
+        """Whether it rides along a flexible link."""
+        return self.rail is not None
+
+    @property
+    def rail_jumps(self) -> tuple[float, ...]:
+        """Stations [m] of the rail that it rides on at which its speed jumps."""
+        return () if self.rail is None else tuple(self.rail.jumps.tolist())
+
+    @property
     def range(self) -> tuple[float, float] | None:
         """Values of the joint's coordinate [m] between which shapes are known, if it has any."""
-        return self.body.range if self.rail is None else self.rail.range
+        return (self.rail or self.body).range
+
+    @property
+    def stroke(self) -> Stroke | None:
+        """The way that the joint's coordinate goes along, if that ends somewhere."""
+        if self.body.range is None:
+            return self.motion.stroke
+        return Stroke(self.body.range, "exposed length", "its shapes hold in that range")
 
     def span_length(self, q: Array) -> Array:
         """Length of the (exposed) span at coordinates q, (n,) [m]; of designs at (N, n), (N,)."""
-        return q[..., self.exposed] if self.motion.grows else by_designs(self.length, q.shape[:-1])
+        return self.body.span_length(self.length, q[..., list(self.own)])
 
     @property
     def exposed(self) -> int:
@@ -412,7 +473,7 @@ class Model(LazyDesign):
 
     def carries(self, index: int) -> bool:
         """Whether the next link rides along a link."""
-        return index + 1 < len(self.links) and self.links[index + 1].rail is not None
+        return index + 1 < len(self.links) and self.links[index + 1].on_rail
 
     @cached_property
     def sliding_ranges(self) -> tuple[tuple[int, float, float], ...]:

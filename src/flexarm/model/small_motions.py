@@ -45,8 +45,7 @@ def stiffness_matrix(model: Model, q: Array) -> Array:
     stiffness = np.zeros((*designs, model.size, model.size))
     for part in model.links:
         integrals = part.body.straight(part.span_length(q)).integrals
-        if integrals is not None:
-            stiffness[..., part.modes, part.modes] = by_designs(integrals.stiffness, designs)
+        stiffness[..., part.modes, part.modes] = by_designs(integrals.stiffness, designs)
         for axis in part.axes:
             if axis.acts.spring is not None:
                 spring = relaxed_stiffness(axis.acts.spring.stiffness)
@@ -85,8 +84,7 @@ def _add_body(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
     """Add a link's span to the mass matrix; return the motion of its tip (6, n)."""
     designs, own = q.shape[:-1], part.modes
     body = part.body.straight(part.span_length(q))
-    if body.integrals is not None:
-        _add_span(body.integrals, own, moved, mass)
+    _add_span(body.integrals, own, moved, mass)
     if body.retracted is not None:
         _slide(part, body, moved, mass)
     moved = _shift(moved, body.tip)
@@ -99,11 +97,11 @@ def _add_body(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
 
 def _at_station(rail: LinkModel, part: LinkModel, q: Array, moved: Array) -> Array:
     """Take motions (6, n) of a rail's root over to the station of the link that rides on it."""
-    assert rail.elastic is not None and part.rail is not None
+    assert part.rail is not None
     designs = q.shape[:-1]
     x = q[..., part.exposed] - by_designs(part.rail.root, designs)
     moved = _shift(moved, np.stack([x, 0 * x, 0 * x], axis=-1))
-    bent = rail.elastic.shapes.motion(np.atleast_1d(x))
+    bent = rail.beam.shapes.motion(np.atleast_1d(x))
     moved[..., rail.modes] += bent if designs else bent[0]
     moved[..., 3, part.exposed] += 1.0
     return moved
@@ -118,7 +116,7 @@ def _add_span(integrals: Integrals, own: slice, moved: Array, mass: Array) -> No
 
 def _slide(part: LinkModel, body: StraightBody, moved: Array, mass: Array) -> None:
     """Add the inertia of the retracted part and the axial rigid-body motion."""
-    assert body.retracted is not None and body.integrals is not None
+    assert body.retracted is not None
     along, whole = part.exposed, body.retracted.mass + body.integrals.mass
     mass += _energy(_body(body.retracted, ()), moved)
     mass[along, along] += whole

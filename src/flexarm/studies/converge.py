@@ -362,9 +362,9 @@ def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
 def _same(arm: Arm) -> bytes:
     """Return a key of an arm's shapes: the same for families with the same shapes."""
     rows = [
-        np.concatenate([part.elastic.integrals.stiffness.ravel(), part.elastic.tip_angle.ravel()])
+        np.concatenate([part.beam.integrals.stiffness.ravel(), part.beam.tip_angle.ravel()])
         for part in build(arm, stiffening=False).links
-        if part.elastic is not None
+        if part.body.one_length
     ]
     return b"".join(np.round(row, 6).tobytes() for row in rows)
 

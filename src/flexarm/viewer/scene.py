@@ -41,7 +41,7 @@ def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
     links = []
     for part in model.links:
         links.append(_link(model, part, column, arrays))
-        if part.rail is not None:
+        if part.rail:
             links[-2]["shape"]["rail"] = _rail(part.rail, column, arrays)
         column += _width(model, part)
     payload = arm.payload
@@ -122,7 +122,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "joint": part.joint_name,
         "moves": _moves(part),
         "attitude": part.motion.anchored,
-        "rides": part.rail is not None,
+        "rides": part.on_rail,
         "before": _pose(part.pose_FJ),
         "after": _pose(part.pose_JL),
         "length": part.length,
@@ -132,8 +132,8 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "mesh": _mesh(part.link.mesh, part.name, arrays),
         "shape": None,
     }
-    if part.reduced is not None:
-        found["shape"] = _body(model, part.reduced, column + _joint_width(part), arrays)
+    if not part.body.sectioned:
+        found["shape"] = _body(model, part.imported, column + _joint_width(part), arrays)
     elif part.flexible:
         found["shape"] = _shape(model, part, column + _joint_width(part), arrays)
     return found

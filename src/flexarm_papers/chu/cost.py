@@ -111,8 +111,7 @@ def assembled(model: Model, q: ca.SX) -> ca.SX:
     """Integrate m (dr/dq)^T (dr/dq) over each element, r a polynomial in x, and add them up."""
     total = ca.SX(model.size, model.size)
     for part, frame in zip(model.links, frames(model, q), strict=True):
-        assert part.elastic is not None  # all links bend
-        shapes, span = part.elastic.shapes, part.elastic.span
+        shapes, span = part.beam.shapes, part.beam.span
         size = span.length / (len(part.own) // 2)
         density = float(span.table["mass_per_length"][0])
         for start in size * np.arange(len(part.own) // 2):

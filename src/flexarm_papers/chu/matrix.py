@@ -217,11 +217,11 @@ def _left(reading: Reading) -> float:
     model = build(changed(ARMS[example]), stiffening=False)
     q, M = ca.SX.sym("q", model.size), ca.SX(model.size, model.size)
     for part, frame in zip(model.links, frames(model, q), strict=True):
-        if part.elastic is None:
+        if not part.body.one_length:
             continue
         along, count = frame.R_WL[:, 0], len(part.own) // 2
-        size = part.elastic.span.length / count
-        mass = float(part.elastic.span.table["mass_per_length"][0]) * size
+        size = part.beam.span.length / count
+        mass = float(part.beam.span.table["mass_per_length"][0]) * size
         turned = along[0] * ca.jacobian(along[1], q) - along[1] * ca.jacobian(along[0], q)
         for x in size * (np.arange(count) + 0.5):
             moved = ca.jacobian(frame.p_WL + x * along, q)
@@ -236,9 +236,8 @@ def _speeds() -> float:
     model = build(changed(ARMS[2]), stiffening=False)
     q, found = ca.SX.sym("q", model.size), []
     for part, frame in zip(model.links, frames(model, q), strict=True):
-        assert part.elastic is not None  # all links bend
-        x = part.elastic.span.length / 4  # the centre of the first of two elements
-        shapes, own = part.elastic.shapes, picked(q, part.own)
+        x = part.beam.span.length / 4  # the centre of the first of two elements
+        shapes, own = part.beam.shapes, picked(q, part.own)
         bent, slope = (ca.DM(shapes.values("y", np.array([x]), k)) @ own for k in (0, 1))
         along, relative = frame.R_WL[:, 0], ca.vertcat(0, bent, 0)
         place, off = frame.p_WL + x * along, frame.R_WL @ relative
@@ -309,7 +308,7 @@ def _clamped(count: int, paper: bool = True, thin: bool = False) -> tuple[Array,
     model = build(changed(ARMS[1], {SHAPES: count}))
     rest = [k for k, name in enumerate(model.names) if not name.startswith("joint")]
     mass, stiff = (x[np.ix_(rest, rest)] for x in matrices(model, paper))
-    if thin and (elastic := model.links[1].elastic):
+    if thin and (elastic := model.links[1].beam):
         size = elastic.span.length / count
         slope = elastic.shapes.values("y", np.asarray(size * (np.arange(count) + 0.5)), 1)
         mass = (
@@ -339,7 +338,7 @@ def _errors() -> tuple[float, float]:
 
 def _off_centre(reading: Reading) -> float:
     """Find how far the middle of an element, bent to w = x^2/2, is from its centre of mass [%]."""
-    elastic = build(changed(ARMS[2])).links[1].elastic
+    elastic = build(changed(ARMS[2])).links[1].beam
     assert elastic is not None  # it bends
     size = elastic.span.length / 2  # of two elements
     nodes = np.array([w for x in (size, 2 * size) for w in (x**2 / 2, x)])

@@ -170,7 +170,7 @@ def _mixed(joints: Expr, deflections: Expr) -> Expr:
 
 
 def _amplitudes() -> str:
-    elastic = _model().links[0].elastic
+    elastic = _model().links[0].beam
     assert elastic is not None  # all links bend
     y, z = elastic.tip_angle.sum(axis=1)[1:]
     return (

@@ -82,7 +82,7 @@ def cantilever() -> Found:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "boom.yaml"
         three = {"kind": "clamped-free", "bending_y": 3}
-        elastic = build(plain_link(three, *BOOM)).links[0].elastic
+        elastic = build(plain_link(three, *BOOM)).links[0].beam
         assert elastic is not None  # the boom is flexible
         write_modal_data(file, elastic.shapes, elastic.span, stations=81)
         sources: dict[str, Mapping[str, Any]] = {
@@ -138,7 +138,7 @@ def _shuttle(spring: str, push: str, kind: str = DEFAULT, *, paper: bool = False
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "upper-arm.yaml"
-        elastic = build(changed("graves-rms")).links[1].elastic
+        elastic = build(changed("graves-rms")).links[1].beam
         assert elastic is not None  # the boom is flexible
         write_modal_data(file, elastic.shapes, elastic.span, stations=41)
         values["links.2.shapes"] = {"kind": "table", "file": str(file)}
@@ -217,7 +217,7 @@ def _strayed(reading: Reading) -> float:
         push, paper = PUSHED_BY[reading[ARM]], reading[EQUATIONS] != "complete"
         both = (_shuttle("hardening", push, "kinematic-influence", paper=paper),
                 _shuttle("hardening", push))  # fmt: skip
-        own = [k for part in both[0].model.links if part.elastic for k in part.own]
+        own = [k for part in both[0].model.links if part.body.one_length for k in part.own]
         ours, right = (x.q[:, own].T if bent else x.tip.T for x in both)
     return 100 * float(np.abs(ours - right).max() / np.ptp(right, axis=1).max())
 
@@ -373,7 +373,7 @@ def bent(angle: float) -> Bent:
 def _tip_compliance() -> float:
     """Find the deflection of the clamped boom's tip per force, by ten modes [m/N]."""
     model = build(plain_link({"kind": "clamped-free", "bending_y": 10}, *BOOM), stiffening=False)
-    elastic = model.links[0].elastic
+    elastic = model.links[0].beam
     assert elastic is not None  # the boom is flexible
     tip = elastic.shapes.values("y", np.array([LENGTH]))[0]
     return float(tip @ np.linalg.solve(_stiffness(model), tip))

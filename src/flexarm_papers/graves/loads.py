@@ -279,8 +279,8 @@ def lumped(model: Model, *, own: bool) -> ca.Function:
         assert section is not None  # a beam, rigid or not
         assert section.mass_per_length is not None
         mass, bent = 2 * half * section.mass_per_length, [0.0, 0.0]
-        if part.elastic is not None:
-            shapes, at = part.elastic.shapes, np.array([half])
+        if part.body.one_length:
+            shapes, at = part.beam.shapes, np.array([half])
             rows = [shapes.values("y", at)[0], shapes.values("z", at)[0]]
             bent = [ca.DM(row).T @ picked(q, part.own) for row in rows]
         R = frame.R_WL

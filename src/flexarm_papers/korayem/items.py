@@ -95,9 +95,9 @@ def identities(scope: Scope) -> Found:
     model = build(changed("count-3-2-2"), stiffening=False)
     pairs, rods = [], []
     for part in model.links:
-        if part.elastic is None or part.link.section is None:
+        if not part.body.one_length or part.link.section is None:
             continue
-        each = link_constants(part.elastic.integrals)
+        each = link_constants(part.beam.integrals)
         m = each.eps.shape[1]
         mc = np.array(ca.DM(each.mC)).reshape(m, 3, 3, m)  # mc_ikj, columns by rows
         sc = np.array(ca.DM(each.sc))

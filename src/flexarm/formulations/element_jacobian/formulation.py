@@ -32,22 +32,19 @@ from flexarm.formulations.base import Formulation, recursions_only, unstiffened
 from flexarm.formulations.element_jacobian.lumps import (
     Lump,
     LumpFrame,
-    constant_sections,
-    polar_lumps,
-    sliding_polar_lumps,
-    sliding_sections,
     slope_tip,
 )
 from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.kinematics import base_frame, base_jacobian, tip_section
 from flexarm.mechanics.loads import potential_energy
+from flexarm.mechanics.sections import own_values
 from flexarm.mechanics.weightless import least_inertia
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
 # Eqs. 18, 25 (erratum): one point is not enough.
-EXACT, EXACT_STIFFENED = 4, 6  # points for shapes of degree 3, and for the square of their slopes
 REGULAR = 3  # points from which on no motion of an element's nodes leaves all of them at rest
 
 
@@ -74,16 +71,18 @@ def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
     """Tell why the paper has no such arm, or why its mass matrix cannot be inverted."""
     if model.base_moves:
         return "the paper's robots stand on a fixed base: say paper=False"
+    q = np.zeros(model.size)
+    for index, _, high in model.sliding_ranges:
+        q[index] = high
     for part in model.links:
-        shapes = part.sliding.at(part.sliding.range[1]) if part.sliding is not None else None
-        shapes = part.elastic.shapes if part.elastic is not None else shapes
-        moved = {d for shape in shapes.shapes for d in shape.curves} if shapes else set()
-        if moved - {"y"} or part.link.quadratic_shapes:
+        body = body_of(model, part)
+        if set(body.directions(q)) - {"y"} or part.link.quadratic_shapes:
             return (
                 f"the paper's links bend in one plane, and {part.name} moves in others: leave "
                 "bending_z, torsion, stretch and quadratic_shapes out, or say paper=False"
             )
-        if part.elastic is not None and len(part.elastic.span.edges) > 2:
+        span = body.span_at(q)
+        if span is not None and len(span.edges) > 2:
             return f"the paper's links are uniform, and {part.name} has stations: say paper=False"
     return _singularity(kind(model, paper=True))
 
@@ -95,8 +94,8 @@ def _singularity(equation: "ElementJacobian") -> str | None:
     q = np.random.default_rng(0).uniform(-1.0, 1.0, model.size)
     for part in model.links:
         q[part.modes] = 0.0
-        if part.sliding is not None:
-            q[part.exposed] = sum(part.sliding.range) / 2
+    for index, low, high in model.sliding_ranges:
+        q[index] = (low + high) / 2
     symbols = ca.SX.sym("q", model.size)
     traced = ca.Function("M", [symbols], [ca.densify(equation.mass_expression(symbols))])
     mass = np.array(traced(q))
@@ -183,16 +182,9 @@ class ElementJacobian(Formulation):
     @property
     def per_element(self) -> int:
         """Gauss points per element."""
-        return self.points or (1 if self.paper else max(map(self._enough, self.model.links)))
-
-    def _enough(self, part: LinkModel) -> int:
-        """Give the Gauss points per element that integrate a link's inertia exactly."""
-        if part.exact is not None:
-            if part.grown is None:  # a product times a mass that grows along the link
-                return max(EXACT, (part.exact.degree + 3) // 2)
-            # tangents reach as three slopes do, and what passes the hub is a product of two
-            return max(EXACT, -(-part.exact.count // (len(part.exact.edges) - 1)) + 4)
-        return EXACT_STIFFENED if self.model.stiffening else EXACT
+        if self.points is not None or self.paper:
+            return self.points or 1
+        return max(body_of(self.model, part).points_per_element for part in self.model.links)
 
     @property
     def guarded(self) -> bool:
@@ -275,12 +267,7 @@ class ElementJacobian(Formulation):
 
     def _elements(self, part: LinkModel, q: Expr, frame: LumpFrame) -> list[Lump]:
         """Weigh the elements of a flexible link."""
-        if part.sliding is not None:
-            sections = sliding_sections(part, q, self.per_element)
-        elif part.elastic is not None:
-            sections = constant_sections(self.model, part, q, self.per_element)
-        else:
-            return []
+        body, own = body_of(self.model, part), own_values(part, q)
+        sections = body.elements(own, self.per_element)
         lumps = [frame.weigh(s, part.own, turned=self.paper) for s in sections]
-        polar = polar_lumps(frame, part, q) + sliding_polar_lumps(self.model, frame, part, q)
-        return lumps + polar
+        return lumps + [frame.spin(s, part.own) for s in body.spins(own)]

@@ -26,6 +26,7 @@ from flexarm.formulations.gibbs_appell.terms import (
     tilde,
     widened,
 )
+from flexarm.links.body_data import StraightBody
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.terms import SectionMotion
 from flexarm.mechanics.kinematics import base_frame, base_jacobian
@@ -92,9 +93,8 @@ def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[
         delta, rate = own_values(part, q), own_values(part, v)
         body = rigid(part.root_body, rate.shape[0])
         tip = _paper_tip(model, part, delta, rate)
-        if part.elastic is not None:
-            constants = link_constants(part.elastic.integrals)
-            body = body + beam(constants, delta, rate, delta_squared=delta_squared)
+        constants = link_constants(_straight(part).integrals)
+        body = body + beam(constants, delta, rate, delta_squared=delta_squared)
         links.append(_carry(part, tip, body, _next(model.links, i), q, v))
     return links
 
@@ -110,16 +110,17 @@ def exponential(theta: Expr) -> Expr:
     return ca.SX.eye(3) + sine * turned + versine / 2 * (turned @ turned)
 
 
+def _straight(part: LinkModel) -> StraightBody:
+    return part.body.straight(np.array(part.length))
+
+
 def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> SectionMotion:
     """Follow a tip as the paper does: linear in the amplitudes, theta' an angular velocity."""
     none = ca.SX(3, 1)
-    straight = ca.SX(constant(np.array([part.length, 0.0, 0.0])))
-    if part.elastic is None:
-        columns = ca.SX(3, 0)
-        return SectionMotion(
-            Local(straight, ca.SX.eye(3), columns, columns), none, none, none, none
-        )
-    r_f, theta_f = (ca.SX(constant(x)) for x in (part.elastic.tip_shape, part.elastic.tip_angle))
+    body = _straight(part)
+    straight, r_f, theta_f = (
+        ca.SX(constant(x)) for x in (body.tip, body.tip_shape, body.tip_angle)
+    )
     theta = theta_f @ delta  # (eq. 8)
     first = model.tip_rotation == "first-order"
     E = ca.SX.eye(3) + tilde(theta) if first else exponential(theta)  # (eq. 6)

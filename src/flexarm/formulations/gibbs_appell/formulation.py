@@ -182,11 +182,12 @@ def _joint_lacks(part: LinkModel, *, first: bool) -> str | None:
 
 
 def _link_lacks(part: LinkModel) -> str | None:
-    name, e = part.name, part.elastic
+    name = part.name
     if part.tip_body.weighs:
         return _reason(f"a body at the tip of {name} (payload, hub or tip piece)", "take it out")
-    if e is None:
+    if not part.flexible:
         return None
+    e = part.beam
     if np.any(e.integrals.rotary):
         return _reason(f"rotary inertia of {name}'s sections", "leave out Jx, Jy, Jz")
     if np.any(e.tip_shape[0]) or np.any(e.points.shape[:, 0]):

@@ -58,7 +58,7 @@ class KinematicInfluence(Formulation):
         if not paper:
             return Formulation.refusal(model, paper=False)
         for part in model.links:
-            if part.sliding is not None:
+            if part.coordinates and not part.carried_by:
                 return (
                     f"Graves's translational joint carries its whole link, and {part.joint_name} "
                     "lets a flexible beam out of its hub: make the joint prismatic, or say "

@@ -10,17 +10,13 @@ coefficients, whatever the kind of link.
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
 
-from flexarm.links.base import Array
-from flexarm.links.fields import AXES, Axis, Basis, Field, MovingField
+from flexarm.links.fields import AXES, Axis, Basis, Field
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
-from flexarm.mechanics.bodies.growing_motion import GrowingMotion
-from flexarm.mechanics.bodies.material import material
-from flexarm.mechanics.bodies.terms import axial
+from flexarm.mechanics.bodies.material import MaterialPoints
+from flexarm.mechanics.bodies.terms import Terms, axial
 from flexarm.mechanics.sections import Local, own_values
-from flexarm.model import Flexible, LinkModel, Model
+from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, Inertia, constant
 
 Rows = dict[tuple[Axis, Axis], Expr]
@@ -86,11 +82,11 @@ def link_share(
     """
     own = own_values(part, q)
     total = rigid_share(part.root_body, riding_along(own.shape[0]), rates, omega)
-    if part.sliding is not None:
-        total += _sliding_share(model, part, own, rates, omega)
-    elif part.elastic is not None:
-        total += _elastic_share(part.elastic, own, rates, omega)
-    hub = body_of(model, part).hub_motion(q, 0 * q)
+    body = body_of(model, part)
+    for points in body.points(own, rates):
+        total += _spread(_side_by_side(points), rates, omega)
+    total += _turning(body.turning(own, rates, omega))
+    hub = body.hub_motion(q, 0 * q)
     if hub is not None and part.hub_body.weighs:
         total += rigid_share(part.hub_body, Riding(hub.local, ca.SX(6, 1)), rates, omega)
     if part.tip_body.weighs:
@@ -129,71 +125,11 @@ def rigid_share(body: Inertia, riding: Riding, rates: Expr, omega: Expr) -> Link
     return LinkTerms(J.T @ Pi @ J, J.T @ (Pi @ (gained + riding.drift) + gyration))  # (eqs. 24, 19)
 
 
-def _elastic_share(e: Flexible, d: Expr, rates: Expr, omega: Expr) -> LinkTerms:
-    """Weigh the span of a link of constant length at amplitudes d."""
-    total = _spread(_material(*material(e, d, rates), 1.0), rates, omega)
-    rotary = e.rotary
-    inertia, shape, modal = (constant(x) for x in (rotary.inertia, rotary.shape, rotary.modal))
-    return total + _turning(inertia, shape, ca.SX(modal), ca.SX(3 + d.shape[0], 1), rates, omega)
-
-
-def _sliding_share(model: Model, part: LinkModel, own: Expr, rates: Expr, omega: Expr) -> LinkTerms:
-    """Weigh a beam that grows out of its hub: what is out, what is in, and its mouth."""
-    shapes = part.sliding
-    assert shapes is not None
-    mu, J = shapes.mass_per_length, shapes.rotary
-    length, hidden, k = own[0], shapes.span.length - own[0], rates.shape[0]
-    motion = GrowingMotion.of(part, own, rates)
-    outside = _material(motion.displacement(), motion.displacement_basis(), mu * length)
-    total = _spread(outside, rates, omega) + _spread(_inside(own, mu, hidden), rates, omega)
-    total += _mouth(model, motion, rates, mu, J)
-    if np.any(J):
-        turned, basis = motion.linear.rotation(), motion.linear.rotation_basis()
-        total += _turned_share(_material(turned, basis, length), J, rates, omega)
-        inner = constant(np.diag(J)) * hidden
-        total += _turning(inner, ca.SX(3, k), ca.SX(k, k), ca.SX(3 + k, 1), rates, omega)
-    if part.grown is not None and part.grown.polar is not None:
-        terms = grown_polar_terms(part.grown.polar, motion.linear, rates, omega)
-        beyond = _turning(terms.second, terms.angular, terms.modal, ca.SX(3 + k, 1), rates, omega)
-        load = ca.vertcat(terms.force, terms.torque, terms.effort)
-        total += LinkTerms(beyond.inertia, load)  # (eq. 25)
-    return total
-
-
-def _material(moving: MovingField, basis: Basis, scale: Expr) -> LinkPoints:
+def _side_by_side(points: MaterialPoints) -> LinkPoints:
     """Put the columns of a moving field side by side."""
+    moving = points.moving
     psi = Field(*[ca.horzcat(*[c.of(axis) for c in moving.columns]) for axis in AXES])
-    return LinkPoints(basis, scale, moving.value, moving.bias, psi)
-
-
-def _inside(own: Expr, mu: float, hidden: Expr) -> LinkPoints:
-    """See the straight part in the hub, from x = -hidden to 0, which the length moves along x."""
-    node, weight = np.polynomial.legendre.leggauss(2)
-    empty, k = np.zeros((0, 2)), own.shape[0]
-    functions: dict[Axis, Array] = {"x": np.stack([np.ones(2), (node + 1) / 2])}
-    functions["y"] = functions["z"] = empty
-    basis = Basis.of(functions, weight / 2)
-    none, psi = ca.SX(0, 1), ca.SX(2, k)
-    psi[0, 0] = 1.0
-    place = Field(ca.vertcat(0, -hidden), none, none)
-    still = Field(ca.SX(2, 1), none, none)
-    columns = Field(psi, ca.SX(0, k), ca.SX(0, k))
-    return LinkPoints(basis, mu * hidden, place, still, columns)
-
-
-def _mouth(model: Model, motion: GrowingMotion, rates: Expr, mu: float, J: Array) -> LinkTerms:
-    """Add the momentum that material takes up as it passes the mouth and starts to strain.
-
-    It is the moving limit of eq. 20's integral: velocities jump there from ``e_x l'`` to
-    ``psi l'``, and Lagrange's equations (eq. 17) see the jump of momentum and of kinetic energy.
-    """
-    k, out = rates.shape[0], rates[0]
-    psi_t = motion.section(model, 0.0).local.linear[:, 0]
-    psi_r = motion.angles(0.0)[1][:, 0]
-    turned = constant(J) * psi_r
-    energy = mu * (ca.sumsqr(psi_t) - 1) + ca.dot(psi_r, turned)
-    load = ca.vertcat(mu * (psi_t - ca.DM([1, 0, 0])), turned, energy / 2, ca.SX(k - 1, 1))
-    return LinkTerms(ca.SX(6 + k, 6 + k), out**2 * load)
+    return LinkPoints(points.basis, points.scale, moving.value, moving.bias, psi)
 
 
 def _spread(points: LinkPoints, rates: Expr, omega: Expr) -> LinkTerms:
@@ -232,28 +168,13 @@ def _spread(points: LinkPoints, rates: Expr, omega: Expr) -> LinkTerms:
     return LinkTerms(Pi, ca.vertcat(force, axial(turning), m * rows.T))
 
 
-def _turned_share(points: LinkPoints, J: Array, rates: Expr, omega: Expr) -> LinkTerms:
-    """Integrate the sections' rotary inertia over fields of their angles."""
-    l, basis, psi = points.scale, points.basis, points.psi
-    shape = l * constant(np.diag(J)) @ _integral(basis, psi)
-    modal, rows = ca.SX(psi.x.shape[1], psi.x.shape[1]), ca.SX(psi.x.shape[1], 1)
-    for inertia, axis in zip(J.tolist(), AXES, strict=True):
-        weighed = inertia * l * psi.of(axis).T @ constant(basis.gram[axis, axis])
-        modal, rows = modal + weighed @ psi.of(axis), rows + weighed @ points.bias.of(axis)
-    bias = ca.vertcat(l * constant(J) * _integral(basis, points.bias), rows)
-    return _turning(constant(np.diag(J)) * l, shape, modal, bias, rates, omega)
-
-
-def _turning(
-    inertia: Expr, shape: Expr, modal: Expr, bias: Expr, rates: Expr, omega: Expr
-) -> LinkTerms:
-    """Weigh sections that turn by ``omega + psi_r q'`` in the link's axes."""
-    k = rates.shape[0]
-    blank = ca.SX(3, 3 + 3 + k)
-    turned = ca.horzcat(ca.SX(3, 3), inertia, shape)  # (eqs. 25d, 25f)
-    Pi = ca.vertcat(blank, turned, ca.horzcat(ca.SX(k, 3), shape.T, modal))
-    torque = ca.cross(omega, inertia @ omega + shape @ rates)  # (eq. 18)
-    return LinkTerms(Pi, ca.vertcat(ca.SX(3, 1), torque + bias[:3], bias[3:]))
+def _turning(terms: Terms) -> LinkTerms:
+    """Put the turning of sections in the link's axes into a generalised inertia."""
+    k = terms.modal.shape[0]
+    turned = ca.horzcat(ca.SX(3, 3), terms.second, terms.angular)  # (eqs. 25d, 25f)
+    own = ca.horzcat(ca.SX(k, 3), terms.angular.T, terms.modal)
+    load = ca.vertcat(terms.force, terms.torque, terms.effort)  # (eq. 18)
+    return LinkTerms(ca.vertcat(ca.SX(3, 6 + k), turned, own), load)
 
 
 def _integral(basis: Basis, f: Field) -> Expr:

@@ -97,9 +97,8 @@ def shape_numbers(arm: Arm) -> list[int]:
 def preparation(arm: Arm, samples: int) -> Effort:
     """Estimate what building, tracing and compiling an arm takes, and keeping its samples."""
     numbers = shape_numbers(arm)
-    slides = [JOINTS[link.joint.kind].grows for link in arm.links]
-    sizes = [800.0 + 115.0 * m**2 * (2 if slide else 1)
-             for m, slide in zip(numbers, slides, strict=True)]  # fmt: skip
+    sizes = [800.0 + 115.0 * m**2 * JOINTS[link.joint.kind].tracing
+             for m, link in zip(numbers, arm.links, strict=True)]  # fmt: skip
     seconds = sum(TRACED * size for size in sizes) + sum(BUILT * m**2.65 for m in numbers)
     n = sum(numbers) + 2 * len(numbers) + 6
     memory = 8.0 * samples * (8 * n + 60 + 77 * len(numbers))

@@ -47,7 +47,7 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
             raise SimulationError(f"locks: no joint '{name}': there are {', '.join(joints)}")
         axis = joints[name]
         motion = model.links[axis.link].motion
-        if axis.prescribed or axis.motor is not None or motion.grows or motion.anchored:
+        if axis.prescribed or axis.motor is not None or not motion.lockable:
             raise SimulationError(
                 f"locks: {name} cannot be locked: only joints without a motor coordinate can that "
                 "are not prescribed, not spherical and do not slide out of their hub"

@@ -33,7 +33,7 @@ class ParentFactors:
     slope: Expr  # A' d
     rate: Expr  # A d'
     bend: Expr  # A'' d l'^2 + 2 A' d' l'
-    grows: Array  # 1 where A is a multiple of the length, else 0
+    scales: Array  # 1 where A is a multiple of the length, else 0
 
 
 class SlidingMotion:
@@ -78,7 +78,7 @@ class SlidingMotion:
             slope=ca.vertcat(*[f.slope for f in parts]),
             rate=ca.vertcat(*[f.rate for f in parts]),
             bend=ca.vertcat(*[f.bend for f in parts]),
-            grows=np.concatenate([f.grows for f in parts]),
+            scales=np.concatenate([f.scales for f in parts]),
         )
 
     def rotation(self) -> MovingField:
@@ -118,8 +118,8 @@ class SlidingMotion:
         derived = (chebyshev.chebder(series, nu) / ((high - low) / 2) ** nu for nu in range(3))
         a, a1, a2 = (chebyshev_series(np.asarray(d), range_, self.length) for d in derived)
         bend = a2 @ self.d * self.out**2 + 2 * (a1 @ self.d_rate) * self.out
-        grows = _grows(self.shapes, direction)
-        return ParentFactors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, grows)
+        scales = _scales(self.shapes, direction)
+        return ParentFactors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, scales)
 
     def _over_length(self, f: ParentFactors) -> ParentFactors:
         """Divide factors by the length, which slopes by x are more than slopes by xi."""
@@ -128,7 +128,7 @@ class SlidingMotion:
         slope = f.slope / l - value / l
         rate = f.rate / l
         bend = f.bend / l - 2 * out * (f.slope * out + f.rate) / l**2 + 2 * value * out**2 / l**2
-        return ParentFactors(f.matrix / l, value, slope, rate, bend, 0 * f.grows)
+        return ParentFactors(f.matrix / l, value, slope, rate, bend, 0 * f.scales)
 
     def _direction(self, f: ParentFactors) -> tuple[Expr, list[Expr], Expr]:
         """Coefficients of ``P, (1 - xi) P', (1 - xi)^2 P''``: value, columns, bias.
@@ -138,12 +138,12 @@ class SlidingMotion:
         none = type(f.value)(f.value.shape[0], 1)
         turn = self.out / self.length
         value = ca.vertcat(f.value, none, none)
-        grows, other = constant(f.grows), constant(1 - f.grows)
-        along = grows * f.slope + other * (f.value / self.length)
+        scales, other = constant(f.scales), constant(1 - f.scales)
+        along = scales * f.slope + other * (f.value / self.length)
         columns = [ca.vertcat(other * f.slope, along, none)]
         columns += [ca.vertcat(f.matrix[:, j], none, none) for j in range(self.d.shape[0])]
         moving = f.slope * self.out + f.rate
-        along = grows * f.bend + other * (2 * turn * moving - 2 * turn**2 * f.value)
+        along = scales * f.bend + other * (2 * turn * moving - 2 * turn**2 * f.value)
         bias = ca.vertcat(other * f.bend, along, turn**2 * f.value)
         return value, columns, bias
 
@@ -190,7 +190,7 @@ def _line(series: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
     return np.where(np.abs(start) <= rounding, 0.0, start), slope
 
 
-def _grows(shapes: SlidingShapes, direction: Direction) -> Array:
+def _scales(shapes: SlidingShapes, direction: Direction) -> Array:
     """Mark the parents whose factors are multiples of the length by 1, others by 0, (K,)."""
     series = shapes.factors[direction]
     if len(series) != 2:
@@ -203,7 +203,7 @@ def _moved_rows(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array
     """Stack the functions of a displacement or twist, (3 K, g)."""
     rows = _rows(shapes, direction, 0, xi)
     count = len(rows) // 3
-    rows[count : 2 * count] += _grows(shapes, direction)[:, None] * rows[:count]
+    rows[count : 2 * count] += _scales(shapes, direction)[:, None] * rows[:count]
     return rows
 
 

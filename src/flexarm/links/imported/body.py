@@ -74,6 +74,7 @@ class ReducedBody(BodyData):
 
     kind = "reduced"
     sectioned = False
+    measured = True
 
     @property
     def stiffens(self) -> bool:

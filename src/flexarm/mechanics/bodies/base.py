@@ -7,10 +7,16 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import DIRECTIONS, Array, Direction, Shape, Shapes
+from flexarm.arm import Arm
+from flexarm.arm.shapes import Tabulated
+from flexarm.links import discretisation
+from flexarm.links.base import DIRECTIONS, LABELS, Array, Direction, Shape, Shapes
+from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Along, Deformed
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms
+from flexarm.mechanics.bodies.elements import CUBIC, STIFFENED, ElementSection, Spin
+from flexarm.mechanics.bodies.material import MaterialPoints
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, no_terms
 from flexarm.mechanics.sections import Local, section_rotation
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr
@@ -64,6 +70,31 @@ class LinkBody(ABC):
             Angular velocity of L, in L, (3,).
         """
 
+    def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
+        """Return the points of the span at own coordinates and rates, (k,); none if it is rigid."""
+        return []
+
+    def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
+        """Compute the terms of the span that the translation of its `points` does not have.
+
+        Those are the rotary inertia of its sections, and the momentum that material takes up as it
+        passes the mouth of a hub.
+        """
+        return no_terms(rates)
+
+    @property
+    def points_per_element(self) -> int:
+        """Gauss points in each element that integrate its inertia exactly."""
+        return STIFFENED if self.model.stiffening else CUBIC
+
+    def elements(self, own: Expr, count: int) -> list[ElementSection]:
+        """Return the points in the elements of the span, so many in each; none if it is rigid."""
+        return []
+
+    def spins(self, own: Expr) -> list[Spin]:
+        """Return what turns sections' inertia about the link's x into one about their own axes."""
+        return []
+
     def cayley_angles(self, q: Expr) -> Expr:
         """Return the first-order angles by which the tip turns as a Cayley rotation, (3,).
 
@@ -74,6 +105,14 @@ class LinkBody(ABC):
     def linear_tip(self) -> tuple[Array, Array] | None:
         """Return the tip's rotation and displacement per amplitude if they are linear, (3, m)."""
         return None
+
+    def straight_tip(self, q: Array) -> tuple[Array, Array]:
+        """Return displacement and rotation of the straight tip per amplitude at q, (3, m) each."""
+        straight, modes = q.copy(), self.part.modes
+        straight[modes] = 0.0
+        tip, count = self.tip(ca.DM(straight)), modes.stop - modes.start
+        linear, angular = (np.array(ca.DM(each)) for each in (tip.linear, tip.angular))
+        return linear[:, -count:], angular[:, -count:]
 
     def turned(self, angle: Expr) -> tuple[Expr, Expr]:
         """Return the tip's rotation by first-order angles (3,), and its angular columns (3, 3)."""
@@ -126,9 +165,43 @@ class LinkBody(ABC):
         """Trace `drawn_amplitudes` at coordinates q, (n,): (m,)."""
         return q[self.part.modes]
 
+    def slope_amounts(self, q: Expr) -> tuple[Expr, str]:
+        """Return what the angles of sections are linear in, (K,), and the unit of their places."""
+        return q[self.part.modes.start : self.part.modes.stop], "m"
+
     def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr | None:
         """Return a section's curvature [1/m] per amplitude, (1, m); None if it has no sections."""
         return None
+
+    def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
+        """Return the damping matrix at q, (m, m), that a link of another arm would have."""
+        return np.zeros((0, 0))
+
+    def mode_names(self, q: Array, strains: Array) -> list[str]:
+        """Name k modes at q by the directions of strain, counted in each.
+
+        ``strains`` are the shares of the amplitudes in the strain energy of each mode, (m, k).
+        """
+        shapes = self.shapes_at(q)
+        assert shapes is not None
+        first = [next(d for d in DIRECTIONS if d in shape.curves) for shape in shapes.shapes]
+        most = [
+            max(DIRECTIONS, key=lambda d: float(column[[x == d for x in first]].sum()))
+            for column in strains.T
+        ]
+        return [f"{LABELS[d]}{most[: k + 1].count(d)}" for k, d in enumerate(most)]
+
+    def described(self) -> tuple[str, str]:
+        """Return the kind of its shapes, and a line about them."""
+        kind = self.part.link.shapes.kind
+        return kind, discretisation(kind).summary
+
+    def file_report(self) -> list[str]:
+        """Return what an examination of the file that its numbers come from says, by line."""
+        shapes = self.part.link.shapes
+        if not isinstance(shapes, Tabulated):
+            return []
+        return list(modal_data_report(shapes.side_file, self.part.beam.span).lines())
 
     def directions(self, q: Array) -> list[Direction | None]:
         """Return the direction in which each amplitude moves most; None of what is no beam."""

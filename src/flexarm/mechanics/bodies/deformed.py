@@ -55,6 +55,16 @@ class Deformed:
         columns = self.shapes.values(direction, places, nu)
         return np.asarray(self.amplitudes @ columns.T / self.scale[:, None] ** nu)
 
+    def linear_energy(self, integrated: Array) -> Array:
+        """Return the elastic energy of the linear theory [J], (T,), which may be ``integrated``.
+
+        What was measured, and springs between rigid pieces, are known by their stiffness alone.
+        """
+        if self.grows:
+            return integrated
+        d, stiffness = self.amplitudes, self.shapes.stiffness
+        return np.asarray(np.einsum("ti,ij,tj->t", d, stiffness, d, optimize=True) / 2)
+
     def has(self, direction: Direction) -> bool:
         """Whether any shape goes in a direction."""
         return any(direction in shape.curves for shape in self.shapes.shapes)

@@ -5,18 +5,34 @@ from typing import Literal, final
 import casadi as ca
 import numpy as np
 
+from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.links.base import DIRECTIONS, Array, Shapes
-from flexarm.links.growing.fields import chebyshev_series, exposed_points, length_factor
+from flexarm.links.fields import evaluate
+from flexarm.links.growing.fields import (
+    SlidingMotion,
+    chebyshev_series,
+    exposed_points,
+    length_factor,
+)
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.base import LinkBody, given_energy
 from flexarm.mechanics.bodies.deformed import Deformed, parent_amplitudes
+from flexarm.mechanics.bodies.elements import CUBIC, ROD, ElementSection, Spin, element_points
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
-from flexarm.mechanics.bodies.growing_terms import sliding_effort, sliding_energy, sliding_terms
+from flexarm.mechanics.bodies.growing_terms import (
+    hidden_points,
+    sliding_effort,
+    sliding_energy,
+    sliding_terms,
+    sliding_turning,
+)
+from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.model import SlidingBeam
+from flexarm.model.elastic.sliding import sliding_damping
 from flexarm.spatial import Expr, constant
 
 
@@ -27,8 +43,7 @@ class Growing(LinkBody):
     @property
     def beam(self) -> SlidingBeam:
         """Its numbers."""
-        assert isinstance(self.part.body, SlidingBeam)
-        return self.part.body
+        return self.part.sliding_beam
 
     @property
     def shapes(self) -> SlidingShapes:
@@ -73,6 +88,63 @@ class Growing(LinkBody):
         """Weigh the beam, exposed and inside."""
         return sliding_terms(self.part, q, v, omega)
 
+    def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
+        """Return the points of the exposed part, and those of the straight part in the hub."""
+        mu, motion = self.shapes.mass_per_length, GrowingMotion.of(self.part, own, rates)
+        moved = MaterialPoints(motion.displacement(), motion.displacement_basis(), mu * own[0])
+        return [moved, hidden_points(self.part.length - own[0], mu, own.shape[0])]
+
+    def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
+        """Compute the rotary inertia of the sections, and what material takes up at the mouth."""
+        return sliding_turning(self.part, own, rates, omega)
+
+    @property
+    def points_per_element(self) -> int:
+        """Gauss points in each element that integrate its inertia exactly.
+
+        Tangents reach as three slopes do, and what passes the hub is a product of two.
+        """
+        nodes = self.part.exact
+        if nodes is None:
+            return super().points_per_element
+        return max(CUBIC, -(-nodes.count // (len(nodes.edges) - 1)) + 4)
+
+    def elements(self, own: Expr, count: int) -> list[ElementSection]:
+        """Return the points in the elements of the exposed part, and the straight rest."""
+        mu, J = self.shapes.mass_per_length, self.shapes.rotary
+        motion, new = GrowingMotion.of(self.part, own, 0 * own), type(own)
+        moved = motion.displacement()
+        sections = []
+        for xi, weight in zip(*element_points(self.shapes.edges, count), strict=True):
+            at = np.array([xi])
+            place, columns, _ = evaluate(moved, motion.displacement_functions(at))
+            angle, by, _ = motion.angles(xi)
+            length = own[0] * weight
+            inertia = constant(J) * length
+            if count == 1:
+                inertia = inertia + constant(ROD) * mu * length**3
+            sections.append(ElementSection(mu * length, inertia, place, columns, angle, by))
+        hidden, none = self.part.length - own[0], new(3, own.shape[0])
+        along = new(3, own.shape[0])
+        along[0, 0] = 1.0
+        centre = ca.vertcat(-hidden / 2, 0, 0)
+        inertia = constant(J) * hidden + constant(ROD) * mu * hidden**3
+        return [*sections, ElementSection(mu * hidden, inertia, centre, along, new(3, 1), none)]
+
+    def spins(self, own: Expr) -> list[Spin]:
+        """Return what turns sections' inertia about the link's x into one about their own axes."""
+        nodes, found = self.beam.nodes, list[Spin]()
+        if nodes is None or nodes.polar is None:
+            return found
+        motion = GrowingMotion.of(self.part, own, 0 * own)
+        along = type(own)(constant(np.array([[1.0, 0.0, 0.0]])))
+        for J, left in zip(nodes.polar.inertia.tolist(), nodes.polar.left.tolist(), strict=True):
+            at, straight = motion.section(self.model, 1 - left).local, motion.angles(1 - left)[1]
+            axis = at.rotation[:, 0].T
+            found.append(Spin(J * own[0], axis, axis @ at.angular))
+            found.append(Spin(-J * own[0], along, straight[0, :]))
+        return found
+
     def energy(self, q: Expr) -> Expr:
         """Give the elastic energy [J]."""
         return sliding_energy(self.part, q) + self._given(q)
@@ -105,6 +177,17 @@ class Growing(LinkBody):
         """Trace the amplitudes of the parent curves, (K,)."""
         d, length = q[self.part.modes], q[self.part.exposed]
         return ca.vertcat(*[length_factor(self.shapes, axis, length) @ d for axis in DIRECTIONS])
+
+    def slope_amounts(self, q: Expr) -> tuple[Expr, str]:
+        """Return the parent curves' amounts in the angles, (K,), and the unit of their places."""
+        own = own_values(self.part, q)
+        return SlidingMotion(self.shapes, own, 0 * own).slopes().value, "exposed lengths"
+
+    def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
+        """Return the damping matrix at q that a link of another arm would have."""
+        series = sliding_damping(arm, index, self.shapes)
+        assert series is not None
+        return np.array(chebyshev_series(series, self.shapes.range, ca.DM(q[self.part.exposed])))
 
     def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr:
         """Return a section's curvature [1/m] per amplitude, (1, m)."""

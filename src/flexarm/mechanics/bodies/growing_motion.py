@@ -32,8 +32,8 @@ class GrowingMotion:
     @classmethod
     def of(cls, part: LinkModel, own: Expr, rates: Expr) -> "GrowingMotion":
         """See a sliding link at its own coordinates, (k,), and their rates."""
-        assert part.sliding is not None
-        return cls(SlidingMotion(part.sliding, own, rates), part.grown, rates)
+        beam = part.sliding_beam
+        return cls(SlidingMotion(beam.shapes, own, rates), beam.nodes, rates)
 
     def displacement(self) -> MovingField:
         """Give the places of the sections, from the hub's mouth."""

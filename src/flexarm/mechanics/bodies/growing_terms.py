@@ -11,15 +11,15 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import DIRECTIONS, Array, Direction
-from flexarm.links.fields import AXES, Basis, MovingField, evaluate
+from flexarm.links.fields import AXES, Basis, Field, MovingField, evaluate
 from flexarm.links.growing.fields import ParentFactors, SlidingMotion, exposed_points
-from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import settled_pairs
 from flexarm.mechanics.bodies.exact.growing import grown_terms
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
-from flexarm.mechanics.bodies.terms import Terms, add, axial, rigid_terms, turning_terms
+from flexarm.mechanics.bodies.material import MaterialPoints
+from flexarm.mechanics.bodies.terms import Terms, add, no_terms, rigid_terms, turning_terms
 from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel
 from flexarm.spatial import Expr, constant
@@ -33,30 +33,65 @@ FITTED = 100.0  # by how much second derivatives of fitted curves magnify what r
 
 
 def sliding_terms(part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
-    """Weigh a sliding link without what its tip carries."""
-    shapes = part.sliding
-    assert shapes is not None
+    """Compute the terms of a sliding link without what its tip carries."""
+    shapes = part.sliding_beam.shapes
     own, rates = own_values(part, q), own_values(part, v)
+    motion, mu = GrowingMotion.of(part, own, rates), shapes.mass_per_length
+    hidden = hidden_points(part.length - own[0], mu, len(part.own))
+    total = add(rigid_terms(part.root_body, omega, len(part.own)), hidden.terms(rates, omega))
+    if part.sliding_beam.nodes is not None:
+        total = add(
+            total, grown_terms(part.sliding_beam.nodes, motion.linear, rates, omega, mu * own[0])
+        )
+        return add(total, _section_terms(part, motion, own, rates, omega))
+    exposed = MaterialPoints(motion.displacement(), motion.displacement_basis(), mu * own[0])
+    total = add(total, exposed.terms(rates, omega))
+    return add(total, sliding_turning(part, own, rates, omega))
+
+
+def sliding_turning(part: LinkModel, own: Expr, rates: Expr, omega: Expr) -> Terms:
+    """Compute the rotary inertia of the sections, and what material takes up at the mouth."""
     motion = GrowingMotion.of(part, own, rates)
-    total = add(
-        rigid_terms(part.root_body, omega, len(part.own)),
-        _inside(shapes, part.length, own, rates, omega),
-    )
-    mass = shapes.mass_per_length * own[0]
-    if part.grown is not None:
-        total = add(total, grown_terms(part.grown, motion.linear, rates, omega, mass))
-    else:
-        moved = motion.displacement(), motion.displacement_basis()
-        total = add(total, _translation(*moved, rates, omega, mass))
-        total = add(total, _at_mouth(motion, rates, shapes.mass_per_length))
-    inertia = shapes.rotary
+    total = _at_mouth(motion, rates, part.sliding_beam.shapes.mass_per_length)
+    return add(total, _section_terms(part, motion, own, rates, omega))
+
+
+def _section_terms(
+    part: LinkModel, motion: GrowingMotion, own: Expr, rates: Expr, omega: Expr
+) -> Terms:
+    """Compute the rotary inertia of the sections, exposed and in the hub, in link axes."""
+    inertia, total = part.sliding_beam.shapes.rotary, no_terms(rates)
     if np.any(inertia):
         linear, weight = motion.linear, constant(inertia) * own[0]
         turned = _turning(linear.rotation(), linear.rotation_basis(), rates, omega, weight)
-        total = add(add(total, turned), _turned_at_mouth(motion, rates, constant(inertia)))
-    if part.grown is not None and part.grown.polar is not None:
-        total = add(total, grown_polar_terms(part.grown.polar, motion.linear, rates, omega))
+        total = add(turned, _turned_at_mouth(motion, rates, constant(inertia)))
+        total = add(total, _turning_inside(inertia, part.length - own[0], rates, omega))
+    if part.sliding_beam.nodes is not None and part.sliding_beam.nodes.polar is not None:
+        total = add(
+            total, grown_polar_terms(part.sliding_beam.nodes.polar, motion.linear, rates, omega)
+        )
     return total
+
+
+def _turning_inside(inertia: Array, hidden: Expr, rates: Expr, omega: Expr) -> Terms:
+    """Compute the rotary inertia of the straight part in the hub."""
+    second = constant(np.diag(inertia)) * hidden
+    none = no_terms(rates)
+    return replace(none, second=second, torque=ca.cross(omega, second @ omega))
+
+
+def hidden_points(hidden: Expr, mu: float, k: int) -> MaterialPoints:
+    """Return the straight part in the hub, x = -hidden to 0, which the first coordinate moves."""
+    new = type(hidden)
+    along = np.array([[1.0, 1 / 2], [1 / 2, 1 / 3]])  # of 1 and s = 0 to 1
+    gram = {(a, b): along if a == b == "x" else np.zeros((2 * (a == "x"), 2 * (b == "x")))
+            for a in AXES for b in AXES}  # fmt: skip
+    mean = {a: along[0] if a == "x" else np.zeros(0) for a in AXES}
+    none, still = new(0, 1), new(2, 1)
+    columns = tuple(Field(new(ca.DM([1, 0])) if j == 0 else still, none, none) for j in range(k))
+    place = Field(ca.vertcat(new(1, 1), -hidden), none, none)
+    field = MovingField(place, columns, Field(still, none, none))
+    return MaterialPoints(field, Basis(gram, mean, 1.0), mu * hidden)
 
 
 def sliding_energy(part: LinkModel, q: Expr) -> Expr:
@@ -64,8 +99,8 @@ def sliding_energy(part: LinkModel, q: Expr) -> Expr:
     length, slopes = _slopes(part, q)
     e = slopes.value
     energy = ca.dot(e, _stiffness(part, length) @ e) / 2
-    if part.grown is not None and strains(part.grown.at):
-        energy += strain_energy(part.grown.at, e) / length
+    if part.sliding_beam.nodes is not None and strains(part.sliding_beam.nodes.at):
+        energy += strain_energy(part.sliding_beam.nodes.at, e) / length
     return energy
 
 
@@ -75,23 +110,21 @@ def sliding_effort(part: LinkModel, q: Expr) -> Expr:
     e = slopes.value
     effort = _stiffness(part, length) @ e
     grown = ca.dot(constant(_powers(part)) * e, effort) / (2 * length)
-    if part.grown is not None and strains(part.grown.at):
-        effort += strain_effort(part.grown.at, e) / length
-        grown -= strain_energy(part.grown.at, e) / length**2
+    if part.sliding_beam.nodes is not None and strains(part.sliding_beam.nodes.at):
+        effort += strain_effort(part.sliding_beam.nodes.at, e) / length
+        grown -= strain_energy(part.sliding_beam.nodes.at, e) / length**2
     return ca.vertcat(grown + ca.dot(slopes.slope, effort), slopes.matrix.T @ effort)
 
 
 def _slopes(part: LinkModel, q: Expr) -> tuple[Expr, ParentFactors]:
     """Give the exposed length, and what of each parent curve there is in the angles."""
-    assert part.sliding is not None
     own = own_values(part, q)
-    return own[0], SlidingMotion(part.sliding, own, 0 * own).slopes()
+    return own[0], SlidingMotion(part.sliding_beam.shapes, own, 0 * own).slopes()
 
 
 def _stiffness(part: LinkModel, length: Expr) -> Expr:
     """Give the stiffness matrix of slopes and twists, in blocks per direction."""
-    shapes = part.sliding
-    assert shapes is not None
+    shapes = part.sliding_beam.shapes
     xi, weight = exposed_points(shapes)
     form, places = np.zeros((0, 0)), list[tuple[slice, float]]()
     for direction, (name, order, power) in STIFFNESS.items():
@@ -110,37 +143,8 @@ def _powers(part: LinkModel) -> Array:
 
     Theodore & Ghosal 1995, eqs. 26-31, leave out what follows from it for the joint (erratum).
     """
-    assert part.sliding is not None
-    parents = part.sliding.parents
+    parents = part.sliding_beam.shapes.parents
     return np.concatenate([np.full(len(parents[d]), STIFFNESS[d][2]) for d in DIRECTIONS])
-
-
-def _translation(moving: MovingField, basis: Basis, rates: Expr, omega: Expr, mass: Expr) -> Terms:
-    """Weigh the translation of the exposed part; ``mass`` is its mass."""
-    place, bias = moving.value, moving.bias
-    speed = moving.speed(rates)
-    square = ca.skew(omega) @ ca.skew(omega)
-    here, flown, pushed = (basis.weighed(each) for each in (place, speed, bias))
-    second = mass * here.moment(place)
-    inertia = ca.trace(second) * ca.SX.eye(3) - second
-    moments = [mass * here.moment(c) for c in moving.columns]
-    flow = mass * here.moment(speed)
-    first = mass * basis.integral(place)
-    force = square @ first + 2 * ca.cross(omega, mass * basis.integral(speed))
-    force = force + mass * basis.integral(bias)
-    torque = ca.cross(omega, inertia @ omega) + axial(mass * here.moment(bias))
-    torque = torque + 2 * (ca.trace(flow) * omega - flow.T @ omega)
-    effort, modal = [], ca.SX(len(moments), len(moments))
-    for c, moment in zip(moving.columns, moments, strict=True):
-        turned = 2 * ca.dot(omega, axial(mass * flown.moment(c)))
-        effort.append(ca.trace(square @ moment) + turned + mass * pushed.product(c))
-    for i, a in enumerate(moving.columns):
-        own = basis.weighed(a)
-        for j, b in enumerate(moving.columns[: i + 1]):
-            modal[i, j] = modal[j, i] = mass * own.product(b)
-    angular = ca.horzcat(*[axial(m) for m in moments])
-    linear = ca.horzcat(*[mass * basis.integral(c) for c in moving.columns])
-    return Terms(mass, first, inertia, angular, linear, modal, torque, force, ca.vertcat(*effort))
 
 
 def _turning(moving: MovingField, basis: Basis, rates: Expr, omega: Expr, inertia: Expr) -> Terms:
@@ -173,7 +177,7 @@ def _at_mouth(motion: GrowingMotion, rates: Expr, mu: float) -> Terms:
     """
     at = motion.displacement_functions(np.zeros(1))
     speed = evaluate(motion.displacement(), at)[1][:, 0]
-    none, push = _nothing(rates), mu * rates[0] ** 2
+    none, push = no_terms(rates), mu * rates[0] ** 2
     effort = ca.SX(rates.shape[0], 1)
     effort[0] = push * (ca.sumsqr(speed) - 1) / 2
     return replace(none, force=push * (speed - ca.DM([1, 0, 0])), effort=effort)
@@ -184,28 +188,4 @@ def _turned_at_mouth(motion: GrowingMotion, rates: Expr, inertia: Expr) -> Terms
     angle = motion.angles(0.0)[1][:, 0]
     effort, out = ca.SX(rates.shape[0], 1), rates[0]
     effort[0] = out**2 * ca.dot(angle, inertia * angle) / 2
-    return replace(_nothing(rates), torque=out**2 * (inertia * angle), effort=effort)
-
-
-def _nothing(rates: Expr) -> Terms:
-    k, none = rates.shape[0], ca.SX(3, rates.shape[0])
-    vector = ca.SX(3, 1)
-    return Terms(0.0, vector, ca.SX(3, 3), none, none, ca.SX(k, k), vector, vector, ca.SX(k, 1))
-
-
-def _inside(shapes: SlidingShapes, whole: float, own: Expr, rates: Expr, omega: Expr) -> Terms:
-    """Weigh the part of the beam in the hub: straight, from x = l - total length to 0."""
-    length, out = own[0], rates[0]
-    k = own.shape[0]
-    hidden = whole - length
-    mass = shapes.mass_per_length * hidden
-    first = ca.vertcat(-mass * hidden / 2, 0, 0)
-    rotary = constant(np.diag(shapes.rotary)) * hidden
-    second = rotary + constant(np.diag([0.0, 1.0, 1.0])) * (mass * hidden**2 / 3)
-    axis = ca.SX(constant(np.array([1.0, 0.0, 0.0])))
-    coriolis = 2 * out * ca.cross(omega, axis)
-    force = ca.cross(omega, ca.cross(omega, first)) + mass * coriolis
-    linear, modal, effort = ca.SX(3, k), ca.SX(k, k), ca.SX(k, 1)
-    linear[0, 0], modal[0, 0], effort[0] = mass, mass, force[0]
-    torque = ca.cross(omega, second @ omega) + ca.cross(first, coriolis)
-    return Terms(mass, first, second, ca.SX(3, k), linear, modal, torque, force, effort)
+    return replace(no_terms(rates), torque=out**2 * (inertia * angle), effort=effort)

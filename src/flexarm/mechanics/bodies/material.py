@@ -1,41 +1,60 @@
-"""The points of a span of constant length as fields of known functions, with their integrals."""
+"""The material of a body: points that move as a field of known functions, with their masses."""
+
+from dataclasses import dataclass
 
 import casadi as ca
 
 from flexarm.links.fields import Basis, Field, MovingField
-from flexarm.links.integrals import Points
-from flexarm.mechanics.bodies.exact.material import exact_material
-from flexarm.model import Flexible
+from flexarm.mechanics.bodies.terms import Terms, axial
 from flexarm.spatial import Expr
 
 
-def material(e: Flexible, d: Expr, rates: Expr) -> tuple[MovingField, Basis]:
-    """See the points of a span at amplitudes d, (m,), and their rates."""
-    if e.nodes is not None:
-        return exact_material(e.nodes, e.integrals.mass, d, rates)
-    return _series(e.points, d, rates)
+@dataclass(frozen=True)
+class MaterialPoints:
+    """Points of a body, seen from its root frame L; k own coordinates."""
 
+    moving: MovingField  # where they are, their velocity per rate of own coordinate, their bias
+    basis: Basis  # functions of the place along the body, and their integrals over the mass
+    scale: Expr | float  # factor of the masses of the basis
 
-def _series(points: Points, d: Expr, rates: Expr) -> tuple[MovingField, Basis]:
-    """See points ``x e_x + Phi d + 1/2 d^T X d``."""
-    m, used = d.shape[0], points.used
-    value, bias, columns = [], [], [list[Expr]() for _ in range(m)]
-    for n in range(3):
-        moving, pairs = used.moving[n], used.pairs[n]
-        one, none = type(d)(1), type(d)(1, 1)
-        start, still = ([one], [none]) if n == 0 else ([], [])
-        value.append(ca.vertcat(*start, *[d[k] for k in moving], pairs.products(d, d) / 2))
-        flat = type(d)(len(moving), 1)
-        bias.append(ca.vertcat(*still, flat, pairs.products(rates, rates)))
-        for j, column in enumerate(columns):
-            unit = _unit(type(d), m, j)
-            picked = [unit[k] for k in moving]
-            column.append(ca.vertcat(*still, *picked, pairs.products(d, unit)))
-    return MovingField(Field(*value), tuple(Field(*c) for c in columns), Field(*bias)), used.basis
+    @property
+    def mass(self) -> Expr:
+        """Mass of the points [kg]."""
+        return self.scale * self.basis.mass
 
+    def integral(self, field: Field) -> Expr:
+        """Integrate a field over the mass, (3,)."""
+        return self.scale * self.basis.integral(field)
 
-def _unit(new: type[Expr], size: int, k: int) -> Expr:
-    """Column of zeros with a one at k, zeros structural."""
-    column = new(size, 1)
-    column[k] = 1
-    return column
+    def moment(self, f: Field, g: Field) -> Expr:
+        """Integrate ``f g^T`` over the mass, (3, 3)."""
+        return self.scale * self.basis.moment(f, g)
+
+    def terms(self, rates: Expr, omega: Expr) -> Terms:
+        """Compute inertia and velocity-dependent forces of the points."""
+        moving, basis, mass = self.moving, self.basis, self.scale
+        place, bias, new = moving.value, moving.bias, type(omega)
+        speed = moving.speed(rates)
+        square = ca.skew(omega) @ ca.skew(omega)
+        here, flown, pushed = (basis.weighed(each) for each in (place, speed, bias))
+        second = mass * here.moment(place)
+        inertia = ca.trace(second) * new.eye(3) - second
+        moments = [mass * here.moment(c) for c in moving.columns]
+        flow = mass * here.moment(speed)
+        first = mass * basis.integral(place)
+        force = square @ first + 2 * ca.cross(omega, mass * basis.integral(speed))
+        force = force + mass * basis.integral(bias)
+        torque = ca.cross(omega, inertia @ omega) + axial(mass * here.moment(bias))
+        torque = torque + 2 * (ca.trace(flow) * omega - flow.T @ omega)
+        effort, modal = [], new(len(moments), len(moments))
+        for c, moment in zip(moving.columns, moments, strict=True):
+            turned = 2 * ca.dot(omega, axial(mass * flown.moment(c)))
+            effort.append(ca.trace(square @ moment) + turned + mass * pushed.product(c))
+        for i, a in enumerate(moving.columns):
+            own = basis.weighed(a)
+            for j, b in enumerate(moving.columns[: i + 1]):
+                modal[i, j] = modal[j, i] = mass * own.product(b)
+        angular = ca.horzcat(*[axial(m) for m in moments])
+        linear = ca.horzcat(*[mass * basis.integral(c) for c in moving.columns])
+        efforts = ca.vertcat(*effort)
+        return Terms(self.mass, first, inertia, angular, linear, modal, torque, force, efforts)

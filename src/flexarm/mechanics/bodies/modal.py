@@ -1,14 +1,17 @@
 """A link of constant length whose span deforms by shape functions times amplitudes."""
 
+from collections.abc import Iterator
 from typing import final
 
 import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
+from flexarm.links.fields import Field, MovingField
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.span import union
 from flexarm.mechanics.bodies.base import given_energy, section_spin
+from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.quadratic import quadratic_terms, quartic_energy, quartic_gradient
 from flexarm.mechanics.bodies.shaped import Shaped
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, axial, rigid_terms
@@ -84,6 +87,37 @@ class Modal(Shaped):
         terms = rigid_terms(part.root_body, omega, part.modes.stop - part.modes.start)
         terms = add(terms, _elastic_terms(self.span, part, q, v, omega))
         return self.with_hub(terms, q, v, omega)
+
+    def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
+        """Return the points ``x e_x + Phi d + 1/2 d^T X d``."""
+        m, used, new = own.shape[0], self.span.points.used, type(own)
+        value, bias, columns = [], [], [list[Expr]() for _ in range(m)]
+        for n in range(3):
+            moving, pairs = used.moving[n], used.pairs[n]
+            start, still = ([new(1)], [new(1, 1)]) if n == 0 else ([], [])
+            value.append(
+                ca.vertcat(*start, *[own[k] for k in moving], pairs.products(own, own) / 2)
+            )
+            flat = new(len(moving), 1)
+            bias.append(ca.vertcat(*still, flat, pairs.products(rates, rates)))
+            for j, column in enumerate(columns):
+                unit = new(m, 1)
+                unit[j] = 1
+                picked = [unit[k] for k in moving]
+                column.append(ca.vertcat(*still, *picked, pairs.products(own, unit)))
+        moved = tuple(Field(*c) for c in columns)
+        field = MovingField(Field(*value), moved, Field(*bias))
+        return [MaterialPoints(field, used.basis, 1.0)]
+
+    def placed(self, x: Array, edges: Array, d: Expr) -> Iterator[tuple[Expr, Expr]]:
+        """Place points at ``x e_x + Phi d + 1/2 d^T X d``, each with its columns (3, m)."""
+        shapes, extra = self.span.shapes, self.part.link.quadratic_shapes
+        phi, stiffening = shapes.displacement(x), self.model.stiffening
+        drawn = quadratic_displacement(shapes, x, edges, stiffening=stiffening, extra=extra)
+        for g in range(len(x)):
+            bent = ca.vertcat(*[(constant(drawn[g, a]) @ d).T for a in range(3)])
+            straight = constant(np.array([x[g], 0.0, 0.0]))
+            yield straight + constant(phi[g]) @ d + bent @ d / 2, constant(phi[g]) + bent
 
     def energy(self, q: Expr) -> Expr:
         """Give the elastic energy [J]."""

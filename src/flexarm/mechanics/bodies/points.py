@@ -9,9 +9,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.fields import Basis, MovingField
-from flexarm.mechanics.bodies.material import material
-from flexarm.model import Flexible
+from flexarm.mechanics.bodies.material import MaterialPoints
+from flexarm.mechanics.bodies.terms import Terms
 from flexarm.spatial import Expr, Inertia, Pose, constant
 
 
@@ -27,38 +26,39 @@ class Moments(NamedTuple):
     eps: list[Expr]
 
 
-def field_moments(moving: MovingField, basis: Basis, scale: Expr) -> Moments:
-    """Weigh points that move as a field; masses are those of the basis times a scale."""
-    h, s = moving.value, moving.columns
-    mass, mean = scale * basis.mass, scale * basis.integral(h)
-    means = [scale * basis.integral(c) for c in s]
+def span_moments(points: list[MaterialPoints], sections: Terms) -> Moments:
+    """Compute the moments of a span from its points and the rotary inertia of its sections."""
+    total = _turned(sections)
+    for each in points:
+        total = joined(total, _moved(each))
+    return total
+
+
+def _moved(points: MaterialPoints) -> Moments:
+    """Compute the moments of points that move as a field."""
+    h, s = points.moving.value, points.moving.columns
+    mean, means = points.integral(h), [points.integral(c) for c in s]
     none = type(mean)(1, 1)
     return Moments(
-        bordered(mass, mean, scale * basis.moment(h, h)),
+        bordered(points.mass, mean, points.moment(h, h)),
         [
-            ca.vertcat(ca.horzcat(none, means[f].T), without_first(scale * basis.moment(h, c)))
+            ca.vertcat(ca.horzcat(none, means[f].T), without_first(points.moment(h, c)))
             for f, c in enumerate(s)
         ],
-        [[ca.diagcat(none, scale * basis.moment(c, b)) for c in s] for b in s],
+        [[ca.diagcat(none, points.moment(c, b)) for c in s] for b in s],
         type(mean)(len(s), len(s)),
-        ca.vertcat(mass, mean),
+        ca.vertcat(points.mass, mean),
         [ca.vertcat(none, c) for c in means],
     )
 
 
-def span_moments(e: Flexible, d: Expr, points: tuple[MovingField, Basis] | None = None) -> Moments:
-    """Weigh the flexible span of a link of constant length, its points given or those at d.
-
-    What is constant of the sections' rotary inertia is in link axes.
-    """
-    weight = field_moments(*(points or material(e, d, 0 * d)), 1.0)
-    rotary = e.rotary
-    turned = [turning(constant(column)) for column in rotary.shape.T]
-    return weight._replace(
-        G=weight.G + constant(lower_right(spread(rotary.inertia))),
-        H=[moved + turn for moved, turn in zip(weight.H, turned, strict=True)],
-        T=type(d)(constant(rotary.modal)),
-    )
+def _turned(sections: Terms) -> Moments:
+    """Write the rotary inertia of sections, about axes of the link, as moments."""
+    k, new, S = sections.modal.shape[0], type(sections.modal), sections.second
+    none = [new(4, 4)] * k
+    spin = [turning(sections.angular[:, f]) for f in range(k)]
+    G = ca.diagcat(new(1, 1), ca.trace(S) / 2 * new.eye(3) - S)
+    return Moments(G, spin, [none] * k, sections.modal, new(4, 1), [new(4, 1)] * k)
 
 
 def body_moments(body: Inertia, like: Expr, m: int) -> Moments:

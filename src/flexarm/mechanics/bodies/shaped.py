@@ -1,18 +1,23 @@
 """Links of constant length whose span deforms by shape functions times amplitudes."""
 
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
 import casadi as ca
 import numpy as np
 
+from flexarm.arm import Arm
 from flexarm.links.base import Array, Shapes
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.base import LinkBody, given_energy
 from flexarm.mechanics.bodies.deformed import Deformed
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms, attach
+from flexarm.mechanics.bodies.elements import ROD, ElementSection, element_points
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, attach, turning_terms
 from flexarm.mechanics.sections import Local, own_values
 from flexarm.model import Flexible
+from flexarm.model.elastic.damping import link_damping
 from flexarm.spatial import Expr, constant
 
 
@@ -22,8 +27,7 @@ class Shaped(LinkBody):
     @property
     def span(self) -> Flexible:
         """The elastic part."""
-        assert self.part.elastic is not None
-        return self.part.elastic
+        return self.part.beam
 
     def linear_tip(self) -> tuple[Array, Array] | None:
         """Return the tip's rotation and displacement per amplitude if they are linear, (3, m)."""
@@ -31,9 +35,46 @@ class Shaped(LinkBody):
         bent = self.model.stiffening or np.any(e.tip_quadratic) or np.any(e.tip_angle_quadratic)
         return None if bent else (e.tip_angle, e.tip_shape)
 
+    def straight_tip(self, q: Array) -> tuple[Array, Array]:
+        """Return displacement and rotation of the straight tip per amplitude, (3, m) each."""
+        return self.span.tip_shape, self.span.tip_angle
+
     def amplitudes(self, q: Expr) -> Expr:
         """Pick the amplitudes out of q, (m,)."""
         return q[self.part.modes.start : self.part.modes.stop]
+
+    def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
+        """Compute the rotary inertia of sections that turn by ``omega + shape rates``."""
+        rotary, new, k = self.span.rotary, type(rates), rates.shape[0]
+        inertia, shape = constant(rotary.inertia), constant(rotary.shape)
+        torque = ca.cross(omega, inertia @ omega + shape @ rates)
+        modal, basis = constant(rotary.modal), self.basis
+        if basis is not None:
+            shape, modal = shape @ basis, ca.triu2symm(ca.triu(basis.T @ modal @ basis))
+        return turning_terms(new(inertia), new(shape), new(modal), torque, new(k, 1))
+
+    @abstractmethod
+    def placed(self, x: Array, edges: Array, d: Expr) -> Iterator[tuple[Expr, Expr]]:
+        """Place points at distances x [m] from the root, each with its columns (3, m).
+
+        At ``edges`` [m] shapes or section may jump.
+        """
+
+    def elements(self, own: Expr, count: int) -> list[ElementSection]:
+        """Return the points in the elements of the span."""
+        e = self.span
+        edges = np.union1d(e.span.edges, e.shapes.edges)
+        edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * e.span.length))]
+        x, weight = element_points(edges, count)
+        mass = weight * e.span.at("mass_per_length", x)
+        rotary = np.stack([weight * e.span.at(name, x) for name in ("Jx", "Jy", "Jz")], axis=1)
+        if count == 1:
+            rotary = rotary + (mass * weight**2)[:, None] * ROD
+        theta, sections = e.shapes.rotation(x), []
+        for g, (place, columns) in enumerate(self.placed(x, edges, own)):
+            angle, size = constant(theta[g]), (float(mass[g]), constant(rotary[g]))
+            sections.append(ElementSection(*size, place, columns, angle @ own, angle))
+        return sections
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
         """See a section; the last one is the tip."""
@@ -91,6 +132,10 @@ class Shaped(LinkBody):
         return Deformed(
             e.shapes, d, one, whole, self.part.length, e.span, e.points.x, weights, nodes=e.nodes
         )
+
+    def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
+        """Return the damping matrix at q that a link of another arm would have."""
+        return link_damping(arm, index, self.span)
 
     def curvature(self, q: Expr, axis: Literal["y", "z"], fraction: float) -> Expr:
         """Return a section's curvature [1/m] per amplitude, (1, m)."""

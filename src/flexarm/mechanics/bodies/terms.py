@@ -63,6 +63,12 @@ def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
     )
 
 
+def no_terms(rates: Expr) -> Terms:
+    """Return the terms of no mass at all, at rates of the own coordinates (k,)."""
+    new, k = type(rates), rates.shape[0]
+    return turning_terms(new(3, 3), new(3, k), new(k, k), new(3, 1), new(k, 1))
+
+
 def turning_terms(second: Expr, angular: Expr, modal: Expr, torque: Expr, effort: Expr) -> Terms:
     """Weigh sections that turn and have no mass of their own."""
     new = type(effort)

@@ -1,13 +1,23 @@
 """What a joint is to the algorithms: how the frame behind it moves, coordinate by coordinate."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import Joint
-from flexarm.spatial import Array, Expr
+from flexarm.arm import Joint, Link
+from flexarm.spatial import Array, Expr, Pose, rotation_z_to
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A way that ends: its least and largest coordinate, and what is to be said of it."""
+
+    range: tuple[float, float]  # [m]
+    name: str  # of the coordinate
+    end: str  # why it ends
 
 
 class JointMotion(ABC):
@@ -23,13 +33,16 @@ class JointMotion(ABC):
         As the model file says it.
     units
         Unit of each coordinate; one each for those that move K.
-    grows
-        Whether the coordinate changes the link itself, as the length of a beam that slides out,
-        and so belongs to the link's own.
-    rides
-        Whether the coordinate is a station of the previous link, so that J is where that is.
     anchored
         Whether its coordinates are three angles from an attitude that may be changed: ``anchor``.
+    lockable
+        Whether its coordinates may be held for a while.
+    rotor_axis
+        Axis of J that its rotor spins about, 0 to 2.
+    tracing
+        How much longer the equations of a link behind it take to trace than behind others.
+    stroke
+        What its coordinate is a way along, if that ends somewhere.
     spin, drag
         Its rates at the start where the file gives them together, and the torque against its
         spin [N m s/rad].
@@ -39,10 +52,12 @@ class JointMotion(ABC):
 
     name: ClassVar[str]
     units: ClassVar[tuple[str, ...]]
-    grows: ClassVar[bool] = False
-    rides: ClassVar[bool] = False
     hinge: ClassVar[bool] = False
     anchored: ClassVar[bool] = False
+    lockable: ClassVar[bool] = True
+    rotor_axis: ClassVar[int] = 2
+    tracing: ClassVar[float] = 1.0
+    stroke: Stroke | None = None
     spin: tuple[float, ...] = ()
     drag: float = 0.0
 
@@ -50,6 +65,29 @@ class JointMotion(ABC):
     def of(cls, joint: Joint) -> Self:
         """Make the motion of a joint that a model file describes."""
         return cls()
+
+    @classmethod
+    def direction(cls, joint: Joint) -> tuple[float, float, float] | None:
+        """Return the axis that a model file gives, or that the joint has in any case."""
+        return getattr(joint, "axis", None)
+
+    def deforming(self, coordinates: tuple[int, ...]) -> tuple[int, ...]:
+        """Return those of its coordinates that deform its link; others move it as a whole."""
+        return ()
+
+    def mounted(
+        self, link: Link, before: Link | None, joint: Pose, root: Pose
+    ) -> tuple["JointMotion", Pose, Pose]:
+        """Return the motion of a link with this joint, and the constant frames on its two sides.
+
+        Parameters
+        ----------
+        link, before
+            The link, and the one that carries it, None of the first.
+        joint, root
+            The joint in the previous tip, and the link's root in the moved joint.
+        """
+        return self, joint, root
 
     @property
     def attitude(self) -> Array:
@@ -84,6 +122,11 @@ class JointMotion(ABC):
 def still(q: Expr) -> tuple[Expr, Expr]:
     """Place K where J is."""
     return type(q).eye(3), type(q)(3, 1)
+
+
+def along_x() -> Pose:
+    """Return the frame, in a link's, whose z axis is the link's x axis."""
+    return Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
 
 
 def column(index: int) -> Expr:

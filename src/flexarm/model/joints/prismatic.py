@@ -1,16 +1,19 @@
 """A slide along an axis that carries the whole link."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
-from flexarm.model.joints.base import JointMotion, column
+from flexarm.model.joints.base import JointMotion, Stroke, column
 from flexarm.spatial import Expr
 
 
+@dataclass(frozen=True)
 class PrismaticKinematics(JointMotion):
     """Move along z by a distance [m]."""
 
     name: ClassVar[str] = "prismatic"
     units: ClassVar[tuple[str, ...]] = ("m",)
+    stroke: Stroke | None = None
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Move along z."""

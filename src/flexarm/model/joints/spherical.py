@@ -18,6 +18,7 @@ class SphericalKinematics(JointMotion):
     name: ClassVar[str] = "spherical"
     units: ClassVar[tuple[str, ...]] = ("rad", "rad", "rad")
     anchored: ClassVar[bool] = True
+    lockable: ClassVar[bool] = False
 
     # start, spin: attitude at which it starts, (3, 3), and the spin there in axes of K [rad/s],
     # (3,).

@@ -1,5 +1,6 @@
 """A link of constant length whose sections turn by the sum of its slope shapes."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -8,15 +9,18 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
-from flexarm.links.rotary import Rotary
+from flexarm.links.fields import AXES, evaluate
 from flexarm.mechanics.bodies.base import given_energy
+from flexarm.mechanics.bodies.elements import CUBIC, Spin
+from flexarm.mechanics.bodies.exact.material import exact_material
 from flexarm.mechanics.bodies.exact.plane import plane_terms
 from flexarm.mechanics.bodies.exact.polar import polar_terms
 from flexarm.mechanics.bodies.exact.space import columns, space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, node_tangents, turned
+from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.shaped import Shaped
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, rigid_terms, turning_terms
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, rigid_terms
 from flexarm.mechanics.sections import Local, own_values, rigid_section
 from flexarm.spatial import Expr, constant
 
@@ -81,9 +85,44 @@ class Exact(Shaped):
             terms = space_terms(moved, mass, node_tangents(nodes, d, rates), omega)
         if nodes.polar is not None and moved.polar is not None:
             terms = add(terms, polar_terms(nodes.polar, moved.polar, d, rates, omega))
-        terms = add(terms, _constant_rotary(self.span.rotary, rates, omega, self.basis))
+        terms = add(terms, self.turning(d, rates, omega))
         terms = add(terms, rigid_terms(self.part.root_body, omega, len(self.part.own)))
         return self.with_hub(terms, q, v, omega)
+
+    def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
+        """Return the points of the span, and the turning of sections about their axes."""
+        field = exact_material(self.nodes, self.span.integrals.mass, own, rates)
+        return [MaterialPoints(*field, 1.0)]
+
+    def placed(self, x: Array, edges: Array, d: Expr) -> Iterator[tuple[Expr, Expr]]:
+        """Place points at ``sum reach_g P_g``, each with its columns (3, m)."""
+        (points,), reach = self.points(d, 0 * d), self.nodes.reach(x)
+        rest = np.zeros(len(points.basis.mean["x"]) - reach.shape[2])
+        for g in range(len(x)):
+            at = {a: np.concatenate([reach[k, g], rest])[:, None] for k, a in enumerate(AXES)}
+            place, columns, _ = evaluate(points.moving, at)
+            yield place, columns
+
+    @property
+    def points_per_element(self) -> int:
+        """Gauss points in each element that integrate a product of tangents and the mass."""
+        return max(CUBIC, (self.nodes.degree + 3) // 2)
+
+    def spins(self, own: Expr) -> list[Spin]:
+        """Return what turns sections' inertia about the link's x into one about their own axes."""
+        sections, found = self.nodes.polar, list[Spin]()
+        if sections is None:
+            return found
+        along = type(own)(constant(np.array([[1.0, 0.0, 0.0]])))
+        for J, bend, twist in zip(
+            sections.inertia.tolist(), sections.bend.transpose(1, 0, 2), sections.twist, strict=True
+        ):
+            rows = bend[:, None], twist[None], 0 * twist[None]
+            at = turned(Angles.at(*rows, own), Angles.at(*rows, 0 * own))
+            axis = at.rotation[:, 0].T
+            found.append(Spin(J, axis, axis @ angular_columns(at, *rows[:2])))
+            found.append(Spin(-J, along, constant(rows[1])))
+        return found
 
     def energy(self, q: Expr) -> Expr:
         """Give the elastic energy [J]."""
@@ -123,14 +162,3 @@ class Exact(Shaped):
         few = self.basis is None and len(self.part.own) < self.nodes.count
         speed = linear @ rates if few else ca.sum2(weights * t.rate)
         return SectionMotion(local, at.spin, speed, at.bias, ca.sum2(weights * t.bias))
-
-
-def _constant_rotary(rotary: Rotary, rates: Expr, omega: Expr, basis: Expr | None) -> Terms:
-    """Weigh sections that turn by ``omega + shape rates`` about axes of the link."""
-    k, new = rates.shape[0], type(rates)
-    inertia, shape = constant(rotary.inertia), constant(rotary.shape)
-    torque = ca.cross(omega, inertia @ omega + shape @ rates)
-    modal = constant(rotary.modal)
-    if basis is not None:
-        shape, modal = shape @ basis, ca.triu2symm(ca.triu(basis.T @ modal @ basis))
-    return turning_terms(new(inertia), new(shape), new(modal), torque, new(k, 1))

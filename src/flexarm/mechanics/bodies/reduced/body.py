@@ -8,14 +8,17 @@ from typing import final
 import casadi as ca
 import numpy as np
 
+from flexarm.arm import Arm
 from flexarm.links.base import Array
 from flexarm.links.imported.body import ReducedBody
+from flexarm.links.imported.file import inspect_body
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.mechanics.bodies.base import LinkBody, cayley_spin, given_energy
 from flexarm.mechanics.bodies.deformed import Along
 from flexarm.mechanics.bodies.reduced.moments import reduced_terms, second_rates
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, rigid_terms
 from flexarm.mechanics.sections import Local, own_values, quadratic_section
+from flexarm.model.elastic.part import reduced_part
 from flexarm.spatial import Expr, cayley, constant
 
 
@@ -29,8 +32,7 @@ class Reduced(LinkBody):
     @property
     def of(self) -> ReducedBody:
         """The body's moments, matrices and interfaces."""
-        assert self.part.reduced is not None
-        return self.part.reduced
+        return self.part.imported
 
     @property
     def drawn_in(self) -> SecondOrder | None:
@@ -130,6 +132,26 @@ class Reduced(LinkBody):
     def largest_strain(self, q: Array) -> Array:
         """Return the largest strain that its file tells of, at q, (T, n): (T,), NaN if unknown."""
         return self.of.largest_strain(q[:, self.part.modes])
+
+    def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
+        """Return the damping matrix at q that a link of another arm would have."""
+        damping = reduced_part(arm, index).damping
+        assert damping is not None
+        return damping
+
+    def mode_names(self, q: Array, strains: Array) -> list[str]:
+        """Return the names of the amplitudes."""
+        return [*self.of.names]
+
+    def described(self) -> tuple[str, str]:
+        """Return the kind of its shapes, and a line about them."""
+        first = " to first order" if self.of.first_order else ""
+        return "modal body", f"a body of any shape{first}, by the modes of its file"
+
+    def file_report(self) -> list[str]:
+        """Return what an examination of its file says, by line."""
+        modal = self.part.link.modal
+        return [] if modal is None else list(inspect_body(modal.side_file)[0].lines())
 
     def damping(self, q: Expr) -> Expr | None:
         """Give the damping matrix of the amplitudes, (m, m), or None."""
