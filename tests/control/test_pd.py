@@ -101,7 +101,7 @@ def test_gains_are_at_the_joint_on_whichever_side_of_the_gear_inputs_are(on_moto
 
 def test_an_unknown_compensation_or_side_is_refused() -> None:
     reference = joint_move(flexarm.build(two_links()), {}, Timing("quintic", 1.0))
-    with pytest.raises(FlexarmError, match="gravity: must be 'posture', 'state' or 'none'"):
+    with pytest.raises(FlexarmError, match="gravity: must be one of posture, state, none"):
         pd_law(reference, kp=1, kd=1, gravity="all")  # type: ignore[arg-type]
-    with pytest.raises(FlexarmError, match="side: must be 'motor' or 'link'"):
+    with pytest.raises(FlexarmError, match="side: must be one of motor, link"):
         pd_law(reference, kp=1, kd=1, side="gear")  # type: ignore[arg-type]

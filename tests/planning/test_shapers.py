@@ -10,7 +10,6 @@ from flexarm.io.model_file import loads
 from flexarm.linear.tangent import Tangent
 from flexarm.model import build
 from flexarm.planning import Shaper, shaper, shaper_of_modes
-from flexarm.planning.residual import residual_vibration
 from flexarm.planning.shapers import KINDS, ShaperKind, impulses
 from flexarm.planning.vibrations import Vibrations, line_up, vibrations
 
@@ -356,11 +355,3 @@ def test_joint_that_no_servo_holds_is_named(blade: flexarm.planning.ShapedInputs
     dangling = flexarm.Arm.model_validate(arm | {"links": [*arm["links"], free]})
     cause = flexarm.shape_inputs(dangling).cause
     assert "beyond the linear model, which holds joint2 for want of a servo: give it one" in cause
-
-
-def test_names_of_former_versions_are_known(blade: flexarm.planning.ShapedInputs) -> None:
-    with pytest.warns(DeprecationWarning, match="'reach' does nothing now"):
-        found = vibrations(Tangent(build(blade.unshaped)), {}, reach=False)
-    assert found.frequency == pytest.approx(blade.vibrations[0].frequency, rel=1e-6)
-    with pytest.warns(DeprecationWarning, match="settling"):
-        assert residual_vibration(blade.runs[0], blade.end) == blade.residuals[0]

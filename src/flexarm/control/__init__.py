@@ -1,4 +1,4 @@
-"""Motions to follow, control laws, their stability, and the inputs that make a tip follow."""
+"""Reference motions, control laws, their stability, and statics of held arms."""
 
 from flexarm.control.digital import sampled
 from flexarm.control.laws.decoupling import decoupling_law

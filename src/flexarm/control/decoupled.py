@@ -15,7 +15,7 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Stat
 
     States are the r coordinates that are neither a free base's nor prescribed, and their rates.
     Inputs are the accelerations of the driven coordinates that the law is asked for.  At rest
-    nothing that a free base carries feels where it is, so that it can be left out.
+    the position of a free base has no effect on what it carries, so that it can be left out.
     """
     model = tangent.model
     kept, (free, columns) = remaining(model), moves(model, set())

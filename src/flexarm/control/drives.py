@@ -1,28 +1,29 @@
-"""What a controller drives and measures: inputs, and the coordinates of hubs and motors."""
+"""Inputs of a controller, and the coordinates of hubs and motors that it measures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import casadi as ca
 import numpy as np
 
 from flexarm.arguments import (
     WithUnit,
     in_unit,
-    is_word,
-    refused,
     require_array,
     require_kind,
     require_number,
+    require_word,
 )
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
 from flexarm.mechanics.loads import input_matrix, input_names
 from flexarm.model import Model
+from flexarm.spatial import Expr
 
 Side = Literal["motor", "link"]
-MOST_ERROR = 1e9  # stiffness overestimated by that much is no stiffness
+MOST_ERROR = 1e9  # largest relative error of a stiffness: beyond it double precision is lost
 Gain = WithUnit | Sequence[WithUnit] | Array
 
 
@@ -30,23 +31,19 @@ Gain = WithUnit | Sequence[WithUnit] | Array
 class Drives:
     """The driven joints of an arm, k of them."""
 
-    names: tuple[str, ...]  # their names, in the order of the inputs
-    inputs: Array  # matrix B that turns inputs into generalised forces, (n, k)
-    # Effort at the joint per unit of input, (k,): not 1 where inputs are on the motor's side.
-    gear: Array
-    # motors, hubs: rows that give the coordinate on the motor's side and on the link's side of each
-    # joint from q, (k, n) each; they differ for elastic joints only.
-    motors: Array
-    hubs: Array
+    names: tuple[str, ...]  # names of the joints, in the order of the inputs
+    inputs: Array  # matrix B from inputs to generalised forces, (n, k)
+    gear: Array  # effort at the joint per unit of input, (k,): not 1 of inputs at the motor
+    motors: Array  # rows of the coordinates at the motor's side of the joints, (k, n)
+    hubs: Array  # rows of the coordinates at the link's side; other rows for elastic joints only
 
     def rows(self, side: Side) -> Array:
-        """Give the rows of one side, (k, n)."""
-        if not is_word(side, ("motor", "link")):
-            raise refused("side", side, "'motor' or 'link'")
+        """Return the rows of one side, (k, n)."""
+        require_word("side", side, ("motor", "link"))
         return self.motors if side == "motor" else self.hubs
 
     def gains(self, name: str, value: Gain, unit: str) -> Array:
-        """Read a gain that is one number, or one per driven joint; none may be negative, (k,).
+        """Return a gain that is one number, or one per driven joint, all >= 0, as an array, (k,).
 
         Texts are read in the unit, see `flexarm.arguments.in_unit`.
         """
@@ -62,26 +59,26 @@ class Drives:
 
 
 def require_stiffness_error(value: object) -> float:
-    """Refuse what is no fraction by which a stiffness can be overestimated."""
-    found = require_number("stiffness_error", value, least=-1.0, largest=MOST_ERROR)
-    if found <= -1:
-        raise FlexarmError(f"stiffness_error: must be above -1, got {found:g}")
-    return found
+    """Return a relative error of a stiffness, or raise an error if it is -1 or less."""
+    error = require_number("stiffness_error", value, least=-1.0, largest=MOST_ERROR)
+    if error <= -1:
+        raise FlexarmError(f"stiffness_error: must be above -1, got {error:g}")
+    return error
 
 
 def remaining(model: Model) -> list[int]:
-    """List the coordinates that are left when a free base and what is prescribed are eliminated."""
+    """Return the indices of the coordinates that are neither a free base's nor prescribed."""
     first = 6 if model.floats else 0
     return [i for i in range(first, model.size) if i not in model.prescribed]
 
 
 def felt_by_joints(model: Model) -> Model:
-    """Give the arm as its joints feel it: a free base falls with all that it carries."""
+    """Return the model without gravity if its base is free, since the base falls with the arm."""
     return replace(model, gravity=np.zeros(3), orbit=0.0) if model.floats else model
 
 
 def untouched(model: Model) -> Model:
-    """Give an arm on a free base without its contacts: a motion to follow touches nothing."""
+    """Return the model without contacts if its base is free: reference motions touch nothing."""
     if not isinstance(model, Model) or not model.floats or not model.arm.contacts:
         return model
     arm = model.arm.model_copy(update={"contacts": ()})
@@ -89,12 +86,12 @@ def untouched(model: Model) -> Model:
 
 
 def drives(model: Model) -> Drives:
-    """Find the driven joints of an arm.
+    """Return the driven joints of an arm.
 
     Raises
     ------
     ModelError
-        If the arm has none, or something moves it that a law of (t, q, v) does not know.
+        If the arm has none, or forces act on it that laws of (t, q, v) do not include.
     """
     require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)", ModelError)
     if any(part.motion.anchored for part in model.links):
@@ -124,3 +121,9 @@ def drives(model: Model) -> Drives:
     matrix = input_matrix(model)
     gear = np.array([matrix[:, k] @ row / (row @ row) for k, row in enumerate(motors)])
     return Drives(names, matrix, gear, motors, hubs)
+
+
+def solve_input(output: Expr, u: Expr, target: Expr) -> Expr:
+    """Solve for the inputs at which an output that is affine in them has a target value, (k,)."""
+    rest = ca.substitute(output, u, ca.SX.zeros(u.shape[0]))
+    return ca.solve(ca.jacobian(output, u), target - rest)

@@ -28,28 +28,28 @@ Reward = Callable[[Array, Array, Array], Array]
 
 
 class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
-    """Many arms that are stepped together; observations are their coordinates and rates.
+    """A batch of arms that are stepped together; observations are their coordinates and rates.
 
     Parameters
     ----------
     arm
         The arm; its driven joints are the actions.
     num_envs
-        How many.
+        Number of arms.
     dt, t_end
-        Time of a step, and of an episode [s].
+        Duration of a step and of an episode [s].
     reward
-        Of coordinates (count, n), rates (count, n) and inputs (count, inputs): a finite number for
-        each arm, after a step.
+        Function of coordinates (count, n), rates (count, n) and inputs (count, inputs) that returns
+        a finite number for each arm after a step.
     limit
-        Largest size of each input [N m], [N].
+        Largest absolute value of each input [N m], [N].
     starts
-        Ranges of coordinates, and of rates as ``NAME.rate``, that episodes begin in, by name: low
-        and high; others begin as the model file says.
+        Ranges, low and high, of initial coordinates by name, and of rates as ``NAME.rate``; others
+        begin as the model file says.
     device
         ``cpu`` or ``gpu``.
     parameters
-        By arm: values by their key in the model file, so that what is learnt holds for all.
+        Values by key of the model file, one mapping per arm, to learn on varied arms.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Arms on a free base: how it goes along, and joint motions that do not turn it.
+"""Arms on a free base: the motion of the base, and joint motions that do not turn it.
 
 At rest in all, momentum stays 0: ``H_b b' + H_bm m' = 0`` gives the base's rates from those of what
 it carries, and the tip moves by the generalised Jacobian ``J_m - J_b H_b^-1 H_bm`` (Umetani &
@@ -17,17 +17,20 @@ from flexarm.linear_model import RANK
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
 
-Along = Callable[[float], Array]  # coordinates (n,) by progress
-TOLERANCE = 1e-12  # of coordinates along a path
-STEEPEST = 1.4  # [rad], of the base's angle ry: at 1.57 its angles are singular
-LONGEST = 0.02  # step of progress: between steps there is less accuracy
-STEP = 1e-5  # of progress, for a path's direction
+Along = Callable[[float], Array]  # coordinates (n,) as a function of progress
+TOLERANCE = 1e-12  # of coordinates along a path, far below the fit of a path
+STEEPEST = 1.4  # largest angle ry of the base [rad]: at 1.57 its angles are singular
+LONGEST = 0.02  # longest step of progress, since the solution between steps is less accurate
+STEP = 1e-5  # step of progress of the differences for a path's direction
 
 
 class Floating:
-    """An arm whose base is free, at rest in all.
+    """An arm on a free base with a total momentum of 0.
 
-    ModelError: if its base is not free, is in orbit, or moves at the start.
+    Raises
+    ------
+    ModelError
+        If its base is not free, is in orbit, or moves at the start.
     """
 
     def __init__(self, model: Model) -> None:
@@ -47,16 +50,16 @@ class Floating:
         self.equation = formulation("composite", model)
 
     def along(self, q: Array, columns: Array) -> Array:
-        """Let the base go along with motions (n, k) of what it carries, (n, k)."""
+        """Add the motion of the base to motions (n, k) of what it carries, (n, k)."""
         mass = self.equation.mass_matrix(q)[:6]
         moved = columns.copy()
         moved[:6] = -np.linalg.solve(mass[:, :6], mass[:, 6:] @ columns[6:])
         return moved
 
     def turning(self, q: Array, columns: Array) -> Array:
-        """Find the angular momentum that motions (n, k) leave to the base's turning, (3, k).
+        """Compute the angular momentum of motions (n, k) that turns the base, (3, k).
 
-        The base keeps its attitude and gives way in translation.
+        The base keeps its attitude and moves in translation.
         """
         mass = self.equation.mass_matrix(q)[:6]
         pushed = np.linalg.solve(mass[:3, :3], mass[:3, 6:])
@@ -66,35 +69,36 @@ class Floating:
     def tip_along(
         self, statics: Statics, point: Callable[[float], Array], first: Array, axes: list[int]
     ) -> Along:
-        """Carry the tip along points of the world [m] by progress: coordinates, (n,)."""
+        """Return coordinates (n,) by progress with the tip at given points of the world [m]."""
 
         def rates(s: float, q: Array) -> Array:
             low, high = max(s - STEP, 0.0), min(s + STEP, 1.0)
-            wanted = (point(high) - point(low)) / (high - low)
+            direction = (point(high) - point(low)) / (high - low)
             moved = self.along(q, statics.moved_by_joints(q))
             jacobian = self.equation.tip_jacobian(q)[axes] @ moved
-            # What integration loses of the way is taken back.
+            # Feedback of the position error compensates errors of the integration.
             off = point(s) - self.equation.tip_pose(q)[1][axes]
-            found: Array = moved @ np.linalg.lstsq(jacobian, wanted + 10 * off)[0]
-            return found
+            return np.asarray(moved @ np.linalg.lstsq(jacobian, direction + 10 * off)[0])
 
         return _integrated(rates, first)
 
-    def still_along(self, statics: Statics, wanted: Array, first: Array) -> Along:
-        """Move driven joints towards a direction (k,) as far as it does not turn the base.
+    def still_along(self, statics: Statics, direction: Array, first: Array) -> Along:
+        """Move driven joints along the part of a direction (k,) that does not turn the base.
 
-        FlexarmError: if every motion turns it.
+        Raises
+        ------
+        FlexarmError
+            If every motion turns it.
         """
 
         def rates(s: float, q: Array) -> Array:
             columns = statics.moved_by_joints(q)
-            free = self._still(q, columns) @ wanted
-            found: Array = self.along(q, columns @ free[:, None])[:, 0]
-            return found
+            free = self._still(q, columns) @ direction
+            return self.along(q, columns @ free[:, None])[:, 0]
 
         names = statics.drives.names
         projector = self._still(first, statics.moved_by_joints(first))
-        if np.linalg.norm(projector @ wanted) <= RANK * np.linalg.norm(wanted):
+        if np.linalg.norm(projector @ direction) <= RANK * np.linalg.norm(direction):
             left = round(float(np.trace(projector)))
             what = f"{left} motions of {', '.join(names)} leave the base, none that way"
             if not left:
@@ -103,7 +107,7 @@ class Floating:
         return _integrated(rates, first)
 
     def _still(self, q: Array, columns: Array) -> Array:
-        """Project motions of joints on those that do not turn the base, (k, k)."""
+        """Return the projector of joint motions on those that do not turn the base, (k, k)."""
         coupling = self.turning(q, columns)
         return np.asarray(np.eye(columns.shape[1]) - np.linalg.pinv(coupling, RANK) @ coupling)
 
@@ -111,7 +115,7 @@ class Floating:
 def base_along(
     floating: Floating, path: Callable[[float], Array], slope: Callable[[float], Array]
 ) -> Along:
-    """Let the base go along with a path of what it carries: coordinates by progress, (n,)."""
+    """Add the motion of the base to a path of what it carries: coordinates by progress, (n,)."""
 
     def rates(s: float, q: Array) -> Array:
         here = np.concatenate([q[:6], path(s)[6:]])

@@ -15,20 +15,20 @@ import scipy.linalg
 
 from flexarm.links.base import Array
 
-NEAR = 1e-6  # relative: width of the bracket about a computed frequency, and error of the distance
-ROUNDS = 50  # of the bound on the largest sensitivity, at most; its error falls quadratically
+NEAR = 1e-6  # relative half-width of the bracket about a frequency, and error of the distance
+ROUNDS = 50  # iterations of the largest sensitivity at most; its error falls quadratically
 
 
 @dataclass(frozen=True)
 class Margins:
-    """How far a loop is from instability, broken at one input, the others closed.
+    """Stability margins of a loop, opened at one input with the others closed.
 
     Attributes
     ----------
     gain
-        Factor that the loop's gain may grow by; infinite if any.
+        Factor of the loop's gain at the limit of stability; infinite if there is none.
     phase
-        Phase that it may lag [rad]; infinite if any.
+        Phase lag at the limit of stability [rad]; infinite if there is none.
     distance
         Least distance of the loop's frequency response from -1: one over the largest sensitivity.
     """

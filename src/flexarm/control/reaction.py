@@ -1,4 +1,4 @@
-"""What an arm does to the free base that carries it: attitude, and angular momentum exchanged."""
+"""Reaction of an arm on its free base: attitude, and exchanged angular momentum."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from flexarm.spatial import base_rotation_matrix, base_spin
 
 @dataclass(frozen=True)
 class BaseReaction:
-    """Attitude of a free base and angular momenta, at T instants.
+    """Attitude of a free base and angular momenta at T instants.
 
     Attributes
     ----------
@@ -27,8 +27,8 @@ class BaseReaction:
     rotation
         World from base axes, (T, 3, 3).
     base, arm
-        Angular momentum of the base's body and of all that it carries, about their common centre
-        of mass, in world axes [kg m^2/s], (T, 3) each.
+        Angular momenta of the base's body and of all that it carries, about their common centre of
+        mass, in world axes [kg m^2/s], (T, 3) each.
     """
 
     t: Array
@@ -40,26 +40,26 @@ class BaseReaction:
     def angle(self) -> Array:
         """Angle between the base's attitude and that at the first instant [rad], (T,)."""
         turned = np.einsum("tji,jk->tik", self.rotation, self.rotation[0])
-        # The sine keeps the digits of small angles, which the cosine loses.
+        # The sine has all digits of small angles, the cosine does not.
         skew = turned - turned.transpose(0, 2, 1)
         sine = np.sqrt((skew**2).sum(axis=(1, 2)) / 8)
         return np.asarray(np.arctan2(sine, (np.trace(turned, axis1=1, axis2=2) - 1) / 2))
 
     @property
     def exchanged(self) -> Array:
-        """Angular momentum that the base has got since the first instant [kg m^2/s], (T, 3)."""
+        """Change of the base's angular momentum since the first instant [kg m^2/s], (T, 3)."""
         return np.asarray(self.base - self.base[0])
 
 
 def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
-    """Report how a motion turns a free base, and the angular momentum exchanged with it.
+    """Compute the attitude of a free base in a motion, and the angular momentum exchanged with it.
 
     Parameters
     ----------
     of
-        A run, at its samples; or a trajectory, as it would be without vibration.
+        A run, evaluated at its samples; or a trajectory, which has no vibration.
     points
-        Instants of a trajectory, evenly from 0 to its end.
+        Number of instants of a trajectory, evenly from 0 to its end.
 
     Returns
     -------
@@ -78,20 +78,20 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
             "run.works[:, 2] the work done"
         )
     if isinstance(of, Run):
-        found = over_legs(of, lambda equation, rows: _momenta(equation, of.q[rows], of.v[rows]))
+        momenta = over_legs(of, lambda equation, rows: _momenta(equation, of.q[rows], of.v[rows]))
         t, q, anchors = of.t, of.q, of.anchors[:, :3]
     else:
         require_count("points", points, 2, most=MOST_POINTS)
         t = np.linspace(0.0, of.end, points)
         q, v, _ = of.at(t)
-        found = _momenta(formulation("composite", of.model), q, v)
+        momenta = _momenta(formulation("composite", of.model), q, v)
         anchors = np.broadcast_to(of.model.base_pose.rotation, (points, 3, 3))
     turned = np.array([base_rotation_matrix(angles) for angles in q[:, 3:6]])
-    return BaseReaction(t, anchors @ turned, found[:, :3], found[:, 3:])
+    return BaseReaction(t, anchors @ turned, momenta[:, :3], momenta[:, 3:])
 
 
 def _momenta(equation: Equation, q: Array, v: Array) -> Array:
-    """Give the angular momenta of base and arm about the common centre of mass, (T, 6)."""
+    """Return the angular momenta of base and arm about the common centre of mass, (T, 6)."""
     model = equation.model
     body = model.base_body
     anchors = np.broadcast_to(equation.anchor, (len(q), *model.start_anchors.shape))[:, :3]

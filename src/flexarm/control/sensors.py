@@ -1,4 +1,4 @@
-"""What a controller measures, and the state that it makes of it: encoders and strain gauges."""
+"""Encoders and strain gauges, and the state that a controller estimates from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import is_word, refused, require_kind, require_number
+from flexarm.arguments import refused, require_kind, require_number, require_word
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sensors, refuse_misfit, require_sensors_fit
@@ -29,11 +29,11 @@ class Gauge:
     link
         Name of the link.
     at
-        Where, over its (exposed) span: 0 is the root, 1 the tip.
+        Place along its (exposed) span: 0 is the root, 1 the tip.
     axis
-        ``y`` or ``z``: the direction in which the bending goes that it measures.
+        Direction of the measured bending, ``y`` or ``z``.
     distance
-        Distance [m] from the neutral axis; it reads ``- distance`` times the curvature.
+        Distance [m] from the neutral axis; the reading is ``- distance`` times the curvature.
     """
 
     link: str
@@ -42,10 +42,9 @@ class Gauge:
     distance: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no place for a gauge."""
+        """Check the place of the gauge."""
         require_kind("gauge: link", self.link, str, "the name of a link")
-        if not is_word(self.axis, ("y", "z")):
-            raise refused("gauge: axis", self.axis, "'y' or 'z'")
+        require_word("gauge: axis", self.axis, ("y", "z"))
         at = require_number("gauge: at", self.at, least=0.0, largest=1.0)
         distance = require_number("gauge: distance", self.distance, unit="m")
         if not distance:
@@ -61,25 +60,25 @@ def sensors(
     known: Model | None = None,
     rates: Rates = "measured",
 ) -> Sensors:
-    """Measure joints by encoders and bending by strain gauges.
+    """Create sensors: encoders of all joints, and strain gauges.
 
     Parameters
     ----------
     model
-        The arm that is measured.
+        The measured arm.
     gauges
         Strain gauges.  With at least as many per link and direction as the controller's model has
-        shapes, its amplitudes are found by least squares; with fewer, the smallest that fit.
-        Bending that no gauge measures is taken for 0, and so are twist and stretch.
+        shapes, amplitudes are estimated by least squares; with fewer, the smallest that fit.
+        Bending without a gauge, twist and stretch are estimated as 0.
     known
         The controller's model of the arm, with the same joints; ``model`` itself if None.
     rates
-        ``none``: amplitudes are taken to stand still.
+        ``none``: rates of amplitudes are estimated as 0.
 
     Returns
     -------
     Sensors
-        What laws of `flexarm.control` take in place of the true state.
+        Sensors for laws of `flexarm.control` in place of the true state.
 
     Notes
     -----
@@ -104,28 +103,27 @@ def sensors(
     )
     measure = ca.Function("measure", [q, v], [read, ca.jtimes(read, q, v)])
     z, dz = ca.SX.sym("z", len(names)), ca.SX.sym("dz", len(names))
-    found = _fitted(mine, moving, gauges, z)
-    moved = ca.jtimes(found, z, dz)
-    if not is_word(rates, ("measured", "none")):
-        raise refused("rates", rates, "'measured' or 'none'")
+    fitted = _fitted(mine, moving, gauges, z)
+    moved = ca.jtimes(fitted, z, dz)
+    require_word("rates", rates, ("measured", "none"))
     if rates == "none":
         joints = [mine.names.index(name) for name in moving]
         still = ca.SX.zeros(mine.size)
         still[joints] = moved[joints]
         moved = still
-    estimate = ca.Function("estimate", [z, dz], [ca.densify(found), ca.densify(moved)])
+    estimate = ca.Function("estimate", [z, dz], [ca.densify(fitted), ca.densify(moved)])
     return Sensors(names, measure, estimate)
 
 
 def measured_law(law: ca.Function, sensed: Sensors) -> ca.Function:
-    """Let a law see an arm through sensors instead of its whole state.
+    """Return a law that uses sensors instead of the arm's whole state.
 
     Parameters
     ----------
     law
         (t, q, v) to u, in the coordinates of the controller's model.
     sensed
-        What is measured.
+        The sensors.
 
     Returns
     -------
@@ -143,7 +141,7 @@ def measured_law(law: ca.Function, sensed: Sensors) -> ca.Function:
 def limited_law(
     law: ca.Function, model: Model, limits: float | Sequence[float] | None = None
 ) -> ca.Function:
-    """Cut the inputs of a law at what the actuators can give.
+    """Return a law with inputs limited to those of the actuators.
 
     Parameters
     ----------
@@ -157,7 +155,7 @@ def limited_law(
     Returns
     -------
     casadi.Function
-        The law with its inputs cut, (t, q, v) to u.
+        The law with limited inputs, (t, q, v) to u.
     """
     refuse_misfit(law, model)
     top = effort_limits(model, limits)
@@ -167,7 +165,7 @@ def limited_law(
 
 
 def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array:
-    """Read the largest inputs, from the model file if None; infinite where it has none, (k,)."""
+    """Return the largest inputs, of the model file if None; infinite without a limit, (k,)."""
     driven = drives(model)
     if limits is not None:
         return driven.gains("limits", limits, "N m|N|A|V")
@@ -178,9 +176,9 @@ def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array
 
 
 def _encoders(model: Model) -> tuple[str, ...]:
-    """List the coordinates of a base that moves, of joints and motors."""
-    found = [i for axis in model.axes for i in (axis.motor, axis.index) if i is not None]
-    return tuple(model.names[i] for i in [*range(6 * model.base_moves), *found])
+    """Return the names of the coordinates of a moving base, of joints and motors."""
+    joints = [i for axis in model.axes for i in (axis.motor, axis.index) if i is not None]
+    return tuple(model.names[i] for i in [*range(6 * model.base_moves), *joints])
 
 
 def _part(model: Model, gauge: Gauge) -> LinkModel:
@@ -228,7 +226,7 @@ def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: E
 
 
 def _require_rank(body: LinkBody, axis: Literal["y", "z"], rows: Expr) -> None:
-    """Refuse gauges that say nothing of a link's shapes, or the same thing twice."""
+    """Raise an error for gauges that do not determine a link's amplitudes."""
     fewest, part = min(rows.shape), body.part
     if fewest and ca.SX(rows).is_constant():
         none = np.zeros(body.model.size)
@@ -243,7 +241,7 @@ def _require_rank(body: LinkBody, axis: Literal["y", "z"], rows: Expr) -> None:
 
 
 def _least_squares(rows: Expr, read: Expr) -> Expr:
-    """Solve for amplitudes: least squares, or the smallest that fit."""
+    """Solve for amplitudes: by least squares, or for the smallest ones that fit."""
     count, unknown = rows.shape
     if count == unknown:
         return ca.solve(rows, read)

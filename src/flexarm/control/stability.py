@@ -42,28 +42,28 @@ from flexarm.runs.run import Run
 
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 MOST_POINTS = 100_000  # postures along a path
-LARGEST = 1e3  # stiffness errors beyond are not looked for
+LARGEST = 1e3  # largest stiffness error that is searched: beyond it links are practically rigid
 
 
 @dataclass(frozen=True)
 class StiffnessError:
-    """What an overestimated stiffness does along a path, at P postures.
+    """Effects of an overestimated stiffness at P postures along a path.
 
     Attributes
     ----------
     progress
-        Where along the path, (P,).
+        Progress along the path, (P,).
     coupling
-        Largest eigenvalue of H, (P,); the lemma asks for ``alpha coupling < 1``.
+        Largest eigenvalue of H, (P,); the lemma requires ``alpha coupling < 1``.
     eigenvalues
-        Exact ones of the closed loop [1/s], (P, 2n) complex.
+        Exact eigenvalues of the closed loop [1/s], (P, 2n) complex.
     growth
         Their largest real part [1/s], (P,).
     largest
-        Largest stiffness error from 0 on for which no eigenvalue grows faster than allowed, (P,);
-        infinite if there is no such limit below 1000.
+        Largest stiffness error up to which no eigenvalue grows faster than allowed, (P,); infinite
+        if it is above 1000.
     notices
-        What became of Coulomb friction, joint by joint.
+        Treatment of Coulomb friction by joint.
     """
 
     progress: Array
@@ -80,14 +80,14 @@ class StiffnessError:
 
 
 class FrozenLoop:
-    """The arm under the decoupling law, frozen in a posture at rest.
+    """The arm under the decoupling law, linearised at rest in a posture.
 
     Parameters
     ----------
     model
         The arm.
     friction
-        What Coulomb friction is in its linear models.
+        Treatment of Coulomb friction in its linear models.
     """
 
     def __init__(self, model: Model, *, friction: DryFriction = LEFT_OUT) -> None:
@@ -98,7 +98,7 @@ class FrozenLoop:
         self._equation = formulation(DEFAULT, model)
 
     def coupling(self, q: Array) -> float:
-        """Find the largest eigenvalue of H (eq. 50) at coordinates q."""
+        """Compute the largest eigenvalue of H (eq. 50) at coordinates q."""
         rows = self._drives.motors[:, self._kept]
         mass = self._mass(q)
         driven = np.argmax(np.abs(rows), axis=1)
@@ -117,25 +117,26 @@ class FrozenLoop:
 
     @renamed(stiffness="kp", damping="kd")
     def eigenvalues(self, q: Array, *, kp: Gain, kd: Gain, stiffness_error: float = 0.0) -> Complex:
-        """Find the exact eigenvalues [1/s] about the equilibrium at coordinates q, (2n,).
+        """Compute the exact eigenvalues [1/s] about the equilibrium at coordinates q, (2n,).
 
-        Where gravity bends the links, a law with a stiffness error settles beside it.
+        If gravity bends the links, a law with a stiffness error settles beside it.
         """
         error = require_stiffness_error(stiffness_error)
-        return _eigenvalues(self._pieces(q, kp, kd)(error))
+        exact, change = self._closed_loop(q, kp, kd)
+        return _eigenvalues(exact + error * change)
 
     @renamed(stiffness="kp", damping="kd")
     def largest_error(self, q: Array, *, kp: Gain, kd: Gain, allowed: float = 0.0) -> float:
-        """Find up to which stiffness error no eigenvalue grows at coordinates q.
+        """Compute the largest stiffness error up to which no eigenvalue grows at coordinates q.
 
-        ``allowed`` is a growth rate [1/s] that counts as none: without damping in the links every
-        overestimate makes them grow a little.
+        ``allowed`` is a growth rate [1/s] that is accepted: without damping in the links every
+        overestimate causes a little growth.
         """
         allowed = require_number("allowed", allowed)
-        system = self._pieces(q, kp, kd)
+        exact, change = self._closed_loop(q, kp, kd)
 
         def growth(error: float) -> float:
-            values = np.linalg.eigvals(system(error))
+            values = np.linalg.eigvals(exact + error * change)
             return float(values.real.max() - allowed - NO_PART * np.abs(values).max())
 
         if growth(0.0) > 0:
@@ -149,12 +150,13 @@ class FrozenLoop:
         return float("inf")
 
     def _mass(self, q: Array) -> Array:
-        """Give the mass matrix of what a base carries, a free one eliminated, (r, r)."""
+        """Return the mass matrix with a free base eliminated, (r, r)."""
         mass = self._equation.mass_matrix(require_shaped("q", q, (self.model.size,)))
         require_inertia(self.model, mass, when="in this posture")
         return carried_mass(self.model, mass)
 
-    def _pieces(self, q: Array, kp: Gain, kd: Gain) -> "_ClosedLoop":
+    def _closed_loop(self, q: Array, kp: Gain, kd: Gain) -> tuple[Array, Array]:
+        """Return the closed loop's matrix, and its derivative by the stiffness error."""
         n, driven = len(self._kept), self._drives
         rows = driven.motors[:, self._kept]
         q = require_shaped("q", q, (self.model.size,))
@@ -162,12 +164,10 @@ class FrozenLoop:
         gains = driven.gains("kp", kp, "1/s^2")
         rates = driven.gains("kd", kd, "1/s")
         A = loop.A - loop.B @ np.hstack([gains[:, None] * rows, rates[:, None] * rows])
-        # The law believes in forces that are not there: u is off by their effect on H a.
+        # The law assumes forces that do not exist: u is off by their effect on H a.
         believed = -np.linalg.solve(self._mass(q), self._links(q))
         change = -loop.B[n:] @ rows @ believed
-        return _ClosedLoop(
-            A, np.vstack([np.zeros((n, 2 * n)), np.hstack([change, np.zeros((n, n))])])
-        )
+        return A, np.vstack([np.zeros((n, 2 * n)), np.hstack([change, np.zeros((n, n))])])
 
     def _links(self, q: Array) -> Array:
         """Differentiate the links' elastic forces by q, (r, r)."""
@@ -179,17 +179,6 @@ class FrozenLoop:
                 force[column] += effort[i]
         found = ca.Function("links", [x], [ca.densify(ca.jacobian(force, x))])(q)
         return np.array(found)[np.ix_(self._kept, self._kept)]
-
-
-@dataclass(frozen=True)
-class _ClosedLoop:
-    """A closed loop as a function of the stiffness error."""
-
-    exact: Array
-    change: Array
-
-    def __call__(self, error: float) -> Array:
-        return self.exact + error * self.change
 
 
 @renamed(stiffness="kp", damping="kd")
@@ -213,20 +202,20 @@ def stiffness_error_along(
     kp, kd
         Gains G_p [1/s^2] and G_v [1/s] of the decoupling law.
     stiffness_error
-        Fraction alpha by which the law overestimates the links' stiffness.
+        Relative error alpha of the law's stiffness of the links.
     points
-        How many postures, evenly spaced in progress.
+        Number of postures, evenly spaced in progress.
     allowed
-        Growth rate [1/s] that counts as none in ``largest``.
+        Growth rate [1/s] that is accepted in ``largest``.
     friction, friction_speed
-        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
-        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
-        of its smoothing at the state).  See `DryFriction`.
+        Treatment of Coulomb friction in the linear model: ``off``, ``secant`` (describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (slope of
+        the smoothed friction at the state).  See `DryFriction`.
 
     Returns
     -------
     StiffnessError
-        The lemma's bound and what eigenvalues allow, by posture.
+        The lemma's bound and the exact limit, by posture.
     """
     require_trajectory(trajectory)
     require_count("points", points, 1, most=MOST_POINTS)
@@ -255,11 +244,11 @@ def closed_loop_eigenvalues(
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
 ) -> Complex:
-    """Find the eigenvalues of the closed loop at the states of a run [1/s], (T, 2n).
+    """Compute the eigenvalues of the closed loop at the states of a run [1/s], (T, 2n).
 
-    They are of the Jacobian of (v, a) by (q, v), exact but for Coulomb friction, moving states
-    included, at every ``every``-th sample.  Each column follows one eigenvalue from sample to
-    sample.  What is prescribed has none; a free base adds 12, which are 0 where the arm rests.
+    They are those of the Jacobian of (v, a) by (q, v), exact except for Coulomb friction, also in
+    motion, at every ``every``-th sample.  Each column follows one eigenvalue from sample to sample.
+    Prescribed coordinates have none; a free base adds 12, which are 0 if the arm rests.
 
     Parameters
     ----------
@@ -268,7 +257,7 @@ def closed_loop_eigenvalues(
     run
         The run.
     every
-        Take every so many samples.
+        Interval in samples.
     friction, friction_speed
         As for `stiffness_error_along`.
 
@@ -288,7 +277,7 @@ def closed_loop_eigenvalues(
     motion = MotionFunctions(equation, law)
     tangent = motion.tangent()
     wrenches = np.zeros(len(wrench_list(run.model)))
-    found: list[Complex] = []
+    rows: list[Complex] = []
     states = zip(run.t, run.q, run.v, run.anchors, strict=True)
     for t, q, v, anchor in itertools.islice(states, 0, None, every):
         anchored = (anchor,) if run.model.attitudes else ()
@@ -301,8 +290,8 @@ def closed_loop_eigenvalues(
         slope = np.hstack([by_q.reshape(n, n)[open_], by_v[open_]])
         count = len(left)
         values = _eigenvalues(np.vstack([np.eye(count, 2 * count, count), slope]))
-        found.append(_matched(found[-1], values) if found else np.sort_complex(values))
-    return np.array(found)
+        rows.append(_matched(rows[-1], values) if rows else np.sort_complex(values))
+    return np.array(rows)
 
 
 def _eigenvalues(matrix: Array) -> Complex:
@@ -313,7 +302,7 @@ def _matched(
     before: Complex,
     values: Complex,
 ) -> Complex:
-    """Put eigenvalues in the order of those before them, moving all as little as possible."""
+    """Sort eigenvalues as those before, with the smallest sum of distances."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(np.abs(before[:, None] - values[None, :]))

@@ -1,4 +1,4 @@
-"""Equilibria of a held arm: where it sags to, and which joint angles put its tip somewhere."""
+"""Equilibria of a held arm: its sag, and the joint angles for a position of its tip."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -36,7 +36,7 @@ from flexarm.spatial import Expr, angles_from_rotation, base_rotation_matrix
 
 
 class Unloaded:
-    """Forces of a rigid arm that nothing loads: none."""
+    """Forces of a rigid arm without loads: 0."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -52,17 +52,17 @@ class Unloaded:
 
 
 class Statics:
-    """Equilibria of one arm under gravity and its springs, no wrench acting.
+    """Equilibria of one arm under gravity and its springs, without wrenches.
 
-    A base stays where it is: a moved one at time 0.  A free one falls with the arm, so that gravity
-    bends nothing.
+    A moved base is where it is at time 0.  A free base falls with the arm, so that gravity bends
+    nothing.
 
     Parameters
     ----------
     model
         The arm.
     sag
-        Whether links bend and transmissions wind up under load; else the arm is taken for rigid.
+        Whether links bend and transmissions wind up under load; else the arm is rigid.
     """
 
     def __init__(self, model: Model, *, sag: bool = True) -> None:
@@ -84,12 +84,12 @@ class Statics:
 
     @renamed(joints="at")
     def at_joints(self, at: Mapping[str, WithUnit], guess: Array | None = None) -> Array:
-        """Find the coordinates of the arm at rest with its driven joints held, (n,).
+        """Compute the coordinates of the arm at rest with its driven joints held, (n,).
 
         Parameters
         ----------
         at
-            Position of driven joints by name, on the link's side; the others stay as in ``guess``.
+            Positions of driven joints by name, at the link's side; the others are as in ``guess``.
         guess
             Coordinates to start from; the arm's start if None.
 
@@ -113,14 +113,14 @@ class Statics:
         return self._solve(self._hubs, held, q, "the joints")
 
     def at_tip(self, point: Array, axes: str = "xyz", guess: Array | None = None) -> Array:
-        """Find the coordinates at rest with the tip at a point of the world, (n,).
+        """Compute the coordinates at rest with the tip at a point of the world, (n,).
 
         Parameters
         ----------
         point
             Position [m], one number per axis.
         axes
-            Which of x, y, z the point has; with fewer axes than driven joints the nearest such
+            Axes among x, y, z of the point; with fewer axes than driven joints the nearest such
             posture to ``guess`` is found.
         guess
             Coordinates to start from; the arm's start if None.
@@ -135,13 +135,13 @@ class Statics:
         return self._solve(self._tip(axes), target, self._begin(guess), "the tip")
 
     def effort(self, q: Array) -> Array:
-        """Find the inputs that hold the arm at rest at coordinates q, (k,)."""
+        """Compute the inputs that hold the arm at rest at coordinates q, (k,)."""
         q = require_shaped("q", q, (self.model.size,))
         force = self.forces.force(self._rest(q), np.zeros(self.model.size))
         return np.asarray(np.linalg.lstsq(self.drives.inputs, force)[0])
 
     def moved_by_joints(self, q: Array) -> Array:
-        """Find how the coordinates that a base carries move with each driven joint, (n, k)."""
+        """Compute the derivatives of coordinates by the driven joints in equilibrium, (n, k)."""
         if not self.loaded:
             return rigid_motions(self.model)[:, [axis.driven for axis in self.model.axes]]
         hubs = self._held(self._hubs, self.drives.hubs @ q)
@@ -151,7 +151,7 @@ class Statics:
         return np.asarray(self.columns @ (solved / size[:, None]))
 
     def _begin(self, guess: Array | None) -> Array:
-        """Read the coordinates to start from, (n,)."""
+        """Return the coordinates to start from, (n,)."""
         if guess is None:
             return start_state(self.model)[0]
         return require_shaped("guess", guess, (self.model.size,))
@@ -163,7 +163,7 @@ class Statics:
         return Constraint(function, target, self.drives.inputs, self.reach)
 
     def _solve(self, function: Push, target: Array, q: Array, what: str) -> Array:
-        """Find q and inputs u with ``force(q) = B u`` and a function of q at its target."""
+        """Solve for q with ``force(q) = B u`` for some u and a function of q at its target."""
         q = q if self.loaded else undeformed(self.model, q)
         held = self._held(function, target)
         try:
@@ -173,7 +173,7 @@ class Statics:
                 f"no equilibrium found with {what} at {np.round(target, 6).tolist()}: the point "
                 "may be out of reach or the arm may be singular there: start from another posture"
             ) from None
-        for axis in self.model.axes:  # where nothing winds transmissions up, motors follow
+        for axis in self.model.axes:  # without wind-up motors follow their joints
             if axis.motor is not None and not self.loaded:
                 q[axis.motor] = q[axis.index]
         return q
@@ -194,13 +194,13 @@ class Statics:
 
 
 def gravity_force(model: Model, q: Expr) -> Expr:
-    """Trace what gravity asks for at rest, (n,)."""
+    """Trace the generalised force that balances gravity at rest, (n,)."""
     composite = formulation("composite", model).formulation
     return composite.inertial_expression(q, ca.SX(model.size, 1), None, gravity=True)
 
 
 def rigid_motions(model: Model) -> Array:
-    """Give how coordinates move with each joint if nothing bends, (n, joints)."""
+    """Return the motions of the coordinates with each joint of the rigid arm, (n, joints)."""
     columns = np.zeros((model.size, len(model.axes)))
     for k, axis in enumerate(model.axes):
         columns[[i for i in (axis.index, axis.motor) if i is not None], k] = 1.0
@@ -208,7 +208,7 @@ def rigid_motions(model: Model) -> Array:
 
 
 def require_axes(axes: object) -> None:
-    """Refuse what are not some of x, y, z, each once."""
+    """Raise an error unless axes are some of x, y, z, each once."""
     if not (isinstance(axes, str) and axes and set(axes) <= set("xyz")) or (
         len(set(axes)) < len(axes)
     ):
@@ -216,13 +216,13 @@ def require_axes(axes: object) -> None:
 
 
 def require_point(name: str, value: object, axes: str) -> Array:
-    """Refuse what is no point in some axes, and give it as an array."""
-    found = require_array(name, value)
-    if found.shape != (len(axes),):
+    """Return a point in some axes as an array, or raise an error."""
+    point = require_array(name, value)
+    if point.shape != (len(axes),):
         raise FlexarmError(
-            f"{name}: must have one number for each of the axes '{axes}', got shape {found.shape}"
+            f"{name}: must have one number for each of the axes '{axes}', got shape {point.shape}"
         )
-    return found
+    return point
 
 
 def start_at(arm: Arm, model: Model, q: Array) -> Arm:
@@ -231,7 +231,7 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
     Parameters
     ----------
     arm, model
-        The arm, and what `flexarm.build` made of it.
+        The arm, and its model by `flexarm.build`.
     q
         Coordinates in the order of ``model.names``, (n,).
 

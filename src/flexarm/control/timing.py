@@ -1,4 +1,4 @@
-"""How a motion is spread over time: progress from 0 to 1, at rest before and after."""
+"""Timing of a motion: progress from 0 to 1, at rest before and after."""
 
 import math
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from flexarm.spatial import Expr
 
 Kind = Literal["cycloid", "quintic", "septic", "trapezoid"]
 KINDS: tuple[Kind, ...] = ("cycloid", "quintic", "septic", "trapezoid")
-SHORTEST = 1e-9  # duration [s]
+SHORTEST = 1e-9  # shortest duration [s], so that accelerations do not overflow
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Progress from 0 to 1.
+    """Progress from 0 to 1 as a function of time.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class Timing:
         (the polynomials with zero rate and acceleration at both ends, and with zero jerk too) or
         ``trapezoid`` (of the rate: constant acceleration, constant rate, constant deceleration).
     duration, begin
-        How long it takes, and when it starts [s].
+        Duration, and time of its beginning [s].
     ramp
-        Share of the duration that a trapezoid accelerates for, and again decelerates for.
+        Shares of the duration in which a trapezoid accelerates, and decelerates.
     """
 
     kind: Kind
@@ -38,7 +38,7 @@ class Timing:
     ramp: float = 0.25
 
     def __post_init__(self) -> None:
-        """Refuse a timing that is none."""
+        """Check kind, times and ramp."""
         if not is_word(self.kind, KINDS):
             raise FlexarmError(f"timing: there are {', '.join(KINDS)}, got {shown(self.kind)}")
         for name, unit in (("duration", "s"), ("begin", "s"), ("ramp", "1")):
@@ -53,7 +53,7 @@ class Timing:
 
     @property
     def end(self) -> float:
-        """When it is over [s]."""
+        """Time of its end [s]."""
         return self.begin + self.duration
 
     def trace(self, t: Expr) -> tuple[Expr, Expr, Expr]:
@@ -61,7 +61,7 @@ class Timing:
         x = (t - self.begin) / self.duration
         shape = {"cycloid": _cycloid, "quintic": _quintic, "septic": _septic}.get(self.kind)
         s, rate, bend = shape(x) if shape else _trapezoid(x, self.ramp)
-        inside = ca.logic_and(x >= 0, x < 1)  # at a jump what holds from then on
+        inside = ca.logic_and(x >= 0, x < 1)  # at a jump the value after it
         return (
             ca.if_else(x < 0, 0, ca.if_else(x >= 1, 1, s)),
             ca.if_else(inside, rate / self.duration, 0),

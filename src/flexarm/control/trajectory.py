@@ -1,4 +1,4 @@
-"""Motions that a controller is to follow: a path of postures, and a timing along it."""
+"""Reference motions of controllers: a path of postures, and a timing along it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model, trace_prescribed
 from flexarm.spatial import Expr
 
-FIT = 1e-10  # of the largest coordinate along a path
-NODES = (9, 17, 33, 65)  # of a path's interpolation, tried until it fits
+FIT = 1e-10  # largest error of a path's interpolation, relative to its largest coordinate
+NODES = (9, 17, 33, 65)  # numbers of nodes of the interpolation, tried until it fits
 
 
 @dataclass(frozen=True)
@@ -52,22 +52,22 @@ class Path:
 
 @dataclass(frozen=True, repr=False)
 class Trajectory(Summarised):
-    """A motion to follow: every coordinate of the arm as a function of time.
+    """A reference motion: every coordinate of the arm as a function of time.
 
-    Joints go where they are told.  Amplitudes, and the motors of elastic joints, are where the arm
-    held at rest would have them: 0, and with the joint, unless gravity bends it.  A free base goes
-    where the conservation of momentum takes it from rest, a moved one as it is told.
+    Joints follow their path.  Amplitudes, and the motors of elastic joints, have their values in
+    equilibrium: 0, and as the joint, unless gravity bends the arm.  A free base moves from rest by
+    the conservation of momentum, a moved one as prescribed.
 
     Attributes
     ----------
     model
         The arm.
     path
-        Postures along the way.
+        Postures as a function of progress.
     timing
-        When they are passed.
+        Progress as a function of time.
     motion
-        The function of time [s] that gives coordinates, rates and accelerations, (n,) each.
+        Function of time [s] that returns coordinates, rates and accelerations, (n,) each.
     """
 
     model: Model
@@ -87,7 +87,7 @@ class Trajectory(Summarised):
 
     @property
     def end(self) -> float:
-        """When the motion is over [s]."""
+        """End of the motion [s]."""
         return self.timing.end
 
     def at(self, times: Array | float) -> tuple[Array, Array, Array]:
@@ -97,17 +97,17 @@ class Trajectory(Summarised):
         return q, v, a
 
     def tip(self, times: Array | float) -> Array:
-        """Evaluate where the tip would be if the arm were at rest there [m], (T, 3)."""
+        """Evaluate the position of the tip at times, without vibration [m], (T, 3)."""
         equation = formulation(DEFAULT, self.model)
         return equation.tip_pose(self.at(times)[0])[1]
 
 
 def _line(name: str, value: object) -> Array:
-    """Read one number, or a row of them."""
-    found = require_array(name, value)
-    if found.ndim > 1:
+    """Return one number, or a row of them, as an array."""
+    numbers = require_array(name, value)
+    if numbers.ndim > 1:
         raise refused(name, value, "one number, or a row of them")
-    return found
+    return numbers
 
 
 def joint_move(
@@ -125,18 +125,18 @@ def joint_move(
     model
         The arm.
     to
-        Where to, by name of the joint [rad], [m]; the others stay.
+        Final positions by name of the joint [rad], [m]; the others stay.
     timing
-        When.
+        Timing of the motion.
     start
-        From where, where that is not the arm's start.
+        Initial positions by name; those of the arm's start if None.
     sag
         Whether the postures are those of the bent arm in equilibrium; else of the straight one.
 
     Returns
     -------
     Trajectory
-        What laws follow.
+        Reference motion for laws.
     """
     require_mapping("to", to, "positions by joint", optional=False)
     model = untouched(model)
@@ -159,7 +159,7 @@ def joint_move(
 
 
 def _floated(model: Model, path: Path) -> Path:
-    """Let a free base go along with what it carries."""
+    """Add the motion of a free base to a path."""
     if not model.floats:
         return path
     slope = chebyshev.chebder(path.series) * 2.0
@@ -175,12 +175,12 @@ def _positions(name: str, value: object, model: Model) -> dict[str, float]:
 
 @renamed(at="about")
 def hold(about: StateSpace | Equilibrium) -> Trajectory:
-    """Make a motion that stays in the state of a linear model, or an equilibrium, at rest.
+    """Return the trajectory that stays at the state of a linear model, or an equilibrium, at rest.
 
     Returns
     -------
     Trajectory
-        What laws and `flexarm.control` follow.
+        Reference motion for laws.
     """
     require_kind("about", about, (StateSpace, Equilibrium), "a StateSpace or an Equilibrium")
     model, point = about.model, about.point
@@ -193,7 +193,7 @@ def hold(about: StateSpace | Equilibrium) -> Trajectory:
 
 
 def require_trajectory(value: object) -> None:
-    """Refuse what is no motion to follow."""
+    """Raise an error for what is no trajectory."""
     require_kind("trajectory", value, Trajectory, "a Trajectory: make one with joint_move")
 
 
@@ -206,35 +206,35 @@ def tip_move(
     start: Mapping[str, WithUnit] | None = None,
     sag: bool = True,
 ) -> Trajectory:
-    """Move the tip along a straight line, or along a given curve, by inverse kinematics.
+    """Move the tip along a straight line or a given curve, by inverse kinematics.
 
     Parameters
     ----------
     model
         The arm.
     to
-        Where the tip goes [m], one number per axis; or a smooth function that gives such a point
-        for a progress from 0 to 1.
+        Final position of the tip [m], one number per axis; or a smooth function from progress, 0 to
+        1, to such a point.
     timing
-        When.
+        Timing of the motion.
     axes
-        Which of x, y, z are asked for: two for an arm that moves in a plane.
+        Axes among x, y, z: two for an arm that moves in a plane.
     start
-        Driven joints by name from where it starts, where that is not the arm's start.
+        Initial positions of driven joints by name; those of the arm's start if None.
     sag
-        Whether the tip of the bent arm in equilibrium is put there, that is whether gravity's sag
-        is corrected; else the rigid arm's.
+        Whether the position is that of the bent arm's tip in equilibrium, so that sag is
+        compensated; else of the rigid arm's.
 
     Returns
     -------
     Trajectory
-        What laws follow.
+        Reference motion for laws.
 
     Notes
     -----
     On a free base at rest, joints move by the generalised Jacobian (Umetani & Yoshida 1989), and
-    the tip goes where it is sent in the world.  On a moved base the world is that of time 0, and
-    the path moves with the base.
+    the tip follows the path in the world.  On a moved base the world is that of time 0, and the
+    path moves with the base.
     """
     model = untouched(model)
     statics = Statics(model, sag=sag)
@@ -264,25 +264,25 @@ def reaction_free_move(
     start: Mapping[str, WithUnit] | None = None,
     sag: bool = True,
 ) -> Trajectory:
-    """Move driven joints on a free base so that its attitude stays as it is.
+    """Move driven joints on a free base without a change of its attitude.
 
     Parameters
     ----------
     model
         The arm, at rest at the start.
     to
-        Where joints would go by name if they could [rad], [m]; the others stay.  They start in the
-        direction of the straight way there, less all that turns the base, and go on likewise:
-        where that leads to is at the end of the trajectory's path.
+        Positions by name of the joint [rad], [m] that determine the direction; the others stay.
+        Joints move along the straight line there, projected on motions that do not turn the base,
+        so that the end of the trajectory's path is another posture.
     timing
-        When.
+        Timing of the motion.
     start, sag
         As for `joint_move`.
 
     Returns
     -------
     Trajectory
-        What laws follow.
+        Reference motion for laws.
 
     Raises
     ------
@@ -300,15 +300,15 @@ def reaction_free_move(
     statics, floating = Statics(model, sag=sag), Floating(model)
     first = statics.at_joints(_positions("start", start, model))
     hubs = statics.drives.hubs
-    wanted = hubs @ (statics.at_joints(_positions("to", to, model), first) - first)
-    if not np.any(wanted):
+    direction = hubs @ (statics.at_joints(_positions("to", to, model), first) - first)
+    if not np.any(direction):
         raise FlexarmError("to: must move a driven joint, got where it is")
-    carried = floating.still_along(statics, wanted, first)
+    carried = floating.still_along(statics, direction, first)
     return follow(model, fit_path(lambda s, _: carried(s), carried(0.0)), timing)
 
 
 def follow(model: Model, path: Path, timing: Timing) -> Trajectory:
-    """Pass along a path in a given timing."""
+    """Return the trajectory along a path with a given timing."""
     require_kind("timing", timing, Timing, "a Timing, such as Timing('quintic', 1.0)")
     t, s = ca.SX.sym("t"), ca.SX.sym("s")
     q = path.trace(s)
@@ -326,11 +326,14 @@ def follow(model: Model, path: Path, timing: Timing) -> Trajectory:
 
 
 def fit_path(posture: Callable[[float, Array], Array], first: Array) -> Path:
-    """Fit postures by a Chebyshev series, with as many nodes as they need.
+    """Fit postures by a Chebyshev series, with as many nodes as needed.
 
-    posture: gives the coordinates (n,) at a progress, and takes those at one close by to start
-        from.
-    first: the coordinates at progress 0.
+    Parameters
+    ----------
+    posture
+        Function that returns the coordinates (n,) at a progress, from those at one close by.
+    first
+        Coordinates at progress 0.
     """
     error = np.inf
     for count in NODES:

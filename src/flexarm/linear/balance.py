@@ -1,4 +1,4 @@
-"""Newton's method for the places where an arm's forces balance, and the way downhill to them."""
+"""Equilibria by Newton's method; stable ones by bounded steps downhill."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,16 +13,16 @@ from flexarm.links.base import Array
 from flexarm.model import Model
 
 Push = Callable[[Array], tuple[Array, Array]]  # generalised force at q, (n,), and its derivative
-ITERATIONS = 50  # of Newton's method, before a load is put on in stages
-STAGES = (1, 4, 16, 64)  # in which the load is applied, where all at once does not converge
-CONVERGED = 1e-13  # step over deflection, both by their strain energy's square root
-MET = 1e-9  # relative to the reach: error of a constraint that is met
-HELD = 1e-11  # relative to the reach: the last step of Newton's method where a constraint holds
-LARGEST = 0.5  # [rad], and relative to the reach: longest step where a constraint holds
-SMALL = 1e-10  # relative to the largest force: a force that is balanced
-DESCENT = 100  # steps downhill
-STRIDE = 0.3  # [rad], [m]: how far a step downhill moves a coordinate by one mode
-BALANCED = 1e-8  # [rad], [m] off, or [rad/s^2], [m/s^2] of what no stiffness holds: an equilibrium
+ITERATIONS = 50  # of Newton's method at most; one that converges needs about five
+STAGES = (1, 4, 16, 64)  # numbers of stages of the load, tried until Newton's method converges
+CONVERGED = 1e-13  # last step over deflection, both as square roots of their strain energy
+MET = 1e-9  # error of a constraint relative to the reach within which it is met
+HELD = 1e-11  # last step with a constraint, relative to the reach
+LARGEST = 0.5  # longest step with a constraint [rad], and relative to the reach
+SMALL = 1e-10  # force relative to the largest one that is rounding
+DESCENT = 100  # steps downhill at most
+STRIDE = 0.3  # largest change of a coordinate by one mode in a step downhill [rad], [m]
+BALANCED = 1e-8  # distance of an equilibrium [rad], [m]; of free modes [rad/s^2], [m/s^2]
 NOWHERE = (
     "no equilibrium was found: the load may be more than the arm can carry (a link buckles, a "
     "joint that settles falls): lighten it, hold more joints, or take the links as straight"
@@ -168,7 +168,7 @@ class _Modes:
 
     @property
     def off(self) -> float:
-        """How far from balance the point is at most."""
+        """Largest distance from equilibrium in a mode."""
         return float(np.abs(self.pushes / np.maximum(np.abs(self.values), 1.0)).max(initial=0.0))
 
     @property
@@ -236,7 +236,7 @@ def _is_small(problem: Balance, start: OperatingPoint, end: OperatingPoint) -> b
 
 
 def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, int]:
-    """Go downhill in bounded steps to where forces balance and the stiffness is not negative."""
+    """Step downhill to a balance of forces with a stiffness that is not negative."""
     for count in range(DESCENT):
         modes = problem.modes(point)
         if modes.off > BALANCED:
@@ -249,7 +249,7 @@ def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, i
 
 
 def _downhill(problem: Balance, point: OperatingPoint, step: Array) -> OperatingPoint:
-    """Take the largest share of a step that does not go far uphill again."""
+    """Return the point after the largest share of a step that does not go far uphill."""
     before = problem.residual(point)
     share, moved = 1.0, point
     while share > 1e-9:
@@ -283,7 +283,7 @@ def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, in
 def _converge(
     problem: Balance, point: OperatingPoint, rest: Array | float, deflected: Array | None = None
 ) -> tuple[OperatingPoint | None, int]:
-    """Make the residual equal to a rest; None if that does not converge.
+    """Solve for a residual equal to ``rest``; None if that does not converge.
 
     ``deflected`` is how far the point is from the start along the directions, (k,).
     """
@@ -321,7 +321,7 @@ def _advance(
     residual: Array,
     rows: Array,
 ) -> tuple[OperatingPoint, Array, float]:
-    """Take a step, or the largest share of it that lessens the residual; 0 if none does."""
+    """Return the point after the largest share of a step that reduces the residual; 0 if none."""
     scale = 1.0 if problem.held is None else 1 / rows
     before = float(np.linalg.norm(residual * scale))
     share = 1.0

@@ -1,4 +1,4 @@
-"""Static deflection of an arm, and its deflection in steady rotation, by Newton's method."""
+"""Static deflection of an arm, and deflection in steady rotation."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -24,26 +24,26 @@ from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
 from flexarm.spatial import NEGLIGIBLE
 
-STEADY = 1e-6  # of the forces, by which they may change per radian or metre of the joints' motion
+STEADY = 1e-6  # largest relative change of forces per [rad] or [m] of a steady motion
 
 
 @dataclass(frozen=True, repr=False)
 class Equilibrium(Summarised):
-    """A state in which nothing but the joints asked for moves, and they at a steady speed.
+    """A state of rest, or of steady motion of some joints.
 
     Attributes
     ----------
     point
         The state, with the inputs that hold it; ``q`` and ``u`` are its coordinates and inputs.
     effort
-        Generalised force that every coordinate needs, (n,): 0 where nothing holds it.
+        Generalised force on every coordinate, (n,): 0 of coordinates that nothing holds.
     iterations
-        Steps of Newton's method.
+        Number of steps of Newton's method.
     notes
-        What the user should know: loads that nothing carries, speeds that are not steady, slopes
-        beyond the model.
+        Sentences on loads without a support, motions that are not steady, and slopes beyond the
+        model.
     straight
-        Whether links are taken as straight, though loads may bend them.
+        Whether links are kept straight, though loads may bend them.
     """
 
     model: Model
@@ -91,28 +91,28 @@ def equilibrium(
     straight: bool = False,
     t: WithUnit = 0.0,
 ) -> Equilibrium:
-    """Find how an arm deflects under gravity, loads and steady rotation while its joints are held.
+    """Compute the deflection of an arm under gravity, loads and steady rotation, joints held.
 
     Parameters
     ----------
     arm
         The arm, or its model.
     at
-        Where joints are held [rad], [m], by name; the others are at their start.  Of an elastic
-        joint it is the motor that is held.
+        Positions of held joints [rad], [m], by name; the others are at their start.  Of an elastic
+        joint the motor is held.
     speeds
-        Speeds [rad/s], [m/s] of joints that turn steadily; the others are at rest.
+        Speeds [rad/s], [m/s] of joints in steady motion; the others are at rest.
     settle
-        Joints that nothing holds: they go downhill to where forces balance and push them back.
+        Joints that nothing holds: they move downhill to a stable equilibrium.
     straight
-        Whether to leave the links straight, as if forces kept them so.
+        Whether to keep the links straight.
     t
-        Time [s] at which wrenches and prescribed positions are taken.
+        Time [s] of wrenches and prescribed positions.
 
     Returns
     -------
     Equilibrium
-        The state, with the inputs that hold it.
+        The state and the inputs that hold it.
 
     Raises
     ------
@@ -120,16 +120,25 @@ def equilibrium(
         If a name is wrong, or no equilibrium is found.
     """
     model = arm if isinstance(arm, Model) else build(arm)
-    units = model.axis_units
     if model.orbit:
         raise FlexarmError("an equilibrium is not found in an orbit, where a base need not stay")
-    held = require_numbers("at", at, "positions by joint", units=units)
-    rates = {name: f"{unit}/s" for name, unit in units.items()}
-    turning = require_numbers("speeds", speeds, "speeds by joint", units=rates)
+    held, turning = positions_and_speeds(model, at, speeds)
     require_names("settle", settle, "joints")
     require_flag("straight", straight)
     t = require_number("t", t, unit="s")
     return settle_down(Tangent(model), held, turning, settle, straight=straight, t=t)
+
+
+def positions_and_speeds(
+    model: Model, at: Mapping[str, WithUnit] | None, speeds: Mapping[str, WithUnit] | None
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return positions and speeds of joints by name in SI units."""
+    units = model.axis_units
+    rates = {name: f"{unit}/s" for name, unit in units.items()}
+    return (
+        require_numbers("at", at, "positions by joint", units=units),
+        require_numbers("speeds", speeds, "speeds by joint", units=rates),
+    )
 
 
 def settle_down(
@@ -143,9 +152,9 @@ def settle_down(
     push: Push | None = None,
     rates: Array | None = None,
 ) -> Equilibrium:
-    """Find an equilibrium, as `equilibrium` does, of equations that are compiled already.
+    """Compute an equilibrium as `equilibrium` does, with equations that are compiled already.
 
-    Where joints settle, ``push`` helps to balance them; ``rates`` (n,) stand in for the speeds.
+    ``push`` is an additional force on joints that settle; ``rates`` (n,) replace the speeds.
     """
     model = tangent.model
     q, v = held_state(model, joints, speeds, t)
@@ -177,7 +186,7 @@ def settle_down(
 def held_state(
     model: Model, joints: Mapping[str, float], speeds: Mapping[str, float], t: float
 ) -> tuple[Array, Array]:
-    """Put joints where they are asked to be, links straight: coordinates and rates, (n,) each."""
+    """Return coordinates and rates with given joints and straight links, (n,) each."""
     q, v = undeformed(model, start_state(model)[0]), np.zeros(model.size)
     known = list(model.prescribed)
     q[known] = prescribed_motion(model, t)[0]
@@ -216,14 +225,14 @@ def _require_exposed(part: LinkModel, value: float) -> None:
 
 
 def _base(model: Model, columns: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Mark the columns that move a free base, which an equilibrium leaves where it is."""
+    """Return which columns move a free base, which stays where it is in an equilibrium."""
     if not model.floats:
         return np.zeros(columns.shape[1], dtype=bool)
     return np.asarray(np.any(columns[:6] != 0, axis=0))
 
 
 def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
-    """Name what would have to be held by something that is not there."""
+    """Return sentences on coordinates and links whose loads nothing balances."""
     notes = []
     for i, name in enumerate(model.names):
         free = i < 6 and model.floats
@@ -242,7 +251,7 @@ def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
 
 
 def _unsteady(tangent: Tangent, point: OperatingPoint, size: float) -> list[str]:
-    """Say if the forces change while the joints move on."""
+    """Return a sentence if the forces change while the joints move on."""
     speed = float(np.abs(point.v).max(initial=0.0))
     if speed == 0:
         return []

@@ -6,38 +6,36 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from flexarm.arguments import WithUnit, is_word, refused, require_positive
+from flexarm.arguments import WithUnit, require_positive, require_word
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import Coulomb, coulomb_frictions
 from flexarm.model import Model
 
 FrictionChoice = Literal["off", "secant", "tangent"]
-SECANT_SPEED = 0.1  # [rad/s], [m/s]
+SECANT_SPEED = 0.1  # default amplitude of a joint's speed [rad/s], [m/s]: that of slow motions
 
 
 @dataclass(frozen=True)
 class DryFriction:
-    """What Coulomb friction ``F sign(v)`` is in a linear model.
+    """Treatment of Coulomb friction ``F sign(v)`` in a linear model.
 
     Notes
     -----
-    An oscillation ``v0 + V sin(w t)`` has ``4 F/(pi V) sqrt(1 - (v0/V)^2)``, and 0 where the speed
-    does not change sign (Gelb & Vander Velde 1968, the relay).
+    For an oscillation ``v0 + V sin(w t)`` the describing function is
+    ``4 F/(pi V) sqrt(1 - (v0/V)^2)``, and 0 if the speed does not change sign (Gelb & Vander Velde
+    1968, the relay).
     """
 
-    # ``off``: nothing, which is exact while a joint moves one way and tells the vibrations of an
-    # arm without stiction.  ``secant``: its describing function, the viscous friction that takes as
-    # much energy from an oscillation of the joint's speed.  ``tangent``: the slope of the smoothed
-    # friction at the state, ``F/smoothing`` at rest, which is that of the smoothing.
+    # ``off``: left out, which is exact while a joint moves in one direction.  ``secant``: its
+    # describing function, the viscous friction that dissipates as much energy of an oscillation.
+    # ``tangent``: the slope of the smoothed friction at the state, ``F/smoothing`` at rest.
     choice: FrictionChoice = "off"
-    # Amplitude V of the joint's speed for ``secant`` [rad/s], [m/s]; 0.1 if None.
-    speed: WithUnit | None = None
+    speed: WithUnit | None = None  # amplitude V for ``secant`` [rad/s], [m/s]; 0.1 if None
 
     def __post_init__(self) -> None:
-        """Refuse what is no choice."""
-        if not is_word(self.choice, get_args(FrictionChoice)):
-            raise refused("friction", self.choice, "off, secant or tangent")
+        """Check choice and speed."""
+        require_word("friction", self.choice, get_args(FrictionChoice))
         if self.speed is None:
             return
         if self.choice != "secant":
@@ -48,16 +46,16 @@ class DryFriction:
         object.__setattr__(self, "speed", speed)
 
     def damping(self, model: Model, v: Array) -> Array:
-        """Give its part of the damping matrix at rates v, (n, n)."""
+        """Return its part of the damping matrix at rates v, (n, n)."""
         result = np.zeros((model.size, model.size))
         for each in coulomb_frictions(model, smooth=False):
             result += self._coefficient(each, v) * np.outer(each.row, each.row)
         return result
 
     def notices(self, model: Model, v: Array, columns: Array | None = None) -> tuple[str, ...]:
-        """Say what became of Coulomb friction in the joints that motions (n, k) move.
+        """Return sentences on the treatment of Coulomb friction in the joints that move.
 
-        Without them all coordinates move that are not prescribed.
+        They move along ``columns`` (n, k), or freely unless prescribed if None.
         """
         if columns is None:
             columns = np.delete(np.eye(model.size), model.prescribed, axis=1)
@@ -68,7 +66,7 @@ class DryFriction:
         )
 
     def _coefficient(self, each: Coulomb, v: Array) -> float:
-        """Give the viscous coefficient that stands for a friction [N m s/rad], [N s/m]."""
+        """Return the viscous coefficient that replaces a friction [N m s/rad], [N s/m]."""
         rate = float(each.row @ v)
         if self.choice == "tangent":
             return each.slope(rate)

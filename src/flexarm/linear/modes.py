@@ -1,4 +1,4 @@
-"""Modes of the whole arm: frequency, damping, participation, and a name for each."""
+"""Modes of the whole arm: frequency, damping, participation and name of each."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,12 @@ from flexarm.arguments import (
     renamed,
     require_flag,
     require_mapping,
-    require_numbers,
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.elastic import moves
-from flexarm.linear.equilibrium import Equilibrium, settle_down
+from flexarm.linear.equilibrium import Equilibrium, positions_and_speeds, settle_down
 from flexarm.linear.following import shapes_following
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.names import (
@@ -32,6 +31,7 @@ from flexarm.linear.names import (
     kinetic_shares,
     mode_names,
     place_energies,
+    rigid_coordinates,
     rigid_names,
     strain_groups,
 )
@@ -46,11 +46,11 @@ from flexarm.spatial import NEGLIGIBLE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHOWN = 12  # modes in a figure
-TAKES_PART = 0.02  # participation above which a coordinate is drawn with a mode
+SHOWN = 12  # modes in a figure: more lines cannot be told apart
+TAKES_PART = 0.02  # least participation of a coordinate that is drawn
 Kind = Literal["vibration", "rigid", "decay", "growth"]
 State = Literal["free", "locked"]
-SAME = 1e-7  # relative difference of frequencies whose modes are one plane of shapes
+SAME = 1e-7  # relative difference of equal frequencies, whose mode shapes are not unique
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,19 @@ class Mode:
     Attributes
     ----------
     name
-        What it mostly is: ``link 2 bending y 1``, ``links 1+2 bending z 2`` if two share it,
+        Name by the largest part: ``link 2 bending y 1``, ``links 1+2 bending z 2`` of two links,
         ``joint 1 wind-up``, ``joint 1 rigid body``.
     kind
-        ``vibration``; ``rigid``, a motion that no force opposes; ``decay`` or ``growth`` without
-        oscillation.
+        ``vibration``; ``rigid``, a motion without a restoring force; ``decay`` or ``growth``
+        without oscillation.
     eigenvalue
-        [1/s]; of a pair the one with the positive imaginary part.
+        Eigenvalue [1/s]; of a pair the one with the positive imaginary part.
     participation
-        Each moving coordinate's share in the mode's energy; none is negative, and they add up to 1.
-        Links and springs have that of `place_energies`; of a motion that lives on no strain (a
-        swing, a rigid-body motion) it is the kinetic energy.
+        Share of each moving coordinate in the mode's energy; shares are not negative and add up to
+        1.  The energies are those of `place_energies`; of a motion without strain (a swing, a
+        rigid-body motion) the kinetic energy.
     shape
-        How all coordinates move, (n,), complex where phases differ.
+        Mode shape in all coordinates, (n,), complex if phases differ.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Mode:
 
     @property
     def damping_ratio(self) -> float:
-        """Share of the critical damping: negative where the motion grows, 1 where it decays."""
+        """Damping relative to the critical one: negative if the motion grows, 1 if it decays."""
         size = abs(self.eigenvalue)
         return -self.eigenvalue.real / size + 0.0 if size else 0.0
 
@@ -105,15 +105,15 @@ class Modes(Summarised):
     Attributes
     ----------
     equilibrium
-        The state, and what is to be said about it.
+        The state, with notes on it.
     states
-        Whether each joint is ``free`` or ``locked``, by name; prescribed ones are locked.
+        State of each joint, ``free`` or ``locked``, by name; prescribed ones are locked.
     modes
-        Rigid-body motions first, then slowest first.
+        The modes: rigid-body motions first, then slowest first.
     mass
         Mass matrix at that state, (n, n).
     notices
-        What became of Coulomb friction, joint by joint.
+        Treatment of Coulomb friction by joint.
     """
 
     model: Model
@@ -136,7 +136,7 @@ class Modes(Summarised):
 
     @property
     def posture(self) -> str:
-        """Which joints move, and where those are that are not at 0, of elastic ones the motor."""
+        """States of the joints and their positions, if not 0; of elastic joints the motor's."""
         said, q = [], self.equilibrium.point.q
         for axis in self.model.axes:
             if axis.name in self.states:
@@ -148,15 +148,14 @@ class Modes(Summarised):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know about the state."""
+        """Notes on the state."""
         return self.equilibrium.notes
 
     @cached_property
     def errors(self) -> tuple[FrequencyErrors | None, ...]:
         """Errors of the frequencies, in the order of ``modes``.
 
-        None of what does not oscillate, and of all where the arm moves or no richer arm can be
-        computed.
+        None of motions without oscillation, and of all if the arm moves or cannot be refined.
         """
         locked = {name for name, state in self.states.items() if state == "locked"}
         pairs = [(mode.eigenvalue, mode.shape) for mode in self.modes]
@@ -164,7 +163,7 @@ class Modes(Summarised):
         return frequency_errors(self.model, found.point, locked, pairs, balanced=not found.straight)
 
     def __getitem__(self, name: str) -> Mode:
-        """Find a mode by its name."""
+        """Return a mode by its name."""
         for mode in self.modes:
             if mode.name == name:
                 return mode
@@ -173,11 +172,11 @@ class Modes(Summarised):
         )
 
     def elastic(self) -> tuple[Mode, ...]:
-        """List the modes that are no rigid-body motions."""
+        """Return the modes without rigid-body motions."""
         return tuple(mode for mode in self.modes if mode.kind != "rigid")
 
     def plot(self) -> "Figure":
-        """Draw frequencies, and which coordinates take part in each mode."""
+        """Draw frequencies, and the participation of coordinates in each mode."""
         return plot_modes(self)
 
 
@@ -193,7 +192,7 @@ def modes(
     friction_speed: WithUnit | None = None,
     following: bool = False,
 ) -> Modes:
-    """Find the modes of an arm about its equilibrium, or about steady rotation.
+    """Compute the modes of an arm about its equilibrium, or about steady rotation.
 
     Parameters
     ----------
@@ -202,19 +201,18 @@ def modes(
     joints
         ``free``: driven joints move, under the constant torque that holds the equilibrium;
         ``locked``: all joints are held (of an elastic joint its motor), those with a speed at that
-        speed; a mapping says it joint by joint, others being free.  ``auto``: joints whose brakes
-        are closed are held, others too if an angle or
-        a speed is given, else free.
+        speed; or a mapping by joint, others being free.  ``auto``: joints with closed brakes are
+        held, and the others too if a position or a speed is given.
     at
-        Where joints are [rad], [m], by name; the others are at their start.
+        Positions of joints [rad], [m], by name; the others are at their start.
     speeds
-        Speeds of joints that turn steadily [rad/s], [m/s], by name.
+        Speeds of joints in steady motion [rad/s], [m/s], by name.
     straight
-        Whether to take the links as straight instead of deflected by gravity, loads and rotation.
+        Whether to keep the links straight instead of deflected by gravity, loads and rotation.
     friction, friction_speed
-        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
-        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
-        of its smoothing at the state).  See `DryFriction`.
+        Treatment of Coulomb friction in the linear model: ``off``, ``secant`` (describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (slope of
+        the smoothed friction at the state).  See `DryFriction`.
     following
         Whether clamped-mass shapes are those of this posture of the joints outboard of them, not
         of their ``configuration``.
@@ -231,10 +229,7 @@ def modes(
         inertia.
     """
     model = arm if isinstance(arm, Model) else build(arm)
-    units = model.axis_units
-    places = require_numbers("at", at, "positions by joint", units=units)
-    rates = {name: f"{unit}/s" for name, unit in units.items()}
-    turning = require_numbers("speeds", speeds, "speeds by joint", units=rates)
+    places, turning = positions_and_speeds(model, at, speeds)
     require_flag("straight", straight)
     require_flag("following", following)
     if following:
@@ -248,7 +243,7 @@ def modes(
 def joint_states(
     model: Model, joints: State | Literal["auto"] | Mapping[str, State], *, given: bool
 ) -> dict[str, State]:
-    """Say of each joint whether it is free or locked; ``given``: an angle or a speed is."""
+    """Return the state of each joint, free or locked; ``given``: a position or a speed is given."""
     word: State = "free"
     by_name: Mapping[str, State] = {}
     if isinstance(joints, Mapping):
@@ -273,7 +268,7 @@ def joint_states(
 
 
 def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) -> Modes:
-    """Find the modes of compiled equations about an equilibrium."""
+    """Compute the modes of compiled equations about an equilibrium."""
     model, point = tangent.model, found.point
     kept, columns = moves(model, {name for name, state in states.items() if state == "locked"})
     full = tangent.matrices(point, np.zeros(model.size))
@@ -313,7 +308,7 @@ def _kind(value: complex) -> Kind:
 
 
 def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
-    """Turn modes of the same frequency so that each bends in one plane as far as may be."""
+    """Rotate the shapes of modes with equal frequencies so that each bends in one plane."""
     result, i = shapes.copy(), 0
     bending = sum(
         (group.energy for group in groups if group.what == "bending y"),
@@ -332,11 +327,11 @@ def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
 
 
 def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Array) -> list[Mode]:
-    """Give each rigid-body motion one joint that moves, the other such joints being at rest."""
+    """Return the rigid-body motions, each with one moving joint as far as possible."""
     if not rigid.shape[1]:
         return []
-    amplitudes = {i for part in model.links for i in range(part.modes.start, part.modes.stop)}
-    rows = [k for k, i in enumerate(kept) if i not in amplitudes]
+    movers = rigid_coordinates(model)
+    rows = [k for k, i in enumerate(kept) if i in movers]
     pivots = rows
     if len(rows) >= rigid.shape[1]:
         order = scipy.linalg.qr(rigid[rows].T, mode="economic", pivoting=True)[2]
@@ -356,7 +351,7 @@ def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Ar
 
 
 def plot_modes(modes: Modes) -> "Figure":
-    """Draw the frequencies of modes, slowest first, and who takes part in each."""
+    """Draw the frequencies of modes, slowest first, and the participation in each."""
     from matplotlib.figure import Figure
 
     from flexarm.figures import COLOURS, drawable

@@ -1,4 +1,4 @@
-"""Names of modes: which link or joint, or which two links, hold most of the energy."""
+"""Names of modes by the link, the two links, or the joint with most of the energy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,36 +14,34 @@ from flexarm.model import Axis, LinkModel, Model
 WORDS: dict[Direction, str] = {
     "y": "bending y", "z": "bending z", "twist": "torsion", "x": "stretch",
 }  # fmt: skip
-BODY = "deformation"  # of a body of any shape
+BODY = "deformation"  # in place of a direction, of a body of any shape
 LINKS = (*WORDS.values(), BODY)
-MOST = 0.5  # of the energy: below it in springs, and above it in joints, a joint swings
-SHARED = 0.4  # of a link's energy: what the next one has, if they share a mode
+MOST = 0.5  # share of the energy: a mode with less strain and more motion of joints is a swing
+SHARED = 0.4  # energy of a second link relative to the first from which on both are named
 ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
 
 @dataclass(frozen=True)
 class Group:
-    """What stores strain energy: a direction of a link, a joint's transmission or spring."""
+    """A store of strain energy: a direction of a link, a joint's transmission or spring."""
 
-    # owner, what: ``link 2``, ``bending y``.
-    owner: str
-    what: str
+    owner: str  # such as ``link 2``
+    what: str  # such as ``bending y``
     energy: Array  # its part of the elastic stiffness, (n, n)
-    # Indices of a link's coordinates in that direction; none of a joint.
-    amplitudes: tuple[int, ...] = ()
+    amplitudes: tuple[int, ...] = ()  # indices of a link's coordinates in that direction
 
 
 @dataclass(frozen=True)
 class Title:
-    """What a mode is before it is numbered: its places, by index of group, and the words."""
+    """Name of a mode without its number."""
 
-    places: frozenset[int]
-    what: str
-    words: str
+    places: frozenset[int]  # indices of the groups that are named
+    what: str  # such as ``bending y``
+    words: str  # such as ``link 2 bending y``
 
 
 def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
-    """Split an elastic stiffness matrix (n, n), taken at coordinates q, by place."""
+    """Split an elastic stiffness matrix (n, n) at coordinates q into stores of energy."""
     groups = []
     for index, part in enumerate(model.links):
         for axis in part.axes:
@@ -67,12 +65,12 @@ def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
 def place_energies(
     groups: Sequence[Group], values: Complex, shapes: Complex, mass: Array, kept: Sequence[int]
 ) -> Array:
-    """Share out the energy of modes, one per column of shapes (n, k), among places, (groups, k).
+    """Compute the energy of modes, one per column of shapes (n, k), by store, (groups, k).
 
     Parameters
     ----------
     groups, values, shapes
-        The places, the modes' eigenvalues and how all coordinates move.
+        The stores of energy, the modes' eigenvalues and shapes.
     mass
         Mass matrix of the coordinates that are free to move.
     kept
@@ -81,10 +79,9 @@ def place_energies(
     Notes
     -----
     A direction of a link has the kinetic energy of its amplitudes, ``|lambda|^2 q_i (M q)_i``.
-    About rest without loads that is their strain energy, place by place.  About a stretched, loaded
-    or turning state it counts what tension and rotation add to the stiffness, and does not count
-    the strain that Coriolis forces cause in a direction that hardly moves.  Motions that do not
-    oscillate live on other forces than inertia: they have their strain energy.
+    About rest without loads that equals their strain energy.  About a stretched, loaded or rotating
+    state it includes the stiffness by tension and rotation, but not the strain by Coriolis forces
+    in a direction that hardly moves.  Motions without oscillation have their strain energy.
     """
     strain = np.zeros((len(groups), len(values)))
     for k, group in enumerate(groups):
@@ -108,10 +105,10 @@ def mode_names(
     shapes: Complex,
     mass: Array,
 ) -> list[str]:
-    """Name modes, one per column of shapes (n, k), in the order of their frequencies.
+    """Return the names of modes, one per column of shapes (n, k), in the order of frequencies.
 
-    ``energies`` (groups, k) are those of `place_energies`.  A mode of links is counted among all
-    modes in which any of its links has a part in the name.
+    ``energies`` (groups, k) are those of `place_energies`.  A mode of links is numbered among all
+    modes whose name contains one of its links.
     """
     titles = [
         _title(groups, energy)
@@ -132,43 +129,43 @@ def mode_names(
 def is_strained(
     model: Model, groups: Sequence[Group], value: complex, shape: Complex, mass: Array
 ) -> bool:
-    """Say whether a mode lives on strain, and not on the motion of joints alone."""
+    """Return whether a mode stores strain energy, and is no motion of joints alone."""
     kinetic = _kinetic(shape, mass)
     total = float(kinetic.sum())
     stored = sum(float(np.real(shape.conj() @ group.energy @ shape)) for group in groups)
     strained = stored / (abs(value) ** 2 * total)
-    joints = sum(float(kinetic[i]) for i in _movers(model)) / total
+    joints = sum(float(kinetic[i]) for i in rigid_coordinates(model)) / total
     return bool(groups) and (strained >= MOST or joints <= MOST)
 
 
 def kinetic_shares(mass: Array, shapes: Complex) -> Array:
-    """Share out the kinetic energy of motions among coordinates, as `energy_shares` does."""
+    """Return the shares of coordinates in the kinetic energy of motions, as `energy_shares`."""
     kinetic = np.real(np.einsum("ik,ij,jk->k", shapes.conj(), mass, shapes))
     return energy_shares([mass], kinetic[None, :], shapes)
 
 
 def rigid_names(model: Model, pivots: Sequence[int], count: int) -> list[str]:
-    """Name rigid-body motions by the coordinates that alone tell them apart."""
+    """Return names of rigid-body motions by the coordinates that distinguish them."""
     if len(pivots) < count:
         return [f"rigid body {k + 1}" for k in range(count)]
     return [f"{_coordinate_title(model, i)} rigid body" for i in pivots]
 
 
 def link_title(model: Model, index: int) -> str:
-    """Write a link's name as words: ``link 2`` where the file gives none."""
+    """Return a link's name as words: ``link 2`` if the file gives none."""
     name = model.links[index].name
     return f"link {index + 1}" if name == f"link{index + 1}" else name
 
 
 def axis_title(axis: Axis) -> str:
-    """Write the name of a joint's axis as words: ``joint 2`` where the file gives none."""
+    """Return the name of a joint's axis as words: ``joint 2`` if the file gives none."""
     default, number = f"joint{axis.link + 1}", f"joint {axis.link + 1}"
     name = axis.name.removesuffix(f".{axis.label}")
     return " ".join(filter(None, (number if name == default else name, axis.label)))
 
 
 def _title(groups: Sequence[Group], energies: Array) -> Title:
-    """Name the place with most energy, or the two links that share it."""
+    """Name the store with most energy, or the two links that share it."""
     first, *others = (int(k) for k in np.argsort(-energies))
     what, places = groups[first].what, [first]
     if others and what in LINKS and groups[others[0]].what == what:
@@ -186,7 +183,7 @@ def _swing(model: Model, value: complex, shape: Complex, mass: Array) -> Title:
     """Name the joint or the base that moves most."""
     kind = "vibration" if abs(value.imag) > 0 else "growth" if value.real > 0 else "decay"
     kinetic = _kinetic(shape, mass)
-    mover = max(_movers(model), key=lambda i: abs(kinetic[i]))
+    mover = max(rigid_coordinates(model), key=lambda i: abs(kinetic[i]))
     what = ENDINGS[kind]
     return Title(frozenset(), what, f"{_coordinate_title(model, mover)} {what}")
 
@@ -195,14 +192,14 @@ def _kinetic(shape: Complex, mass: Array) -> Array:
     return np.asarray(np.real(shape.conj() * (mass @ shape)))
 
 
-def _movers(model: Model) -> list[int]:
-    """List the coordinates that are no amplitudes: those of joints, motors and the base."""
+def rigid_coordinates(model: Model) -> list[int]:
+    """Return the indices of the coordinates of joints, motors and the base."""
     amplitudes = {i for part in model.links for i in range(part.modes.start, part.modes.stop)}
     return [i for i in range(model.size) if i not in amplitudes]
 
 
 def _coordinate_title(model: Model, i: int) -> str:
-    """Write the name of a joint's, motor's or base's coordinate as words."""
+    """Return the name of a joint's, motor's or base's coordinate as words."""
     for axis in model.axes:
         if i in (axis.index, axis.motor):
             return axis_title(axis)
@@ -210,9 +207,9 @@ def _coordinate_title(model: Model, i: int) -> str:
 
 
 def _directions(model: Model, part: LinkModel, q: Array) -> dict[str, list[int]]:
-    """Sort a link's amplitudes by the direction of each; a body of any shape has all in one."""
-    found: dict[str, list[int]] = {}
+    """Return a link's amplitudes by direction; a body of any shape has one for all."""
+    by_direction: dict[str, list[int]] = {}
     for k, direction in enumerate(body_of(model, part).directions(q)):
         words = BODY if direction is None else WORDS[direction]
-        found.setdefault(words, []).append(part.modes.start + k)
-    return found
+        by_direction.setdefault(words, []).append(part.modes.start + k)
+    return by_direction

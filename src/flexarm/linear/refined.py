@@ -1,8 +1,8 @@
-"""Errors of states at rest, and of frequencies about them: differences to a refined arm.
+"""Errors of states at rest, and of frequencies about them, by comparison with a refined arm.
 
-The refined arm has four shapes more in every direction, those that the arm leaves out too.  The
-error is the difference to it, and the difference that its last two shapes made: the sum of what all
-further ones would change, as long as every two shapes at least halve it.
+The refined arm has four more shapes in every elastic direction.  The error is the difference from
+it plus the difference by its last two shapes: the sum of the changes by all further ones, if every
+two shapes at least halve the change.
 """
 
 from collections.abc import Callable, Sequence, Set
@@ -28,28 +28,25 @@ from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.spatial import NEGLIGIBLE
 
-SAME = 0.5  # of a mode's inertia: with less in modes of the refined arm it is another mode
+SAME = 0.5  # share of a mode's inertia in modes of the refined arm from which on it is the same
 CLOSE = 0.01  # relative difference of frequencies whose modes may mix
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Values of a refined arm: on all its shapes, and without the last ones in each direction.
+    """Values of a refined arm with different sets of its shapes."""
 
-    ``own`` on the directions that the arm as given has shapes in, ``all`` on every direction.
-    """
-
-    own: Array
-    own_less: Array
-    all: Array
-    all_less: Array
+    own: Array  # with all shapes in the directions in which the given arm has some
+    own_less: Array  # without the last ones of these
+    all: Array  # with all shapes in every direction
+    all_less: Array  # without the last ones of these
 
     def shapes(self, given: Array) -> Array:
-        """Return the error of given values by their number of shapes."""
+        """Return the error of the given arm's values by its number of shapes."""
         return np.abs(given - self.own) + np.abs(self.own - self.own_less)
 
     def stiffness(self) -> Array:
-        """Return the error by directions that have no shapes."""
+        """Return the error by directions without shapes."""
         last = np.abs((self.all - self.all_less) - (self.own - self.own_less))
         return np.abs(self.all - self.own) + last
 
@@ -82,31 +79,30 @@ class RefinedArm:
         self.refined = refine(model, exact=exact)
         self.model = self.refined.model
         self.point, self.held = point, held
-        self.base = frozenset(range(6 if model.floats else 0))  # it stays where it is, too
+        self.base = frozenset(range(6 if model.floats else 0))  # coordinates of a free base, held
         self.tangent: Tangent | Pushed = Tangent(self.model)
         if push is not None:
             force, none = self.refined.joints.T @ push, np.zeros((self.model.size,) * 2)
             self.tangent = Pushed(self.tangent, lambda _: (force, none))
 
     def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
-        """Find the coordinates that move, some left out, and how all move with them."""
+        """Return the moving coordinates without some, and the motions of all with them."""
         kept, columns = moves(self.model, locked)
         some = [k for k, index in enumerate(kept) if index not in without]
         return [kept[k] for k in some], columns[:, some]
 
     def state(self, without: Set[int], *, balanced: bool) -> OperatingPoint:
-        """Find the refined state, some amplitudes held at 0: balanced, or as near as it can be."""
+        """Return the refined state with some amplitudes 0: balanced, or fitted to the given one."""
         q = self.refined.fit @ self.point.q
         q[list(without)] = 0.0
         start = OperatingPoint(q, np.zeros(len(q)), self.point.u, self.point.t, self.point.anchor)
         _, columns = self.columns(self.held, without | self.base)
         if not balanced or not columns.shape[1]:
             return start
-        found, _ = balance(self.tangent, start, columns, stable=False)
-        return OperatingPoint(found.q, start.v, start.u, start.t, start.anchor)
+        return balance(self.tangent, start, columns)[0]
 
     def steps(self, value: Callable[[Set[int]], Array]) -> Steps:
-        """Evaluate a function of the amplitudes that are left out."""
+        """Evaluate a function of the amplitudes that are 0 for the sets of shapes."""
         added, last = self.refined.added, self.refined.last
         own, less = value(added), value(added | last)
         if not added:
@@ -114,7 +110,7 @@ class RefinedArm:
         return Steps(own, less, value(frozenset()), value(last))
 
     def section(self) -> tuple[Array, Array]:
-        """Return the stiffness that shear takes, and the rotary inertia left out, (r, r) each."""
+        """Return the stiffness lost by shear, and the rotary inertia left out, (r, r) each."""
         soft, heavy = np.zeros((2, self.model.size, self.model.size))
         for part in self.model.links:
             if part.flexible:
@@ -173,8 +169,8 @@ def rest_errors(
 def run_rest_errors(run: RunData) -> RestErrors:
     """Compute the errors of the deflections of a run in which nothing moves.
 
-    Joints that are locked, braked or prescribed, or that a servo or a law holds, stay where they
-    are; others are where forces balance under their inputs.
+    Joints that are locked, braked or prescribed, or that a servo or a law holds, keep their
+    position; others are in equilibrium under their inputs.
 
     Raises
     ------
@@ -200,7 +196,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
 
 
 def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
-    """Estimate how far shear moves the tips of links at rest, to first order [m], (links, 3)."""
+    """Estimate the displacement of tips at rest by shear, to first order [m], (links, 3)."""
     without = arm.refined.added
     point = arm.state(without, balanced=True)
     _, columns = arm.columns(arm.held, without | arm.base)
@@ -212,7 +208,7 @@ def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
 
 
 def _tips(model: Model, q: Array, names: Sequence[str]) -> Array:
-    """Return how far tips of links are from where straight links have them [m], (links, 3)."""
+    """Return the displacements of tips from the undeformed links [m], (links, 3)."""
     parts, tip = {part.name: part for part in model.links}, np.array([1.0])
     return np.array([along(model, parts[name], q[None], tip).deflection[0, 0] for name in names])
 
@@ -230,19 +226,19 @@ def frequency_errors(
     Parameters
     ----------
     model, point
-        The arm and the state.  About one that moves nothing is known.
+        The arm and the state, which must be at rest.
     locked
-        Joints that do not move in the modes, by name; at the state all of them are held.
+        Joints that do not move in the modes, by name; at the state all joints are held.
     modes
-        Eigenvalue [1/s] of each mode, and how all coordinates move in it, (n,).
+        Eigenvalue [1/s] and shape (n,) of each mode.
     balanced
-        Whether the state is an equilibrium; else modes are those of the refined arm bent alike.
+        Whether the state is an equilibrium; else the refined arm has the same deflection.
 
     Returns
     -------
     tuple
-        None of motions that do not oscillate, of modes that the refined arm does not have, and of
-        all if a link can have no more shapes or no equilibrium of the refined arm is found.
+        None of motions without oscillation, of modes that the refined arm does not have, and of all
+        if a link can have no more shapes or the refined arm has no equilibrium.
     """
     unknown = (None,) * len(modes)
     if np.any(point.v) or not flexible_links(model) or why_not_refined(model):
@@ -278,7 +274,7 @@ def frequency_errors(
 
 
 class _RefinedModes:
-    """Modes of a refined arm, matched with those of the arm as given.
+    """Modes of a refined arm, matched with those of the given arm.
 
     Parameters
     ----------
@@ -287,7 +283,7 @@ class _RefinedModes:
     locked
         Joints that do not move in its modes, by name.
     shapes
-        How all coordinates of the given arm move in each mode, (n, k).
+        Shapes of the given arm's modes, (n, k).
     balanced
         Whether its state is an equilibrium.
     """
@@ -298,7 +294,7 @@ class _RefinedModes:
         self.sheared = np.zeros(shapes.shape[1])  # relative error of frequencies by shear, (k,)
 
     def frequencies(self, without: Set[int]) -> Array:
-        """Find the frequencies of the same modes [rad/s], nan where there is none, (k,)."""
+        """Compute the frequencies of the same modes [rad/s], NaN without one, (k,)."""
         point = self.arm.state(without, balanced=self.balanced)
         kept, columns = self.arm.columns(self.locked, without)
         full = self.arm.tangent.matrices(point, np.zeros(self.arm.model.size))

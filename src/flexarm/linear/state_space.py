@@ -30,7 +30,7 @@ from flexarm.runs.run import Run
 if TYPE_CHECKING:
     import scipy.signal
 
-# Of the tip, in the order of `Tangent.tip`.
+# Units of the tip's outputs, in the order of `Tangent.tip`.
 TIP = {
     f"tip.{axis}{what}": unit
     for what, units in (("", ("m", "rad")), (".rate", ("m/s", "rad/s")),
@@ -48,7 +48,7 @@ def linearise(
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
 ) -> "StateSpace":
-    """Linearise an arm's equation about a state, at rest or moving.
+    """Linearise an arm's equation about a state, at rest or in motion.
 
     Parameters
     ----------
@@ -60,20 +60,20 @@ def linearise(
         If None, the equilibrium with the joints held at their start.
     outputs
         Names of the outputs: coordinates (``joint1``, ``link1.y1``) and their rates
-        (``joint1.rate``), what an encoder on a joint's hub sees (``joint1.encoder``,
-        ``joint1.encoder.rate``), of the tip in the world ``tip.x``, ``tip.y``, ``tip.z``, small
-        rotations ``tip.rx``, ``tip.ry``, ``tip.rz``, each also as ``.rate`` and
+        (``joint1.rate``), readings of an encoder at a joint's hub (``joint1.encoder``,
+        ``joint1.encoder.rate``), the tip's position in the world ``tip.x``, ``tip.y``, ``tip.z``
+        and small rotations ``tip.rx``, ``tip.ry``, ``tip.rz``, each also as ``.rate`` and
         ``.acceleration``.  If None, the joints that move and the tip's position.
     friction, friction_speed
-        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
-        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
-        of its smoothing at the state).  See `DryFriction`.
+        Treatment of Coulomb friction in the linear model: ``off``, ``secant`` (describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (slope of
+        the smoothed friction at the state).  See `DryFriction`.
 
     Returns
     -------
     StateSpace
-        Of the deviations from the state.  Prescribed coordinates move as they are told, and joints
-        whose brakes are closed at the start do not move: they are no states.
+        Linear model of the deviations from the state.  Prescribed coordinates, and joints whose
+        brakes are closed at the start, are no states.
 
     Raises
     ------
@@ -95,14 +95,14 @@ def linearise(
 
 
 def start_point(arm: Arm | Model) -> OperatingPoint:
-    """Take the state in which an arm starts, its inputs 0."""
+    """Return the state in which an arm starts, with inputs 0."""
     model = arm if isinstance(arm, Model) else build(arm)
     q, v = start_state(model)
     return OperatingPoint(q, v, np.zeros(sum(axis.driven for axis in model.axes)))
 
 
 def point_of_run(run: Run, t: float) -> OperatingPoint:
-    """Take the state of a run at the sample nearest to a time [s]."""
+    """Return the state of a run at the sample nearest to a time [s]."""
     require_kind("run", run, Run, "a Run")
     t = require_number("t", t, unit="s")
     if not run.t[0] <= t <= run.t[-1]:
@@ -156,7 +156,7 @@ def _require_outputs(outputs: object) -> None:
 
 
 def _required(model: Model, point: OperatingPoint, inputs: int) -> OperatingPoint:
-    """Refuse a point that is no state of an arm, and give it in arrays."""
+    """Return a point as arrays, or raise an error if it is no state of the arm."""
     n, given, wanted = model.size, point.anchor, model.start_anchors.shape
     return replace(
         point,
@@ -180,7 +180,7 @@ def _outputs(
     columns: Array,
     solved: Array,
 ) -> tuple[Array, Array, Array, tuple[str, ...]]:
-    """Make C (p, 2n), D (p, m), the outputs' values at the state (p,), and their units."""
+    """Return C (p, 2n), D (p, m), the outputs' values at the state (p,), and their units."""
     model, (point, a) = tangent.model, at
     size, n = model.size, solved.shape[0]
     rows = {name: (row, np.zeros(size), unit) for name, row, unit in _linear_outputs(model)}
@@ -220,11 +220,11 @@ def _outputs(
 def _linear_outputs(model: Model) -> list[tuple[str, Array, str]]:
     """List outputs that are linear in the coordinates: name, row (n,), unit."""
     unit = np.eye(model.size)
-    found = [(name, unit[i], model.units[i]) for i, name in enumerate(model.names)]
+    outputs = [(name, unit[i], model.units[i]) for i, name in enumerate(model.names)]
     for axis in model.axes:
         row = hub_row(model, axis) if axis.motor is None else unit[axis.motor]
-        found.append((f"{axis.name}.encoder", row, axis.unit))
-    return found
+        outputs.append((f"{axis.name}.encoder", row, axis.unit))
+    return outputs
 
 
 @dataclass(frozen=True, repr=False)
@@ -234,24 +234,24 @@ class StateSpace(Summarised):
     Attributes
     ----------
     A, B, C, D
-        Matrices; x is the free coordinates and then their rates.
+        Matrices; x has the free coordinates and then their rates.
     states, inputs, outputs
         Names, in order.
     state_units, input_units, output_units
         Their units.
     point
-        The state it is about.
+        The state about which it is linearised.
     rate
-        Rate of change of the free coordinates and of their rates at that state: 0 if it is an
+        Rates of change of the free coordinates and of their rates at that state: 0 in an
         equilibrium.
     output
-        The outputs' values at that state.
+        Values of the outputs at that state.
     notices
-        What became of Coulomb friction, joint by joint.
+        Treatment of Coulomb friction by joint.
     model
-        The arm.
+        Model of the arm.
     columns
-        How all its coordinates move with each of the free ones, (n, r).
+        Motions of all coordinates with each of the free ones, (n, r).
     """
 
     A: Array
@@ -294,13 +294,13 @@ class StateSpace(Summarised):
     def errors(self) -> tuple[tuple[float, FrequencyErrors], ...]:
         """Frequencies of its vibrations [rad/s], slowest first, and their errors.
 
-        Empty about a state that moves or accelerates, of which nothing is known.
+        Empty about a state that is not at rest in equilibrium.
         """
         n = len(self.A) // 2
         values, vectors = np.linalg.eig(self.A)
         order = [k for k in np.argsort(np.abs(values)) if values[k].imag > 0]
         modes = [(complex(values[k]), self.columns @ vectors[:n, k]) for k in order]
-        off = np.linalg.lstsq(self.A, self.rate)[0]  # how far the state is from balance
+        off = np.linalg.lstsq(self.A, self.rate)[0]  # distance of the state from equilibrium
         if np.abs(off).max(initial=0.0) > BALANCED:
             return ()
         known = {name.removesuffix(".rate") for name in self.states}
@@ -315,20 +315,20 @@ class StateSpace(Summarised):
         return tuple((omega, each) for omega, each in pairs if each is not None)
 
     def zeros(self) -> Complex:
-        """Find the transmission zeros [1/s], with as many outputs as inputs.
+        """Compute the transmission zeros [1/s], with as many outputs as inputs.
 
-        Those with positive real parts make the arm non-minimum-phase from inputs to outputs.
+        With a zero of positive real part the arm is non-minimum-phase from inputs to outputs.
         """
         return transmission_zeros(self.A, self.B, self.C, self.D)
 
     def to_scipy(self) -> "scipy.signal.StateSpace":
-        """Make SciPy's state-space model."""
+        """Convert to SciPy's state-space model."""
         import scipy.signal
 
         return scipy.signal.StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
-        """Make python-control's state-space model, names included.
+        """Convert to python-control's state-space model, with names.
 
         Raises
         ------
@@ -341,7 +341,7 @@ class StateSpace(Summarised):
             raise FlexarmError(
                 "python-control is not installed: pip install 'flexarm[control]'"
             ) from None
-        # A dot separates a system from its signal there.
+        # In python-control a dot separates a system from its signal.
         names = {
             "states": [name.replace(".", "_") for name in self.states],
             "inputs": [name.replace(".", "_") for name in self.inputs],

@@ -1,6 +1,7 @@
-"""Modes followed over a range of joint positions or speeds, each keeping its identity."""
+"""Modes over a range of joint positions or speeds, tracked from point to point."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Literal
 
@@ -26,9 +27,9 @@ from flexarm.linear.tracks import Sweep, Track
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 
-ALIKE = 0.8  # assurance of two shapes that need no look in between
-HALVINGS = 8  # of an interval in which modes cannot be followed, at most
-DEGENERATE = 1e-6  # relative difference of eigenvalues that share a space of modes
+ALIKE = 0.8  # assurance criterion of two shapes below which an interval is halved
+HALVINGS = 8  # of an interval at most: modes that change within a 256th of it are not tracked
+DEGENERATE = 1e-6  # relative difference of equal eigenvalues, whose mode shapes are not unique
 MISSING = complex(np.nan, np.nan)
 Solve = Callable[[Array], Modes]
 
@@ -45,7 +46,7 @@ def sweep(
     friction_speed: float | None = None,
     following: bool = False,
 ) -> Sweep:
-    """Follow the modes of an arm over positions or speeds of its joints.
+    """Track the modes of an arm over positions or speeds of its joints.
 
     Parameters
     ----------
@@ -65,8 +66,8 @@ def sweep(
     Notes
     -----
     Modes of neighbouring points are matched by the assurance criterion in the inner product of
-    the mass matrix, best overall (Kuhn-Munkres).  Where a match is poor the step is halved, so that
-    a mode is followed through crossings, and changes its character where curves veer.
+    the mass matrix, best overall (Kuhn-Munkres).  If a match is poor the step is halved, so that
+    modes are tracked through crossings, and change their character where curves veer.
     """
     model = arm if isinstance(arm, Model) else build(arm)
     require_flag("straight", straight)
@@ -124,15 +125,15 @@ def sweep(
 
 
 def _range(name: str, values: object) -> Array:
-    """Read the values of a joint, (P,)."""
-    found = list(values) if isinstance(values, np.ndarray) else listed(values)
-    if found is None or not all(is_number(each) for each in found):
+    """Return the values of a joint as an array, (P,)."""
+    numbers = list(values) if isinstance(values, np.ndarray) else listed(values)
+    if numbers is None or not all(is_number(each) for each in numbers):
         raise refused(name, values, "a number, or a list of finite numbers")
-    return np.array(found, dtype=float)
+    return np.array(numbers, dtype=float)
 
 
 class _Follower:
-    """Modes on their way: how each is now, None where it has ceased to be, and its name."""
+    """Modes at a point of a sweep with their names; None in place of one that has ended."""
 
     def __init__(self, solve: Solve, place: Array) -> None:
         self.solve, self.place, self.last = solve, place, solve(place)
@@ -140,14 +141,13 @@ class _Follower:
         self.names = [mode.name for mode in self.last.elastic()]
 
     def copy(self) -> "_Follower":
-        """Make another that starts from here."""
-        other = object.__new__(_Follower)
-        other.solve, other.place, other.last = self.solve, self.place, self.last
+        """Return another follower at the same point."""
+        other = copy(self)
         other.modes, other.names = list(self.modes), list(self.names)
         return other
 
     def go(self, place: Array, depth: int = 0) -> None:
-        """Follow the modes to another place, by way of the middle where they change much."""
+        """Track the modes to another point, by way of the middle if they change much."""
         from scipy.optimize import linear_sum_assignment  # takes long to import
 
         there = self.solve(place)
@@ -173,12 +173,12 @@ class _Follower:
         self.place, self.last, self.modes = place, there, kept
 
     def values(self) -> list[complex]:
-        """Give the eigenvalues as they are here."""
+        """Return the eigenvalues at the present point."""
         return [MISSING if mode is None else mode.eigenvalue for mode in self.modes]
 
 
 def _line(solve: Solve, axis: Array) -> list[Track]:
-    """Follow modes along one range."""
+    """Track modes along one range."""
     follower = _Follower(solve, axis[:1])
     rows = [follower.values()]
     for value in axis[1:]:
@@ -190,7 +190,7 @@ def _line(solve: Solve, axis: Array) -> list[Track]:
 
 
 def _map(solve: Solve, first: Array, second: Array) -> list[Track]:
-    """Follow modes over a grid: along the first range, and from there along the second."""
+    """Track modes over a grid: along the first range, and from there along the second."""
     follower = _Follower(solve, np.array([first[0], second[0]]))
     count = len(follower.names)
     table = np.full((len(first), len(second), count), MISSING)
@@ -206,10 +206,10 @@ def _map(solve: Solve, first: Array, second: Array) -> list[Track]:
 
 
 def _assurance(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]) -> Array:
-    """Compare shapes: 1 if alike, 0 if orthogonal in the mass matrix, (old, new).
+    """Compute the modal assurance criterion in the mass matrix, from 0 to 1, (old, new).
 
-    In the old mass matrix old shapes are orthogonal to all rigid-body motions, in the new one new
-    shapes are: what part of these a shape has at another place, often a large one, does not count.
+    Old shapes are orthogonal to rigid-body motions in the old mass matrix, new shapes in the new
+    one: rigid-body parts of a shape at the other point, often large, have no effect.
     """
     if not old or not new:
         return np.zeros((len(old), len(new)))
@@ -223,7 +223,7 @@ def _assurance(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Ar
 
 
 def _aligned(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]) -> list[Mode]:
-    """Turn the shapes of modes that share a frequency towards those that they come from."""
+    """Rotate the shapes of modes with equal frequencies towards the old shapes."""
     result, i = list(new), 0
     while i < len(result):
         j, at = i + 1, abs(result[i].eigenvalue)
@@ -232,9 +232,9 @@ def _aligned(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Arra
         if j - i > 1 and old:
             block = np.array([mode.shape for mode in result[i:j]]).T
             alike = _assurance(old, result[i:j], masses).sum(axis=1)
-            wanted = np.array([old[k].shape for k in np.argsort(-alike)[: j - i]]).T
-            left, _, right = np.linalg.svd(block.conj().T @ masses[0] @ wanted)
-            turned = block @ left @ right if wanted.shape[1] == j - i else block
+            targets = np.array([old[k].shape for k in np.argsort(-alike)[: j - i]]).T
+            left, _, right = np.linalg.svd(block.conj().T @ masses[0] @ targets)
+            turned = block @ left @ right if targets.shape[1] == j - i else block
             result[i:j] = [
                 replace(mode, shape=shape)
                 for mode, shape in zip(result[i:j], turned.T, strict=True)

@@ -1,4 +1,4 @@
-"""Exact derivatives of an arm's equation at any state, one direction at a time."""
+"""Exact derivatives of an arm's equation at any state, by directional derivatives."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,23 +29,20 @@ from flexarm.model import Model, fingerprint
 from flexarm.spatial import Expr
 
 _Call = Callable[[int, Sequence[Array]], tuple[Array, ...]]  # (rows, inputs): values and changes
-ANCHOR = 7  # its place among the inputs
-LEFT_OUT = DryFriction()
-LARGE = 30_000  # instructions that compiling takes longer than interpreting a few points
+ANCHOR = 7  # index of the reference attitudes among the inputs
+LEFT_OUT = DryFriction()  # no Coulomb friction
+LARGE = 30_000  # instructions above which compiling takes longer than interpreting a few points
 
 
 @dataclass(frozen=True)
 class OperatingPoint:
     """A state to linearise about."""
 
-    # q, v: coordinates and rates in the order of ``model.names``, (n,).
-    q: Array
-    v: Array
-    u: Array  # inputs in the order of the driven joints
-    t: float = 0.0  # time [s] at which wrenches and prescribed motions are taken
-    # Attitude that a free base's angles are relative to, world from anchor axes, (3, 3); that of
-    # the model file if None.
-    anchor: Array | None = None
+    q: Array  # coordinates in the order of ``model.names``, (n,)
+    v: Array  # rates, (n,)
+    u: Array  # inputs in the order of the driven joints, (k,)
+    t: float = 0.0  # time [s] of wrenches and prescribed motions
+    anchor: Array | None = None  # reference attitudes, (3, 3 k); of the model file if None
 
 
 class Tangent:
@@ -58,12 +55,12 @@ class Tangent:
     wrenches
         Whether its wrenches act.
     friction
-        What Coulomb friction is in the damping matrix; the force has it smoothed.
+        Treatment of Coulomb friction in the damping matrix; in the force it is smoothed.
 
     Notes
     -----
-    What is traced and compiled is one directional derivative, whose size is a small multiple of
-    the equation's own; matrices are put together from one call per column.
+    One directional derivative is traced and compiled, whose size is a small multiple of the
+    equation's; matrices are assembled from one evaluation per column.
     """
 
     def __init__(
@@ -75,9 +72,9 @@ class Tangent:
         self._functions: dict[str, _Call] = {}
 
     def force(self, point: OperatingPoint, a: Array) -> Array:
-        """Compute the generalised force that accelerations a take, inputs left out, (n,).
+        """Compute the generalised force for accelerations a, without inputs, (n,).
 
-        Coordinates, rates and accelerations may have one more axis in front, and so has the force.
+        Coordinates, rates and accelerations may have a leading axis of points, then the force too.
         """
         still = np.zeros(np.shape(np.atleast_2d(a)))
         return self._call("equation", point, a, still, still, still)[0].reshape(np.shape(a))
@@ -95,9 +92,9 @@ class Tangent:
         return self._call("elastic", point, none[0], np.eye(n), none, none)[1].T
 
     def accelerations(self, point: OperatingPoint, columns: Array | None = None) -> Array:
-        """Compute accelerations; those prescribed are as their motion says, (n,).
+        """Compute accelerations, with those of prescribed coordinates as prescribed, (n,).
 
-        What is left moves along ``columns`` (n, k); every coordinate for itself if None.
+        The others move along ``columns`` (n, k); each coordinate freely if None.
 
         Raises
         ------
@@ -151,7 +148,7 @@ class Tangent:
         still = np.zeros((1, self.model.size))
         value = self._call("tip", point, a, still, still, still)[0][0]
         by_a, by_v, by_q = self._columns("tip", point, a)
-        by_q[3:6] = by_a[15:]  # what turns with a coordinate's rate turns with the coordinate
+        by_q[3:6] = by_a[15:]  # small rotations by coordinates are those by their rates
         return value, by_q, by_v, by_a
 
     def _columns(

@@ -1,4 +1,4 @@
-"""What a sweep finds: modes over positions or speeds of joints, and their figure."""
+"""Results of sweeps: modes over positions or speeds of joints, and their figures."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MAPS = 6
+MAPS = 6  # maps in a figure
 SAID = 3  # notes in a summary
-ORDERS = 4  # excitation lines of a Campbell diagram
-SMOOTH = 200  # points of such a line
-WIDE = 20  # range of frequencies from which on their axis is logarithmic
+ORDERS = 4  # excitation orders drawn in a Campbell diagram
+SMOOTH = 200  # points of such a line, which is curved on a logarithmic axis
+WIDE = 20  # ratio of frequencies from which on their axis is logarithmic
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Track:
     Attributes
     ----------
     name
-        Its name where it is first seen: it may be another mode's at the other end.
+        Its name at the first point where it exists; it may change its character later.
     eigenvalue
-        [1/s], one per point, complex; not a number where the mode does not exist.
+        Eigenvalues [1/s], one per point, complex; NaN where the mode does not exist.
     """
 
     name: str
@@ -57,17 +57,17 @@ class Sweep(Summarised):
     Attributes
     ----------
     names, units
-        Of what is varied.
+        Names and units of the varied positions or speeds.
     kind
         ``at``, positions, or ``speeds``.
     values
-        Its values: one array per joint.
+        Their values: one array per joint.
     tracks
-        The modes, rigid-body motions left out; eigenvalues have one axis per joint varied.
+        The modes without rigid-body motions; eigenvalues have one axis per varied joint.
     notes
-        What is to be said about any of the states.
+        Notes on any of the states.
     notices
-        What became of Coulomb friction at any of them.
+        Treatment of Coulomb friction at any of them.
     """
 
     model: Model
@@ -95,7 +95,7 @@ class Sweep(Summarised):
         return Summary(title, lines, ("mode", "least [Hz]", "greatest [Hz]"), rows)
 
     def __getitem__(self, name: str) -> Track:
-        """Find a track by its name."""
+        """Return a track by its name."""
         for track in self.tracks:
             if track.name == name:
                 return track
@@ -104,7 +104,7 @@ class Sweep(Summarised):
         )
 
     def named_at(self, track: Track) -> str:
-        """Say where a track got its name: at the first point at which it is there."""
+        """Return the point at which a track is named: the first at which it exists, as text."""
         require_kind("track", track, Track, "a Track, one of the sweep's tracks")
         there = np.isfinite(track.eigenvalue)
         point = np.unravel_index(int(np.argmax(there)), there.shape)
@@ -122,7 +122,7 @@ class Sweep(Summarised):
         Parameters
         ----------
         count
-            Number of modes, slowest first; as many as are readable if None.
+            Number of modes, slowest first; as many as can be read if None.
 
         Returns
         -------
@@ -187,7 +187,7 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
 
 
 def _label(sweep: Sweep, track: Track) -> str:
-    """Write a track's name, and where it got it unless that is where the sweep begins."""
+    """Return a track's name, with the point of its naming unless that is the first one."""
     late = "" if np.isfinite(track.eigenvalue[0]) else f" (named at {sweep.named_at(track)})"
     return drawable(track.name + late)
 
@@ -215,7 +215,7 @@ def _maps(sweep: Sweep, tracks: list[Track]) -> "Figure":
 
 
 def _axis(sweep: Sweep, k: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], str]:
-    """Give values and label of an axis; angles in degrees."""
+    """Return values and label of an axis; angles in degrees."""
     values, unit = sweep.values[k], sweep.units[k]
     if unit == "rad":
         values, unit = np.degrees(values), "deg"

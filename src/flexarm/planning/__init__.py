@@ -1,4 +1,4 @@
-"""Fast motions that do not ring: input shapers, and plans that are simulated."""
+"""Fast motions without residual vibration: input shapers, plans, and model predictive control."""
 
 from flexarm.planning.limits import Limits
 from flexarm.planning.mpc import Mpc, mpc

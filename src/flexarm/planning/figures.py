@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def plot_plan(run: Run, unshaped: Run, duration: float) -> "Figure":
-    """Draw a plan's inputs, and how far the tip is from where it ends, beside the unshaped one."""
+    """Draw a plan's inputs, and the tip's distance from its final place beside the unshaped run."""
     from matplotlib.figure import Figure
 
     from flexarm.figures import COLOURS, drawable

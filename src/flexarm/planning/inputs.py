@@ -1,6 +1,5 @@
 """Inputs of a plan as functions of time: cubic B-splines, or values that are held."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -10,22 +9,20 @@ import numpy as np
 from flexarm.links.base import Array
 
 Joining = Literal["cubic", "hold"]
-FINE = 2  # points of a table per interval: its spline is then that of the inputs, exactly
-DEGREE = 3
-# Of four values about an interval, by rising powers of the place within it.
-CUBICS = np.array([[1, 4, 1, 0], [-3, 0, 3, 0], [3, -6, 3, 0], [-1, 3, -3, 1]]) / 6
-ENDS = 3  # values of a B-spline at each end that hold the arm
+FINE = 2  # points of a table per interval, whose spline is then exactly that of the inputs
+DEGREE = 3  # of the B-splines: C2, as cubic tables of the model file are
+ENDS = 3  # values of a B-spline at each end that are the inputs at rest, so that ends are smooth
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Inputs over a share of time from 0 to 1, linear in some values, which they do not exceed."""
+    """Inputs over time from 0 to 1, linear in their values, which bound them."""
 
-    # ``cubic``: B-splines, C2 everywhere since the first and last three values are those that hold
-    # the arm before and after; ``hold``: each value for an interval.
+    # ``cubic``: B-splines, C2 everywhere since the first and last three values hold the arm;
+    # ``hold``: one value per interval.
     joining: Joining
-    intervals: int  # number of them, of equal length
-    parts: int  # into how many equal parts each is cut where sensitivities are put together
+    intervals: int  # number of intervals, of equal length
+    parts: int  # equal parts of each, for which sensitivities are computed
 
     @property
     def count(self) -> int:
@@ -34,27 +31,27 @@ class Inputs:
 
     @property
     def steps(self) -> int:
-        """Number of all parts."""
+        """Number of parts of all intervals."""
         return self.intervals * self.parts
 
     @cached_property
     def shares(self) -> Array:
-        """Where each value counts most, as shares of the duration, (count,)."""
+        """Times of the values' largest effects, as shares of the duration, (count,)."""
         if self.joining == "hold":
             return (np.arange(self.count) + 0.5) / self.intervals
         return np.clip((np.arange(self.count) - 1.0) / self.intervals, 0.0, 1.0)
 
     @cached_property
     def fixed(self) -> tuple[list[int], list[int]]:
-        """Places of the values that hold the arm, before and after."""
+        """Indices of the values that hold the arm at the beginning and at the end."""
         ends = ENDS if self.joining == "cubic" else 0
         return list(range(ends)), list(range(self.count - ends, self.count))
 
     @cached_property
     def derivatives(self) -> Array:
-        """Inputs and their derivatives at the begin of each part per value, (orders, steps, count).
+        """Inputs and derivatives at the beginning of each part by value, (orders, steps, count).
 
-        By the share of the duration.
+        Derivatives are by the share of the duration.
         """
         begins = np.arange(self.steps) / self.steps
         if self.joining == "hold":
@@ -64,7 +61,7 @@ class Inputs:
 
     @cached_property
     def at_ends(self) -> Array:
-        """Inputs at the end of each part per value, (steps, count); if held, those after it."""
+        """Inputs at the end of each part by value, (steps, count); of ``hold`` those after it."""
         last = np.zeros((1, self.count))
         if self.joining == "cubic":
             last = self._spline(np.eye(self.count), np.ones(1))
@@ -72,7 +69,7 @@ class Inputs:
 
     @cached_property
     def gram(self) -> Array:
-        """Mean over the duration of products of the values' functions, (count, count)."""
+        """Mean products of the values' functions over the duration, (count, count)."""
         if self.joining == "hold":
             return np.eye(self.count) / self.intervals
         places = (np.arange(8 * self.intervals) + 0.5) / (8 * self.intervals)
@@ -81,23 +78,20 @@ class Inputs:
 
     def _spline(self, values: Array, shares: Array, order: int = 0) -> Array:
         """Evaluate the spline of values (count, ...), or its derivative, at shares of time."""
-        part = np.clip(np.floor(shares * self.intervals), 0, self.intervals - 1).astype(int)
-        past = shares * self.intervals - part
-        powers = np.zeros((len(shares), DEGREE + 1))
-        for k in range(order, DEGREE + 1):
-            powers[:, k] = math.perm(k, order) * past ** (k - order) * self.intervals**order
-        near = values[part[:, None] + np.arange(DEGREE + 1)]
-        return np.asarray(np.einsum("tk,kj,tj...->t...", powers, CUBICS, near))
+        from scipy.interpolate import BSpline
+
+        knots = (np.arange(self.count + DEGREE + 1) - DEGREE) / self.intervals
+        return np.asarray(BSpline(knots, values, DEGREE)(shares, nu=order))
 
     def profile(self, values: Array, duration: float, hold: float) -> dict[str, Any]:
-        """Write one input (count,) as a table of the model file, and hold a value afterwards."""
+        """Return one input (count,) as a table of the model file that holds a value afterwards."""
         if self.joining == "hold":
-            times, said = np.arange(self.intervals + 1) / self.intervals, np.append(values, hold)
+            times, rows = np.arange(self.intervals + 1) / self.intervals, np.append(values, hold)
         else:
             times = np.arange(FINE * self.intervals + 4) / (FINE * self.intervals)
-            said = self._spline(values, np.minimum(times, 1.0))
-            said[-4:] = hold
+            rows = self._spline(values, np.minimum(times, 1.0))
+            rows[-4:] = hold
         return {
-            "kind": "table", "times": (times * duration).tolist(), "values": said.tolist(),
+            "kind": "table", "times": (times * duration).tolist(), "values": rows.tolist(),
             "interpolation": self.joining,
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a motion must not exceed: ranges, speeds, deflections, strains, what the base takes."""
+"""Limits of a motion: ranges, speeds, deflections, strains, forces and torques on the base."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -18,25 +18,25 @@ from flexarm.spatial import NEGLIGIBLE
 Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
 ByName = WithUnit | Mapping[str, WithUnit] | None
 FORCES = {"base_force": "N", "base_torque": "N m"}
-NUDGE = 1e-6  # step of finite differences, relative to the size of a coordinate, rate or input
-SHARE = 0.998  # of what is allowed that is planned with, since samples miss peaks
-STATIONS = np.linspace(0.0, 1.0, 5)
+NUDGE = 1e-6  # step of finite differences relative to a coordinate, rate or input: rounding is less
+SHARE = 0.998  # share of a limit that plans use, since samples miss peaks
+STATIONS = np.linspace(0.0, 1.0, 5)  # places along a link at which strains are limited
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Largest values that a motion may have; None is what the model file says, or none.
+    """Limits of a motion; None is the limit of the model file, if any.
 
     Attributes
     ----------
     effort, speed
-        Of the inputs, and of driven joints [rad/s], [m/s]: one number, or by name of the joint.
+        Inputs, and speeds of driven joints [rad/s], [m/s]: one number, or by name of the joint.
     deflection
-        Of links' tips against their roots [m]: one number, or by name of the link.
+        Deflections of links' tips from their roots [m]: one number, or by name of the link.
     strain
-        Of any fibre of any link.
+        Strain of any fibre of any link.
     base_force, base_torque
-        That the first joint takes from the ground [N], [N m]; not on a free base.
+        Force [N] and torque [N m] of the ground on the first joint; not on a free base.
     """
 
     effort: ByName = None
@@ -49,22 +49,20 @@ class Limits:
 
 @dataclass(frozen=True)
 class Limit:
-    """A quantity that stays within a number either way."""
+    """A quantity with a largest absolute value."""
 
-    # name, unit: what it is.
     name: str
     unit: str
-    allowed: float  # its largest size
-    measure: Measure  # gives it, (T, r), from coordinates, rates and inputs
-    # Of what is allowed that a program may use: less than 1 where samples miss peaks.
-    share: float = SHARE
+    allowed: float  # largest absolute value
+    measure: Measure  # computes it, (T, r), from coordinates, rates and inputs
+    share: float = SHARE  # share of the allowed value that plans use; below 1 if samples miss peaks
 
     def peak(self, q: Array, v: Array, u: Array) -> float:
-        """Give its largest size over what is allowed."""
+        """Return its largest absolute value over the allowed one."""
         return float(np.abs(self.measure(q, v, u)).max() / self.allowed)
 
     def tightened(self, peak: float) -> "Limit":
-        """Let a program use less, after a peak between its samples."""
+        """Return a limit with a smaller share, after a peak between samples."""
         return replace(self, share=self.share * min(1.0, 0.995 / peak))
 
     def linear(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array, Array]:
@@ -83,7 +81,7 @@ class Limit:
 
 
 def largest_inputs(model: Model, limits: Limits, names: tuple[str, ...]) -> Array:
-    """Give the largest inputs, infinite where there is no limit, (k,)."""
+    """Return the largest inputs, infinite without a limit, (k,)."""
     given = _by_name("effort", limits.effort, names, "N m|N|A|V")
     return np.array([
         given.get(name, top) for name, top in zip(names, input_limits(model).tolist(), strict=True)
@@ -91,7 +89,7 @@ def largest_inputs(model: Model, limits: Limits, names: tuple[str, ...]) -> Arra
 
 
 def list_limits(problem: MotionProblem, limits: Limits) -> tuple[Limit, ...]:
-    """List what a motion must keep beside its inputs."""
+    """List the limits of a motion beside those of its inputs."""
     return (
         *_positions(problem), *_speeds(problem, limits), *_deflections(problem, limits),
         *_strain(problem, limits), *_base(problem, limits),
@@ -99,30 +97,30 @@ def list_limits(problem: MotionProblem, limits: Limits) -> tuple[Limit, ...]:
 
 
 def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array, Array]:
-    """Give speeds, deflections and ranges as ``low <= rows (q, v) <= top``, of like sizes."""
-    given = [name for name in ("strain", "base_force", "base_torque") if getattr(limits, name)]
-    if given:
-        raise FlexarmError(f"limits: {given[0]} is for plans: limit efforts or deflections instead")
-    n, found, low, top = problem.model.size, [np.zeros((0, 2 * problem.model.size))], [], []
+    """Return limits of speeds, deflections and ranges as scaled ``low <= rows (q, v) <= top``."""
+    for name in ("strain", "base_force", "base_torque"):
+        if getattr(limits, name):
+            raise FlexarmError(f"limits: {name} is for plans: limit efforts or deflections instead")
+    n, rows, low, top = problem.model.size, [np.zeros((0, 2 * problem.model.size))], [], []
     unit, still = np.eye(n), np.zeros((n, n))
     for limit in (*_speeds(problem, limits), *_deflections(problem, limits)):
         by_q, by_v = (limit.measure(*ways, still).T for ways in ((unit, still), (still, unit)))
-        found.append(np.hstack([by_q, by_v]) / limit.allowed)
+        rows.append(np.hstack([by_q, by_v]) / limit.allowed)
         low += [-limit.share] * len(by_q)
         top += [limit.share] * len(by_q)
     for axis in problem.model.axes:
         known = axis.acts.limits if axis.driven else None
         sides = (None, None) if known is None else (known.lower, known.upper)
         if sides != (None, None):
-            found.append(np.eye(1, 2 * n, axis.index))
+            rows.append(np.eye(1, 2 * n, axis.index))
             low.append(-np.inf if sides[0] is None else float(sides[0]))
             top.append(np.inf if sides[1] is None else float(sides[1]))
-    return np.vstack(found), np.array(low), np.array(top)
+    return np.vstack(rows), np.array(low), np.array(top)
 
 
 def _positions(problem: MotionProblem) -> list[Limit]:
     """List the ranges of joints, measured from the motion's farther end; stops may be touched."""
-    found = []
+    listed = []
     for axis in problem.model.axes:
         known = axis.acts.limits if axis.driven else None
         sides = () if known is None else ((1.0, known.upper), (-1.0, known.lower))
@@ -136,12 +134,12 @@ def _positions(problem: MotionProblem) -> list[Limit]:
                     share = SHARE if left[0] >= (1 - SHARE) * top else 1.0
                     name = f"{'highest' if sign > 0 else 'lowest'} position of {axis.name}"
                     measure = _beyond(axis.index, sign, float(ends.min()))
-                    found.append(Limit(name, axis.unit, top, measure, share))
-    return found
+                    listed.append(Limit(name, axis.unit, top, measure, share))
+    return listed
 
 
 def _require_room(axis: Axis, bound: float, ends: Array, left: Array) -> None:
-    """Refuse a start beyond a limit, and a goal that leaves no room for vibrations before it."""
+    """Raise an error for a start beyond a limit, or a goal without room for vibrations."""
     room = 0.0 if axis.acts.stops is not None else max((1 - SHARE) * float(left.max()), NEGLIGIBLE)
     for where, place, rest, least in zip(("start", "to"), ends, left, (0, room), strict=True):
         if rest < least - NEGLIGIBLE / 2:
@@ -158,30 +156,28 @@ def _beyond(index: int, sign: float, begin: float) -> Measure:
 def _speeds(problem: MotionProblem, limits: Limits) -> list[Limit]:
     model, names = problem.model, problem.names
     given = _by_name("speed", limits.speed, names, "rad/s|m/s")
-    axes = [axis for axis in model.axes if axis.driven]
-    found = []
-    for axis in axes:
+    listed = []
+    for axis in (axis for axis in model.axes if axis.driven):
         stated = axis.acts.limits
         top = given.get(axis.name, None if stated is None else stated.speed)
         if top is not None:
-            row = np.eye(model.size)[axis.index]
-            found.append(Limit(f"speed of {axis.name}", f"{axis.unit}/s", float(top), _rates(row)))
-    return found
+            rate = _rate(axis.index)
+            listed.append(Limit(f"speed of {axis.name}", f"{axis.unit}/s", float(top), rate))
+    return listed
 
 
-def _rates(row: Array) -> Measure:
-    return lambda q, v, u: (v @ row)[:, None]
+def _rate(index: int) -> Measure:
+    return lambda q, v, u: v[:, [index]]
 
 
 def _deflections(problem: MotionProblem, limits: Limits) -> list[Limit]:
     model = problem.model
     names = tuple(part.name for part in flexible_links(model))
     given = _by_name("deflection", limits.deflection, names, "m")
-    found = []
-    for name, top in given.items():
-        rows = tip_rows(model, name, problem.start)
-        found.append(Limit(f"deflection of {name}", "m", top, _places(rows)))
-    return found
+    return [
+        Limit(f"deflection of {name}", "m", top, _places(tip_rows(model, name, problem.start)))
+        for name, top in given.items()
+    ]
 
 
 def _places(rows: Array) -> Measure:
@@ -232,7 +228,7 @@ def _part(measure: Measure, columns: slice) -> Measure:
 
 
 def _by_name(what: str, given: ByName, names: tuple[str, ...], unit: str) -> dict[str, float]:
-    """Read one number for all, or numbers by name."""
+    """Return one number for all, or numbers by name, as a mapping."""
     if given is None:
         return {}
     if is_number(given) or isinstance(given, str):

@@ -1,9 +1,9 @@
-"""A receding horizon: at every sample the next intervals are planned, and the first is applied.
+"""Model predictive control: at every sample the next intervals are planned, the first is applied.
 
-Predictions are exact for vibrations beyond the step: over each interval the equations are linear
-ones about the last prediction, whose exponential is the solution (exponential Rosenbrock-Euler).
-A sample evaluates accelerations at all intervals' begins, linearises anew at some, and solves one
-quadratic program in the inputs: a real-time iteration, whose linear models are a few samples old.
+Intervals may be longer than the periods of vibrations: over each the equations are linearised about
+the last prediction and solved by their exponential (exponential Rosenbrock-Euler).  A sample
+evaluates accelerations at the beginning of all intervals, linearises the last one anew, and solves
+one quadratic program in the inputs: a real-time iteration with linear models a few samples old.
 """
 
 import contextlib
@@ -47,30 +47,32 @@ from flexarm.planning.receding.horizon import Goal, Horizon, improve, linearise,
 from flexarm.planning.receding.program import SampleProgram
 from flexarm.planning.vibrations import vibrations
 
-QUICK, PER_PERIOD, BELOW = 20.0, 0.5, 0.5  # bandwidths [rad/s], [rad], of the slowest vibration
-FIRST = 4  # iterations at a first sample
-FORGETS = 0.999  # of what comes after the horizon, by sample, where it would have no end
-AT_BOUND = 1e-7  # of inputs and limits
-BROKEN = 1e-4  # of a limit, [rad], [m]: more, and a limit was given up
+# Upper bounds of the default bandwidth: [rad/s]; [rad] per period, which samples resolve; relative
+# to the slowest vibration's frequency, so that joints do not excite it.
+QUICK, PER_PERIOD, BELOW = 20.0, 0.5, 0.5
+FIRST = 4  # iterations at a first sample, whose initial prediction is the arm at rest
+FORGETS = 0.999  # discount per sample of the cost after the horizon, if it is infinite without
+AT_BOUND = 1e-7  # distance from a bound within which inputs and limits are active
+BROKEN = 1e-4  # violation of a limit, relative or in [rad], [m], above which it was given up
 
 Target = Mapping[str, WithUnit] | Plan
 
 
 @final
 class Mpc(Summarised):
-    """A law that looks ahead, within limits: what `flexarm.mpc` gives.
+    """A model predictive controller, made by `flexarm.mpc`.
 
     Attributes
     ----------
     period, intervals
-        Time between two samples [s], which is an interval's, and how many the horizon has.
+        Time between two samples and length of an interval [s]; number of intervals of the horizon.
     names, bandwidth
-        Of the inputs; rate at which joints are taken back, without weights of one's own [rad/s].
+        Names of the inputs; bandwidth of the joints with default weights [rad/s].
     broken
-        At how many samples, since it began, no inputs would have kept all limits: the inputs' own
-        are kept even so.
+        Number of samples since its beginning at which no inputs would have kept all limits; those
+        of the inputs are kept always.
     x, u
-        The last prediction: states (q, v) at the intervals' ends from the present sample on,
+        The last prediction: states (q, v) at the ends of intervals from the present sample on,
         (intervals + 1, 2n), and inputs, (intervals, k).
     """
 
@@ -128,38 +130,38 @@ class Mpc(Summarised):
         return Summary(f"MPC of {self._problem.arm.name}", lines, ("input", "largest"), rows)
 
     def begin(self) -> "Mpc":
-        """Forget what was predicted."""
+        """Discard the last prediction."""
         self._begun, self._left, self.broken = False, False, 0
         return self
 
     def law(self, target: Target) -> Sampled:
-        """Make the law that `flexarm.simulate` takes as ``control``.
+        """Return a law for the option ``control`` of `flexarm.simulate`.
 
         Parameters
         ----------
         target
-            As for `step`; a plan begins at time 0.
+            Target as for `step`; a plan begins at time 0.
 
         Returns
         -------
         Sampled
-            The law, asked once per period.
+            The law, evaluated once per period.
         """
         self._goal(target)
         return Sampled(_Law(self, target), self.period)
 
     def step(self, q: Array, v: Array, target: Target, t: float = 0.0) -> Array:
-        """Plan the next intervals from a state, and give the inputs until the next sample, (k,).
+        """Plan the next intervals from a state; return the inputs until the next sample, (k,).
 
         Parameters
         ----------
         q, v
             Coordinates and rates, (n,) each.
         target
-            Where driven joints go by name [rad], [m], the others to the arm's start; or a plan to
-            follow.
+            Final positions of driven joints by name [rad], [m], the others being those of the
+            arm's start; or a plan to follow.
         t
-            Time since the plan's begin [s].
+            Time since the plan's beginning [s].
 
         Returns
         -------
@@ -180,21 +182,11 @@ class Mpc(Summarised):
         return np.array(self.u[0])
 
     def _goal(self, target: Target) -> Goal:
-        """Find where to go and the weights of being elsewhere, once per target."""
-        key = (
-            id(target)
-            if isinstance(target, Plan)
-            else tuple(
-                sorted(
-                    require_mapping(
-                        "target",
-                        target,
-                        "positions of driven joints by name, or a Plan",
-                        optional=False,
-                    ).items()
-                )
-            )
-        )
+        """Return the goal of a target, computed once."""
+        key: Any = id(target)
+        if not isinstance(target, Plan):
+            what = "positions of driven joints by name, or a Plan"
+            key = tuple(sorted(require_mapping("target", target, what, optional=False).items()))
         if key not in self._goals:
             self._goals = {key: self._find_goal(target)}
         return self._goals[key]
@@ -214,7 +206,7 @@ class Mpc(Summarised):
         weights = self._weights[0] or self._energies(linear, held)
         Ad, Bd, (Q, R, N) = sampled_costs(plant, weights, self.period)
         P = None
-        for kept in (1.0, FORGETS):  # what lasts and is seen by no input at samples has no end
+        for kept in (1.0, FORGETS):  # undamped motions that no input reaches have an infinite cost
             with contextlib.suppress(np.linalg.LinAlgError, ValueError):
                 P = scipy.linalg.solve_discrete_are(kept * Ad, kept * Bd, Q, R, s=N)
                 break
@@ -234,7 +226,7 @@ class Mpc(Summarised):
         )
 
     def _energies(self, linear: LinearModel, q: Array) -> Weights:
-        """Weigh twice the energy, with springs in the joints that a rigid arm would swing in."""
+        """Return weights of twice the energy, with springs in the joints at the bandwidth."""
         model, bandwidth = self._problem.model, self._weights[1]
         driven, moves = drives(model), rigid_motions(model)
         rows = driven.motors
@@ -251,7 +243,7 @@ class Mpc(Summarised):
         return Weights(state, (spent + spent.T) / 2)
 
     def _start(self, now: Array, goal: Goal, begun: int) -> None:
-        """Predict from nothing: that the arm stays, and better a few times."""
+        """Predict from the arm at rest, with a few iterations."""
         self.x[:], self.u[:] = now, goal.u[-1]
         self._horizon.program.side[:] = 0
         for _ in range(FIRST):
@@ -261,14 +253,14 @@ class Mpc(Summarised):
                 self._append(goal, j)
             self._end(goal)
             self._improve(now, goal, begun)
-            if not self._begun:  # no numbers: the arm is only held
+            if not self._begun:  # not finite: the arm is only held
                 self.x[:], self.u[:] = now, np.clip(goal.u[-1], -self.most, self.most)
                 return
 
     def _recede(self, now: Array, goal: Goal, begun: int) -> None:
-        """Let the horizon recede by an interval, and improve the prediction by one iteration.
+        """Shift the horizon by an interval, and improve the prediction by one iteration.
 
-        Linear models go along with their intervals: one is made anew, that of the last interval.
+        Linear models shift with their intervals; that of the last interval is computed anew.
         """
         k = len(self.names)
         self._hessian -= self._ended
@@ -287,7 +279,7 @@ class Mpc(Summarised):
         self._improve(now, goal, begun)
 
     def _linearise(self, first: int, fastest: float) -> None:
-        """Find rates at the intervals' begins, and solve intervals from one on, linearised."""
+        """Compute accelerations at all intervals' beginnings, and linear models from one on."""
         n, N, r = self._n, self.intervals, self._horizon
         rows, count = self._states, N + (N - first) * len(self._nudges)
         rows[:N, : 2 * n], rows[:N, 2 * n :] = self.x[:-1], self.u
@@ -301,7 +293,7 @@ class Mpc(Summarised):
         linearise(r)
 
     def _append(self, goal: Goal, j: int) -> None:
-        """Add an interval to what the cost and the states after it change with inputs."""
+        """Add an interval to the cost's Hessian and to the derivatives of states by inputs."""
         k, n = len(self.names), 2 * self._n
         own = slice(j * k, (j + 1) * k)
         rows = goal.stage[:, :n] @ self._by[j]
@@ -311,13 +303,13 @@ class Mpc(Summarised):
         self._by[j + 1, :, own] = self._pushed[j]
 
     def _end(self, goal: Goal) -> None:
-        """Add what the state after the horizon costs."""
+        """Add the cost of the state after the horizon to the Hessian."""
         rows = goal.last @ self._by[-1]
         np.matmul(rows.T, rows, out=self._ended)
         self._hessian += self._ended
 
     def _improve(self, now: Array, goal: Goal, begun: int) -> None:
-        """Improve the prediction from a state by one quadratic program."""
+        """Improve the prediction from a state by solving one quadratic program."""
         N, r = self.intervals, self._horizon
         ends = np.minimum(begun + np.arange(N + 1), len(goal.x) - 1)
         r.goal_x[:] = goal.x[ends].ravel()
@@ -337,15 +329,15 @@ class Mpc(Summarised):
         self._left = not (self._begun and kept)
 
     def _keep(self, r: Horizon) -> None:
-        """Find the change of inputs, (N k,), by another solver, which may give limits up."""
+        """Compute the change of inputs, (N k,), by a solver that may give limits up."""
         p = r.program
         A = p.A.reshape(p.m, p.n)
         r.change[:] = self._program.solve(
             self._hessian, r.slope, (A, p.least, p.most), (p.low, p.top)
         )
-        found = np.append(r.change, A @ r.change)
+        values = np.append(r.change, A @ r.change)
         low, top = np.append(p.low, p.least) + AT_BOUND, np.append(p.top, p.most) - AT_BOUND
-        p.side[:] = 1 * (found > top) - 1 * (found < low)
+        p.side[:] = 1 * (values > top) - 1 * (values < low)
 
     @cached_property
     def _program(self) -> SampleProgram:
@@ -354,13 +346,13 @@ class Mpc(Summarised):
 
 @dataclass
 class _Law:
-    """A law of time and state that goes to a target."""
+    """A function of time and state that follows a target."""
 
     mpc: Mpc
     target: Target
 
     def begin(self) -> "_Law":
-        """Forget what was predicted."""
+        """Discard the last prediction."""
         self.mpc.begin()
         return self
 
@@ -377,31 +369,31 @@ def mpc(
     bandwidth: WithUnit | None = None,
     weights: Weights | None = None,
 ) -> Mpc:
-    """Make a law that plans the next intervals at every sample, within limits (MPC).
+    """Create a controller that plans the next intervals at every sample, within limits (MPC).
 
     Parameters
     ----------
     arm
-        The arm as the law knows it.  Its servos, brakes, inputs and events are left out.
+        The controller's model of the arm.  Its servos, brakes, inputs and events are left out.
     period
         Time between two samples [s], and length of an interval.  It may be longer than the periods
         of fast vibrations.
     intervals
-        How many of them it looks ahead.
+        Number of intervals of the horizon.
     limits
-        What it keeps at the samples: effort always, speed, deflection and the joints' ranges unless
-        no inputs do.  Efforts and speeds are those of the model file unless given.
+        Limits at the samples: effort always, speed, deflection and the joints' ranges unless no
+        inputs keep them.  Efforts and speeds are those of the model file unless given.
     bandwidth
-        Rate [rad/s] at which joints are to be taken back, in the default weights, as for `lqr`; if
-        None half the slowest vibration's at the start, joints held, but no more than half a radian
-        per period and 20 rad/s.
+        Bandwidth of the joints [rad/s] in the default weights, as for `lqr`; if None half the
+        slowest vibration's frequency at the start with joints held, but at most half a radian per
+        period and 20 rad/s.
     weights
-        What to minimise instead, the states being all coordinates and their rates.
+        Weights instead of the default ones, the states being all coordinates and their rates.
 
     Returns
     -------
     Mpc
-        ``step(q, v, target)`` gives inputs; ``law(target)`` is for ``simulate(control=...)``.
+        ``step(q, v, target)`` returns inputs; ``law(target)`` is for ``simulate(control=...)``.
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     period = require_positive("period", period, unit="s")
@@ -425,13 +417,13 @@ def mpc(
 
 
 def _root(weight: Array) -> Array:
-    """Give W with ``W^T W`` a weight that is positive but for rounding."""
+    """Return W with ``W^T W`` a weight that is positive semidefinite except for rounding."""
     values, vectors = np.linalg.eigh((weight + weight.T) / 2)
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
 def _follow(target: Plan, problem: MotionProblem, period: float) -> tuple[Array, Array]:
-    """Sample a plan's states, and its inputs by their means over the intervals that follow."""
+    """Sample a plan's states, and the means of its inputs over the following intervals."""
     from scipy.interpolate import CubicHermiteSpline
 
     run = target.run

@@ -1,4 +1,4 @@
-"""Plan rest-to-rest motions of flexible arms: optimise, simulate, and judge or refuse them."""
+"""Planning rest-to-rest motions of flexible arms: optimisation, simulation, verification."""
 
 import time
 import warnings
@@ -11,13 +11,12 @@ import numpy as np
 
 from flexarm.arguments import (
     WithUnit,
-    is_word,
-    refused,
     require_count,
     require_kind,
     require_mapping,
     require_numbers,
     require_positive,
+    require_word,
 )
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
@@ -44,52 +43,52 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Aim = Literal["time", "energy"]
-PARTS = 2  # of an interval
-POINTS = 41  # along a motion whose efforts are estimated
-EASY = 0.6  # of the inputs that holding leaves: what a first motion may take
-HOPELESS = 5.0  # times the largest input: what no motion needs that is a little longer
-LEAST_SPREAD = 0.05  # of the inputs' largest changes: the least of one of them
-STILL = 1e-6  # of the arm's reach: what no tip's vibration need be less than
-LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
-SHORTER, SHORTEST = 0.8, 0.003  # steps to shorter durations, and where they end
-TIGHT = 1e-8  # tolerance of the simulation that a plan is judged by
-FINER = 4  # times as many samples as on the way has that simulation
+PARTS = 2  # parts of an interval, at whose ends limits hold
+POINTS = 41  # along a motion at which efforts are estimated
+EASY = 0.6  # share of the inputs left by holding the arm that a first motion uses
+HOPELESS = 5.0  # effort over its limit above which no motion of a similar duration exists
+LEAST_SPREAD = 0.05  # least scale of an input relative to the largest of all
+STILL = 1e-6  # vibration relative to the arm's reach that is always tolerated
+LEFT = 1e-3  # vibration relative to the unshaped motion's that is tolerated by default
+SHORTER, SHORTEST = 0.8, 0.003  # factor of shorter durations; relative accuracy of the shortest
+TIGHT = 1e-8  # tolerance of the simulation that verifies a plan
+FINER = 4  # samples of that simulation relative to those of the search
 TIGHTER = 4  # times that limits are tightened for peaks between samples
-ANYWAY = Limits()
+ANYWAY = Limits()  # the limits of the model file
 
 
 @dataclass(frozen=True, repr=False)
 class Plan(Summarised):
-    """A motion from rest to rest that was simulated, and how good it is.
+    """A simulated motion from rest to rest.
 
     Attributes
     ----------
     arm
-        The arm that moves so, its inputs as tables of the model file, which `flexarm.save` writes
-        and `flexarm.simulate` runs.
+        The arm with the inputs as tables of the model file, for `flexarm.save` and
+        `flexarm.simulate`.
     aim
-        What was made small: ``time``, or ``energy``, the inputs' squares.
+        What was minimised: ``time``, or ``energy``, the inputs' squares.
     duration
-        How long it takes [s].
+        Duration of the motion [s].
     times, u
-        Where the inputs' intervals begin and end [s], (T,), and the inputs there, (T, k).
+        Ends of the inputs' intervals [s], (T,), and the inputs there, (T, k).
     run
-        Its simulation at a tolerance of 1e-8, and on for a period of the slowest vibration; at 1e-5
-        where the fastest one has hundreds of periods, of which rounding allows no more.
+        Its simulation at a tolerance of 1e-8, continued for a period of the slowest vibration; at
+        1e-5 if the fastest one has hundreds of periods, because of rounding.
     unshaped
-        The motion that it is compared with: joints go by a cycloid in the same time, exactly.
+        A motion for comparison: joints follow a cycloid of the same duration exactly.
     residual, unshaped_residual
-        Vibration of the tip that both leave after their end [m].
+        Vibration of the tip after the end of both [m].
     tolerated
         Vibration that ``tolerance`` and ``atol`` allow [m]; a warning says if more is left.
     miss
-        Distance from rest at the goal over the ranges of coordinates and rates.
+        Distance from rest at the goal, relative to the ranges of coordinates and rates.
     margins
-        Largest value of what is limited over what is allowed, by name.
+        Largest values of limited quantities over their limits, by name.
     fastest
-        Period of the arm's fastest vibration [s]: intervals may be longer.
+        Period of the arm's fastest vibration [s], which intervals may exceed.
     iterations, cpu_seconds
-        What it took.
+        Number of iterations and CPU time [s].
     """
 
     arm: Arm
@@ -127,11 +126,11 @@ class Plan(Summarised):
 
     @cached_property
     def robustness(self) -> tuple[Variation, ...]:
-        """What is left if payload or stiffness are not as thought, the inputs being the same."""
+        """Residual vibrations with other payloads and stiffnesses and the same inputs."""
         return variations(self.arm, self.run, self.duration)
 
     def plot(self) -> "Figure":
-        """Draw inputs, joints, and the tip's way beside that of the unshaped motion."""
+        """Draw the inputs, and the tip's distance from its final place beside the unshaped one."""
         from flexarm.planning.figures import plot_plan
 
         return plot_plan(self.run, self.unshaped, self.duration)
@@ -150,43 +149,41 @@ def plan(
     tolerance: float = LEFT,
     atol: WithUnit | None = None,
 ) -> Plan:
-    """Plan a motion from rest to rest that leaves no vibration, and simulate it.
+    """Plan a motion from rest to rest without residual vibration, and simulate it.
 
     Parameters
     ----------
     arm
         The arm.  Its servos, brakes, inputs and events are left out: the plan's inputs drive it.
     to
-        Where driven joints go by name [rad], [m]; the others come back to where they are.
+        Final positions of driven joints by name [rad], [m]; the others return to their start.
     aim
-        ``energy`` makes the inputs' squares small, in a given time; ``time`` the duration.
+        ``energy`` minimises the inputs' squares for a given duration, ``time`` the duration.
     duration
-        How long it takes [s]; where the time is made short, a duration that is long enough.
+        Duration [s]; for ``time``, a duration that is long enough.
     start
-        From where, by name of driven joints; the arm's start if None.
+        Initial positions of driven joints by name; those of the arm if None.
     limits
-        What it must not exceed.  Efforts and speeds are those of the model file unless given.
+        Limits of the motion.  Efforts and speeds are those of the model file unless given.
     intervals
-        Into how many the inputs are cut.  They may be longer than the periods of fast vibrations.
+        Number of intervals of the inputs.  They may be longer than the periods of fast vibrations.
     joining
         ``cubic``: inputs are cubic splines, smooth at both ends; ``hold``: constant in intervals,
-        as a digital controller has them, and right for least time.
+        as those of a digital controller, and best for least time.
     tolerance
-        Vibration of the tip that may be left, of what the unshaped motion leaves: more is a
-        warning.
+        Tolerated vibration of the tip relative to that of the unshaped motion; more is a warning.
     atol
-        Vibration of the tip that may be left anyway [m]; a millionth of the arm's reach if None.
+        Vibration of the tip that is always tolerated [m]; a millionth of the arm's reach if None.
 
     Returns
     -------
     Plan
-        The motion.
+        The motion and its simulation.
 
     Raises
     ------
     FlexarmError
-        If no motion is found that, simulated, arrives and keeps the limits: with the number, and
-        what to change.
+        If no motion is found whose simulation arrives and keeps the limits.
     """
     begun = time.process_time()
     require_positive("tolerance", tolerance)
@@ -228,13 +225,11 @@ def _pose(
     arm: Arm, to: Mapping[str, WithUnit], aim: Aim, duration: WithUnit | None,
     start: Mapping[str, WithUnit] | None, limits: Limits, intervals: int, joining: Joining,
 ) -> tuple[MotionProblem, NonlinearProgram, Iterate]:  # fmt: skip
-    """Check what is asked for, and make the program with a first motion."""
+    """Validate arguments; build the program and its initial guess."""
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     require_mapping("to", to, "positions of driven joints by name", optional=False)
-    if not is_word(aim, ("time", "energy")):
-        raise refused("aim", aim, "'time' or 'energy'")
-    if not is_word(joining, ("cubic", "hold")):
-        raise refused("joining", joining, "'cubic' or 'hold'")
+    require_word("aim", aim, ("time", "energy"))
+    require_word("joining", joining, ("cubic", "hold"))
     require_kind("limits", limits, Limits, "Limits, such as Limits(effort=2.0)")
     require_count("intervals", intervals, 8, most=1000)
     if duration is not None:
@@ -278,7 +273,7 @@ def _rigid_inputs(
     problem: MotionProblem, to: Mapping[str, float], start: Mapping[str, float], length: float,
     shares: Array,
 ) -> Array:  # fmt: skip
-    """Give the inputs of the rigid arm at shares of a smooth motion of some duration, (T, k)."""
+    """Return the inputs of the rigid arm at shares of a smooth motion of some duration, (T, k)."""
     move = joint_move(problem.model, to, Timing("quintic", 1.0), start=start)
     q, v, a = move.at(np.minimum(shares, 1.0 - 1e-12))
     still = np.zeros(len(problem.names))
@@ -291,9 +286,9 @@ def _rigid_inputs(
 def _first_duration(
     problem: MotionProblem, to: Mapping[str, float], start: Mapping[str, float], most: Array
 ) -> float:
-    """Estimate a duration [s] in which a smooth motion of the rigid arm is easy.
+    """Estimate a duration [s] for which a smooth motion of the rigid arm needs moderate inputs.
 
-    Only what is left of the inputs beside those that hold the arm makes it faster.
+    The inputs that hold the arm are subtracted from those available.
     """
     shares, length = np.linspace(0.0, 1.0, POINTS), 1.0
     holding = _rigid_inputs(problem, to, start, np.inf, shares)
@@ -313,7 +308,7 @@ def _first_duration(
 
 
 def _require_holds(problem: MotionProblem, most: Array) -> None:
-    """Refuse ends at which the arm cannot be held."""
+    """Raise an error if the arm cannot be held at an end."""
     for where, holds in zip(("start", "to"), np.abs(problem.holds), strict=True):
         for name, held, top in zip(problem.names, holds, most, strict=True):
             if held >= top:
@@ -325,7 +320,7 @@ def _require_holds(problem: MotionProblem, most: Array) -> None:
 
 
 def _require_effort(problem: MotionProblem, values: Array, most: Array, length: float) -> None:
-    """Refuse a duration in which not even the rigid arm would get there by far."""
+    """Raise an error for a duration that is far too short even for the rigid arm."""
     needed = np.abs(values).max(axis=0)
     worst = int(np.argmax(needed / most))
     over = float(needed[worst] / most[worst])
@@ -339,21 +334,19 @@ def _require_effort(problem: MotionProblem, values: Array, most: Array, length: 
 
 @dataclass(frozen=True)
 class _Judged:
-    """A motion and its simulation at the tolerance that it is judged by."""
+    """A motion and the simulation that verifies it."""
 
-    # found, run: the motion, and its simulation with many samples, for some time after its end.
-    found: Iterate
-    run: Run
-    after: float  # that time [s]
-    miss: float  # distance from rest at the goal over the ranges of coordinates and rates
-    # Largest values of what is limited beside inputs over what is allowed, in their order.
-    used: tuple[float, ...]
+    found: Iterate  # the motion
+    run: Run  # its simulation at a tight tolerance with many samples
+    after: float  # time that is simulated after the motion's end [s]
+    miss: float  # distance from rest at the goal, relative to the ranges
+    used: tuple[float, ...]  # largest values over limits, inputs excluded, in their order
     margins: dict[str, float]  # the same by name, inputs first
-    count: int  # iterations that led to it
+    count: int  # number of iterations
 
 
 def _judge(program: NonlinearProgram, found: Iterate, after: float, count: int) -> _Judged:
-    """Simulate a motion tightly; refuse it if it stops or misses its goal."""
+    """Simulate a motion at a tight tolerance; raise an error if it stops or misses its goal."""
     problem, row = program.problem, 2 * FINER * program.inputs.steps
     run = problem.simulate(
         program.inputs, found.values, found.duration, rtol=TIGHT, after=after, finer=FINER
@@ -384,7 +377,7 @@ def _judge(program: NonlinearProgram, found: Iterate, after: float, count: int) 
 
 
 def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _Judged:
-    """Solve, and again with tighter limits while peaks between samples are beyond them."""
+    """Solve; repeat with tighter limits while peaks between samples exceed them."""
     total = 0
     for _ in range(TIGHTER):
         found, count = program.solve(first)
@@ -404,7 +397,7 @@ def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _
 
 
 def _shortest(program: NonlinearProgram, judged: _Judged) -> _Judged:
-    """Find the shortest duration in which a motion arrives, by halving what is in doubt."""
+    """Find the shortest duration for which a motion is found, by bisection."""
     low, factor, total = 0.0, SHORTER, judged.count
     while judged.found.duration - low > SHORTEST * judged.found.duration:
         now = judged.found
@@ -424,7 +417,7 @@ def _shortest(program: NonlinearProgram, judged: _Judged) -> _Judged:
 
 
 def _unshaped(problem: MotionProblem, duration: float, t_end: float) -> Run:
-    """Simulate the same way by cycloids of joints that are exactly followed."""
+    """Simulate the motion whose joints follow cycloids exactly."""
     changes: dict[str, Any] = {}
     for axis in problem.model.axes:
         if axis.driven:
@@ -436,14 +429,14 @@ def _unshaped(problem: MotionProblem, duration: float, t_end: float) -> Run:
             changes[f"{key}.motion"] = {
                 "kind": "cycloid", "start": ends[0], "end": ends[1], "duration": duration,
             }  # fmt: skip
-    # Shapes that follow the joints' actuation are others now, and their amplitudes too.
+    # Default shapes depend on the joints' actuation: start amplitudes lose their meaning.
     for k, link in enumerate(problem.arm.links):
         if link.start:
             changes[f"links.{k + 1}.start"] = None
-    told = change_arm(problem.arm, changes)
+    prescribed = change_arm(problem.arm, changes)
     bent = np.any(np.delete(problem.start, [axis.index for axis in problem.model.axes]))
     return simulate_whole(
-        told,
+        prescribed,
         t_end=t_end,
         dt=duration / 200,
         rtol=problem.tolerance(1e-6, t_end),

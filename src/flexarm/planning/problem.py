@@ -1,4 +1,4 @@
-"""A motion to be planned: an arm at rest, where its joints go, and what it may not exceed."""
+"""The problem of a motion from rest to rest: arm, ends, and simulation of inputs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,16 +26,17 @@ from flexarm.runs.motions import contact_variables
 from flexarm.runs.run import Run
 from flexarm.spatial import NEGLIGIBLE
 
-METHOD = "dop853"  # the one for tight tolerances
-TURNS = 3000.0  # [rad] of the fastest vibration from which on simulations are less tight
-BENT = 1e-3  # of an amplitude: how far from rest it may start
-LESS_TIGHT, ROUNDS = 100.0, 1e-5  # times; the tolerance below which rounding shortens steps
+METHOD = "dop853"  # integrator for tight tolerances
+TURNS = 3000.0  # phase of the fastest vibration [rad] above which tolerances are looser
+# Factor of the looser tolerance, and its least value, below which rounding shortens steps.
+LESS_TIGHT, ROUNDS = 100.0, 1e-5
+BENT = 1e-3  # relative distance of a start amplitude from its value at rest that is accepted
 
 
 def undriven(arm: Arm) -> Arm:
-    """Take away what else moves or holds an arm: servos, brakes, inputs, events, other bodies.
+    """Return an arm without servos, brakes, inputs, events and other bodies.
 
-    On a free base contacts too, which laws there do not know: see `require_clear`.
+    On a free base also without contacts, which laws there do not include: see `require_clear`.
     """
     data = arm.model_dump(exclude_unset=True, mode="json")
     touching = ("contacts",) if isinstance(arm.base, FreeBase) else ()
@@ -50,12 +51,12 @@ def undriven(arm: Arm) -> Arm:
 
 
 def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
-    """Refuse a motion of an arm that was planned without its contacts, and touches one."""
+    """Raise an error if a motion planned without contacts touches one."""
     if arm.contacts and not planned.contacts:
         listed = arm.model_dump(exclude_unset=True, mode="json")["contacts"]
         with_them = replace(run, model=build(change_arm(planned, {"contacts": listed})))
-        found = {each.name: each.values for each in contact_variables(with_them)}
-        depth = found["penetration"].max(axis=0)
+        variables = {each.name: each.values for each in contact_variables(with_them)}
+        depth = variables["penetration"].max(axis=0)
         if np.any(depth > 0):
             raise FlexarmError(
                 "the motion that was found is refused: on its way the arm touches what its contact "
@@ -64,7 +65,7 @@ def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
 
 
 def require_rest(model: Model, rest: Array) -> None:
-    """Refuse a start that moves, or a bent one that would not stay: neither would be kept."""
+    """Raise an error for a start with rates, or with amplitudes that are not at rest."""
     q, rates = start_state(model)
     k = int(np.argmax(np.abs(rates)))
     if abs(rates[k]) > NEGLIGIBLE:
@@ -85,29 +86,27 @@ def require_rest(model: Model, rest: Array) -> None:
 class MotionProblem:
     """A rest-to-rest motion of an arm."""
 
-    # arm, model: the arm at rest at the start, nothing but inputs driving it.
-    arm: Arm
-    model: Model
-    # start, goal: coordinates at rest at both ends, (n,); a free base's at the goal mean nothing.
-    start: Array
-    goal: Array
-    holds: Array  # inputs that hold it there, (2, k)
+    arm: Arm  # the arm at rest at the start, driven by inputs alone
+    model: Model  # its model
+    start: Array  # coordinates at rest at the start, (n,)
+    goal: Array  # coordinates at rest at the goal, (n,); those of a free base are arbitrary
+    holds: Array  # inputs that hold the arm at start and goal, (2, k)
 
     @classmethod
     def of(
         cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float] | None = None
     ) -> "MotionProblem":
-        """Make the problem of moving joints from their start to given places."""
-        found = cls.staying(arm, to, start or {})
-        if not np.any(np.abs(drives(found.model).hubs @ (found.goal - found.start)) > 1e-9):
+        """Return the problem of moving joints from their start to given positions."""
+        problem = cls.staying(arm, to, start or {})
+        if not np.any(np.abs(drives(problem.model).hubs @ (problem.goal - problem.start)) > 1e-9):
             raise FlexarmError("to: must move a driven joint, got where it is")
-        return found
+        return problem
 
     @classmethod
     def staying(
         cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float]
     ) -> "MotionProblem":
-        """Make the problem of moving joints to given places, which may be where they are."""
+        """Return the problem of moving joints to given positions, possibly those of the start."""
         bare = undriven(arm)
         model = build(bare)
         if model.prescribed:
@@ -126,9 +125,9 @@ class MotionProblem:
 
     @cached_property
     def unlimited(self) -> Arm:
-        """The arm without what ends runs at limits of joints, so that motions beyond can mend.
+        """The arm without joint limits that end runs, so that the search may exceed them.
 
-        Stops and links whose shapes hold in a range keep theirs.
+        Joints with stops, and of links whose shapes hold in a range, keep theirs.
         """
         ranged = {part.exposed for part in self.model.links if part.range is not None}
         gone: dict[str, None] = {}
@@ -151,21 +150,21 @@ class MotionProblem:
 
     @cached_property
     def fastest(self) -> float:
-        """Fastest vibration at the start [rad/s], joints being as free as inputs leave them."""
+        """Frequency of the fastest vibration at the start with joints free [rad/s]."""
         still = np.zeros(self.model.size)
         linear = self.tangent.matrices(OperatingPoint(self.start, still, self.holds[0]), still)
         return float(np.sqrt(np.abs(linear.undamped()[0]).max()))
 
     @cached_property
     def friction(self) -> str:
-        """A sentence that names Coulomb friction as a cause of a plan's failure; empty without."""
-        found = {
+        """A sentence on Coulomb friction as a cause of a plan's failure; empty without friction."""
+        forces = {
             each.axis.name: f"{each.force:.3g} {each.axis.effort_unit}"
             for each in coulomb_frictions(self.model, smooth=False)
         }
-        if not found:
+        if not forces:
             return ""
-        listed = ", ".join(f"{name} ({force})" for name, force in found.items())
+        listed = ", ".join(f"{name} ({force})" for name, force in forces.items())
         return (
             f" Coulomb friction is a likely cause, of {listed}: plan without it, and let a servo "
             "work against it."
@@ -173,7 +172,7 @@ class MotionProblem:
 
     @cached_property
     def kept(self) -> list[int]:
-        """Coordinates that have a goal: all but a free base's."""
+        """Indices of the coordinates with a goal: all but a free base's."""
         return remaining(self.model)
 
     @property
@@ -182,7 +181,7 @@ class MotionProblem:
         return self.equation.input_names
 
     def profiles(self, inputs: Inputs, values: Array, duration: float) -> dict[str, Any]:
-        """Give inputs with values (count, k) as a model file has them, by joint."""
+        """Return inputs with values (count, k) as profiles of the model file, by joint."""
         return {
             name: inputs.profile(values[:, k], duration, float(self.holds[1, k]))
             for k, name in enumerate(self.names)
@@ -194,7 +193,7 @@ class MotionProblem:
     ) -> Run:  # fmt: skip
         """Simulate inputs with values (count, k), and some time [s] after them.
 
-        Samples are at the begins, middles and ends of the inputs' parts, or so many times finer.
+        Samples are at the beginnings, middles and ends of the inputs' parts, or finer by a factor.
         """
         return simulate_whole(
             self.unlimited, t_end=duration + after, dt=duration / (2 * finer * inputs.steps),
@@ -203,10 +202,10 @@ class MotionProblem:
         )  # fmt: skip
 
     def tolerance(self, tight: float, duration: float) -> float:
-        """Give the tolerance of simulations: a hundredfold where there are many fast periods."""
+        """Return the tolerance of simulations: looser for many periods of the fastest vibration."""
         many = self.fastest * duration > TURNS
         return max(LESS_TIGHT * tight, ROUNDS) if many else tight
 
     def miss(self, run: Run, row: int = -1) -> Array:
-        """Tell how far a sample of a run is from rest at the goal: coordinates, then rates."""
+        """Return the difference of a sample of a run from rest at the goal: coordinates, rates."""
         return np.concatenate([(run.q[row] - self.goal)[self.kept], run.v[row][self.kept]])

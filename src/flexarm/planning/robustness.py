@@ -1,4 +1,4 @@
-"""What a motion leaves if the arm is not as thought: other payloads, other stiffness."""
+"""Residual vibration of a motion with other payloads and stiffnesses than planned."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,20 +10,20 @@ from flexarm.io.overrides import read_value
 from flexarm.planning.problem import METHOD
 from flexarm.runs.run import Run
 
-PAYLOAD, STIFFNESS = 0.2, 0.1  # relative errors that a plan is tried with
+PAYLOAD, STIFFNESS = 0.2, 0.1  # relative errors of a model that plans are tested with
 STIFF = ("EIy", "EIz", "GJ", "EA", "E", "G")
 
 
 @dataclass(frozen=True)
 class Variation:
-    """An arm that is other than thought."""
+    """Residual vibration of an arm with another number than planned."""
 
-    name: str  # what is different
-    residual: float  # how far the tip still moves after the motion's end [m]
+    name: str  # the number and its change
+    residual: float  # vibration of the tip after the motion's end [m]
 
 
 def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
-    """Simulate the arm with other payloads and stiffnesses, the inputs being the same."""
+    """Simulate the arm with other payloads and stiffnesses and the same inputs."""
     listed: dict[str, dict[str, Any]] = {}
     if arm.payload is not None and arm.payload.mass:
         for share in (-PAYLOAD, PAYLOAD):
@@ -40,8 +40,8 @@ def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
 
 
 def _stiffnesses(arm: Arm, factor: float) -> dict[str, Any]:
-    """Give all stiffnesses that the model file states of sections and drives, times a factor."""
-    found: dict[str, Any] = {}
+    """Return the stiffnesses of sections and drives in the model file, times a factor."""
+    changed: dict[str, Any] = {}
     for k in range(1, len(arm.links) + 1):
         places = [f"links.{k}.section.{name}" for name in STIFF]
         places += [f"links.{k}.section.material.{name}" for name in STIFF]
@@ -51,5 +51,5 @@ def _stiffnesses(arm: Arm, factor: float) -> dict[str, Any]:
             except FlexarmError:
                 continue
             if isinstance(value, int | float):
-                found[place] = factor * value
-    return found
+                changed[place] = factor * value
+    return changed

@@ -1,9 +1,9 @@
-"""How states of a simulated motion change with its inputs, exactly for modes beyond the step.
+"""Derivatives of a simulated motion by its inputs, exact for modes faster than the steps.
 
-Along the motion the equations are linear ones whose matrices change as slowly as the posture does:
+Along the motion the linearised equations have matrices that change as slowly as the posture does:
 they are evaluated in the middle of each part and interpolated.  On each of some pieces of a part
-they are constant and inputs are cubics; of these the exponential of a matrix is the solution,
-however many periods of a mode a piece has (Van Loan 1978; Magnus' series to its first term).
+they are constant and inputs are cubics, so that a matrix exponential is the solution for any number
+of periods of a mode (Van Loan 1978; Magnus' series to its first term).
 """
 
 import math
@@ -17,10 +17,10 @@ from flexarm.planning.inputs import Inputs
 from flexarm.planning.problem import MotionProblem
 from flexarm.runs.run import Run
 
-TURN = 0.5  # [rad] that the fastest mode may turn in a piece, unless there were too many
-MOST_PIECES, FEW_PIECES, LARGE = 16, 4, 16  # of a part; with more than so many coordinates
+TURN = 0.5  # phase of the fastest mode in a piece [rad], unless there were too many pieces
+MOST_PIECES, FEW_PIECES, LARGE = 16, 4, 16  # pieces of a part; fewer above LARGE coordinates
 SERIES = np.array([1 / math.factorial(k) for k in range(1, 10)]).reshape(3, 3)
-COVERED = 0.8  # [rad] of the fastest motion that the series has to 4e-8
+COVERED = 0.8  # phase of the fastest motion [rad] up to which the series has an error of 4e-8
 
 
 def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Run) -> Array:
@@ -29,7 +29,7 @@ def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Ru
     Returns
     -------
     ndarray
-        (steps + 1, 2n, count * k); the inputs' values of one place stand together.
+        Derivatives, (steps + 1, 2n, count * k), ordered by place of the values, then by input.
     """
     n, k = problem.model.size, len(problem.names)
     shapes = inputs.derivatives / (duration ** np.arange(len(inputs.derivatives)))[:, None, None]
@@ -71,16 +71,16 @@ def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> A
 
 
 def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
-    """Integrate ``e^(A s)`` from 0 to h: of parts of h by a series, then from double to double.
+    """Integrate ``e^(A s)`` from 0 to h: over a part of h by a series, then by doubling.
 
     Parameters
     ----------
     A
-        A matrix, or several, (..., n, n).
+        Matrices, (..., n, n).
     h
-        Where to.
+        Upper end of the integral.
     fastest
-        Size of the largest eigenvalue, about.
+        Approximate size of the largest eigenvalue.
     """
     doubled = max(0, math.ceil(math.log2(max(fastest * h / COVERED, 1.0))))
     unit, X = np.eye(A.shape[-1]), A * (h / 2**doubled)

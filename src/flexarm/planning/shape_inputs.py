@@ -1,4 +1,4 @@
-"""Shape the motions that a model file names, so that the arm's own modes do not ring."""
+"""Input shaping of the motions in a model file, by the arm's own modes."""
 
 import warnings
 from collections.abc import Sequence
@@ -42,39 +42,38 @@ from flexarm.spatial import NEGLIGIBLE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SAMPLES = 400  # of a shaped motion that is smooth
-STILL = 0.01  # of its duration, at its end
-POSTURES = 9  # along a motion that shapers follow
-WORTH = 0.5  # of what damping alone leaves: the most that an EI shaper may leave
-CLOSE = 1e-6  # tolerance of the runs that are compared
-SEEN = 1e-3  # of the largest: what tells motions apart that are nearly alike, else they share
-PRINTED = 4  # vibrations that are printed, so that all is ten lines
+SAMPLES = 400  # points of the table of a smooth shaped motion
+STILL = 0.01  # share of its duration for which the table ends at rest
+POSTURES = 9  # postures along a motion at which vibrations are computed
+WORTH = 0.5  # largest vibration of an EI shaper relative to that by damping alone
+CLOSE = 1e-6  # tolerance of the simulations that are compared
+SEEN = 1e-3  # relative singular value below which motions of similar rates are not separated
+PRINTED = 4  # vibrations that are printed, so that a summary has ten lines
 BEYOND = "motion beyond the linear model"
-DOUBTED = 0.5  # of what is left, beyond a model that holds joints which move: parts say little then
+DOUBTED = 0.5  # share of unexplained motion from which on the linear model explains little
 NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
 
 
 @dataclass(frozen=True, repr=False)
 class ShapedInputs(Summarised):
-    """An arm whose motions are shaped, and what that does for it.
+    """An arm with shaped motions.
 
-    ``print`` simulates the arm shaped and unshaped, to say what is left.
+    ``print`` simulates the arm with and without shaping, and reports the residual vibrations.
 
     Attributes
     ----------
     arm
         The arm with shaped motions, which `flexarm.save` writes.
     unshaped
-        The arm as it was.
+        The arm without shaping.
     end
-        When the shaped motions are over [s].
+        End of the shaped motions [s].
     shapers
-        The shaper at each posture along the motion: one where it does not follow the posture.
+        Shapers by posture along the motion; one if it does not follow the posture.
     vibrations
-        The arm's vibrations at each of these postures, in the order of those at the last, which
-        is that of their frequencies there.
+        Vibrations of the arm at these postures, all in the order of the frequencies at the last.
     kind
-        Of the shapers.
+        Kind of the shapers.
     """
 
     arm: Arm
@@ -96,7 +95,7 @@ class ShapedInputs(Summarised):
                 found.names, found.frequency, found.damping, swings, left, strict=True))
         ]  # fmt: skip
         named = ", ".join(f"{name} ({hertz} Hz)" for name, hertz, *_, yes, _ in rows if yes)
-        # Those shaped for, and those of which most is left, are printed.
+        # The vibrations that are shaped for, and the largest residual ones, come first.
         worst = np.argsort(-swings * left, kind="stable")
         first = list(dict.fromkeys([*found.order[: self.modes], *worst]))[:PRINTED]
         rest = set(range(len(rows))) - set(first)
@@ -117,18 +116,18 @@ class ShapedInputs(Summarised):
         )  # fmt: skip
 
     def __str__(self) -> str:
-        """Describe it in ten lines, with what is left of the tip's vibration."""
+        """Describe it in ten lines, with the residual vibration of the tip."""
         self.residuals  # noqa: B018  simulates
         return repr(self)
 
     @property
     def modes(self) -> int:
-        """How many vibrations are shaped for."""
+        """Number of vibrations that are shaped for."""
         return self.shapers[-1].label.count("*") + 1
 
     @cached_property
     def runs(self) -> tuple[Run, Run]:
-        """The arm unshaped and shaped, simulated until the slowest vibration was seen twice."""
+        """Simulations without and with shaping, for two periods of the slowest vibration longer."""
         slowest = 2 * np.pi / self.vibrations[-1].first(1)[0][0]
         t_end = self.end + 2 * float(slowest)
         dt = float(slowest) / 100
@@ -140,9 +139,9 @@ class ShapedInputs(Summarised):
 
     @cached_property
     def residuals(self) -> tuple[float, float]:
-        """Vibration of the tip [m] after the shaped motion's end, unshaped and shaped.
+        """Vibration of the tip [m] after the shaped motion's end, without and with shaping.
 
-        Warns where shaping makes it larger, and says what it is then.
+        A warning explains a larger vibration with shaping.
         """
         first, second = (run.settling(self.end).swing for run in self.runs)
         if second > first:
@@ -155,7 +154,7 @@ class ShapedInputs(Summarised):
 
     @cached_property
     def cause(self) -> str:
-        """What most of the shaped motion's swing is, and what to do about it."""
+        """A sentence on the largest part of the residual motion, and on what to do about it."""
         found, name = self.vibrations[-1], max(self.left, key=lambda each: self.left[each])
         head = f"most of it is {name}"
         axes = self.runs[1].model.axes
@@ -189,12 +188,12 @@ class ShapedInputs(Summarised):
 
     @cached_property
     def left(self) -> dict[str, float]:
-        """How far the tip swings [m] after the shaped motion's end, by vibration and lag.
+        """Residual motion of the tip [m] after the shaped motion's end, by vibration and lag.
 
         Notes
         -----
-        The tip's curve is taken apart, by least squares, into a place and motions ``exp(s t)`` of
-        the arm's eigenvalues s; what they do not explain is named by its causes.
+        The tip's curve is fitted, by least squares, by a constant and motions ``exp(s t)`` of the
+        arm's eigenvalues s; the rest has a name of its own.
         """
         run, found = self.runs[1], self.vibrations[-1]
         t, tip = (x[run.t >= self.end - 1e-9] for x in (run.t, run.tip))
@@ -213,7 +212,7 @@ class ShapedInputs(Summarised):
         return {name: float(np.ptp(x, axis=0).max() / 2) for name, x in moved.items()}
 
     def plot(self) -> "Figure":
-        """Draw what the shaper leaves over the frequency of the slowest vibration it is for."""
+        """Draw the residual vibration over the frequency of the slowest vibration shaped for."""
         w, z = self.vibrations[0].first(1)[0]
         listed = {kind.upper(): shaper_of_modes(kind, [(w, z)]) for kind in KINDS}
         if self.shapers[0].label not in listed:
@@ -229,7 +228,7 @@ def shape_inputs(
     vibration: float = VIBRATION,
     follow_posture: bool = False,
 ) -> ShapedInputs:
-    """Shape the motions of an arm by its own modes: targets of servos and prescribed motions.
+    """Shape the motions of an arm, targets of servos and prescribed motions, by its own modes.
 
     Parameters
     ----------
@@ -237,26 +236,25 @@ def shape_inputs(
         The arm; at least one joint has a servo with a target, or a prescribed motion, that comes
         to an end.
     kind
-        ``zv``, ``zvd``, ``zvdd`` or ``ei``: each more robust than the one before, and longer.
+        ``zv``, ``zvd``, ``zvdd`` or ``ei``: each more robust and longer than the one before.
     modes
-        How many vibrations are shaped for: those that the motion excites anywhere on its way,
+        Number of vibrations to shape for: those that the motion excites anywhere along its path,
         slowest first, then the others.
     vibration
-        What ``ei`` leaves at the frequency, as a share of the unshaped vibration.
+        Residual vibration of ``ei`` at the frequency, relative to the unshaped one.
     follow_posture
-        Whether impulses follow the frequencies along the motion; else they are those where it
-        ends.
+        Whether impulses follow the frequencies along the motion; else they are those at its end.
 
     Returns
     -------
     ShapedInputs
-        With the arm that moves so, and what vibration is left in a simulation of it.
+        The arm with shaped motions, and its simulations.
 
     Raises
     ------
     FlexarmError
-        If nothing moves, goes on for ever, or has fewer vibrations; if damping alone leaves little
-        more than ``ei`` does by the time that it is over.
+        If nothing moves, a motion does not end, or there are fewer vibrations; if damping alone
+        leaves little more than ``ei`` by its end.
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     require_count("modes", modes, 1)
@@ -275,7 +273,7 @@ def shape_inputs(
         _require_ringing([mode for each in followed for mode in each], vibration)
     single = made if len(made) == 1 else [impulses(kind, x, vibration=vibration) for x in followed]
     later = float(times[-1]) + max(each.duration for each in made)
-    along = times * (later / end if end else 1.0)  # the arm passes the postures that much later
+    along = times * (later / end if end else 1.0)  # the shaped arm passes the postures later
     changes = {key: _shaped(profile, along, single, later) for key, profile in named.values()}
     return ShapedInputs(change_arm(arm, changes), arm, later, tuple(made), tuple(found), kind)
 
@@ -283,9 +281,9 @@ def shape_inputs(
 def _along(
     model: Model, named: dict[str, tuple[str, AnyProfile]], times: Array, *, every: bool
 ) -> list[Vibrations]:
-    """Find the vibrations at postures along a motion, lined up.
+    """Compute the vibrations at postures along a motion, in one order.
 
-    Unless every posture is asked for, those before the last are left out where the arm finds no
+    Unless ``every`` posture is needed, those before the last are left out if there is no
     equilibrium.
     """
     tangent, found = Tangent(model), []
@@ -300,7 +298,7 @@ def _along(
 
 
 def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> None:
-    """Refuse an EI shaper, a period long, of vibrations that are nearly gone after a period."""
+    """Raise an error for an EI shaper of vibrations that nearly decay within its duration."""
     z = max(damping for _, damping in modes)
     alone = float(np.exp(-2 * np.pi * z / np.sqrt(1 - z**2)))
     if vibration > WORTH * alone:
@@ -311,7 +309,7 @@ def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> 
 
 
 def _held(arm: Arm) -> Arm:
-    """Let tables that say nothing after their end stay there, as shapers take them to do."""
+    """Return an arm whose tables hold their last value, as shapers assume."""
     changes = {
         key: _shaped(profile, np.zeros(1), [NOTHING], breakpoints(profile)[-1])
         for key, profile in motions(build(arm)).values()
@@ -321,12 +319,12 @@ def _held(arm: Arm) -> Arm:
 
 
 def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
-    """List what moves joints to a place and ends there: by joint its key and its profile.
+    """Return key and profile of the motions that end, by joint.
 
     Raises
     ------
     FlexarmError
-        If there is nothing, or one that never ends.
+        If there are none, or one never ends.
     """
     found: dict[str, tuple[str, AnyProfile]] = {}
     for axis in model.axes:
@@ -349,7 +347,7 @@ def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
 
 
 def joint_key(axis: Axis) -> str:
-    """Give the key of a joint's axis in the model file."""
+    """Return the key of a joint's axis in the model file."""
     return f"links.{axis.link + 1}.joint{'.' if axis.label else ''}{axis.label}"
 
 
@@ -358,7 +356,7 @@ def _places(named: dict[str, tuple[str, AnyProfile]], t: float) -> dict[str, flo
 
 
 def _way(profile: AnyProfile) -> float:
-    """Tell how far a profile goes, its jump at the start included."""
+    """Return the range of a profile, its jump at the start included."""
     times = np.append(-1.0, np.linspace(0.0, breakpoints(profile)[-1], SAMPLES))
     return float(np.ptp(evaluate_at(profile, times)[0]))
 
@@ -366,7 +364,7 @@ def _way(profile: AnyProfile) -> float:
 def _shaped(
     profile: AnyProfile, times: Array, shapers: Sequence[Shaper], end: float
 ) -> dict[str, Any]:
-    """Convolve a profile with the shaper of each time, as a table of the model file."""
+    """Convolve a profile with a shaper by time; return a table of the model file."""
     rows = pieces(profile)
     if len(shapers) == 1 and not np.any(rows[:, 3:7]):
         instants = np.unique(np.add.outer(rows[1:, 0], shapers[0].times))
@@ -376,7 +374,7 @@ def _shaped(
         kind = "hold"
     else:
         instants, kind = np.linspace(0.0, end, SAMPLES + 1), "cubic"
-        instants = np.append(instants, end + STILL * end)  # where it is still at rest
+        instants = np.append(instants, end + STILL * end)  # at rest since the end
     delays = np.array([each.times for each in shapers])
     sizes = np.array([each.amplitudes for each in shapers])
     values = [

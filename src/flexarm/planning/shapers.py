@@ -1,4 +1,4 @@
-"""Input shapers: a few impulses that a command is convolved with, so that modes do not ring.
+"""Input shapers: a few impulses that a command is convolved with, so that modes do not vibrate.
 
 Sources: Singer & Seering 1990 (ZV, ZVD, ZVDD and the residual vibration), Singhose, Seering &
 Singer 1994 (EI), Hyde & Seering 1991 (several modes by convolution).
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import is_word, refused, require_array, require_kind, require_number
+from flexarm.arguments import require_array, require_kind, require_number, require_word
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 ShaperKind = Literal["zv", "zvd", "zvdd", "ei"]
 KINDS: tuple[ShaperKind, ...] = get_args(ShaperKind)
-VIBRATION = 0.05  # that an EI shaper allows at its frequency, of the unshaped one
-SAME = 1e-9  # of a shaper's duration: impulses so close are one
-HUMP = 0.03  # of its vibration: with damping an EI shaper's curve rises so much above it
-RANGE, POINTS = (0.5, 1.5), 401  # of a robustness curve, in shares of the frequency
+VIBRATION = 0.05  # residual vibration of an EI shaper at its frequency, relative to the unshaped
+SAME = 1e-9  # distance of impulses that are one, relative to a shaper's duration
+HUMP = 0.03  # relative excess of a damped EI shaper's residual vibration within its band
+RANGE, POINTS = (0.5, 1.5), 401  # of a robustness curve, relative to the frequency
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,9 +36,9 @@ class Shaper(Summarised):
     Attributes
     ----------
     times, amplitudes
-        When [s], from 0 on, and how large, (k,) each.
+        Times of the impulses [s], from 0 on, and their amplitudes, (k,) each.
     label
-        What it is made of.
+        Its kind, or kinds joined by ``*``.
     """
 
     times: Array
@@ -54,11 +54,11 @@ class Shaper(Summarised):
 
     @property
     def duration(self) -> float:
-        """How much longer a shaped motion takes [s]."""
+        """Additional duration of a shaped motion [s]."""
         return float(self.times[-1])
 
     def then(self, other: "Shaper") -> "Shaper":
-        """Convolve with another shaper: what either takes out is taken out."""
+        """Convolve with another shaper, so that both suppress their vibrations."""
         times = np.add.outer(self.times, other.times).ravel()
         sizes = np.multiply.outer(self.amplitudes, other.amplitudes).ravel()
         order = np.argsort(times, kind="stable")
@@ -68,7 +68,7 @@ class Shaper(Summarised):
         return Shaper(times[apart], joined, f"{self.label} * {other.label}")
 
     def residual(self, frequency: ArrayLike, damping: ArrayLike = 0.0) -> Array:
-        """Find what vibration it leaves of a mode, as a share of what one impulse leaves.
+        """Compute the residual vibration of a mode, relative to that after one impulse.
 
         Parameters
         ----------
@@ -88,10 +88,10 @@ class Shaper(Summarised):
         return np.asarray(np.hypot(*sums))
 
     def insensitivity(self, frequency: float, damping: float = 0.0, level: float = 0.05) -> float:
-        """Find the width of the band about a frequency that it keeps below a level, over it.
+        """Compute the relative width of the band about a frequency with vibration below a level.
 
-        The band is searched within half and one and a half of the frequency.  Within it, not at
-        its ends, 3 % above the level count as below: the hump of an EI shaper of a damped mode.
+        The band is searched from half to one and a half of the frequency.  Within it, not at its
+        ends, 3 % above the level are accepted: the hump of an EI shaper of a damped mode.
         """
         shares = np.linspace(*RANGE, 20 * POINTS)
         left = self.residual(shares * frequency, damping)
@@ -106,20 +106,19 @@ class Shaper(Summarised):
 def shaper(
     kind: ShaperKind, frequency: float, damping: float = 0.0, *, vibration: float = VIBRATION
 ) -> Shaper:
-    """Make the shaper of one mode.
+    """Return the shaper of one mode.
 
     Parameters
     ----------
     kind
-        ``zv`` leaves no vibration at the frequency; ``zvd`` and ``zvdd`` also have no first, and no
-        second, derivative there; ``ei`` leaves ``vibration`` there, and no more in a wide band.
+        ``zv`` leaves no vibration at the frequency; of ``zvd`` and ``zvdd`` the first, and the
+        second, derivative is 0 there too; ``ei`` leaves ``vibration`` there, and less in a band.
     frequency, damping
         Natural frequency [rad/s] and damping ratio of the mode.
     vibration
-        What an ``ei`` shaper leaves, as a share of the unshaped vibration.
+        Residual vibration of an ``ei`` shaper, relative to the unshaped one.
     """
-    if not is_word(kind, KINDS):
-        raise refused("kind", kind, f"one of {', '.join(KINDS)}")
+    require_word("kind", kind, KINDS)
     w = require_number("frequency", frequency, unit="rad/s")
     z = require_number("damping", damping, least=0.0)
     if not w > 0:
@@ -137,10 +136,10 @@ def shaper(
 
 
 def _ei(half: float, damping: float, v: float) -> Shaper:
-    """Solve for three impulses that leave v at the frequency, and nothing at one on each side.
+    """Solve for three impulses that leave v at the frequency, and 0 at a frequency on each side.
 
     Without damping they are ``(1 + v)/4, (1 - v)/2, (1 + v)/4`` half a period apart; damping is
-    brought in little by little.
+    increased in small steps.
     """
     from scipy.optimize import root
 
@@ -172,7 +171,7 @@ def shaper_of_modes(
     *,
     vibration: float = VIBRATION,
 ) -> Shaper:
-    """Make the shaper of several modes, each a natural frequency [rad/s] and a damping ratio."""
+    """Return the shaper of several modes, each a natural frequency [rad/s] and a damping ratio."""
     if not modes:
         raise FlexarmError("modes: must be one or more, got none")
     made = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
@@ -182,9 +181,9 @@ def shaper_of_modes(
 def impulses(
     kind: ShaperKind, modes: Sequence[tuple[float, float]], *, vibration: float = VIBRATION
 ) -> Shaper:
-    """Make the shaper of several modes with impulses that are neither sorted by time nor joined.
+    """Return the shaper of several modes with impulses that are neither sorted by time nor joined.
 
-    Each stays the same impulse as frequencies change, also where it meets another.
+    Their order does not depend on the frequencies, so that impulses can be interpolated.
     """
     made = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
     times = reduce(np.add.outer, [each.times for each in made])
@@ -199,16 +198,16 @@ def plot_robustness(
     *,
     band: tuple[float, float] = RANGE,
 ) -> "Figure":
-    """Draw what vibration shapers leave over the frequency that a mode really has.
+    """Draw the residual vibration of shapers over the true frequency of a mode.
 
     Parameters
     ----------
     shapers
-        Shapers by what they are called.
+        Shapers by label.
     frequency, damping
         Natural frequency [rad/s] that they are made for, and damping ratio of the mode.
     band
-        From where to where, in shares of the frequency.
+        Range of the true frequency, relative to that one.
     """
     from matplotlib.figure import Figure
 

@@ -1,6 +1,5 @@
-"""The vibrations that a motion excites: those of the arm at a posture, under its own servos."""
+"""Vibrations of an arm at a posture under its own servos, and their excitation by a motion."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,39 +16,37 @@ from flexarm.linear_model import NO_PART, Complex, LinearModel
 from flexarm.links.base import Array
 from flexarm.model.profiles import pieces
 
-RINGS = 0.5  # damping ratio from which on a motion is no vibration to be shaped for
-EXCITED = 0.01  # of what the tip swings most in a vibration: one with less is not shaped for
-STILL = 1e-12  # [m] that a tip does not swing by
-ALIKE = 0.5  # cosine between shapes of a vibration at two postures, at least
+RINGS = 0.5  # damping ratio from which on a mode needs no shaping
+EXCITED = 0.01  # swing of the tip relative to the largest from which on a vibration is excited
+STILL = 1e-12  # swing of the tip [m] that is rounding
+ALIKE = 0.5  # least cosine between the shapes of one vibration at two postures
 
 
 @dataclass(frozen=True)
 class Vibrations:
-    """Vibrations of an arm whose joints are held by servos, or are where they are told."""
+    """Vibrations of an arm whose joints are held by servos or prescribed."""
 
-    # frequency, damping: natural frequencies [rad/s], slowest first, and damping ratios, (k,) each.
-    frequency: Array
-    damping: Array
-    names: tuple[str, ...]  # what each is, as modes are named
-    swing: Array  # how far the tip swings in each after all targets jumped by their whole way [m]
-    # What comes to rest without ringing: eigenvalues [1/s] by name.
-    lags: dict[str, complex]
-    shapes: Complex  # of unit length where lengths are those of energies, (n, k)
+    frequency: Array  # natural frequencies [rad/s], slowest first, (k,)
+    damping: Array  # damping ratios, (k,)
+    names: tuple[str, ...]  # names, as of modes
+    swing: Array  # swing of the tip in each after a step of all targets by their range [m], (k,)
+    lags: dict[str, complex]  # eigenvalues [1/s] of modes that decay without vibration, by name
+    shapes: Complex  # mode shapes of unit kinetic energy, (n, k)
 
     @property
     def excited(self) -> npt.NDArray[np.int_]:
-        """Places of those that the motion excites, slowest first; all, if none moves the tip."""
+        """Indices of the excited vibrations, slowest first; all if none moves the tip."""
         most = self.swing.max(initial=0.0)
         return np.flatnonzero(self.swing >= (EXCITED * most if most > STILL else 0.0))
 
     @property
     def order(self) -> npt.NDArray[np.int_]:
-        """Places of all in the order in which they are shaped for: those excited come first."""
+        """Indices of all in the order in which they are shaped for: excited ones first."""
         others = np.setdiff1d(np.arange(len(self.frequency)), self.excited)
         return np.concatenate([self.excited, others])
 
     def first(self, count: int) -> list[tuple[float, float]]:
-        """List the first to be shaped for, each a frequency [rad/s] and a damping ratio.
+        """Return the first vibrations to shape for, each a frequency [rad/s] and a damping ratio.
 
         Raises
         ------
@@ -66,10 +63,10 @@ class Vibrations:
 
 
 def line_up(found: Sequence[Vibrations]) -> list[Vibrations]:
-    """Put vibrations at postures along a motion into the order of those at the last one.
+    """Sort vibrations at postures along a motion as those at the last one.
 
-    Each has its name there, and swings by the most that it does at any of the postures.  One that
-    a posture does not have, or not by a similar shape, is taken to be as at the next one.
+    Each has its name there, and its largest swing at any of the postures.  A vibration without a
+    similar one at a posture is taken from the next posture.
     """
     from scipy.optimize import linear_sum_assignment  # takes long to import
 
@@ -93,26 +90,21 @@ def vibrations(
     tangent: Tangent,
     at: Mapping[str, float],
     ways: Mapping[str, float] | None = None,
-    *,
-    reach: bool | None = None,
 ) -> Vibrations:
-    """Find the vibrations of an arm with joints at given places [rad], [m], by name.
+    """Compute the vibrations of an arm with joints at given positions [rad], [m], by name.
 
     Joints with a servo are held by its stiffness and damping, the others rigidly; of an elastic
     joint without a servo its motor is.  Integrals, limits and sampling of servos are left out.
-    Names, lags and how far the tip swings are found where it is said how far joints are moved;
-    ``reach``, of former versions, does nothing.
+    Names, lags and swings of the tip are computed if ``ways``, the ranges of the joints' motions by
+    name, are given.
 
     Notes
     -----
     A target or a prescribed coordinate r acts by a force ``F(s) r``: ``push (k + d s)`` of a servo
-    (``push k`` where its target has jumps alone, whose rate nobody knows),
-    ``-(M s^2 + D s + K) e`` of a coordinate.  After a step of it a mode x of eigenvalue s rings by
+    (``push k`` if its target only jumps, without a rate), ``-(M s^2 + D s + K) e`` of a
+    coordinate.  After a step of it a mode x of eigenvalue s has the amplitude
     ``2 x x^T F / (s x^T (2 s M + D) x)``, exactly where the matrices are symmetric.
     """
-    if reach is not None:
-        told = "vibrations: 'reach' does nothing now: give 'ways', how far joints move, by name"
-        warnings.warn(told, DeprecationWarning, stacklevel=2)
     model = tangent.model
     point = settle_down(tangent, at, {}).point
     served = {each.name: each for each in servos(model)}
@@ -152,13 +144,13 @@ def vibrations(
 
 
 def _servo(tangent: Tangent, each: Servoed) -> tuple[Array, float, float]:
-    """Give where a servo acts, (n,), its stiffness and its damping."""
+    """Return the direction of a servo's force, (n,), its stiffness and its damping."""
     push = tangent.inputs[:, each.column] / each.gain
     return push, each.servo.stiffness or 0.0, each.servo.damping or 0.0
 
 
 def _force(tangent: Tangent, whole: LinearModel, name: str, s: Complex) -> Complex:
-    """Give the force per target or prescribed coordinate of a joint at rates s (k,), (n, k)."""
+    """Return the force per target or prescribed coordinate of a joint for eigenvalues s, (n, k)."""
     for each in servos(tangent.model):
         if each.name == name:
             push, stiff, viscous = _servo(tangent, each)

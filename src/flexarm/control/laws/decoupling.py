@@ -1,17 +1,17 @@
-"""The decoupling law: driven joints become double integrators, whatever the links do.
+"""The decoupling law: driven joints become double integrators for any motion of the links.
 
 | paper symbol | eq. | code name |
 |---|---|---|
 | Gamma | 31 | u |
-| u_I, u_II | 32, 37 | wanted |
+| u_I, u_II | 32, 37 | accelerations |
 | G_p, G_v | 32 | kp, kd |
 | K^ = (1 + alpha) K | 48 | stiffness_error |
 
 Theodore & Ghosal 1995 eliminate the amplitudes' accelerations with partitions of M (erratum: the
 inverse of M in their appendix has its off-diagonal blocks swapped).  Here the same u follows from
 accelerations that are affine in it, ``a = a_0 + A u``: the driven coordinates ``y = H q``
-accelerate as wanted with ``u = (H A)^-1 (wanted - H a_0)``.  That holds for shapes which turn the
-hub, elastic joints (on the motor's side) and passive joints as well, and all of c is in it:
+have given accelerations w with ``u = (H A)^-1 (w - H a_0)``.  That holds for shapes which turn the
+hub, elastic joints (on the motor's side) and passive joints as well, and includes all of c:
 damping, friction, and for a sliding link the change of K with the length.  A free base is
 eliminated with the amplitudes: for a rigid arm ``(H A)^-1`` is its generalised inertia.
 """
@@ -20,7 +20,14 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import WithUnit, renamed, require_kind, require_number
-from flexarm.control.drives import Drives, Gain, drives, felt_by_joints, require_stiffness_error
+from flexarm.control.drives import (
+    Drives,
+    Gain,
+    drives,
+    felt_by_joints,
+    require_stiffness_error,
+    solve_input,
+)
 from flexarm.control.laws.lqr import Regulator
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
@@ -49,26 +56,26 @@ def decoupling_law(
     switch: WithUnit | None = None,
     paper: bool = False,
 ) -> ca.Function:
-    """Make the law under which driven joints follow a trajectory as linear oscillators.
+    """Create the law under which driven joints follow a trajectory as linear oscillators.
 
     The error e of each joint obeys ``e'' + kd e' + kp e = 0``.
 
     Parameters
     ----------
     trajectory
-        What to follow, and the arm as the law knows it.
+        The trajectory, with the law's model of the arm.
     kp, kd
         Gains G_p [1/s^2] and G_v [1/s], one number or one per driven joint.
     stiffness_error
-        Fraction alpha by which the law overestimates the stiffness of the links (eq. 48).
+        Relative error alpha of the law's stiffness of the links (eq. 48).
     regulator
         The second loop (eq. 37), which takes over at ``switch``.
     switch
-        When [s]; at the end of the motion if None.  0 lets the regulator work along the whole
-        path.
+        Time at which the regulator takes over [s]; the end of the motion if None.  With 0 it
+        regulates along the whole path.
     paper
-        Write the law as the paper has it, by partitions of M; for arms whose joints are all driven,
-        none elastic, on a base that stands still.  It gives the same inputs.
+        Whether to compute the law by partitions of M as the paper does; for arms with driven rigid
+        joints only on a fixed base.  The inputs are the same.
 
     Returns
     -------
@@ -86,18 +93,18 @@ def decoupling_law(
     q_d, v_d, a_d = trajectory.motion(t)
     rows = ca.DM(driven.motors)
     error, rate = rows @ (q - q_d), rows @ (v - v_d)
-    wanted = rows @ a_d - rates * rate - gains * error  # (eqs 32, 33)
+    accelerations = rows @ a_d - rates * rate - gains * error  # (eqs 32, 33)
     if regulator is not None:
         _require_regulator(regulator, model, driven)
         second = rows @ a_d - regulator.trace(t) @ ca.vertcat(q - q_d, v - v_d)  # (eq. 37)
-        wanted = ca.if_else(t < at, wanted, second)
-    write = partitioned_input if paper else decoupled_input
-    found = write(model, driven, (t, q, v), wanted, stiffness_error=stiffness_error)
-    return ca.Function("law", [t, q, v], [found], ["t", "q", "v"], ["u"])
+        accelerations = ca.if_else(t < at, accelerations, second)
+    trace = partitioned_input if paper else decoupled_input
+    u = trace(model, driven, (t, q, v), accelerations, stiffness_error=stiffness_error)
+    return ca.Function("law", [t, q, v], [u], ["t", "q", "v"], ["u"])
 
 
 def _require_regulator(value: object, model: Model, driven: Drives) -> None:
-    """Refuse what is no regulator of an arm."""
+    """Raise an error for what is no regulator of the trajectory's arm."""
     require_kind("regulator", value, Regulator, "a Regulator: make one with lqr")
     assert isinstance(value, Regulator)
     fits, has = (len(driven.names), 2 * model.size), value.gains.shape[1:]
@@ -110,7 +117,7 @@ def _require_regulator(value: object, model: Model, driven: Drives) -> None:
 
 
 def _is_same(one: Model, other: Model) -> bool:
-    """Tell whether two arms have one equation, wherever they start and whatever drives them."""
+    """Return whether two arms have the same equation, apart from start and inputs."""
     if one is other or fingerprint(one) == fingerprint(other):
         return True
     if one.names != other.names or np.any(one.gravity != other.gravity):
@@ -129,11 +136,11 @@ def decoupled_input(
     model: Model,
     driven: Drives,
     state: tuple[Expr, Expr, Expr],
-    wanted: Expr,
+    accelerations: Expr,
     *,
     stiffness_error: float = 0.0,
 ) -> Expr:
-    """Trace the inputs that give driven coordinates wanted accelerations (eqs 31, 48), (k,).
+    """Trace the inputs for given accelerations of the driven coordinates (eqs 31, 48), (k,).
 
     ``state`` is time, coordinates and rates.
     """
@@ -147,24 +154,24 @@ def decoupled_input(
             for i, column in enumerate(part.own):
                 applied[column] -= stiffness_error * effort[i]
     a, _ = equation.forward_expression(q, v, trace_prescribed(model, t)[2], applied)
-    y = ca.DM(driven.motors) @ a
-    slope = ca.jacobian(y, u)
-    found = ca.solve(slope, wanted - ca.substitute(y, u, ca.SX.zeros(u.shape[0])))
-    # Forces, and their change with u, share most of their work: a third is left.
-    return ca.cse(found)
+    # Forces and their derivatives by u share most operations: elimination leaves a third.
+    return ca.cse(solve_input(ca.DM(driven.motors) @ a, u, accelerations))
 
 
 def partitioned_input(
     model: Model,
     driven: Drives,
     state: tuple[Expr, Expr, Expr],
-    wanted: Expr,
+    accelerations: Expr,
     *,
     stiffness_error: float = 0.0,
 ) -> Expr:
-    """Trace the same inputs as the paper has them, by partitions of M (eqs 31, 48), (k,).
+    """Trace the same inputs by partitions of M, as in the paper (eqs 31, 48), (k,).
 
-    FlexarmError: if the arm is none that the paper has.
+    Raises
+    ------
+    FlexarmError
+        If the paper's method does not apply to the arm.
     """
     _, q, v = state
     joints = np.argmax(np.abs(driven.motors), axis=1).tolist()
@@ -181,4 +188,4 @@ def partitioned_input(
     c = c + (1 + stiffness_error) * springs  # (eq. 48)
     back = ca.solve(M[rest, rest], M[joints, rest].T).T  # M_rf M_ff^-1
     reduced = M[joints, joints] - back @ M[joints, rest].T
-    return (reduced @ wanted + c[joints] - back @ c[rest]) / ca.DM(driven.gear)  # (eq. 31)
+    return (reduced @ accelerations + c[joints] - back @ c[rest]) / ca.DM(driven.gear)  # (eq. 31)

@@ -1,4 +1,4 @@
-"""Inputs from the rigid arm's inverse dynamics: causal, and blind to vibration."""
+"""Inputs from the rigid arm's inverse dynamics: causal, without regard to vibration."""
 
 import casadi as ca
 import numpy as np
@@ -11,12 +11,12 @@ from flexarm.mechanics.loads import dissipative_force, elastic_force
 
 
 def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
-    """Make the inputs that the arm would need if its links and transmissions were rigid.
+    """Compute the inputs that the arm would need if its links and transmissions were rigid.
 
     Parameters
     ----------
     trajectory
-        The motion.  Where it sags, the arm is taken for rigid in its bent postures.
+        The motion.  With sag, the arm is rigid in its bent postures.
 
     Returns
     -------
@@ -25,8 +25,8 @@ def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
 
     Notes
     -----
-    Amplitudes stay where the posture has them and do not move; a motor moves with its joint.  A
-    free base moves as the conservation of momentum has it, a moved one as it is told.
+    Amplitudes have the values of the posture and no rates; a motor moves with its joint.  A free
+    base moves by the conservation of momentum, a moved one as prescribed.
     """
     require_trajectory(trajectory)
     model = felt_by_joints(trajectory.model)

@@ -1,20 +1,22 @@
-"""Stable inversion: the bounded input that makes the tip of one flexible link follow a motion.
+"""Stable inversion: the bounded input with which the tip of one flexible link follows a motion.
 
-Seen from the hub's torque, the tip is non-minimum-phase: the link's internal motion, with the tip
-held on its course, grows.  It has a bounded solution all the same, if it may begin before the tip
-does (Bayo 1987; Devasia, Chen & Paden 1996): motions that die out are integrated forward in time,
-those that grow backward.
+From the hub's torque to the tip the link is non-minimum-phase: its internal dynamics, with the tip
+on its course, are unstable.  They have a bounded solution that begins before the tip's motion (Bayo
+1987; Devasia, Chen & Paden 1996): decaying modes are integrated forward in time, growing ones
+backward.
 """
 
+import math
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+import scipy.linalg
 
 from flexarm.arguments import require_count, require_kind, require_number
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
-from flexarm.control.drives import drives
+from flexarm.control.drives import drives, solve_input
 from flexarm.control.statics import Statics, start_at
 from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError, ModelError
@@ -28,36 +30,36 @@ from flexarm.model.profiles import cubic_spline
 from flexarm.spatial import Expr
 
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
-ITERATIONS = 60  # of the fixed-point iteration, before it is refused
-FEWEST = 101  # instants: with fewer a spline through them is no motion
-MOST_POINTS = 1_000_000  # instants
-WITHIN = 10  # instants of a motion, at least
-FURTHEST = 1e3  # [rad], of the tip
+ITERATIONS = 60  # of the fixed-point iteration at most; one that converges needs about ten
+FEWEST = 101  # instants at least, so that a spline through them is accurate
+MOST_POINTS = 1_000_000  # instants at most: some GB
+WITHIN = 10  # instants within the tip's motion at least
+FURTHEST = 1e3  # largest angle of the tip [rad]: beyond it digits of the motion are lost
 
 
 @dataclass(frozen=True, repr=False)
 class Inversion(Summarised):
-    """A motion of a link whose tip is where it is told, from before it moves to after.
+    """A motion of a link whose tip follows a course, from before to after the tip's motion.
 
     Attributes
     ----------
     model
         The arm.
     t
-        Time [s], (T,); it begins with the pre-actuation.
+        Times [s], (T,), from the beginning of the pre-actuation on.
     q, v
         Coordinates and rates, (T, n).
     u
         The input [N m], (T,).
     bearing
-        Angle of the tip about the joint's axis as asked for [rad], (T,).
+        Course of the tip: its angle about the joint's axis [rad], (T,).
     lead
-        Time from the begin to the tip's first motion [s].
+        Time from the beginning to the tip's first motion [s].
     zeros
-        Rates of the internal motion at the start [1/s]: those with positive real parts make the
-        tip non-minimum-phase.
+        Eigenvalues of the internal dynamics at the start [1/s]; one with a positive real part means
+        that the tip is non-minimum-phase.
     iterations
-        How often the nonlinear remainder was evaluated.
+        Number of evaluations of the nonlinear remainder.
     """
 
     model: Model
@@ -82,7 +84,7 @@ class Inversion(Summarised):
         return Summary(f"Stable inversion of {self.model.arm.name}", lines)
 
     def inputs(self) -> dict[str, dict[str, object]]:
-        """Give the input as `flexarm.simulate` takes it."""
+        """Return the input for the option ``inputs`` of `flexarm.simulate`."""
         table = {
             "kind": "table",
             "times": self.t.tolist(),
@@ -92,7 +94,7 @@ class Inversion(Summarised):
         return {drives(self.model).names[0]: table}
 
     def arm(self, arm: Arm) -> Arm:
-        """Let an arm start where the motion does."""
+        """Return an arm that starts where the motion does."""
         return start_at(arm, self.model, self.q[0])
 
 
@@ -104,27 +106,27 @@ def stable_inversion(
     points: int = 4001,
     tolerance: float = 1e-8,
 ) -> Inversion:
-    """Find the bounded input that moves the tip of a single flexible link on a given course.
+    """Compute the bounded input that moves the tip of a single flexible link along a course.
 
     Parameters
     ----------
     model
         An arm of one flexible link on a driven revolute joint without elastic transmission.
     to
-        Angle of the tip about the joint's axis at the end, from the straight link's at joint angle
-        0 [rad].
+        Final angle of the tip about the joint's axis [rad]; 0 is the straight link at joint angle
+        0.
     timing
-        The tip's motion from its start to there; ``begin`` is added to the pre-actuation.  Smooth
-        timings only.
+        Timing of the tip's motion, without jumps of the acceleration; ``begin`` is added to the
+        pre-actuation.
     points
-        Instants of the solution.
+        Number of instants of the solution.
     tolerance
-        At which the motion before and after is cut, and the iteration stopped, of the amplitudes.
+        Relative amplitude at which the motion before and after is cut, and the iteration stops.
 
     Returns
     -------
     Inversion
-        Input and motion, from before the tip moves until after it rests.
+        Input and motion, from before to after the tip's motion.
 
     Raises
     ------
@@ -161,7 +163,7 @@ def stable_inversion(
 
 
 def _require_resolved(timing: Timing, apart: float) -> None:
-    """Refuse instants that are too far apart to see a motion."""
+    """Raise an error for instants that are too far apart to resolve a motion."""
     if timing.duration < WITHIN * apart:
         raise FlexarmError(
             f"points: must put {WITHIN} instants or more into a motion of {timing.duration:g} s, "
@@ -170,7 +172,7 @@ def _require_resolved(timing: Timing, apart: float) -> None:
 
 
 class _Link:
-    """One flexible link with its tip held on a course: the internal motion."""
+    """Internal dynamics of one flexible link whose tip is held on a course."""
 
     def __init__(self, model: Model) -> None:
         drives(model)  # refuses what no law can drive
@@ -211,11 +213,11 @@ class _Link:
         self._tip = bearing
 
     def bearing(self, q: Array) -> float:
-        """Give the tip's angle about the joint's axis [rad]."""
+        """Return the tip's angle about the joint's axis [rad]."""
         return float(self._tip(q))
 
     def equilibrium(self, bearing: float, guess: Array) -> Array:
-        """Find the internal state at rest with the tip at an angle, (2m,)."""
+        """Compute the internal state at rest with the tip at an angle, (2m,)."""
         x = np.concatenate([guess[self.rest], np.zeros(len(self.rest))])
         for _ in range(50):
             value = np.array(self.rates(x, bearing, 0.0, 0.0)).ravel()
@@ -234,8 +236,8 @@ class _Link:
         seen = frame.R_WJ.T @ (end_frame(self.model, unturned)[1] - frame.p_WJ)
         return ca.Function("bearing", [q], [q[self.joint] + ca.atan2(seen[1], seen[0])])
 
-    def _input(self, bearing: ca.Function, q: Expr, v: Expr, wanted: Expr) -> Expr:
-        """Trace the input under which the tip's angle accelerates as wanted."""
+    def _input(self, bearing: ca.Function, q: Expr, v: Expr, acceleration: Expr) -> Expr:
+        """Trace the input for a given acceleration of the tip's angle."""
         n = self.model.size
         qs, vs, us = ca.SX.sym("qs", n), ca.SX.sym("vs", n), ca.SX.sym("us", 1)
         nothing = ca.SX.zeros(len(wrench_list(self.model)))
@@ -243,9 +245,8 @@ class _Link:
         a = motion(qs, vs, us, nothing, ca.SX(0, 1))[0]
         row = ca.jacobian(bearing(qs), qs)
         second = row @ a + ca.jtimes(row @ vs, qs, vs)
-        slope = ca.jacobian(second, us)
-        found = (wanted - ca.substitute(second, us, 0)) / slope
-        return ca.substitute(found, ca.vertcat(qs, vs), ca.vertcat(q, v))
+        u = solve_input(second, us, acceleration)
+        return ca.substitute(u, ca.vertcat(qs, vs), ca.vertcat(q, v))
 
 
 def _course(timing: Timing) -> ca.Function:
@@ -261,7 +262,7 @@ def _bounded(
     rest: Array,
     tolerance: float,
 ) -> tuple[Array, int]:
-    """Iterate on the nonlinear remainder until the bounded motion stands still, (2m, T)."""
+    """Iterate on the nonlinear remainder until the bounded motion converges, (2m, T)."""
     zeros, vectors = np.linalg.eig(A)
     inverse = np.linalg.inv(vectors)
     rows = [row[None, :] for row in course]
@@ -288,7 +289,7 @@ def _bounded(
 
 
 def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
-    """Integrate one mode under a forcing, forward if it dies out, backward if it grows, (T,).
+    """Integrate one mode under a forcing, forward if it decays, backward if it grows, (T,).
 
     The forcing is a cubic spline, and the integral over each interval exact.
     """
@@ -297,10 +298,7 @@ def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
     h = float(t[1] - t[0])
     spline = cubic_spline(t, forcing)
     weights = _phi(rate * h)
-    pieces = sum(
-        spline[j] * h ** (j + 1) * float(np.prod(np.arange(1, j + 1))) * weights[j]
-        for j in range(4)
-    )
+    pieces = sum(spline[j] * h ** (j + 1) * math.factorial(j) * weights[j] for j in range(4))
     z = np.zeros(len(t), dtype=complex)
     z[0] = -forcing[0] / rate
     step = np.exp(rate * h)
@@ -309,14 +307,8 @@ def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
     return z
 
 
-def _phi(z: complex) -> list[complex]:
-    """Evaluate phi_1 to phi_4, ``phi_j(z) = sum z^i / (i + j)!``."""
-    factorials = np.concatenate([[1.0], np.cumprod(np.arange(1.0, 40.0))])
-    if abs(z) < 1:
-        powers = z ** np.arange(30)
-        return [complex((powers / factorials[j : j + 30]).sum()) for j in range(1, 5)]
-    values, last = [], np.exp(z)
-    for j in range(4):
-        last = (last - 1 / factorials[j]) / z
-        values.append(complex(last))
-    return values
+def _phi(z: complex) -> Complex:
+    """Evaluate phi_1 to phi_4, ``phi_j(z) = sum z^i / (i + j)!``, by a matrix exponential."""
+    matrix = np.eye(5, k=1, dtype=complex)
+    matrix[0, 0] = z
+    return np.asarray(scipy.linalg.expm(matrix)[0, 1:])

@@ -1,4 +1,4 @@
-"""Decoupling of elastic joints on the link's side: two more derivatives, four poles per joint."""
+"""Decoupling of elastic joints at the link's side, with four poles per joint."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import refused
-from flexarm.control.drives import drives, felt_by_joints
+from flexarm.control.drives import drives, felt_by_joints, solve_input
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.articulated import Articulated
@@ -15,19 +15,19 @@ from flexarm.mechanics.loads import applied_force, wrench_list
 from flexarm.model import trace_prescribed
 from flexarm.spatial import Expr
 
-FASTEST = 1e12  # [1/s], of poles
+FASTEST = 1e12  # fastest pole [1/s], so that its fourth power does not overflow
 
 
 def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> ca.Function:
-    """Make the law that puts four poles on the link's side of every driven joint.
+    """Create the law that places four poles at the link's side of every driven joint.
 
     Parameters
     ----------
     trajectory
-        What to follow; a ``septic`` timing, since with any other the jerk jumps at the ends of the
-        motion and is followed with an error that dies out as the poles say.
+        The trajectory, with a ``septic`` timing; with others the jerk jumps at the ends of the
+        motion, which causes an error that decays with the poles.
     poles
-        Four poles [1/s] of the error of each joint, complex ones in pairs.
+        Four poles [1/s] of each joint's error, complex ones in pairs.
 
     Returns
     -------
@@ -64,34 +64,30 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
     fourth = ca.jtimes(third, state, change)
     derivatives = [rows @ q, rows @ v, second, third]
     reference = _derivatives(trajectory, t, rows)
-    wanted = reference[4]
+    target = reference[4]
     for k, gain in enumerate(polynomial[:0:-1]):
-        wanted = wanted - float(gain) * (derivatives[k] - reference[k])
-    slope = ca.jacobian(fourth, u)
-    rest = ca.substitute(fourth, u, ca.SX.zeros(u.shape[0]))
-    result = ca.solve(slope, wanted - rest)
-    return ca.Function("law", [t, q, v], [result], ["t", "q", "v"], ["u"])
+        target = target - float(gain) * (derivatives[k] - reference[k])
+    return ca.Function("law", [t, q, v], [solve_input(fourth, u, target)], ["t", "q", "v"], ["u"])
 
 
 def _polynomial(poles: object) -> Array:
-    """Multiply poles out, falling powers, (5,)."""
+    """Return the polynomial with given roots, falling powers, (5,)."""
     expected = "four with negative real parts, none faster than 1e+12 1/s"
     try:
         roots = np.asarray(poles)
     except Exception:  # rows of different length, and what a foreign object raises
         raise refused("poles", poles, expected) from None
-    if roots.shape != (4,) or roots.dtype.kind not in "iufc":
+    valid = roots.shape == (4,) and roots.dtype.kind in "iufc"
+    if not valid or not np.all((roots.real < 0) & (np.abs(roots) <= FASTEST)):
         raise refused("poles", poles, expected)
-    if not np.all((roots.real < 0) & (np.abs(roots) <= FASTEST)):
-        raise refused("poles", poles, expected)
-    found = np.poly(roots)
-    if np.abs(found.imag).max() > 1e-9 * np.abs(found).max():
+    polynomial = np.poly(roots)
+    if np.abs(polynomial.imag).max() > 1e-9 * np.abs(polynomial).max():
         raise FlexarmError(f"poles: complex ones must come in pairs, got {roots.tolist()}")
-    return np.asarray(found.real)
+    return np.asarray(polynomial.real)
 
 
 def _derivatives(trajectory: Trajectory, t: Expr, rows: ca.DM) -> list[Expr]:
-    """Trace the joints' references with four derivatives."""
+    """Trace the joints' reference positions and their four derivatives."""
     q, v, a = (rows @ each for each in trajectory.motion(t))
     jerk = ca.jacobian(a, t)
     return [q, v, a, jerk, ca.jacobian(jerk, t)]

@@ -1,4 +1,4 @@
-"""The second loop: an optimal regulator of joint errors and vibrations (eq. 37), one or many."""
+"""The second loop: optimal regulators of joint errors and vibrations along a path (eq. 37)."""
 
 from dataclasses import dataclass
 
@@ -31,29 +31,28 @@ from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model
 from flexarm.spatial import NEGLIGIBLE, Expr
 
-SLOWEST, FASTEST = 1e-3, 1e6  # [rad/s], bandwidths
-MOST_POINTS = 10_000  # linear models along a path
-PRINTED = 7  # lines and postures that are printed, so that all is ten lines
+SLOWEST, FASTEST = 1e-3, 1e6  # bandwidths [rad/s] for which Riccati equations can be solved
+MOST_POINTS = 10_000  # linear models along a path: minutes of work
+PRINTED = 7  # lines and postures that are printed, so that a summary has ten lines
 
 
 @dataclass(frozen=True)
 class Weights:
-    """What a regulator minimises: the integral of ``x^T state x + w^T input w``.
+    """Weights of the integral of ``x^T state x + w^T input w``, which a regulator minimises.
 
     Attributes
     ----------
     state
-        Weights of the changes of q and v, (2r, 2r): of all coordinates but those of a free base and
-        what is prescribed.
+        Weights of the changes of q and v, (2r, 2r), without a free base and prescribed coordinates.
     input
-        Weights of the accelerations that driven joints are given, (k, k).
+        Weights of the accelerations of the driven joints, (k, k).
     """
 
     state: Array
     input: Array
 
     def __post_init__(self) -> None:
-        """Refuse weights that have no minimum, and keep them as arrays."""
+        """Check that there is a minimum, and convert the weights to arrays."""
         for field in ("state", "input"):
             name = f"weights.{field}"
             given = require_array(name, getattr(self, field))
@@ -77,22 +76,22 @@ class Regulator(Summarised):
     Attributes
     ----------
     progress
-        Where they were computed, from 0 to 1, (P,).
+        Progress along the path at which gains were computed, from 0 to 1, (P,).
     gains
         The gains there, (P, k, 2n).
     costs
-        Solutions of the Riccati equation there, (P, 2r, 2r), as its models: without a free base and
-        what is prescribed.
+        Solutions of the Riccati equation there, (P, 2r, 2r), without a free base and prescribed
+        coordinates.
     models
         The linear models there.
     weights
-        What was minimised there.
+        The weights there.
     timing
-        When the path is passed.
+        Timing along the path.
     arm
-        The arm that they are for.
+        Model of the arm.
     notices
-        How Coulomb friction enters the linear models, joint by joint.
+        Treatment of Coulomb friction in the linear models by joint.
     """
 
     progress: Array
@@ -125,7 +124,7 @@ class Regulator(Summarised):
         return Summary(title, lines, columns, rows, max(1, PRINTED - len(lines)))
 
     def at(self, s: float) -> Array:
-        """Give the gain at a progress, by the polynomial through all gains, (k, 2n)."""
+        """Return the gain at a progress by the polynomial through all gains, (k, 2n)."""
         s = require_number("s", s)
         return np.asarray(chebyshev.chebval(2 * s - 1, self._series()))
 
@@ -136,7 +135,7 @@ class Regulator(Summarised):
         return chebyshev_series(self._series(), (0.0, 1.0), self.timing.trace(t)[0])
 
     def residuals(self) -> Array:
-        """Measure how well each cost solves its Riccati equation, over its largest term, (P,)."""
+        """Return the relative residuals of the Riccati equations, (P,)."""
         found = []
         for model, cost, weights in zip(self.models, self.costs, self.weights, strict=True):
             joined = cost @ model.B
@@ -166,23 +165,22 @@ def lqr(
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
 ) -> Regulator:
-    """Find optimal gains of the decoupled arm, at the end of a motion or along it.
+    """Compute optimal gains of the decoupled arm, at the end of a motion or along it.
 
     Parameters
     ----------
     trajectory
         The motion; the arm is linearised at rest in its postures.
     bandwidth
-        Rate [rad/s] at which errors of joints are to be taken back, in the default weights.
+        Bandwidth of the joints [rad/s] in the default weights.
     points
-        1: at the end of the motion.  More: at so many points along it, with a polynomial between,
-        gains scheduled by progress.
+        Number of points along the motion, with gains interpolated by progress; 1 is its end.
     weights
-        What to minimise, in place of twice the energy: see Notes.
+        Weights instead of the default ones, see Notes.
     friction, friction_speed
-        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
-        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
-        of its smoothing at the state).  See `DryFriction`.
+        Treatment of Coulomb friction in the linear model: ``off``, ``secant`` (describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (slope of
+        the smoothed friction at the state).  See `DryFriction`.
 
     Returns
     -------
@@ -236,7 +234,7 @@ def lqr(
 
 
 def require_fitting(weights: object, states: int, inputs: int) -> None:
-    """Refuse weights of another arm's states or inputs."""
+    """Raise an error for weights of other numbers of states or inputs."""
     require_kind("weights", weights, Weights, "Weights, or None")
     assert isinstance(weights, Weights)
     require_shaped("weights.state", weights.state, (states, states))
@@ -244,7 +242,7 @@ def require_fitting(weights: object, states: int, inputs: int) -> None:
 
 
 def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float) -> Weights:
-    """Weigh energies: see `lqr`."""
+    """Return the default weights of `lqr`."""
     still = np.zeros(tangent.model.size)
     point = OperatingPoint(q, still, np.zeros(len(driven.names)))
     kept = remaining(tangent.model)
@@ -257,7 +255,7 @@ def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float)
 
 
 def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
-    """Solve the Riccati equation, in states scaled to like weights: cost and gain."""
+    """Solve the Riccati equation, with states scaled by their weights: cost and gain."""
     heavy = np.diag(weights.state)
     size = 1 / np.sqrt(np.where(heavy > 0, heavy, 1.0))
     try:

@@ -1,10 +1,10 @@
-"""Joint PD control, with what gravity and springs need, and feedforward."""
+"""Joint PD control with compensation of gravity and springs, and with feedforward."""
 
 from typing import Literal
 
 import casadi as ca
 
-from flexarm.arguments import is_word, refused, renamed, require_kind
+from flexarm.arguments import renamed, require_kind, require_word
 from flexarm.control.drives import Drives, Gain, Side, drives, felt_by_joints
 from flexarm.control.statics import gravity_force
 from flexarm.control.trajectory import Trajectory, require_trajectory
@@ -26,24 +26,24 @@ def pd_law(
     gravity: Gravity = "posture",
     feedforward: ca.Function | None = None,
 ) -> ca.Function:
-    """Make a PD law for each driven joint.
+    """Create a PD law for each driven joint.
 
     Parameters
     ----------
     trajectory
-        What to follow.  Where it sags, the joints' errors are those to the bent posture, and those
-        of motors to angles with the transmission wound up: this is the elastic compensation.
+        The trajectory.  With sag, errors are relative to the bent posture, and of motors to angles
+        with the transmission wound up, which compensates elasticity.
     kp, kd
         Effort per error [N m/rad, N/m] and per error of the rate, one number or one per joint.
     side
-        Where an elastic joint is measured: ``motor``, which cannot destabilise a passive arm, or
-        ``link``, which acts across the spring and can.
+        Side at which elastic joints are measured: ``motor``, which cannot destabilise a passive
+        arm, or ``link``, which acts across the spring and can.
     gravity
-        ``posture``: add what holds the posture that is to be reached (De Luca & Siciliano 1993);
-        ``state``: what gravity asks of the driven joints where the arm is now; ``none``.
+        Compensation of gravity: ``posture``, by the inputs that hold the reference posture (De Luca
+        & Siciliano 1993); ``state``, by those that hold the present one; or ``none``.
     feedforward
-        A function of time [s] that gives inputs (k,), added on top; see `rigid_feedforward`, which
-        has gravity in it.
+        A function of time [s] that returns additional inputs (k,), such as `rigid_feedforward`,
+        which includes gravity.
 
     Returns
     -------
@@ -59,8 +59,7 @@ def pd_law(
     q_d, v_d, _ = trajectory.motion(t)
     rows = ca.DM(driven.rows(side))
     u = -(gains * (rows @ (q - q_d)) + rates * (rows @ (v - v_d))) / driven.gear
-    if not is_word(gravity, ("posture", "state", "none")):
-        raise refused("gravity", gravity, "'posture', 'state' or 'none'")
+    require_word("gravity", gravity, ("posture", "state", "none"))
     if gravity == "posture":
         u = u + holding_input(model, driven, q_d, springs=True)
     elif gravity == "state":
@@ -72,7 +71,7 @@ def pd_law(
 
 
 def _require_feedforward(value: object, driven: Drives) -> None:
-    """Refuse what is no function of time alone that gives an input per driven joint."""
+    """Raise an error for what is no function of time alone with an input per driven joint."""
     count = len(driven.names)
     what = f"a CasADi function of t that gives {count} inputs ({', '.join(driven.names)})"
     require_kind("feedforward", value, ca.Function, what)
@@ -88,8 +87,8 @@ def _require_feedforward(value: object, driven: Drives) -> None:
 def holding_input(model: Model, driven: Drives, q: Expr, *, springs: bool) -> Expr:
     """Trace the inputs that balance gravity, and springs, at coordinates q, (k,).
 
-    Without springs an elastic joint's motor takes what gravity asks of its link.  On a free base,
-    which falls too, gravity asks for nothing.
+    Without springs the motor of an elastic joint balances gravity on its link.  On a free base,
+    which falls too, gravity has no effect.
     """
     symbols = ca.SX.sym("q", model.size)
     force = gravity_force(felt_by_joints(model), symbols)
@@ -99,6 +98,6 @@ def holding_input(model: Model, driven: Drives, q: Expr, *, springs: bool) -> Ex
     else:
         elastic = (driven.motors != driven.hubs).any(axis=1)
         rows = driven.hubs + elastic[:, None] * driven.motors
-    # An input acts through its own row alone: projecting on it gives the input.
+    # An input acts along its own row alone, so that projection on the row yields the input.
     weights = driven.gear * (driven.motors**2).sum(axis=1)
     return ca.Function("hold", [symbols], [(ca.DM(rows) @ force) / weights])(q)

@@ -1,4 +1,4 @@
-"""Regulators about a state, from its linear model: LQR, LQG with an observer, their margins."""
+"""Regulators about a state from its linear model: LQR, LQG with an observer, and margins."""
 
 import math
 from dataclasses import dataclass, replace
@@ -18,20 +18,20 @@ from flexarm.linear.state_space import StateSpace
 from flexarm.linear_model import StateMatrices
 from flexarm.links.base import Array
 
-EPSILON = float(np.finfo(float).eps)  # eigenvalues of joints that turn freely err by its root
+EPSILON = float(np.finfo(float).eps)  # double eigenvalues of free joints have errors of its root
 
 
 def lqr_gain(space: StateSpace, *, weights: Weights | None = None, cost: float = 1.0) -> Array:
-    """Find the gain K of ``u = u_0 - K (x - x_0)`` that is optimal about a state.
+    """Compute the gain K of ``u = u_0 - K (x - x_0)`` that is optimal about a state.
 
     Parameters
     ----------
     space
-        What `flexarm.linearise` gave.  A free base must be at rest, and has no gain.
+        Result of `flexarm.linearise`.  A free base must be at rest, and has no gain.
     weights
-        What to minimise, of its states (of a free base those without it) and inputs.
+        Weights of its states (without those of a free base) and inputs.
     cost
-        Without weights: the integral of ``y^T y + cost u^T u`` is minimised, y its outputs.
+        Without weights: the integral of ``y^T y + cost u^T u`` is minimised, with outputs y.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def lqr_gain(space: StateSpace, *, weights: Weights | None = None, cost: float =
 
 
 def lqr_law(space: StateSpace, *, weights: Weights | None = None, cost: float = 1.0) -> ca.Function:
-    """Make the law (t, q, v) to u that holds an arm at a state, optimally about it.
+    """Create the optimal law (t, q, v) to u that holds an arm at a state.
 
     Parameters
     ----------
@@ -68,18 +68,18 @@ def lqr_law(space: StateSpace, *, weights: Weights | None = None, cost: float = 
 
 @dataclass(repr=False)
 class Observer(Summarised):
-    """A regulator that sees outputs alone, and keeps an estimate of the state.
+    """A regulator of estimated states: it measures outputs alone.
 
     Attributes
     ----------
     space
-        The linear model, whose outputs it sees.
+        The linear model, whose outputs are measured.
     A, B
-        One period of it, inputs held.
+        Its matrices over a period with constant inputs.
     gain, correction
-        Inputs by states, and what a period's outputs change in the estimate.
+        Gains from states to inputs, and from errors of the outputs to the estimate.
     estimate
-        Of the state before the outputs of the present instant are seen, less that of the model.
+        Predicted deviation of the state at the next sample.
     """
 
     space: StateSpace
@@ -108,11 +108,11 @@ class Observer(Summarised):
         return Summary(f"{title}: {len(self.A)} states", lines)
 
     def begin(self) -> "Observer":
-        """Forget all that was seen."""
+        """Reset the estimate."""
         return replace(self, estimate=np.zeros_like(self.estimate))
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """See the outputs at an instant, and give the inputs."""
+        """Return the inputs after a measurement of the outputs at an instant."""
         point, free = self.space.point, _free(self.space)
         y = self.space.C @ np.concatenate([(q - point.q)[free], (v - point.v)[free]])
         seen = self.estimate + self.correction @ (y - self.space.C @ self.estimate)
@@ -130,20 +130,20 @@ def lqg_law(
     disturbance: float = 1.0,
     noise: float | Array = 1e-3,
 ) -> Sampled:
-    """Make a sampled law that sees the outputs of a linear model, and nothing else of the arm.
+    """Create a sampled law that measures the outputs of a linear model alone.
 
     Parameters
     ----------
     space
-        What `flexarm.linearise` gave; its outputs are measured, without accelerations.
+        Result of `flexarm.linearise`; its outputs, without accelerations, are measured.
     period
         Time between two samples [s].
     weights, cost
         As for `lqr_gain`.
     disturbance
-        What the observer expects beside the inputs: intensity of a white one [N m sqrt(s)].
+        Intensity of the white disturbance of the inputs that the observer assumes [N m sqrt(s)].
     noise
-        Standard deviation of the outputs that it expects, one or one per output.
+        Standard deviation of the outputs that it assumes, one or one per output.
 
     Returns
     -------
@@ -226,12 +226,12 @@ def _require_space(space: object) -> None:
 
 
 def _free(space: StateSpace) -> list[int]:
-    """Give the coordinates that are states."""
+    """Return the indices of the coordinates that are states."""
     return [space.model.names.index(name) for name in space.states[: len(space.A) // 2]]
 
 
 def _carried(space: StateSpace) -> tuple[list[int], list[int], StateMatrices]:
-    """Leave out a free base at rest: the coordinates and states left, and their model."""
+    """Return the coordinates and states without a free base at rest, and their model."""
     _require_space(space)
     if not space.inputs:
         raise FlexarmError("space: no joint is driven: say 'actuation: torque' for at least one")
@@ -253,10 +253,10 @@ def _weighed(space: StateSpace, chosen: list[int], weights: Weights | None, cost
 
 
 def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
-    """Give ``e^(A h)``, and the integral of ``e^(A^T s) weight e^(A s)`` over a period h.
+    """Return ``e^(A h)``, and the integral of ``e^(A^T s) weight e^(A s)`` over a period h.
 
-    By Van Loan (1978) over a part of it, since his matrix has what grows as fast as A decays; then
-    from double to double, where nothing cancels.
+    By Van Loan (1978) over a part of it, since his matrix grows as fast as A decays; then by
+    doubling, without cancellation.
     """
     n = len(A)
     balanced, (size, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
@@ -276,7 +276,7 @@ def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
 def sampled_costs(
     plant: StateMatrices, weights: Weights, period: float
 ) -> tuple[Array, Array, tuple[Array, Array, Array]]:
-    """Take a model and what is minimised over a period, inputs held: A, B; Q, R, N."""
+    """Return a model and its cost over a period with constant inputs: A, B; Q, R, N."""
     n, m = plant.B.shape
     joint = np.vstack([np.hstack([plant.A, plant.B]), np.zeros((m, n + m))])
     forward, total = _integral(joint, scipy.linalg.block_diag(weights.state, weights.input), period)

@@ -1,8 +1,8 @@
-"""The quadratic program of a sample, from what was at its bounds a sample ago.
+"""Active-set solver of a sample's quadratic program, from the active set of the last sample.
 
-Unknowns and rows that are thought to be at a bound are put there, the rest is solved for, and what
-is beyond a bound, or pushes away from its own, changes sides (Hintermüller, Ito & Kunisch 2003):
-where nothing does, the solution is that of the program.  It takes few steps, or is given up.
+Unknowns and rows in the active set are put to their bounds and the rest is solved for; those beyond
+a bound enter the set, those whose multiplier has the wrong sign leave it (Hintermüller, Ito &
+Kunisch 2003).  If the set does not change, the program is solved; after a few steps it is given up.
 """
 
 import math
@@ -14,38 +14,38 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array as Floats
 from flexarm.loops.language import Ints, Record
 
-TRIES = 12
-BEYOND = 1e-9  # of a row's bound: what is none
-RAISED = 1e-12  # of a diagonal, for rows that hardly differ
+TRIES = 12  # changes of the active set at most: a program that is solved takes three or four
+BEYOND = 1e-9  # violation of a row's bound that is rounding
+RAISED = 1e-12  # relative addition to a diagonal, for rows that are nearly dependent
 
 
 @dataclass
 class QuadraticProgram(Record):
-    """Minimise ``x^T H x / 2 + g^T x`` with bounds on x and on ``A x``; arrays are flat."""
+    """The program ``min x^T H x / 2 + g^T x`` with bounds on x and on ``A x``; arrays are flat."""
 
-    n: int
-    m: int
-    H: Floats
-    A: Floats
-    g: Floats
-    low: Floats
-    top: Floats
-    x: Floats
-    least: Floats  # of rows
-    most: Floats
-    price: Floats  # multipliers of rows
-    side: Ints  # of unknowns, then of rows: -1 at the lower bound, 1 at the upper one, else 0
-    free: Ints  # unknowns that are solved for
-    held: Ints  # rows at a bound
-    U: Floats  # of H = U^T U, of what is free
-    Y: Floats  # U^-T A^T, of what is held, by rows
-    S: Floats  # of Y^T Y = S^T S
-    z: Floats
-    d: Floats
+    n: int  # number of unknowns
+    m: int  # number of rows of A
+    H: Floats  # Hessian, (n, n)
+    A: Floats  # rows, (m, n)
+    g: Floats  # gradient, (n,)
+    low: Floats  # lower bounds of the unknowns, (n,)
+    top: Floats  # upper bounds of the unknowns, (n,)
+    x: Floats  # solution, (n,)
+    least: Floats  # lower bounds of the rows, (m,)
+    most: Floats  # upper bounds of the rows, (m,)
+    price: Floats  # multipliers of the rows, (m,)
+    side: Ints  # active set, unknowns then rows: -1 at the lower bound, 1 at the upper one, else 0
+    free: Ints  # indices of the unknowns at no bound
+    held: Ints  # indices of the rows at a bound
+    U: Floats  # Cholesky factor H = U^T U of the free unknowns
+    Y: Floats  # U^-T A^T of the held rows, by rows
+    S: Floats  # Cholesky factor Y^T Y = S^T S
+    z: Floats  # work, (n,)
+    d: Floats  # work, (m,)
 
     @classmethod
     def sized(cls, H: Floats, rows: int = 0) -> "QuadraticProgram":
-        """Make one of a square matrix, which it reads where it is."""
+        """Return a program with a Hessian, which is not copied."""
         n = len(H)
         g, low, top, x, z = np.zeros((5, n))
         least, most, price, d = np.zeros((4, rows))
@@ -59,7 +59,7 @@ class QuadraticProgram(Record):
 
 @kernel
 def factor(n: int, U: Floats, z: Floats) -> int:
-    """Make ``U^T U`` of a matrix's upper half in place, and ``U^-T z`` of z; 0 if that is real."""
+    """Factorise a matrix ``U^T U`` in place and replace z by ``U^-T z``; 0 if it is positive."""
     for j in range(n):
         row = U[j * n :]
         if not row[j] > 0.0:
@@ -78,17 +78,17 @@ def factor(n: int, U: Floats, z: Floats) -> int:
 
 @kernel
 def back(n: int, U: Floats, z: Floats) -> None:
-    """Make ``U^-1 z`` of z."""
+    """Replace z by ``U^-1 z``."""
     for j in range(n - 1, -1, -1):
-        found = z[j]
+        value = z[j]
         for c in range(j + 1, n):
-            found -= U[j * n + c] * z[c]
-        z[j] = found / U[j * n + j]
+            value -= U[j * n + c] * z[c]
+        z[j] = value / U[j * n + j]
 
 
 @kernel
 def _hold_rows(r: QuadraticProgram, free: int) -> int:
-    """Take from z what holds rows at their bounds; 0 if there is such."""
+    """Add multipliers to z that hold rows at their bounds; 0 if there are some."""
     n, held = r.n, 0
     for row in range(r.m):
         r.price[row] = 0.0
@@ -131,7 +131,7 @@ def _hold_rows(r: QuadraticProgram, free: int) -> int:
 
 @kernel
 def _solve_rest(r: QuadraticProgram) -> int:
-    """Solve for what is at no bound; 0 if there is a solution."""
+    """Solve for the free unknowns; 0 if there is a solution."""
     n, free = r.n, 0
     for i in range(n):
         if r.side[i] == 0:
@@ -158,7 +158,7 @@ def _solve_rest(r: QuadraticProgram) -> int:
 
 @kernel
 def solve_active(r: QuadraticProgram) -> int:
-    """Solve the program from the sides that unknowns and rows have; 0 if it is solved."""
+    """Solve the program from the present active set; 0 if it is solved."""
     n = r.n
     for _ in range(TRIES):
         if _solve_rest(r) != 0:

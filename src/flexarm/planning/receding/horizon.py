@@ -1,4 +1,4 @@
-"""The horizon that moves along: predicted states, and the slope of what they cost."""
+"""The receding horizon: predicted states, and the derivative of their cost by the inputs."""
 
 import math
 from dataclasses import dataclass
@@ -18,16 +18,12 @@ TERMS = SERIES.size
 
 @dataclass(frozen=True)
 class Goal:
-    """Where a horizon looks to, and what being away from it costs."""
+    """Reference states and inputs, and weights of the differences from them."""
 
-    # x, u: states and inputs, (J, 2n) and (J, k): at every sample from time 0 on, the last for
-    # ever.
-    x: Array
-    u: Array
-    # stage, last: roots of the weights of (x, u) over an interval, (2n + k, 2n + k), and of x after
-    # the horizon: what the best regulator without limits would still spend, (2n, 2n).
-    stage: Array
-    last: Array
+    x: Array  # states by sample from time 0 on, the last one for ever, (J, 2n)
+    u: Array  # inputs by sample, (J, k)
+    stage: Array  # root of the weight of (x, u) over an interval, (2n + k, 2n + k)
+    last: Array  # root of the weight of x after the horizon: the cost of LQR without limits
     fastest: float  # size of the largest eigenvalue there [rad/s]
 
     @cached_property
@@ -43,37 +39,37 @@ class Goal:
 
 @dataclass
 class Horizon(Record):
-    """What a prediction is improved by; arrays are flat, s states and k inputs at N intervals."""
+    """Data of the compiled iteration; arrays are flat, with s states, k inputs and N intervals."""
 
-    s: int
-    k: int
-    N: int
-    own: Floats
-    integrals: Floats
-    pushed: Floats
-    rates: Floats
-    x: Floats
-    u: Floats
-    goal_x: Floats
-    goal_u: Floats
-    stage: Floats  # weights of (x, u), and of the last x
-    last: Floats
-    there: Floats  # states if inputs stay; its first is that measured
-    slope: Floats  # of the cost, by inputs
-    change: Floats  # of inputs
-    pull: Floats  # work, (2 s)
-    largest: Floats  # inputs, (k)
-    rows: Floats  # limits of states, (R, s), and their bounds
-    low: Floats
-    top: Floats
+    s: int  # number of states
+    k: int  # number of inputs
+    N: int  # number of intervals
+    own: Floats  # derivatives of states by those an interval before, (N, s, s)
+    integrals: Floats  # integrals of the exponential over an interval, (N, s, s)
+    pushed: Floats  # derivatives of states by the inputs of the interval, (N, s, k)
+    rates: Floats  # rates of the states at the intervals' beginnings, (N, s)
+    x: Floats  # predicted states, (N + 1, s)
+    u: Floats  # inputs, (N, k)
+    goal_x: Floats  # reference states, (N + 1, s)
+    goal_u: Floats  # reference inputs, (N, k)
+    stage: Floats  # weight of (x, u), (s + k, s + k)
+    last: Floats  # weight of the last x, (s, s)
+    there: Floats  # states with unchanged inputs from the measured state on, (N + 1, s)
+    slope: Floats  # derivative of the cost by the inputs, (N k,)
+    change: Floats  # change of the inputs, (N k,)
+    pull: Floats  # work, (2 s,)
+    largest: Floats  # largest inputs, (k,)
+    rows: Floats  # limited combinations of states, (R, s)
+    low: Floats  # their lower bounds, (R,)
+    top: Floats  # their upper bounds, (R,)
     program: QuadraticProgram
-    period: float
-    fastest: float
-    first: int  # interval that was linearised anew, and those after it
-    accelerations: Floats  # at all intervals' begins, then from the first on at nudged ones
-    nudges: Floats
-    A: Floats  # of the linear equations, and work, (s, s) each
-    work: Floats
+    period: float  # length of an interval [s]
+    fastest: float  # size of the largest eigenvalue [rad/s]
+    first: int  # first interval that is linearised anew
+    accelerations: Floats  # at all intervals' beginnings, then from the first on at nudged states
+    nudges: Floats  # steps of the finite differences, (s + k,)
+    A: Floats  # matrix of the linear equations, (s, s)
+    work: Floats  # work, (2 s s,)
 
 
 @kernel
@@ -90,7 +86,7 @@ def add_product(n: int, a: Floats, b: Floats, out: Floats) -> None:
 
 @kernel
 def _integrate(r: Horizon, found: Floats) -> None:
-    """Integrate ``e^(A s)`` over a period: over parts by a series, then from double to double."""
+    """Integrate ``e^(A s)`` over a period: over a part by a series, then by doubling."""
     n, size, turn = r.s, r.s * r.s, r.fastest * r.period
     parts = 1.0
     while turn > COVERED * parts:
@@ -121,7 +117,7 @@ def _integrate(r: Horizon, found: Floats) -> None:
 
 @kernel
 def linearise(r: Horizon) -> None:
-    """Make linear models from accelerations, and solve them over their intervals."""
+    """Compute linear models from accelerations by differences, and solve them over intervals."""
     s, k, n = r.s, r.k, r.s // 2
     for j in range(r.N):
         for i in range(n):
@@ -150,7 +146,7 @@ def linearise(r: Horizon) -> None:
 
 @kernel
 def foresee(r: Horizon) -> None:
-    """Find where states go if inputs stay, and the cost's slope by inputs, by its adjoint."""
+    """Predict states with unchanged inputs, and the cost's derivative by inputs by its adjoint."""
     s, k, w = r.s, r.k, r.s + r.k
     for j in range(r.N):
         here, after = j * s, (j + 1) * s
@@ -191,7 +187,7 @@ def foresee(r: Horizon) -> None:
 
 @kernel
 def move(r: Horizon) -> None:
-    """Change inputs, and states by what follows from that."""
+    """Change the inputs, and the states accordingly."""
     s, k = r.s, r.k
     for a in range(s):
         r.pull[a] = 0.0
@@ -215,7 +211,7 @@ def move(r: Horizon) -> None:
 
 @kernel
 def improve(r: Horizon) -> int:
-    """Find the best change; 1 if it takes another solver, 2 if none is."""
+    """Compute the best change of the inputs; 1 if another solver is needed, 2 if not finite."""
     foresee(r)
     p, n = r.program, r.N * r.k
     for c in range(n):

@@ -1,17 +1,17 @@
-"""The quadratic program of a sample."""
+"""A sample's quadratic program with limits that may be given up, by CasADi's DAQP."""
 
 import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
 
-PRICE = 1e3  # of leaving a limit, over the largest slope of the cost
+PRICE = 1e3  # cost of violating limits, relative to the largest derivative of the cost
 
 
 class SampleProgram:
     """The program ``x^T H x / 2 + g^T x`` with bounds on x and on rows.
 
-    Rows that are beyond their bounds where x is 0 may be left, all by one number, at a price.
+    Rows beyond their bounds at x = 0 may be violated, all by the same slack, at a price.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class SampleProgram:
         solver = ca.conic("program", "daqp", shape, {"error_on_fail": False})
         self._given = {name: np.zeros(solver.numel_in(name)) for name in solver.name_in()}
         self._found = np.zeros(n)
-        self._buffer, self._run = solver.buffer()  # without conversions, which take longer
+        self._buffer, self._run = solver.buffer()  # avoids conversions, which take longer
         for k, each in enumerate(self._given.values()):
             self._buffer.set_arg(k, memoryview(each))  # type: ignore[call-arg, arg-type]
         self._buffer.set_res(solver.index_out("x"), memoryview(self._found))  # type: ignore[call-arg, arg-type]
@@ -34,7 +34,7 @@ class SampleProgram:
     def solve(
         self, H: Array, g: Array, limits: tuple[Array, Array, Array], bounds: tuple[Array, Array]
     ) -> Array:
-        """Give the unknowns."""
+        """Return the unknowns, (n,)."""
         n, given, (A, least, most) = self.size, self._given, limits
         h = given["h"].reshape(len(self._found), -1)
         h[:n, :n], given["g"][:n], given["lbx"][:n], given["ubx"][:n] = H, g, *bounds
