@@ -1,6 +1,6 @@
 """Style of figures: colours and line styles of curves, legends, and users' texts in them."""
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 ROW = 56  # characters in a line of a legend
@@ -26,6 +27,19 @@ class CurveStyle(TypedDict):
 
     color: str
     linestyle: str | tuple[int, tuple[int, ...]]
+
+
+def panels(
+    size: tuple[float, float], rows: int = 1, columns: int = 1, *, shared: bool = False
+) -> tuple["Figure", Any]:
+    """Return a figure of a size [in] with panels (rows, columns), whose x axes may be shared."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex="col" if shared else "none")
+    for panel in axes.ravel():
+        panel.spines[["top", "right"]].set_visible(False)
+    return figure, axes
 
 
 def curve_look(k: int, *, dashed: bool = False) -> CurveStyle:

@@ -107,7 +107,7 @@ def test_prescribed_joint_is_not_spoken_of() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: DryFriction("on"), "off, secant or tangent"),  # type: ignore[arg-type]
+        (lambda: DryFriction("on"), "one of off, secant, tangent"),  # type: ignore[arg-type]
         (lambda: DryFriction("tangent", 0.1), "only with friction 'secant'"),
         (lambda: DryFriction("secant", 0.0), "must be > 0"),
         (lambda: DryFriction("secant", math.nan), "must be > 0"),

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexarm.figures import COLOURS, drawable
+from flexarm.figures import COLOURS, drawable, panels
 from flexarm.fitting.data import FitData
 from flexarm.fitting.problem import MeasuredRun
 from flexarm.fitting.responses import unstacked
@@ -97,11 +97,9 @@ def _columns(head: "Sequence[str]", rows: "list[tuple[str, ...]]") -> list[str]:
 
 def draw(fit: FitData) -> "Figure":
     """Draw measured and fitted readings of every sensor, and the residuals, by run."""
-    from matplotlib.figure import Figure
-
     names, runs = list(fit.problem.sensors), fit.problem.runs
-    figure = Figure(figsize=(5.5 * len(runs) + 1, 2.2 * len(names) + 1), layout="constrained")
-    axes = figure.subplots(len(names), len(runs), squeeze=False, sharex="col")
+    size = (5.5 * len(runs) + 1, 2.2 * len(names) + 1)
+    figure, axes = panels(size, len(names), len(runs), shared=True)
     for r, (run, model) in enumerate(zip(runs, fit.readings(), strict=True)):
         t = run.recording.t
         if run.recording.is_response:

@@ -21,6 +21,7 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
+from flexarm.figures import COLOURS, drawable, panels
 from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import Equilibrium, positions_and_speeds, settle_down
 from flexarm.linear.following import shapes_following
@@ -352,13 +353,8 @@ def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Ar
 
 def plot_modes(modes: Modes) -> "Figure":
     """Draw the frequencies of modes, slowest first, and the participation in each."""
-    from matplotlib.figure import Figure
-
-    from flexarm.figures import COLOURS, drawable
-
     listed = (modes.elastic() or modes.modes)[:SHOWN]
-    figure = Figure(figsize=(9, 1.6 + 0.35 * max(len(listed), 3)), layout="constrained")
-    panel = figure.subplots()
+    figure, ((panel,),) = panels((9, 1.6 + 0.35 * max(len(listed), 3)))
     panel.set_title(f"{drawable(modes.model.arm.name)}: {_joints(modes)}")
     names = [
         name
@@ -380,7 +376,6 @@ def plot_modes(modes: Modes) -> "Figure":
     )
     panel.invert_yaxis()
     panel.set(xlim=(0, 1), xlabel="share of each coordinate in the mode's energy")
-    panel.spines[["top", "right"]].set_visible(False)
     if names:
         panel.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure

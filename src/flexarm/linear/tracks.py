@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.arguments import require_count, require_kind
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
-from flexarm.figures import curve_look, drawable
+from flexarm.figures import curve_look, drawable, panels
 from flexarm.linear.modes import SHOWN
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -136,13 +136,10 @@ class Sweep(Summarised):
 
 def plot_sweep(sweep: Sweep, count: int | None = None) -> "Figure":
     """Draw the frequencies of a sweep: lines over one joint, maps over two."""
-    from matplotlib.figure import Figure
-
     order = sorted(sweep.tracks, key=lambda track: np.nanmin(track.frequency_hz))
     if len(sweep.values) == 2:
         return _maps(sweep, order[: count or MAPS])
-    figure = Figure(figsize=(9, 6), layout="constrained")
-    panel = figure.subplots()
+    figure, ((panel,),) = panels((9, 6))
     _lines(sweep, order[: count or SHOWN], panel)
     figure.suptitle(drawable(sweep.model.arm.name))
     return figure
@@ -175,7 +172,6 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
             panel.plot(speeds, order * turns, color="0.8", lw=1, zorder=0)
             panel.annotate(f"{order}x", (x[-1], order * turns[-1]), color="0.5", clip_on=True)
         panel.set_ylim(low, top)
-    panel.spines[["top", "right"]].set_visible(False)
     panel.grid(color="0.92")
     if not panel.get_legend_handles_labels()[0]:
         return
@@ -193,23 +189,20 @@ def _label(sweep: Sweep, track: Track) -> str:
 
 
 def _maps(sweep: Sweep, tracks: list[Track]) -> "Figure":
-    from matplotlib.figure import Figure
-
     columns = min(3, len(tracks))
     rows = -(-len(tracks) // columns)
-    figure = Figure(figsize=(4 * columns + 1, 3.4 * rows + 0.5), layout="constrained")
+    figure, maps = panels((4 * columns + 1, 3.4 * rows + 0.5), rows, columns)
     named = f"modes named at {sweep.named_at(tracks[0])}" if tracks else "no modes"
     title = f"{sweep.model.arm.name}: natural frequency [Hz], {named}"
     figure.suptitle(drawable(title))
-    panels = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
     (x, xlabel), (y, ylabel) = _axis(sweep, 0), _axis(sweep, 1)
-    for track, panel in zip(tracks, panels, strict=False):
+    for track, panel in zip(tracks, maps.ravel(), strict=False):
         drawn = panel.contourf(x, y, track.frequency_hz.T, levels=12, cmap="viridis")
         figure.colorbar(drawn, ax=panel)
         panel.set_title(drawable(track.name), fontsize="medium")
         panel.set_xlabel(xlabel)
         panel.set_ylabel(ylabel)
-    for panel in panels[len(tracks) :]:
+    for panel in maps.ravel()[len(tracks) :]:
         panel.set_visible(False)
     return figure
 

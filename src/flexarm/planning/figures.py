@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexarm.figures import COLOURS, drawable, panels
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -12,12 +13,7 @@ if TYPE_CHECKING:
 
 def plot_plan(run: Run, unshaped: Run, duration: float) -> "Figure":
     """Draw a plan's inputs, and the tip's distance from its final place beside the unshaped run."""
-    from matplotlib.figure import Figure
-
-    from flexarm.figures import COLOURS, drawable
-
-    figure = Figure(figsize=(9, 6), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
+    figure, ((above,), (below,)) = panels((9, 6), 2, shared=True)
     names = [axis.name for axis in run.model.axes if axis.driven]
     for k, name in enumerate(names):
         above.plot(run.t, run.u[:, k], color=COLOURS[k % len(COLOURS)], label=drawable(name))
@@ -29,6 +25,4 @@ def plot_plan(run: Run, unshaped: Run, duration: float) -> "Figure":
     below.axvline(duration, color="#6d7884", linewidth=0.8, linestyle=":")
     below.set(xlabel="t [s]", ylabel="tip from where it stays [m]", xlim=(0, run.t[-1]))
     below.legend(frameon=False)
-    for panel in (above, below):
-        panel.spines[["top", "right"]].set_visible(False)
     return figure

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from flexarm.arguments import require_array, require_kind, require_number, require_word
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
+from flexarm.figures import COLOURS, drawable, panels
 from flexarm.links.base import Array
 
 if TYPE_CHECKING:
@@ -209,13 +210,8 @@ def plot_robustness(
     band
         Range of the true frequency, relative to that one.
     """
-    from matplotlib.figure import Figure
-
-    from flexarm.figures import COLOURS, drawable
-
     shares = np.linspace(*band, POINTS)
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    panel = figure.subplots()
+    figure, ((panel,),) = panels((7, 4))
     for k, (name, each) in enumerate(shapers.items()):
         require_kind("shapers", each, Shaper, "Shapers by name")
         left = 100 * each.residual(shares * frequency, damping)
@@ -226,6 +222,5 @@ def plot_robustness(
         ylabel="vibration left [% of unshaped]",
         xlim=band, ylim=(0, None),
     )  # fmt: skip
-    panel.spines[["top", "right"]].set_visible(False)
     panel.legend(frameon=False)
     return figure

@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from flexarm.figures import COLOURS, curve_look, drawable, legend_below
+from flexarm.figures import COLOURS, curve_look, drawable, legend_below, panels
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import along, flexible_links
@@ -27,10 +27,7 @@ INSTANTS = 9  # snapshots of the arm: more would cover each other
 
 def plot_run(run: RunData) -> "Figure":
     """Draw joints, tip deflections, the arm in motion and the energy balance of a run."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 8), layout="constrained")
-    axes = figure.subplots(2, 2)
+    figure, axes = panels((10, 8), 2, 2)
     ended = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
     figure.suptitle(drawable(run.model.arm.name) + ended)
     if run.missed:
@@ -44,7 +41,6 @@ def plot_run(run: RunData) -> "Figure":
         for t in sorted({each.t for each in run.happenings}):
             panel.axvline(t, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
     for panel in axes.ravel():
-        panel.spines[["top", "right"]].set_visible(False)
         panel.grid(color="0.92")
         panel.set_axisbelow(True)
     return figure

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.figures import COLOURS, drawable
+from flexarm.figures import COLOURS, drawable, panels
 from flexarm.links.base import Array
 from flexarm.studies.design.evaluate import Columns
 from flexarm.studies.design.sensitivity import SobolIndices
@@ -19,11 +19,7 @@ PARTS, MEAN_OF = 12, 8  # groups of designs whose means are drawn; designs in a 
 
 
 def _axes(rows: int, columns: int) -> "tuple[Figure, Any]":
-    from matplotlib.figure import Figure
-
-    size = (min(2.6 * columns + 0.6, 20), min(2.2 * rows + 0.6, 20))
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False)
+    return panels((min(2.6 * columns + 0.6, 20), min(2.2 * rows + 0.6, 20)), rows, columns)
 
 
 def _numbers(values: Any) -> Array:
