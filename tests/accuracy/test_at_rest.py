@@ -1,5 +1,7 @@
 """Errors of arms at rest and of frequencies about bent states, beside elastica computed apart."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -211,7 +213,6 @@ def test_directions_without_shapes_count_at_rest() -> None:
         (ARC.replace("    wrenches", "    shapes: {kind: lumped, bending_y: 4}\n    wrenches"),
          "link1: it is lumped"),
         (ARC.replace("15", "0"), "no link bends"),
-        (TURNING, "the arm turns"),
     ],
 )  # fmt: skip
 def test_errors_at_rest_that_are_not_computed_are_unknown(text: str, why: str) -> None:
@@ -221,6 +222,55 @@ def test_errors_at_rest_that_are_not_computed_are_unknown(text: str, why: str) -
     assert errors.total is None
     assert set(errors.parts.values()) == {None}
     assert all(why in line for line in errors.lines()[:2])
+
+
+def test_a_bar_that_turns_states_the_error_of_its_stretch() -> None:
+    """Places x along it are sin(k s) / (k cos k), with k the speed over that of sound."""
+    for speed in (3.0, 15.0):
+        run = at_rest(TURNING.replace("speed: 3", f"speed: {speed}"))
+        k = speed / np.sqrt(1000)
+        exact, given = np.tan(k) / k - 1, tips(run.model, run.q[-1])[0, 0]
+        assert run.errors.shapes is not None
+        assert abs(given / exact - 1) <= run.errors.shapes + ROUNDING
+        assert run.errors.shapes < 2 * abs(given / exact - 1) + 1e-7
+
+
+BLADE = """
+flexarm: 1
+name: blade
+gravity: [0, 0, -9.81]
+links:
+  - joint: {kind: revolute}
+    length: 1
+    section: {mass_per_length: 1, EIy: 10, EIz: 20}
+    shapes: {kind: clamped-free, bending_y: COUNT, bending_z: COUNT}
+"""
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_blade_that_turns_states_the_errors_of_its_state_and_frequencies(count: int) -> None:
+    at: dict[str, Any] = {"speeds": {"joint1": 15.0}}
+    few, many = (loads(BLADE.replace("COUNT", str(k))) for k in (count, 6))
+    state, exact = (flexarm.equilibrium(arm, **at) for arm in (few, many))
+    given, true = (tips(each.model, each.q)[0] for each in (state, exact))
+    off = np.abs(given - true).max() / np.abs(given).max()
+    assert state.errors.shapes is not None
+    assert 0.9 * off <= state.errors.shapes <= 1.5 * off
+    found, best = (flexarm.modes(arm, **at) for arm in (few, many))
+    for mode, errors, other in list(zip(found.modes, found.errors, best.modes, strict=False))[:2]:
+        assert errors is not None
+        assert errors.total is not None
+        wrong = mode.frequency_rad_s / other.frequency_rad_s - 1
+        assert 5e-4 < 0.99 * wrong <= errors.total <= 1.2 * wrong
+
+
+def test_an_equilibrium_states_what_a_run_at_rest_does() -> None:
+    run, state = at_rest(ARC), flexarm.equilibrium(loads(ARC))
+    assert state.errors.shapes == pytest.approx(run.errors.shapes, rel=1e-6)
+    assert (state.errors.model, state.errors.integration) == (0.0, 0.0)
+    straight = flexarm.equilibrium(loads(ARC), straight=True).errors
+    assert straight.shapes is None
+    assert straight.why.startswith("no link bends")
 
 
 def test_no_error_is_said_to_be_none_and_not_0() -> None:

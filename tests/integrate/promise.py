@@ -112,13 +112,13 @@ def motion(number: int) -> Motion:
     return Motion(number, arm, {} if law else locked_half_way(model, number), law)
 
 
-def is_measured(number: int) -> bool:
+def is_measured(number: int, largest: int = LARGEST) -> bool:
     """Whether the campaign takes an arm: most time goes to tangents of the largest ones."""
     if number >= FLOORS:
         return True
     arm = random_arm(number % PLAIN).arm
     free = number < HARD or torqued(arm)
-    return bool(free) and (number % WHOLE == 0 or build(arm).size <= LARGEST)
+    return bool(free) and (number % WHOLE == 0 or build(arm).size <= largest)
 
 
 def torqued(arm: Arm) -> list[str]:
@@ -339,6 +339,9 @@ def main() -> None:
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
     parser.add_argument("--out", type=Path, metavar="FILE", help="append all ratios")
+    parser.add_argument(
+        "--largest", type=int, default=LARGEST, help="coordinates of an arm; of larger ones a tenth"
+    )
     parser.add_argument("--limit", type=float, default=np.inf, help="CPU of a run [s]")
     args = parser.parse_args()
     EFFORT["fast"] = EFFORT["quick"]
@@ -350,7 +353,9 @@ def main() -> None:
 def measure(args: argparse.Namespace) -> None:
     """Measure arms and print what was found."""
     kept: list[Outcome] = []
-    for number in filter(is_measured, range(args.first, args.last)):
+    for number in range(args.first, args.last):
+        if not is_measured(number, args.largest):
+            continue
         for each in outcomes(number, limit=args.limit):
             if isinstance(each, str):
                 print(f"{number}: {each}", flush=True)

@@ -158,7 +158,7 @@ def test_every_sample_obeys_every_identity_under_every_formulation(arm: str) -> 
 @pytest.mark.campaign
 def test_a_thousand_random_arms_obey(capsys: pytest.CaptureFixture[str]) -> None:
     total = Survey()
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         for found in pool.map(survey_block, range(CAMPAIGN_ARMS // BLOCK)):
             total.join(found)
     with capsys.disabled():

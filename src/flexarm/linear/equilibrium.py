@@ -1,10 +1,13 @@
 """Static deflection of an arm, and deflection in steady rotation."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from flexarm.accuracy.defect import Motion
+from flexarm.accuracy.stated import RunErrors, run_errors
 from flexarm.accuracy.validity import validity
 from flexarm.arguments import (
     WithUnit,
@@ -19,6 +22,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Push, Pushed, balance
 from flexarm.linear.elastic import moves
+from flexarm.linear.refined import rest_errors
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
@@ -44,6 +48,8 @@ class Equilibrium(Summarised):
         model.
     straight
         Whether links are kept straight, though loads may bend them.
+    settled
+        Joints that nothing holds, by name.
     """
 
     model: Model
@@ -52,6 +58,24 @@ class Equilibrium(Summarised):
     iterations: int
     notes: tuple[str, ...]
     straight: bool = False
+    settled: tuple[str, ...] = ()
+
+    @cached_property
+    def errors(self) -> RunErrors:
+        """Errors of the model and of the shapes relative to the deflections.
+
+        As those of a run at rest they are differences to a refined arm; also where joints turn
+        steadily.
+        """
+        model, point = self.model, self.point
+        rows = np.array([0.0]), point.q[None], point.v[None], point.u[None]
+        bent = validity(model, *rows[:2])
+        held = {axis.name for axis in model.axes} - set(self.settled)
+        found = run_errors(
+            model, Motion(*rows, np.zeros((1, 0, 3))), bent, rtol=None, closer=None,
+            at_rest=lambda: rest_errors(model, point, held),
+        )  # fmt: skip
+        return replace(found, integration=0.0)
 
     @property
     def q(self) -> Array:
@@ -180,7 +204,7 @@ def settle_down(
     notes = _unheld(model, left, straight=straight) + _unsteady(tangent, point, size)
     if not straight:
         notes += list(validity(model, np.zeros(1), point.q[None]).warnings)
-    return Equilibrium(model, point, effort, count, tuple(notes), straight)
+    return Equilibrium(model, point, effort, count, tuple(notes), straight, tuple(settle))
 
 
 def held_state(

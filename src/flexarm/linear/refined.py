@@ -95,7 +95,8 @@ class RefinedArm:
         """Return the refined state with some amplitudes 0: balanced, or fitted to the given one."""
         q = self.refined.fit @ self.point.q
         q[list(without)] = 0.0
-        start = OperatingPoint(q, np.zeros(len(q)), self.point.u, self.point.t, self.point.anchor)
+        turning = self.refined.fit @ self.point.v
+        start = OperatingPoint(q, turning, self.point.u, self.point.t, self.point.anchor)
         _, columns = self.columns(self.held, without | self.base)
         if not balanced or not columns.shape[1]:
             return start
@@ -127,7 +128,7 @@ def rest_errors(
     Parameters
     ----------
     model, point
-        The arm and its state.
+        The arm and its state, in which only joints and base may have rates.
     held
         Joints that are held, by name; others are where forces balance.
     push
@@ -136,12 +137,10 @@ def rest_errors(
     Raises
     ------
     FlexarmError
-        If the arm turns or cannot be refined, or no equilibrium of the refined arm is found.
+        If the arm cannot be refined, or no equilibrium of the refined arm is found.
     """
     if why := why_not_refined(model):
         raise FlexarmError(why)
-    if np.abs(point.v).max(initial=0.0) > NEGLIGIBLE:
-        raise FlexarmError("the arm turns: errors of a steady motion are not computed")
     names = [part.name for part in flexible_links(model)]
 
     def made(*, exact: bool) -> tuple[RefinedArm, Steps]:
@@ -169,8 +168,8 @@ def rest_errors(
 def run_rest_errors(run: RunData) -> RestErrors:
     """Compute the errors of the deflections of a run in which nothing moves.
 
-    Joints that are locked, braked or prescribed, or that a servo or a law holds, keep their
-    position; others are in equilibrium under their inputs.
+    Joints that are locked, braked or prescribed, that a servo or a law holds, or that turn keep
+    their position; others are in equilibrium under their inputs.
 
     Raises
     ------
@@ -179,6 +178,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
     """
     model, u = run.model, run.u[-1]
     still = set(run.legs[-1].held if run.legs else model.prescribed)
+    still |= {int(k) for k in np.flatnonzero(np.abs(run.v[-1]) > NEGLIGIBLE)}
     held = {
         axis.name
         for axis in model.axes
@@ -226,7 +226,7 @@ def frequency_errors(
     Parameters
     ----------
     model, point
-        The arm and the state, which must be at rest.
+        The arm and the state, at rest or turning steadily.
     locked
         Joints that do not move in the modes, by name; at the state all joints are held.
     modes
@@ -241,7 +241,7 @@ def frequency_errors(
         if a link can have no more shapes or the refined arm has no equilibrium.
     """
     unknown = (None,) * len(modes)
-    if np.any(point.v) or not flexible_links(model) or why_not_refined(model):
+    if not flexible_links(model) or why_not_refined(model):
         return unknown
     shapes = np.array([shape for _, shape in modes]).reshape(-1, model.size).T
     sizes = np.abs([value for value, _ in modes])
