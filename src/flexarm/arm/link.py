@@ -301,8 +301,8 @@ class Link(Terse):
             raise fault("a sliding link needs a uniform section", "section", "stations")
         if self.section.shears:
             raise fault("a sliding link does not shear: leave it out", "section")
-        if self.root_piece is not None:
-            raise fault("a sliding link has no rigid root piece", "root_piece")
+        if self.root_piece is not None and not self.flexible:
+            raise fault("a rigid link that slides is carried whole: leave it out", "root_piece")
         if isinstance(self.shapes, Tabulated):
             raise fault("tabulated shapes have one length: they cannot slide", "shapes")
         if isinstance(self.shapes, Lumped | PinnedFree | PinnedPinned):
