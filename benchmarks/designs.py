@@ -10,8 +10,7 @@ import time
 import numpy as np
 
 import flexarm
-from flexarm.formulations.numbers.structures import BoundKernel, Structures
-from flexarm.formulations.quantities import trace
+from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.integrate.task import equation_of
 from flexarm.io.overrides import read_value
 from flexarm.model import Model
@@ -32,42 +31,39 @@ def drawn(name: str, keys: tuple[str, ...], count: int) -> Sets:
     return [{key: v * rng.uniform(0.8, 1.25) for key, v in own.items()} for _ in range(count)]
 
 
-def member(model: Model, structures: Structures) -> BoundKernel:
-    """Give forward dynamics of a model."""
-    equation = equation_of(model).among(structures)
-    return structures.member(
-        "forward_dynamics", equation.formulation, lambda of: trace(of, "forward_dynamics")
-    )
+def member(model: Model) -> BoundKernel:
+    """Return forward dynamics of a model."""
+    found = equation_of(model).compiled("forward_dynamics")
+    assert isinstance(found, BoundKernel)
+    return found
 
 
 def one_by_one(name: str, count: int) -> str:
     """Measure sets that become models."""
-    arm, sets, structures = flexarm.sample(name), drawn(name, ARMS[name], count + 2), Structures()
+    arm, sets = flexarm.sample(name), drawn(name, ARMS[name], count + 2)
     for model in build_designs(arm, sets[:2]):
-        member(built(model), structures)
+        member(built(model))
     began = time.process_time()
     models = build_designs(arm, sets[2:])
     middle = time.process_time()
-    for model in models:
-        member(built(model), structures)
+    structures = {member(built(model)).structure for model in models}
     spent = time.process_time() - middle
     n, milli = built(models[0]).size, 1e3 / count
     return (
         f"| {name} | {n} | {', '.join(ARMS[name])} | {(middle - began) * milli:.2f} | "
-        f"{spent * milli:.2f} | {structures.traces} |"
+        f"{spent * milli:.2f} | {len(structures)} |"
     )
 
 
 def as_arrays(name: str, count: int) -> str:
     """Measure sets of which nothing but their constants is made."""
-    arm, sets, structures = flexarm.sample(name), drawn(name, ARMS[name], count), Structures()
-    structure = member(built(build_designs(arm, sets[:1])[0]), structures).structure
+    arm, sets = flexarm.sample(name), drawn(name, ARMS[name], count)
+    structure = member(built(build_designs(arm, sets[:1])[0])).structure
     began, done = time.process_time(), 0
     for first in range(0, count, 2000):
         for _, stack in designs_together(arm, sets[first : first + 2000]):
-            found = stack.match(structure.book)
-            assert found is not None
-            done += len(structure.constants(found.numbers[:, found.fits]))
+            values, fits = structure.pattern.values(stack.numbers.values)
+            done += len(structure.constants(values[:, fits]))
     return f"{name}: {done:,} sets as arrays in {time.process_time() - began:.2f} s of CPU"
 
 

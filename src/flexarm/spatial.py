@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from flexarm.engine.numbers import positive
+from flexarm.engine.numbers import as_numbers
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = Any  # casadi.SX, MX, DM or float: CasADi's stubs have no type for all of them
@@ -161,7 +161,7 @@ class Inertia:
     @property
     def weighs(self) -> bool:
         """Whether it has any mass or inertia."""
-        return self.mass > 0 or bool(np.any(self.second))
+        return bool(self.mass) or bool(np.any(self.second))
 
     @property
     def numbers(self) -> Array:
@@ -171,8 +171,8 @@ class Inertia:
 
     @classmethod
     def of_symbols(cls, numbers: Expr) -> "Inertia":
-        """Return a body from symbols for its `numbers`; its mass counts as positive."""
-        return cls.of_numbers(np.array(positive(numbers), dtype=object))
+        """Return a body from symbols for its `numbers`; it counts as one that weighs."""
+        return cls.of_numbers(np.array(as_numbers(numbers), dtype=object))
 
     @classmethod
     def of_numbers(cls, numbers: Array) -> "Inertia":

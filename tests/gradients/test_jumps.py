@@ -333,7 +333,9 @@ def test_arms_that_do_not_fit_together_are_built_alone(monkeypatch: pytest.Monke
         asked.append(alone)
         if alone:
             return plain(model, keys, alone=True)
-        other = flexarm.build(flexarm.change_arm(model.arm, {"links.1.body.com": [0.25, 0.1, 0]}))
+        other = flexarm.build(
+            flexarm.change_arm(model.arm, {"links.1.joint.spring": {"stiffness": 2}})
+        )
         return {key: replace(plain(model, [key])[key], models=(other,) * 4) for key in keys}
 
     monkeypatch.setattr("flexarm.gradients.runs.nearby", nearby)

@@ -14,10 +14,9 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.engine.compile import native_width
-from flexarm.engine.functions import compile_recipe
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
-from flexarm.formulations.numbers.structures import Structures
+from flexarm.formulations.numbers.structures import Structure, kernel
 from flexarm.integrate.batch import many
 from flexarm.integrate.batch.many import simulate_many, solve_abreast
 from flexarm.integrate.methods.base import MotionFunctions
@@ -47,13 +46,29 @@ def test_parameters_share_one_compile_and_give_the_runs_of_their_arms() -> None:
 
 
 def test_equations_that_differ_in_numbers_share_machine_code() -> None:
-    structures = Structures()
+    structures = set[Structure]()
     for mass in (0.07, 0.31):
         model = build(change_arm(link(), {"payload.mass": mass}))
-        mine = formulation("composite", model).among(structures)
+        equation = formulation("composite", model)
         q = np.array([0.3, 0.01])
-        assert mine.mass_matrix(q) == pytest.approx(formulation("composite", model).mass_matrix(q))
-    assert structures.traces == 1
+        plain = np.array(equation.function("mass_matrix")(q))
+        assert equation.mass_matrix(q) == pytest.approx(plain)
+        structures.add(equation.compiled("mass_matrix").structure)  # type: ignore[attr-defined]
+    assert len(structures) == 1
+
+
+@pytest.fixture
+def structures(monkeypatch: pytest.MonkeyPatch) -> set[Structure]:
+    """Collect the structures of all functions that are asked for."""
+    found = set[Structure]()
+
+    def watched(*given: Any, **more: Any) -> Any:
+        compiled = kernel(*given, **more)
+        found.add(compiled.structure)
+        return compiled
+
+    monkeypatch.setattr("flexarm.formulations.equation.kernel", watched)
+    return found
 
 
 @pytest.mark.campaign
@@ -189,7 +204,7 @@ def test_threads_that_compile_at_once_get_the_same_machine_code(
 ) -> None:
     """Machine code that only one of them kept would be gone while the other still runs it."""
     both = threading.Barrier(2)
-    real = compile_recipe
+    real = kernel
 
     def at_once(*given: Any, **more: Any) -> Any:
         compiled = real(*given, **more)
@@ -202,7 +217,7 @@ def test_threads_that_compile_at_once_get_the_same_machine_code(
         if what == "motion"
         else lambda: equation.compiled("energy")
     )
-    monkeypatch.setattr("flexarm.formulations.equation.compile_recipe", at_once)
+    monkeypatch.setattr("flexarm.formulations.equation.kernel", at_once)
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: ask(), range(2))
     assert first is second
@@ -210,27 +225,22 @@ def test_threads_that_compile_at_once_get_the_same_machine_code(
 
 
 def test_any_values_of_a_parameter_compile_once_and_go_abreast(
-    monkeypatch: pytest.MonkeyPatch,
+    structures: set[Structure], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every, lanes = [], []
-
-    def kept() -> Structures:
-        every.append(Structures())
-        return every[-1]
+    lanes = []
 
     def watched(*given: Any) -> Any:
         found = solve_abreast(*given)
         lanes.append(found is not None)
         return found
 
-    monkeypatch.setattr("flexarm.integrate.batch.many.Structures", kept)
     monkeypatch.setattr("flexarm.integrate.batch.many.solve_abreast", watched)
     rng = np.random.default_rng(1)
     masses = [
         {"payload.mass": float(mass)} for mass in rng.uniform(0.1, 0.3, 2 * native_width())
     ]  # fmt: skip
     simulate_many(link(), t_end=0.02, method="dop853", parameters=masses, workers=1)
-    assert every[0].traces == 3  # motion, matrices, observation
+    assert len(structures) == 3  # motion, matrices, observation
     assert lanes == ([True, True] if native_width() > 1 else [])
 
 
@@ -279,20 +289,13 @@ def test_laws_and_tolerances_vary() -> None:
     assert runs[1].statistics.steps > runs[0].statistics.steps
 
 
-def test_one_law_for_all_arms_is_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    every: list[Structures] = []
-
-    def kept() -> Structures:
-        every.append(Structures())
-        return every[-1]
-
-    monkeypatch.setattr("flexarm.integrate.batch.many.Structures", kept)
+def test_one_law_for_all_arms_is_traced_once(structures: set[Structure]) -> None:
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
     law = ca.Function("law", [t, q, v], [-q[0]])
     masses = [{"payload.mass": mass} for mass in (0.07, 0.31)]
     runs = simulate_many(link(), t_end=0.2, parameters=masses, control=law, method="dop853")
     assert [run.status for run in runs] == ["finished"] * 2
-    assert every[0].traces == 3  # motion, matrices, observation
+    assert len(structures) == 3  # motion, matrices, observation
 
 
 @pytest.mark.parametrize(
@@ -410,17 +413,15 @@ SERVED = ONE.format(
     ids=["gains", "speed", "limit"],
 )
 def test_gains_of_servos_and_constants_of_motors_are_inputs_of_one_trace(
-    varied: dict[str, tuple[float, float]], monkeypatch: pytest.MonkeyPatch
+    varied: dict[str, tuple[float, float]], structures: set[Structure]
 ) -> None:
-    made = Structures()
-    monkeypatch.setattr(many, "Structures", lambda: made)
     arm, options = loads(SERVED), {"t_end": 0.2, "dt": 0.1, "rtol": 1e-8}
     sets = [
         {f"links.1.joint.{key}": low + share * (high - low) for key, (low, high) in varied.items()}
         for share in (0.1, 0.4, 0.9)
     ]
     runs = simulate_many(arm, parameters=sets, method="dop853", **options)  # type: ignore[arg-type]
-    assert made.traces == 3  # one of each function, whatever the numbers
+    assert len(structures) == 3  # one of each function, whatever the numbers
     for run, values in zip(runs, sets, strict=True):
         alone = flexarm.simulate(change_arm(arm, values), method="dop853", **options)  # type: ignore[arg-type]
         assert run.q == pytest.approx(alone.q, abs=1e-6)

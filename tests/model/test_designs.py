@@ -10,12 +10,12 @@ from scipy.linalg import eigh
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.task import equation_of
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm, read_value
 from flexarm.links.rails import rail
 from flexarm.links.rails.rail import Rail
+from flexarm.mechanics.loads import prescribed_accelerations, wrench_factors
 from flexarm.model import Model, build
 from flexarm.model.designs.build import TOGETHER, build_designs, designs_together
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
@@ -82,16 +82,18 @@ def sets_of(arm: Arm, keys: tuple[str, ...], count: int = COUNT) -> list[dict[st
     return [{k: float(v * rng.uniform(0.8, 1.25)) for k, v in own.items()} for _ in range(count)]
 
 
-def accelerations(model: Model, structures: Structures | None = None) -> np.ndarray:
-    """Evaluate forward dynamics at a state, with a trace of its own or a shared one."""
+def accelerations(model: Model, *, plain: bool = False) -> np.ndarray:
+    """Evaluate forward dynamics at a state, with numbers as inputs or as plain constants."""
     equation = equation_of(model)
-    if structures is not None:
-        equation = equation.among(structures)
     rng = np.random.default_rng(SEED)
     q, v = (0.01 * rng.normal(size=model.size) for _ in range(2))
     for index, low, high in model.sliding_ranges:
         q[index] = (low + high) / 2
-    return equation.forward_dynamics(q, v, np.zeros(len(equation.input_names)))
+    u = np.zeros(len(equation.input_names))
+    if plain:
+        given = [wrench_factors(model, 0.0), prescribed_accelerations(model, 0.0), *equation.given]
+        return np.array(equation.function("forward_dynamics")(q, v, u, *given)[0]).ravel()
+    return equation.forward_dynamics(q, v, u)
 
 
 def rounding(arm: Arm, values: dict[str, float], there: np.ndarray) -> float:
@@ -123,7 +125,6 @@ def check_rail(one: Rail | None, other: Rail | None) -> None:
 def check(arm: Arm, keys: tuple[str, ...]) -> int:
     """Compare a design with the arm that is built and traced alone; count those built together."""
     sets = sets_of(arm, keys)
-    structures = Structures()
     pairs = list(zip(sets, build_designs(arm, sets), strict=True))
     for values, model in pairs[-1:]:
         assert isinstance(model, Model)
@@ -138,7 +139,7 @@ def check(arm: Arm, keys: tuple[str, ...]) -> int:
                     there = other.beam.shapes.displacement(x, nu)
                     assert np.abs(here - there).max() <= 1e-11 * np.abs(there).max()
             check_rail(one.rail, other.rail)
-        here, there = accelerations(model, structures), accelerations(alone)
+        here, there = accelerations(model), accelerations(alone, plain=True)
         apart = np.abs(here - there).max() / np.abs(there).max()
         assert apart <= 1e-12 or apart <= 10 * rounding(arm, values, there)
     return sum(len(which) for which, _ in designs_together(arm, sets))
@@ -301,7 +302,7 @@ def test_designs_of_what_rides_are_those_built_alone() -> None:
 
 def test_numbers_of_an_exact_link_that_slides_are_inputs() -> None:
     model = build(flexarm.sample("telescope"))
-    here, there = accelerations(model, Structures()), accelerations(model)
+    here, there = accelerations(model), accelerations(model, plain=True)
     assert np.abs(here - there).max() <= 1e-12 * np.abs(there).max()
 
 
@@ -332,7 +333,7 @@ def kinds_of(arm: Arm) -> list[str]:
 @pytest.mark.parametrize("name", sample_names())
 def test_every_sample_in_every_kind_of_number(name: str) -> None:
     """Together or not, with the trace of an arm alone; of the first number by one of its own."""
-    arm, structures, fresh = flexarm.sample(name), Structures(), True
+    arm = flexarm.sample(name)
     for key in kinds_of(arm):
         try:
             sets = sets_of(arm, (key,))
@@ -344,21 +345,19 @@ def test_every_sample_in_every_kind_of_number(name: str) -> None:
             (sets[0], sets[-1]), (found[0], found[-1]), alone, strict=True
         ):
             assert isinstance(model, Model)
-            here = accelerations(model, structures)
-            there = accelerations(other, None if fresh else structures)
+            here, there = accelerations(model), accelerations(other, plain=True)
             apart = np.abs(here - there).max() / np.abs(there).max()
             assert apart <= 1e-12 or apart <= 10 * rounding(arm, values, there), key
-        fresh = False
 
 
 def test_designs_share_a_trace() -> None:
     """One trace serves more designs than are built together."""
-    arm, structures = flexarm.sample("korayem-two-link"), Structures()
+    arm, structures = flexarm.sample("korayem-two-link"), set[object]()
     sets = sets_of(arm, ("links.1.length",), TOGETHER + 8)
     for model in build_designs(arm, sets):
         assert isinstance(model, Model)
-        equation_of(model).among(structures).compiled("forward_dynamics")
-    assert structures.traces == 1
+        structures.add(equation_of(model).compiled("forward_dynamics").structure)  # type: ignore[attr-defined]
+    assert len(structures) == 1
 
 
 def test_designs_that_decide_differently_are_built_in_groups() -> None:

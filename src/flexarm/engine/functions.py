@@ -184,6 +184,32 @@ def compile_recipe(
     Compiled
         The machine code in this process.
     """
+
+    def stream() -> Stream:
+        with direct_operators():
+            traced = make()
+        return lower(traced)
+
+    return compile_stream_recipe(recipe, stream, level=level, width=width, cache=cache)
+
+
+def compile_stream_recipe(
+    recipe: str,
+    make: Callable[[], Stream],
+    *,
+    level: Level = "fast",
+    width: int = 1,
+    cache: Cache | None = None,
+) -> Compiled:
+    """Compile a stream that is made only if the cache does not know its recipe.
+
+    Parameters
+    ----------
+    recipe, level, width, cache
+        As for `compile_recipe`.
+    make
+        Makes the stream.
+    """
     cache = cache or Cache(cache_folder())
     recipe_key = _recipe_key(recipe, _settings(level, width))
     known = cache.get(recipe_key) or b""
@@ -193,11 +219,20 @@ def compile_recipe(
     entry = cache.get(known[:KEY].decode()) if known else None
     if entry is not None:
         return _unpack(known, entry)
-    with direct_operators():
-        traced = make()
-    known, compiled = _compile_stream(lower(traced), level, width, cache)
+    known, compiled = _compile_stream(make(), level, width, cache)
     cache.put(recipe_key, known)
     return compiled
+
+
+def noted(recipe: str) -> str | None:
+    """Return the note that the cache keeps of a recipe, None if there is none."""
+    found = Cache(cache_folder()).get(_recipe_key(recipe, b"note"))
+    return None if found is None else found.decode()
+
+
+def keep_note(recipe: str, note: str) -> None:
+    """Keep a note of a recipe in the cache."""
+    Cache(cache_folder()).put(_recipe_key(recipe, b"note"), note.encode())
 
 
 def trace_recipe(recipe: str, make: Callable[[], casadi.Function]) -> casadi.Function:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from flexarm.arguments import is_word, refused, require_kind
 from flexarm.engine.compile import EFFORT, Compiled, Level, real_numbers
-from flexarm.engine.functions import compile_recipe
+from flexarm.engine.numbers import Pattern
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.batches import (
@@ -27,11 +27,11 @@ from flexarm.formulations.numbers.parameters import (
     changed_model,
     derivatives,
     nearby,
-    other_model,
     parameter_keys,
     parameter_values,
+    pattern_elsewhere,
 )
-from flexarm.formulations.numbers.structures import Make, Structures
+from flexarm.formulations.numbers.structures import Make, kernel
 from flexarm.formulations.quantities import (
     QUANTITIES,
     Contacts,
@@ -45,7 +45,7 @@ from flexarm.formulations.quantities import (
 from flexarm.formulations.singular import why_singular
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
-from flexarm.model import Model, fingerprint
+from flexarm.model import Model
 
 ROUNDED = 1e-6  # of an anchor that was written down with few digits
 
@@ -70,16 +70,16 @@ class Equation:
     anchor
         Attitude that a free base's angles are relative to, world from anchor axes, (3, 3), or
         (N, 3, 3) for a batch.
-    structures
-        Equations that it shares machine code with, or None.
     parameters
         Keys of numbers of the model file that are inputs: `at` gives them other values.
+    pattern
+        Of the numbers for which functions hold, beside those of the arm; its own if None.
     """
 
     formulation: Formulation
     anchor: Array
-    structures: Structures | None = None
     parameters: tuple[str, ...] = ()
+    pattern: Pattern | None = None
     _compiled: dict[tuple[str, Level], Compiled] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -93,7 +93,8 @@ class Equation:
         if not parameters:
             return cls(formulation, anchor)
         keys = parameter_keys(formulation.model.arm, parameters)
-        return cls(formulation, anchor, Structures(), keys)
+        pattern = pattern_elsewhere(formulation.model, keys)
+        return cls(formulation, anchor, keys, pattern)
 
     @cached_property
     def model(self) -> Model:
@@ -340,13 +341,9 @@ class Equation:
     def compile(self, name: str, make: Make, *, level: Level) -> Compiled:
         """Compile a function of the formulation, which its name tells, or take it from the cache.
 
-        Equations that share machine code trace it with their numbers as symbols.
+        Numbers of the arm are symbols in what is traced, so that arms share it.
         """
-        if self.structures is not None:
-            others = tuple[Model, ...] if not self.parameters else self._elsewhere
-            return self.structures.member(name, self.formulation, make, others, level=level)
-        recipe = f"{self.name} {self.formulation.options()} {name} {fingerprint(self.model)}"
-        return compile_recipe(recipe, lambda: make(self.formulation), level=level)
+        return kernel(name, self.formulation, make, self.pattern, level=level)
 
     def anchored(self, anchor: Array) -> "Equation":
         """Take another attitude that a free base's angles are relative to, (3, 3) or (N, 3, 3).
@@ -398,7 +395,7 @@ class Equation:
         """
         if not is_word(name, QUANTITIES):
             raise refused("name", name, f"one of {', '.join(QUANTITIES)}")
-        if not self.parameters or self.structures is None:
+        if not self.parameters:
             raise FlexarmError(
                 f"derivatives of {name}: no numbers are inputs: name them by "
                 "formulation(parameters=)"
@@ -409,21 +406,11 @@ class Equation:
         if len(left) != len([key for key in names if key not in timed]):
             raise refused("inputs", arrays, f"{', '.join(names)} but w and given, which follow t")
         inputs = [timed[key](self.model, t) if key in timed else left.pop(0) for key in names]
-        return derivatives(
-            self.formulation, self.structures, self._nearby, name, self._inputs(*inputs)
-        )
+        return derivatives(self.formulation, self._nearby, name, self._inputs(*inputs))
 
     @cached_property
     def _nearby(self) -> dict[str, Nearby]:
         return nearby(self.model, self.parameters)
-
-    def _elsewhere(self) -> tuple[Model, ...]:
-        """Give the arm with other values of all parameters, for which functions are to hold too."""
-        return other_model(self.model, self.parameters)
-
-    def among(self, structures: Structures) -> "Equation":
-        """Share trace and machine code with equations that differ in their numbers alone."""
-        return replace(self, structures=structures, _compiled={})
 
     def singularity(self, q: Array) -> str:
         """Say why the mass matrix at coordinates q, (n,), cannot be inverted, or nothing."""

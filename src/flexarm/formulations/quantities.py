@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import casadi as ca
 
 from flexarm.arguments import is_word, shown
-from flexarm.engine.numbers import book_of
 from flexarm.engine.once import once
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
@@ -32,7 +31,7 @@ from flexarm.mechanics.loads import (
     wrench_list,
 )
 from flexarm.mechanics.point_forces import lines
-from flexarm.model import Model
+from flexarm.model import NUMBERS, Model
 from flexarm.spatial import Expr, Inertia, constant
 
 LOAD = 10  # numbers of the body at the tip
@@ -108,7 +107,6 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
     if not is_word(name, QUANTITIES):
         raise FlexarmError(f"no function {shown(name)}: there are {', '.join(QUANTITIES)}")
     quantity, model = QUANTITIES[name], formulation.model
-    book = book_of(model)
     symbols = [symbol(model, key) for key in quantity.inputs]
     model, extra = anchored(model)
     names = [*quantity.inputs, *(["anchor"] if extra else [])]
@@ -120,8 +118,8 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
         formulation = formulation.of(model)
     results = quantity.expression(formulation, *symbols)
     results = list(results) if isinstance(results, tuple | list) else [results]
-    if book is not None:
-        extra, names = [*extra, book.symbols], [*names, "numbers"]
+    if model.symbols is not None:
+        extra, names = [*extra, model.symbols], [*names, NUMBERS]
     return ca.Function(name, [*symbols, *extra], results, names, list(quantity.outputs))
 
 

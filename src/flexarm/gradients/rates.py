@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.numbers.structures import NUMBERS, BoundKernel, Structures
+from flexarm.formulations.numbers.structures import BoundKernel, kernel
 from flexarm.integrate.actuators import Actuators, actuators_of, matrices_of, motion_of
 from flexarm.integrate.mission.lookouts import Lookout
-from flexarm.model import Model
+from flexarm.model import NUMBERS, Model
+from flexarm.model.numbers import common_pattern
 from flexarm.spatial import Expr
 
 Others = Callable[[], Sequence[Model]]
@@ -25,15 +26,12 @@ WEIGHT, TANGENT, PULSE, DIRECTION = "weight", "tangent", "pulse", "direction"
 class RateFunctions:
     """Compiled rates of a motion: by themselves, pulled back and pushed forward."""
 
-    # What was traced, for all arms that differ in their numbers alone; ``others`` below gives arms
-    # that a new trace must hold for too.
-    structures: Structures
     # A function (t, q, v) to u that takes the place of inputs and servos, or None.
     law: ca.Function | None = None
     lookouts: tuple[Lookout, ...] = ()  # what events look out for
 
     def member(self, name: str, formulation: Formulation, others: Others) -> BoundKernel:
-        """Compile one of them.
+        """Compile one of them, which holds for other arms too.
 
         ``rates`` are accelerations and rates of the further states (a, dx), ``matrices`` mass,
         stiffness and damping (M, K, D), ``seen`` what events look out for; after ``pulled `` with
@@ -45,9 +43,9 @@ class RateFunctions:
         derived: dict[str, Derive] = {"": lambda f: f, "pulled": _pulled, "pushed": _pushed}
         law = "" if self.law is None else self.law.serialize()
         seen = repr(self.lookouts) if what == "seen" else ""
-        return self.structures.member(
-            f"gradients {name} {law}{seen}", formulation, lambda f: derived[how](trace(f)), others,
-            level="fast",
+        return kernel(
+            f"gradients {name} {law}{seen}", formulation, lambda f: derived[how](trace(f)),
+            common_pattern([formulation.model, *others()]),
         )  # fmt: skip
 
     def _matrices(self, formulation: Formulation) -> ca.Function:

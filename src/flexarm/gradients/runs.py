@@ -22,7 +22,6 @@ from flexarm.formulations.numbers.parameters import (
     parameter_keys,
     parameter_values,
 )
-from flexarm.formulations.numbers.structures import Structures
 from flexarm.gradients.events.crossing import (
     AnyRun,
     Entry,
@@ -528,7 +527,7 @@ def differentiable(
         require_kind("control", control, ca.Function, "a CasADi function (t, q, v) to u")
     model = build(validated(arm))
     keys = parameter_keys(arm, parameters) if parameters else ()
-    equation = equation_of(model, name=formulation).among(Structures())
+    equation = equation_of(model, name=formulation)
     times = until_the_end(model, sample_times(options.t_end, options.dt))
     for part in model.links:
         if part.rail_jumps:
@@ -539,7 +538,5 @@ def differentiable(
     return Differentiable(
         equation, keys, times, METHODS[method], options.rtol, options.step,
         dict(inputs or {}),
-        RateFunctions(
-            equation.structures or Structures(), control, tuple(looks(model).values())
-        ),
+        RateFunctions(control, tuple(looks(model).values())),
     )  # fmt: skip

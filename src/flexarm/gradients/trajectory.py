@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.engine.compile import real_numbers
-from flexarm.errors import FlexarmError, SimulationError
+from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.gradients.adjoint import Adjoint, pull
@@ -28,6 +28,7 @@ from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, start_state
+from flexarm.model.numbers import common_pattern
 
 __all__ = ["RecordedTrajectory", "RunGradient", "Samples"]
 
@@ -378,7 +379,13 @@ class RecordedTrajectory(Samples):
         return self._members[name]
 
     def _others(self) -> list[Model]:
-        return [model for each in self.nearby.values() for model in each.models]
+        return _models(self._near)
+
+    @cached_property
+    def _near(self) -> Mapping[str, Nearby]:
+        """Arms nearby, built alone where those built together differ in more than numbers."""
+        together = common_pattern([self.model, *_models(self.nearby)])
+        return self.arms(alone=True) if together is None else self.nearby
 
     def _joined(self, name: str, buffers: dict[str, Array]) -> tuple[int, Ints]:
         """Join a function to buffers, if there are any: its address and its table."""
@@ -399,11 +406,7 @@ class RecordedTrajectory(Samples):
             return self.like.along(name)
         structure = self._member(name).structure
         if structure not in self.known:
-            try:
-                found = directions_of(structure.book, self.model, self.nearby)
-            except FlexarmError:
-                found = directions_of(structure.book, self.model, self.arms(alone=True))
-            self.known[structure] = found
+            self.known[structure] = directions_of(structure.pattern, self.model, self._near)
         return self.known[structure]
 
     @cached_property
@@ -474,3 +477,7 @@ class RecordedTrajectory(Samples):
                 found[k, : 2 * self.n] = each.weights @ (there - here)
             self.known[self.started] = found  # whole: what is broken off is no slope
         return self.known[self.started]
+
+
+def _models(nearby: Mapping[str, Nearby]) -> list[Model]:
+    return [model for each in nearby.values() for model in each.models]

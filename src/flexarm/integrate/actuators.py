@@ -5,7 +5,7 @@ All of it becomes part of the compiled equations of a motion.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import casadi as ca
@@ -13,7 +13,6 @@ import numpy as np
 
 from flexarm.arm.profile import Constant
 from flexarm.arm.servo import Servo
-from flexarm.engine.numbers import Book, book_of
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import has_momentum
 from flexarm.formulations.quantities import trace
@@ -221,6 +220,11 @@ class Actuators:
         ))  # fmt: skip
 
     @property
+    def idle(self) -> bool:
+        """Whether nothing is added to the equations."""
+        return not any(getattr(self, each.name) for each in fields(self))
+
+    @property
     def drives(self) -> bool:
         """Whether drive trains are part of it."""
         return bool(self.slipping or self.bristles or self.windings or self.ties)
@@ -330,12 +334,8 @@ def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:
     for stiffness, damping, sees in actuators.gains():
         K += constant(sees) * stiffness
         D += constant(sees) * damping
-    book = book_of(formulation.model)
-    if book is not None:  # more may have been read since
-        symbols["numbers"] = book.symbols
-    results = [M, K, D]
     return ca.Function(
-        "matrices", list(symbols.values()), results, list(symbols), function.name_out()
+        "matrices", list(symbols.values()), [M, K, D], list(symbols), function.name_out()
     )
 
 
@@ -354,13 +354,12 @@ def motion_of(
     servos hold h, q, v, u, w, given, anchor.  Outputs: a, power, and in use: u of a law, dx of the
     states, seen and seen_rate.
     """
-    if law is None and not actuators.key and not accelerated:
+    if law is None and actuators.idle and not accelerated:
         return trace(formulation, "motion")
     pushed = bool(actuators.slipping or actuators.bristles or actuators.ties)
     name = "missing_force" if accelerated else "pushed_motion" if pushed else "motion"
     function = trace(formulation, name)
     inputs = dict(zip(function.name_in(), function.sx_in(), strict=True))
-    book = book_of(formulation.model)
     q, v, u = (inputs[name] for name in "qvu")
     found: dict[str, Expr] = {}
     added: dict[str, Expr] = {"t": ca.SX.sym("t")} | actuators.symbols()
@@ -380,33 +379,28 @@ def motion_of(
         w = each.put(w, added["t"], q, v)
     given = inputs | {"u": u, "w": w, "push": share.push}
     inputs.pop("push", None)
-    a, power, *effort = _called(function, given, book)
+    a, power, *effort = _called(function, given)
     power = _powers(formulation.model, power, share, actuators, q, v)
     if actuators.impulses:
-        outer = _called(trace(formulation, "outer_wrench"), given, book)[0] + share.outer
+        outer = _called(trace(formulation, "outer_wrench"), given)[0] + share.outer
         outer = inertial_axes(model.orbit, added["t"], outer) if model.orbit else outer
         power = ca.densify(ca.vertcat(power, outer))
     found = {"missing" if accelerated else "a": a, "power": power} | found
     if actuators.lookouts and not accelerated:
         if not effort:
-            effort = [_called(trace(formulation, "forward_dynamics"), given, book)[1]]
+            effort = [_called(trace(formulation, "forward_dynamics"), given)[1]]
         states = {name: x[k] for k, name in enumerate(actuators.state_names)}
         seen = Seen(model, added["t"], q, v, states, effort[0])
         found |= actuators.looks(seen, a, rates)
     inputs = added | inputs
-    if book is not None:  # more may have been read since
-        inputs["numbers"] = book.symbols
     # A law that contains the arm's own equations shares most of them with the arm.
     results = ca.cse(list(found.values()))
     return ca.Function("motion", list(inputs.values()), results, list(inputs), list(found))
 
 
-def _called(function: ca.Function, given: Mapping[str, Expr], book: Book | None) -> list[Expr]:
-    """Call a traced function by names, with the symbols of the arm's own numbers."""
-    values = [given[name] for name in function.name_in() if name != "numbers"]
-    if book is not None:
-        values.append(book.symbols[: function.numel_in("numbers")])
-    return list(function.call(values, True, False))
+def _called(function: ca.Function, given: Mapping[str, Expr]) -> list[Expr]:
+    """Call a traced function by names."""
+    return list(function.call([given[name] for name in function.name_in()], True, False))
 
 
 def _powers(

@@ -88,7 +88,7 @@ class Collocation:
         """Whether shapes twist the span."""
         return bool(np.any(self.twist))
 
-    @cached_property
+    @property
     def degree(self) -> int:
         """Degree of products of two of ``I^a`` between edges, but for rounding."""
         size = np.abs(self.series).max(axis=(0, 1, 3))
@@ -128,10 +128,12 @@ class Collocation:
 
         if polar is not None:
             polar = replace(polar, bend=of(polar.bend), twist=of(polar.twist))
-        return replace(
+        found = replace(
             self, bend=of(self.bend), stretch=of(self.stretch), polar=polar,
             tip_bend=of(self.tip_bend), tip_twist=of(self.tip_twist[..., None, :])[..., 0, :],
         )  # fmt: skip
+        vars(found)["basis"] = None  # its amplitudes are such sums already
+        return found
 
     @cached_property
     def spaces(self) -> tuple[int, ...]:
@@ -154,8 +156,13 @@ class Collocation:
         return bool(np.all(sizes <= UNEVEN * self.gram[..., 0, 0, :, :].sum(axis=(-1, -2))))
 
     @cached_property
-    def cross(self) -> Array:
-        """``int mu psi^a psi^b`` between functions that are orthonormal per axis, (3, 3, G, G)."""
+    def cross(self) -> Array | None:
+        """``int mu psi^a psi^b`` between functions that are orthonormal per axis, (3, 3, G, G).
+
+        None where `gram` is enough: it is `even`.
+        """
+        if self.even:
+            return None
         inverse = np.linalg.pinv(self.factor)
         back = inverse.swapaxes(-1, -2)[..., :, None, :, :]
         found = back @ self.gram @ inverse[..., None, :, :, :]
@@ -289,7 +296,7 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         tip_bend=_merged(of("y", 1, end), of("z", 1, end))[..., 0, :],
         tip_twist=of("twist", 0, end)[..., 0, :],
         edges=fine.edges,
-        series=fine.series(reach),
+        series=settled(fine.series(reach), designs=gram.ndim - 4),
         common=found.common,
         more=more,
     )

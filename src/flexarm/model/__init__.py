@@ -2,6 +2,7 @@
 
 from flexarm.model.build import build
 from flexarm.model.elastic.part import link_shapes
+from flexarm.model.numbers import NUMBERS
 from flexarm.model.parts import (
     BASE_COORDINATES,
     Axis,
@@ -25,6 +26,7 @@ from flexarm.model.state import (
 
 __all__ = [
     "BASE_COORDINATES",
+    "NUMBERS",
     "ArmPoint",
     "ArmPoints",
     "Axis",

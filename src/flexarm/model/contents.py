@@ -51,6 +51,11 @@ def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
             yield from _arrays(getattr(value, field.name))
 
 
+def unseen_fields(value: BaseModel) -> frozenset[str]:
+    """Return the fields of a part of a model file that no equation depends on."""
+    return next((names for kind, names in NOT_IN_EQUATIONS if isinstance(value, kind)), frozenset())
+
+
 def write(value: Any, put: Put) -> None:
     """Write down what equations depend on in a value, the same in every process.
 
@@ -79,7 +84,7 @@ def write(value: Any, put: Put) -> None:
             write(each, put)
     elif isinstance(value, BaseModel):
         # Field by field: a serialiser, which each class makes when it is first asked, takes long.
-        unseen = next((names for kind, names in NOT_IN_EQUATIONS if isinstance(value, kind)), ())
+        unseen = unseen_fields(value)
         write({k: each for k, each in value.__dict__.items() if k not in unseen}, put)
     else:
         _write_object(value, put)

@@ -78,14 +78,14 @@ class Flexible(BodyData, LazyDesign):
         """Rotations of the tip about y and z per amplitude, (2, m)."""
         return self.tip_angle[1:]
 
-    @property
+    @cached_property
     def measured(self) -> bool:
         """Whether its modal mass was measured or computed elsewhere."""
         return self.shapes.mass is not None
 
     one_length = True
 
-    @property
+    @cached_property
     def draws(self) -> bool:
         """Whether points have displacements quadratic in the amplitudes."""
         return self.points.draws
@@ -396,6 +396,9 @@ class Model(LazyDesign):
     orbit: float = 0.0
     # Whether what the tip's body weighs is an input of equations, so that others share them.
     load_given: bool = False
+    # Symbols that stand for its numbers, (k,), in a model that equations are traced of for others
+    # too; None in one that is as it is.
+    symbols: Expr | None = None
 
     def __repr__(self) -> str:
         """Say in a line what it is."""

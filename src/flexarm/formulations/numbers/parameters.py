@@ -8,14 +8,15 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.engine.matching import Closed
+from flexarm.engine.numbers import Pattern
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.numbers.structures import NUMBERS, Structures
+from flexarm.formulations.numbers.structures import kernel
 from flexarm.formulations.quantities import trace
 from flexarm.io.overrides import change_arm, find_place, read_value
 from flexarm.links.base import Array
-from flexarm.model import Model, build
+from flexarm.model import NUMBERS, Model, build
+from flexarm.model.numbers import common_pattern, numbers_of
 
 ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
 STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are alike
@@ -88,16 +89,15 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
     return changed
 
 
-def other_model(model: Model, keys: Sequence[str]) -> tuple[Model, ...]:
-    """Build an arm with other values of some numbers, none if a model file may not have them."""
+def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
+    """Return a pattern for other values of some numbers too, None if a file may not have them."""
     values = parameter_values(model.arm, keys)
     factors = ELSEWHERE ** np.arange(1, len(keys) + 1)
     try:
-        return (
-            changed_model(model, keys, np.where(values == 0.0, factors - 1.0, values * factors)),
-        )
+        other = changed_model(model, keys, np.where(values == 0.0, factors - 1.0, values * factors))
     except FlexarmError:
-        return ()
+        return None
+    return common_pattern([model, other])
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,6 @@ def nearby(model: Model, keys: Sequence[str], *, alone: bool = False) -> dict[st
 
 def derivatives(
     formulation: Formulation,
-    structures: Structures,
     nearby: Mapping[str, Nearby],
     name: str,
     inputs: Sequence[Array],
@@ -172,14 +171,13 @@ def derivatives(
     """Differentiate a quantity by numbers of the model file, at values of its inputs."""
     keys = list(nearby)
     every = [model for each in nearby.values() for model in each.models]
+    pattern = common_pattern([formulation.model, *every])
 
     def make(opened: Formulation) -> ca.Function:
         return _by_numbers(trace(opened, name), len(keys))
 
-    member = structures.member(
-        f"{name} by {', '.join(keys)}", formulation, make, lambda: every, level="quick"
-    )
-    along = directions_of(member.structure.book, formulation.model, nearby)
+    member = kernel(f"{name} by {len(keys)}", formulation, make, pattern, level="quick")
+    along = directions_of(member.structure.pattern, formulation.model, nearby)
     found = member.call(*inputs, along if len(keys) > 1 else along[:, 0])
     return {
         port.name: value.reshape(*shape, len(keys))
@@ -189,17 +187,20 @@ def derivatives(
     }
 
 
-def directions_of(book: Closed, model: Model, nearby: Mapping[str, Nearby]) -> Array:
-    """Give how all that a trace has read of an arm changes with its parameters, (numbers, k).
+def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) -> Array:
+    """Differentiate the symbols of an arm's numbers by its parameters, (numbers, k).
 
     Raises
     ------
     FlexarmError
         If operations change at the value of one.
     """
-    here = book.numbers(model)
+    here = symbol_values(pattern, model, model)
     assert here is not None
-    rows = {key: [book.numbers(each) for each in near.models] for key, near in nearby.items()}
+    rows = {
+        key: [symbol_values(pattern, each, model) for each in near.models]
+        for key, near in nearby.items()
+    }
     unlike = [f"'{key}'" for key, each in rows.items() if any(one is None for one in each)]
     if unlike:
         raise FlexarmError(
@@ -211,6 +212,13 @@ def directions_of(book: Closed, model: Model, nearby: Mapping[str, Nearby]) -> A
         )
     found = [each.weights @ (np.array(rows[key]) - here) for key, each in nearby.items()]
     return np.stack(found, axis=1) if found else np.zeros((len(here), 0))
+
+
+def symbol_values(pattern: Pattern, model: Model, like: Model) -> Array | None:
+    """Return the values of another model's symbols in a model, (k,); None if it does not fit."""
+    numbers = numbers_of(model)
+    values, fits = pattern.values(numbers.values)
+    return values[:, 0] if fits[0] and numbers.rest == numbers_of(like).rest else None
 
 
 def _by_numbers(function: ca.Function, count: int) -> ca.Function:

@@ -1,34 +1,39 @@
 """One trace and one compile for equations that differ in their numbers alone."""
 
-import hashlib
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import final
-from weakref import ref
+from weakref import WeakValueDictionary
 
 import casadi as ca
 import numpy as np
 
-from flexarm.arm.forces import Box
-from flexarm.arm.link import QuadraticShape
 from flexarm.engine.compile import Compiled, Level
-from flexarm.engine.functions import compile_stream
+from flexarm.engine.functions import compile_stream_recipe, keep_note, noted
 from flexarm.engine.lower import lower
-from flexarm.engine.matching import Closed
-from flexarm.engine.numbers import Book, Unlike
+from flexarm.engine.numbers import Pattern
+from flexarm.engine.operators import direct_operators
 from flexarm.engine.split import split
 from flexarm.engine.stream import Stream
 from flexarm.formulations.base import Formulation
-from flexarm.links.base import Array, Shapes
-from flexarm.links.growing.shapes import SlidingShapes
-from flexarm.links.span import Span
+from flexarm.links.base import Array
 from flexarm.loops.rows import call_rows
-from flexarm.model import ArmPoint, Model
-from flexarm.model.contents import write
+from flexarm.model.numbers import NUMBERS, Path, digest_at, numbers_of, opened
 
-NUMBERS = "numbers"
 Make = Callable[[Formulation], ca.Function]
-_WHOLE = Shapes | Span | SlidingShapes | QuadraticShape | ArmPoint | Box
+# Functions in this process, for as long as anything needs them, by what determines them.
+_KNOWN = WeakValueDictionary[str, "Structure"]()
+_READ: dict[str, tuple[Path, ...]] = {}  # paths of parts that functions take as they are
+
+
+class _MoreReadError(Exception):
+    """A trace that takes more parts of the model as they are than was known."""
+
+    def __init__(self, read: tuple[Path, ...], streams: tuple[Stream, Stream]) -> None:
+        super().__init__()
+        self.read, self.streams = read, streams
 
 
 @final
@@ -42,107 +47,128 @@ class BoundKernel(Compiled):
 
 @dataclass(eq=False)
 class Structure:
-    """A function traced with an arm's numbers as symbols."""
+    """A function traced with an arm's numbers as symbols.
 
-    book: Closed  # what the trace has read of the arm, and so which others it holds for
-    # prologue, body: what depends on the numbers alone, computed once per arm, and what is
-    # evaluated.
-    prologue: Compiled
-    body: Stream
+    Attributes
+    ----------
+    recipe
+        A text that determines it.
+    read
+        Paths of parts of the model that it takes as they are.
+    """
+
+    recipe: str
+    read: tuple[Path, ...]
+    pattern: Pattern
     level: Level
-    _compiled: dict[int, Compiled] = field(default_factory=dict)
+    # Traces it, numbers as the last input; tells which parts of the model were read as they are.
+    make: Callable[[], tuple[ca.Function, frozenset[Path]]] = field(repr=False)
+    _compiled: dict[int, Compiled] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def of(cls, function: ca.Function, book: Closed, level: Level) -> "Structure":
-        """Compile a function whose last input are the numbers."""
-        prologue, body = split(lower(function), NUMBERS)
-        return cls(book, compile_stream(prologue, level="quick"), body, level)
+    @cached_property
+    def streams(self) -> tuple[Stream, Stream]:
+        """What depends on the numbers alone, and what is evaluated."""
+        with direct_operators():
+            function, read = self.make()
+        streams = split(lower(function), NUMBERS)
+        if not read <= set(self.read):
+            raise _MoreReadError(tuple(sorted(read | set(self.read), key=str)), streams)
+        return streams
 
-    def member(self, model: Model) -> BoundKernel | None:
-        """Give the function of an arm, or None if it is of another structure."""
-        numbers = self.book.numbers(model)
-        if numbers is None:
-            return None
-        return BoundKernel(self.compiled(), self.prologue.call(numbers)[0], self)
+    @property
+    def body(self) -> Stream:
+        """What is evaluated, with the outcome of the prologue as its last input."""
+        return self.streams[1]
+
+    @cached_property
+    def prologue(self) -> Compiled:
+        """What depends on the numbers alone, computed once per arm."""
+        recipe = f"{self.recipe}, prologue"
+        return compile_stream_recipe(recipe, lambda: self.streams[0], level="quick")
 
     def constants(self, numbers: Array) -> Array:
-        """Compute what evaluations take, (N, constants), of the numbers of N arms, (n, N)."""
+        """Compute what evaluations take, (N, constants), of the numbers of N arms, (k, N)."""
         return call_rows(self.prologue, numbers.shape[1], [numbers.T])[0]
 
     def compiled(self, width: int = 1) -> Compiled:
         """Compile the body for so many arms abreast."""
         if width not in self._compiled:
-            found = compile_stream(self.body, level=self.level, width=width)
+            found = compile_stream_recipe(
+                self.recipe, lambda: self.streams[1], level=self.level, width=width
+            )
             self._compiled.setdefault(width, found)  # of two threads both take the first one's
         return self._compiled[width]
 
 
-class Structures:
-    """Functions that were traced with numbers as symbols.
+def kernel(
+    name: str,
+    formulation: Formulation,
+    make: Make,
+    pattern: Pattern | None = None,
+    *,
+    level: Level = "fast",
+) -> BoundKernel:
+    """Return a function of an arm as machine code, traced and compiled once per structure.
 
-    Numbers that are 0, 1 or -1 in one arm alone, or two that are equal in one alone, make another
-    structure: the operations differ.
+    Parameters
+    ----------
+    name
+        Tells the function, beside formulation and options.
+    formulation
+        Of the arm.
+    make
+        Traces the function of a formulation.
+    pattern
+        Of the arm's numbers, if it is to hold for others too; its own if None, or if it does not
+        fit.
+    level
+        Of the machine code.
     """
-
-    def __init__(self) -> None:
-        self._known: dict[str, list[Structure]] = {}
-        self._last: dict[str, tuple[ref[Model], BoundKernel]] = {}  # by name
-
-    @property
-    def traces(self) -> int:
-        """Number of structures so far."""
-        return sum(len(found) for found in self._known.values())
-
-    def member(
-        self,
-        name: str,
-        formulation: Formulation,
-        make: Make,
-        others: Callable[[], Sequence[Model]] = tuple,
-        *,
-        level: Level = "fast",
-    ) -> BoundKernel:
-        """Give a function of an arm.
-
-        Parameters
-        ----------
-        name
-            Tells the function, beside formulation and options.
-        formulation
-            Of the arm.
-        make
-            Traces the function of a formulation.
-        others
-            Gives arms that a new trace must hold for too.
-        level
-            Of the machine code.
-        """
-        key = f"{formulation.name} {formulation.options()} {name} {level}"
-        model, (of, last) = formulation.model, self._last.get(key, (None, None))
-        if of is not None and last is not None and of() is model:
-            return last
-        known = self._known.setdefault(key, [])
-        found = next(filter(None, (structure.member(model) for structure in known)), None)
-        if found is None:
-            structure = _traced(formulation, make, others(), level)
-            known.append(structure)
-            # One that was drawn from many may differ from them in what rounding makes 0.
-            found = structure.member(model) or structure.member(replace(model))
-        assert found is not None
-        self._last[key] = (ref(model), found)
-        return found
+    numbers = numbers_of(formulation.model)
+    values, fits = (pattern or numbers.pattern).values(numbers.values)
+    if pattern is None or not fits[0]:
+        pattern = numbers.pattern
+        values, _ = pattern.values(numbers.values)
+    structure = _structure(name, formulation, make, pattern, level)
+    constants = structure.prologue.call(values[:, 0])[0]
+    return BoundKernel(structure.compiled(), constants, structure)
 
 
-def _traced(
-    formulation: Formulation, make: Make, others: Sequence[Model], level: Level
+def _structure(
+    name: str, formulation: Formulation, make: Make, pattern: Pattern, level: Level
 ) -> Structure:
-    """Trace a function with the numbers of an arm as symbols; it holds for others too."""
-    book = Book(formulation.model, others, whole=digest_whole)
-    try:
-        function = make(formulation.of(book.opened))
-    except Unlike:  # the others are of another structure
-        return _traced(formulation, make, (), level)
-    return Structure.of(function, book.close(), level)
+    model = formulation.model
+    own = f"{formulation.name} {formulation.options()} {name} {level}"
+    recipe = f"{own} {numbers_of(model).rest} {pattern.key}"
+
+    def make_traced() -> tuple[ca.Function, frozenset[Path]]:
+        symbolic, read = opened(model, pattern)
+        function = make(formulation.of(symbolic))
+        return function, frozenset(read)
+
+    read, streams = _parts_read(recipe), None
+    while True:
+        whole = f"{recipe} {' '.join(f'{path} {digest_at(model, path)}' for path in read)}"
+        found = _KNOWN.get(whole)
+        if found is None:
+            found = Structure(whole, read, pattern, level, make_traced)
+            if streams is not None:
+                found.__dict__["streams"] = streams
+        try:
+            found.compiled()
+        except _MoreReadError as more:
+            read, streams = more.read, more.streams
+            _READ[recipe] = read
+            keep_note(recipe, json.dumps(read))
+        else:
+            return _KNOWN.setdefault(whole, found)
+
+
+def _parts_read(recipe: str) -> tuple[Path, ...]:
+    """Return the paths of parts that a function is known to take as they are."""
+    if recipe not in _READ:
+        _READ[recipe] = tuple(tuple(path) for path in json.loads(noted(recipe) or "[]"))
+    return _READ[recipe]
 
 
 def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:
@@ -152,12 +178,3 @@ def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:
         return None
     lanes = np.ascontiguousarray(np.stack([each.constants[0] for each in members], axis=1))
     return BoundKernel(structure.compiled(len(members)), lanes, structure)
-
-
-def digest_whole(value: object) -> str | None:
-    """Digest what is taken as it is: functions along a link, the places they are at, boxes."""
-    if not isinstance(value, _WHOLE):
-        return None
-    digest = hashlib.sha256()
-    write(value, digest.update)
-    return digest.hexdigest()

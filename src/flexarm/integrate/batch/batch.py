@@ -17,7 +17,6 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.engine.gpu.dlpack import CUDA, DeviceArray, pointer_in_place
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.batch.engines import OnCores, OnGpu, anchor_of, member_of
 from flexarm.integrate.batch.many import refuse_alone, started_at
 from flexarm.integrate.methods.rk4 import RK4
@@ -70,12 +69,12 @@ def batch(
     if device not in get_args(Literal["cpu", "gpu"]):
         raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
     changed = _mappings("parameters", parameters, count)
-    arm, structures = validated(arm), Structures()
+    arm = validated(arm)
     said = [""] * count
     if parameters is not None:
         said = [repr(sorted(changes.items())) for changes in changed]
     distinct = dict(zip(said, changed, strict=True))
-    kinds = [_task(built(model), structures) for model in build_designs(arm, [*distinct.values()])]
+    kinds = [_task(built(model)) for model in build_designs(arm, [*distinct.values()])]
     numbers = {key: k for k, key in enumerate(distinct)}
     return Batch(kinds, np.array([numbers[key] for key in said]), dt, device)
 
@@ -90,10 +89,10 @@ def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
     return [dict(each) for each in found]
 
 
-def _task(model: Model, structures: Structures) -> Task:
+def _task(model: Model) -> Task:
     """Make ready the start of an arm, or refuse one that equal steps alone do not do."""
     refuse_alone(model)
-    task = prepare(model, np.array([0.0, 1e-3]), equation=equation_of(model).among(structures))
+    task = prepare(model, np.array([0.0, 1e-3]), equation=equation_of(model))
     actuators = task.motion.actuators
     if actuators.lookouts or any(each.servo.period is not None for each in actuators.servos):
         raise SimulationError(

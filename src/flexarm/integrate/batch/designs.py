@@ -18,6 +18,7 @@ from flexarm.mechanics.weightless import designs_with_inertia
 from flexarm.model import start_state
 from flexarm.model.designs.build import ModelDesigns
 from flexarm.model.designs.draw import Drawer
+from flexarm.model.numbers import part_at
 from flexarm.varied import by_design
 
 Fields = dict[tuple[str, int], Array]  # by name, and entry of a table or -1
@@ -88,11 +89,12 @@ def _structure(member: object) -> Structure:
 
 def _constants(designs: ModelDesigns, structure: Structure, sound: NDArray[np.bool_]) -> Array:
     """Give the constants of equations, (N, c); designs of other operations are not sound."""
-    matched = designs.match(structure.book)
-    if matched is None:
+    if any(Drawer(part_at(designs.model, path), designs.arms.count).differ
+           for path in structure.read):  # fmt: skip
         raise NotInArrays
-    sound &= matched.fits
-    return structure.constants(matched.numbers)
+    numbers, fits = structure.pattern.values(designs.numbers.values)
+    sound &= fits
+    return structure.constants(numbers)
 
 
 def motions_of(designs: ModelDesigns, first: Task, method: Method) -> DesignMotions:

@@ -24,7 +24,7 @@ from flexarm.arm import Arm
 from flexarm.engine.compile import native_width
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.numbers.structures import BoundKernel, Structures, abreast
+from flexarm.formulations.numbers.structures import BoundKernel, abreast
 from flexarm.integrate.actuators import Acting, actuators_of
 from flexarm.integrate.batch.gpu import solve_on_gpu
 from flexarm.integrate.choice.choose import choose
@@ -139,14 +139,14 @@ def simulate_many(
     arm, acting = acting_on(validated(arm), wrenches)
     if not options:
         return []
-    structures, t_end = Structures(), options[0].t_end
+    t_end = options[0].t_end
     times = sample_times(t_end, options[0].dt)
     once = preparation(arm, len(times))
     consider([once, *[replace(once, seconds=0.0)] * (count - 1)], allow_long=allow_long)
 
     def equation(model: Model) -> Equation:
         refuse_laws(acting, model)
-        return equation_of(model, name=formulation, paper=paper).among(structures)
+        return equation_of(model, name=formulation, paper=paper)
 
     models = build_designs(arm, parameters or [{}], tip_rotation=tip_rotation, nodes=nodes)
     tasks = _tasks(models, times, options, equation, starts, acting)

@@ -316,8 +316,7 @@ class MotionFunctions:
     @cached_property
     def _own(self) -> dict[str, Callable[[Model], Any]]:
         """What drives the arm with numbers of its model, in equations that others share."""
-        shared = self.equation.structures is not None
-        return self.actuators.own(self.equation.model) if shared else {}
+        return self.actuators.own(self.equation.model)
 
     def _acting(self, formulation: Formulation) -> Actuators:
         """Give what drives an arm, with its numbers as symbols where they are."""

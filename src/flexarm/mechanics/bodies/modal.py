@@ -150,7 +150,7 @@ def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
     second_moment = type(q)(constant(i.second))
     for j in range(k):
         second_moment += d[j] * (moments[j] + constant(i.position_shape[j].T))
-    if e.points.draws:
+    if e.draws:
         extra = quadratic_terms(e, d, rates)
         moments = [a + b for a, b in zip(moments, extra.moments, strict=True)]
         flow = [a + b for a, b in zip(flow, extra.flow, strict=True)]

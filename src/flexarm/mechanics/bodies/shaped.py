@@ -105,7 +105,7 @@ class Shaped(LinkBody):
     def with_hub(self, terms: Terms, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Add an outboard hub that turns with the root."""
         hub, motion = self.part.hub_body, self.hub_motion(q, v)
-        if motion is not None and hub.mass + np.abs(hub.second).max() > 0:
+        if motion is not None and hub.weighs:
             if self.basis is not None:
                 local = replace(motion.local, angular=motion.local.angular @ self.basis)
                 motion = replace(motion, local=local)

@@ -1,13 +1,13 @@
 """Build many designs of an arm at once, where they differ in numbers alone."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.arm import Arm
-from flexarm.engine.matching import DRAWN, Closed, Matched
 from flexarm.errors import FlexarmError
 from flexarm.io.designs import ArmDesigns
 from flexarm.io.overrides import change_arm
@@ -19,6 +19,7 @@ from flexarm.model.designs.links import LinkDesigns
 from flexarm.model.designs.rails import rail_designs
 from flexarm.model.designs.spans import NotTogether
 from flexarm.model.elastic.part import Theory
+from flexarm.model.numbers import KEPT, ModelNumbers
 from flexarm.model.parts import Model, TipRotation
 from flexarm.varied import Differ
 
@@ -47,22 +48,16 @@ class ModelDesigns:
         self.arms, self._tip_rotation = arms, tip_rotation
         self.model = assemble(arm, theory, tip_rotation, made.shapes, made.part, rail_designs)
         self._draw = Drawer(self.model, arms.count)
-        self._matched: dict[int, tuple[Closed, Matched | None]] = {}
         # Facts that all have in common, so that nobody draws a part to find them.
         self._facts: dict[str, object] = {"floats": self.model.floats}
         if (anchors := self.model.start_anchors).dtype != object:
             anchors.flags.writeable = False
             self._facts["start_anchors"] = anchors
 
-    def match(self, book: Closed) -> Matched | None:
-        """Give the numbers that a trace has read, of all designs."""
-        if id(book) not in self._matched:
-            try:
-                found = book.match(self.model, self.arms.count)
-            except (*UNFORESEEN, Differ, FlexarmError):
-                found = None
-            self._matched[id(book)] = (book, found)
-        return self._matched[id(book)][1]
+    @cached_property
+    def numbers(self) -> ModelNumbers:
+        """The numbers of all designs."""
+        return ModelNumbers.of(self.model, self.arms.count)
 
     def some(self, which: NDArray[np.int64]) -> "ModelDesigns":
         """Take some of the designs, by their numbers."""
@@ -71,7 +66,7 @@ class ModelDesigns:
     def at(self, k: int) -> Model:
         """Give the model of a design."""
         model: Model = self._draw(k)
-        model.__dict__.update(self._facts, **{DRAWN: (self, k)})
+        model.__dict__.update(self._facts, **{KEPT: self.numbers.at(k)})
         return model
 
 

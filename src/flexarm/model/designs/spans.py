@@ -222,7 +222,7 @@ class Growth:
             "twists": found.twists, "spaces": found.spaces,
             "lever": _times(found.lever, 1, np.sqrt(mass * length)), "even": found.even,
         }  # fmt: skip
-        if not found.even:
+        if found.cross is not None:
             facts["cross"] = _times(found.cross, 4, np.ones_like(length))
         made.__dict__.update(facts, few=found.few, basis=None, combined=made)
         if found.basis is not None:
@@ -234,7 +234,7 @@ class Growth:
             names = {"bend": 3, "stretch": 2, "tip_bend": 2, "tip_twist": 1}
             moved = {name: _times(getattr(alike, name), n, same) for name, n in names.items()}
             combined = replace(made, polar=other, **cast(dict[str, Any], moved))
-            combined.__dict__.update(facts, few=alike.few)
+            combined.__dict__.update(facts, few=alike.few, basis=None)
             twists = np.any(found.twist, axis=tuple(range(found.twist.ndim - 1)))
             basis = _times(found.basis, 2, 1 / np.where(twists, g, slope)[..., None])
             made.__dict__.update(basis=basis, combined=combined)

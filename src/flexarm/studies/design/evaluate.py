@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.errors import DeviceError, FlexarmError, SimulationError
-from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.batch.designs import DesignMotions, NotInArrays, motions_of
 from flexarm.integrate.batch.gpu import (
     refuse_on_gpu,
@@ -120,7 +119,6 @@ class Evaluator:
         }
         self._options = study.plan.run or NO_RUN
         self._times = sample_times(self._options.t_end, self._options.dt)
-        self._structures = Structures()
         self._base: Task | None = None
         keys = {axis.name: axis.keys for axis in study.axes}
         self._numbers = {
@@ -226,7 +224,7 @@ class Evaluator:
 
     def _prepared(self, model: Model) -> Task:
         """Return the initial-value problem of a model."""
-        equation = equation_of(model, name=self._options.formulation).among(self._structures)
+        equation = equation_of(model, name=self._options.formulation)
         return prepare(model, self._times, equation=equation, wanted=self._options.rtol)
 
     def _side_by_side(self, rows: Rows, which: Sequence[int]) -> None:

@@ -13,13 +13,12 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.lower import lower
-from flexarm.engine.numbers import Book
+from flexarm.engine.numbers import Pattern
 from flexarm.engine.split import split
 from flexarm.engine.stream import Stream
 from flexarm.formulations import DEFAULT, FORMULATIONS, formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.numbers.parameters import ELSEWHERE
-from flexarm.formulations.numbers.structures import digest_whole
 from flexarm.integrate.actuators import Actuators
 from flexarm.linear_model import undamped
 from flexarm.links.base import Array
@@ -36,6 +35,7 @@ from flexarm.mechanics.loads import (
     wrench_list,
 )
 from flexarm.model import Axis, LinkModel, Model, start_state
+from flexarm.model.numbers import common_pattern, numbers_of, opened
 from flexarm.spatial import Expr, Inertia, base_rotation, constant, rebased
 from flexarm.viewer.live.programme import Programme, programme
 
@@ -248,29 +248,34 @@ class LiveArm:
     ) -> ca.Function:
         """Trace a function with the settings as its last input."""
         g, m = self._some
-        others = [self.at(ELSEWHERE * g, m), self.at(g, ELSEWHERE * m)]
-        book = Book(self.at(g, m), others, whole=digest_whole)
+        here, *others = self.at(g, m), self.at(ELSEWHERE * g, m), self.at(g, ELSEWHERE * m)
+        pattern = common_pattern([here, *others])
+        assert pattern is not None  # they differ in these numbers alone
+        symbolic, _ = opened(here, pattern)
+        assert symbolic.symbols is not None
         symbols = {key: ca.SX.sym(key, size) for key, size in sizes.items()}
         settings = ca.SX.sym(SET, len(SETTINGS))
-        model, extra, names = _anchored(book.opened)
+        model, extra, names = _anchored(symbolic)
         f = FORMULATIONS[DEFAULT](model)
         results = express(self, f, settings[2], settings[3], *symbols.values())
         inputs = [*symbols.values(), *extra]
-        opened = ca.Function(name, [*inputs, settings, book.symbols], results)
-        numbers = self._numbers(book, settings)
+        traced = ca.Function(name, [*inputs, settings, symbolic.symbols], results)
+        numbers = self._numbers(pattern, settings)
         return ca.Function(
             name,
             [*inputs, settings],
-            opened.call([*inputs, settings, numbers], True, False),
+            traced.call([*inputs, settings, numbers], True, False),
             [*symbols, *names, SET],
             list(outputs),
         )
 
-    def _numbers(self, book: Book, settings: Expr) -> Expr:
+    def _numbers(self, pattern: Pattern, settings: Expr) -> Expr:
         """Express the numbers of the model by the settings: they are linear in each."""
-        closed, (g, m) = book.close(), self._some
+        g, m = self._some
         models = (self.at(g, m), self.at(2 * g, m), self.at(g, 2 * m))
-        here, pulled, loaded = (np.asarray(closed.numbers(model)) for model in models)
+        here, pulled, loaded = (
+            pattern.values(numbers_of(model).values)[0][:, 0] for model in models
+        )
         result = ca.SX(here)
         slopes = ((pulled - here) / g, (loaded - here) / m)
         for slope, setting, value in zip(slopes, (settings[0], settings[1]), (g, m), strict=True):

@@ -37,7 +37,7 @@ def space_terms(nodes: Collocation, mass: float, t: Tangents, omega: Expr) -> Te
     """Weigh the points of a span, without its sections' rotary inertia."""
     new, own = type(omega), nodes.spaces
     spaces = sorted(set(own))
-    every = nodes.gram if nodes.even else nodes.cross
+    every = nodes.gram if nodes.cross is None else nodes.cross
     gram = {(s, z): constant(every[s, z]) for s in spaces for z in spaces}
     roots, mean = _functions(nodes, spaces)
     P = [roots[own[a]] @ t.place[a, :].T for a in XYZ]
