@@ -298,7 +298,7 @@ The tables below leave out four shapes, and arms for counting operations (`count
 has all."""
 HELD = """\
 The same shapes where a position controller holds the joints that the file calls driven. One or two
-arm modes are of the arm as it is, with such joints free; from three on there is room for both."""
+arm modes are of the arm as it is, with such joints free; from three on both are included."""
 
 
 if __name__ == "__main__":
