@@ -58,8 +58,8 @@ def test_the_two_bodies_at_the_ends_are_together_the_link(seed: int) -> None:
         body = Inertia(2.0, np.zeros(3), matrix).moved(Pose(turn, random.normal(size=3)))
     root, tip = split_at_ends(body, length)
     np.testing.assert_allclose(numbers(root, tip), body.numbers, rtol=1e-12, atol=1e-13)
-    assert is_body(root)
-    assert is_body(tip)
+    assert is_body(root, root)
+    assert is_body(tip, tip)
     assert 0 <= tip.mass <= body.mass * (1 + 1e-15)
     if 0 < body.centre[0] < length:  # both are between the ends, the nearer to them the better
         assert -1e-9 <= root.centre[0] <= tip.centre[0] <= length + 1e-9

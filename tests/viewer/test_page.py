@@ -129,7 +129,7 @@ def test_a_long_run_is_thinned_out_and_keeps_its_end(monkeypatch: pytest.MonkeyP
 
 
 def test_a_page_needs_a_run() -> None:
-    with pytest.raises(FlexarmError, match="one run, or several to compare: got none"):
+    with pytest.raises(FlexarmError, match="runs: must be a list of runs, one at least"):
         run_page([])
 
 

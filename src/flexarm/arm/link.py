@@ -224,7 +224,7 @@ class Link(Terse):
         return self
 
     def _check_modal(self) -> None:
-        """Refuse what a body with modes in a file has there, or cannot have."""
+        """Raise a fault for keys that a body with modes has in its file, or cannot have."""
         for name in (
             "length", "section", "rigid", "root_piece", "tip_piece", "shapes", "quadratic_shapes",
         ):  # fmt: skip

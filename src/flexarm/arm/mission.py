@@ -92,7 +92,7 @@ class Event(Part):
 
     @property
     def title(self) -> str:
-        """Its name, or what it does."""
+        """Name of the event, or its actions."""
         if self.name:
             return self.name
         actions = [

@@ -1,1 +1,1 @@
-"""Model files in and out, and what all files share: where a line stands, tables, whole writes."""
+"""Model files in and out; positions of lines, tables and whole writes for all files."""

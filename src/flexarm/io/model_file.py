@@ -190,7 +190,7 @@ def write_text(path: Path, text: str, *, force: bool) -> None:
 
 
 def dumps(arm: BaseModel) -> str:
-    """Write an arm as the text of a model file, leaving out what was left out when it was made.
+    """Return an arm as the text of a model file, without the keys that it was made without.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class _Quantities:
         self._names: dict[str, str] = {}  # by the text of the definition
 
     def shared(self, value: Any, *, keys: bool = False) -> Any:
-        """Return a schema with references to quantities, without what editors do not read.
+        """Return a schema with references to quantities, without keys that editors ignore.
 
         Titles repeat the keys, and discriminators repeat the choices of `oneOf`.  ``keys`` says
         that the keys of this object are those of model files, not of JSON Schema.

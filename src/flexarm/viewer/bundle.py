@@ -1,4 +1,4 @@
-"""The page's script, style and frame, as they were built from `viewer/`."""
+"""Script, style and HTML frame of the pages, as they were built from `viewer/`."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ BUILT = Path(__file__).parent / "built"
 
 
 def fill_page(title: str, data: str, *, live: bool = False, runs: bool = False) -> str:
-    """Put data into the page.
+    """Return the HTML of a page with its data.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ def fill_page(title: str, data: str, *, live: bool = False, runs: bool = False) 
     data
         JSON that can stand inside an element.
     live
-        Whether the page may ask the server that it came from for newer data.
+        Whether the page may request newer data from its server.
     runs
-        Whether its data have WebAssembly in them that it may run.
+        Whether its data contain WebAssembly that it may run.
     """
     script, style = built("unpack.js"), built("viewer.css")
     parts = {
@@ -36,8 +36,8 @@ def fill_page(title: str, data: str, *, live: bool = False, runs: bool = False) 
         "packed": _packed("viewer.js"),
         "data": data,
     }
-    # In one pass: what is put in is not looked through again.
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], built("page.html"))
+    # In one pass, so that fields in the data are not replaced.
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], built("page.html"))
 
 
 @cache
@@ -60,12 +60,12 @@ def built(name: str) -> str:
 
 @cache
 def _packed(name: str) -> str:
-    """Pack a file of the bundle, as text."""
+    """Return a file of the bundle compressed, as text."""
     return base64.b64encode(zlib.compress(built(name).encode("utf-8"), 9)).decode("ascii")
 
 
 def _policy(scripts: list[str], style: str, *, live: bool, runs: bool) -> str:
-    """Forbid everything but the page's own script and style, and all connections."""
+    """Return a content policy that allows the page's own script and style alone."""
     rules = [
         "default-src 'none'",
         " ".join(["script-src", *map(_hash, scripts)]) + (" 'wasm-unsafe-eval'" if runs else ""),

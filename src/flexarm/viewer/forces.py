@@ -1,4 +1,4 @@
-"""Contacts and springs at points of an arm: where they are at the samples of a run, how strong."""
+"""Contacts and springs at points of an arm: their places and forces at the samples of a run."""
 
 from typing import Any
 
@@ -17,17 +17,17 @@ from flexarm.viewer.pack import Arrays
 
 
 def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]:
-    """Describe contacts and springs; places are from the point of the arm that carries them."""
+    """Describe contacts and springs; places are relative to their holder on the arm."""
     model, arm = run.model, run.model.arm
     if not (arm.contacts or arm.springs):
         return {"touches": [], "coils": []}
-    found = iter(_evaluated(run))
+    values = iter(_evaluated(run))
     touched = [
         {
             "name": name,
             "holder": _holder(model, point),
-            "offset": arrays.add(next(found)),
-            "force": arrays.add(next(found)),
+            "offset": arrays.add(next(values)),
+            "force": arrays.add(next(values)),
         }
         for name, point in zip(arm.contact_names, model.points.contacts, strict=True)
     ]
@@ -35,7 +35,7 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
         {
             "name": name,
             "holders": [_holder(model, point) for point in pair],
-            "offsets": [arrays.add(next(found)) for _ in pair],
+            "offsets": [arrays.add(next(values)) for _ in pair],
         }
         for name, pair in zip(arm.spring_names, model.points.springs, strict=True)
     ]
@@ -43,7 +43,7 @@ def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]
 
 
 def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
-    """Say which link carries a point and how far out; none does what base and world carry."""
+    """Return the link of a point and its place along it (0 to 1); None on base or world."""
     if point.link < 0:
         return None
     if point.x == "end":
@@ -60,12 +60,12 @@ def _evaluated(run: RunData) -> list[Array]:
     model = run.model.anchored(anchors) if run.model.attitudes else run.model
     function = ca.Function("marks", [q, v, anchors], [ca.densify(x) for x in _traced(model, q, v)])
     turned = np.transpose(run.anchors, (1, 0, 2)).reshape(run.anchors.shape[1], -1)
-    found = function.map(len(run.t))(run.q.T, run.v.T, turned)
-    return [np.array(each) for each in ([found] if isinstance(found, ca.DM) else found)]
+    values = function.map(len(run.t))(run.q.T, run.v.T, turned)
+    return [np.array(value) for value in ([values] if isinstance(values, ca.DM) else values)]
 
 
 def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
-    """Trace per contact where the ball touches and its force, per spring where its ends are."""
+    """Trace the point and force of each contact, and the end points of each spring."""
     listed: list[Expr] = []
     for touch, point in zip(
         touches(model, q, frames(model, q)), model.points.contacts, strict=True
@@ -78,7 +78,7 @@ def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
 
 
 def _offset(attached: Attached, point: ArmPoint) -> Expr:
-    """Give a point from the axis of the link that carries it, or else where it is."""
+    """Return the offset of a point from its link's axis; its position on base or world."""
     if point.link < 0:
         return attached.position
     return type(attached.position)(3, 1) if attached.lever is None else attached.lever

@@ -1,4 +1,4 @@
-"""What of a run is shown: the columns that pose its arm, and its curves in panels."""
+"""Contents of a page of runs: the columns that pose the arm, and the curves in panels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ from flexarm.viewer.pack import LARGEST, Arrays
 from flexarm.viewer.scene import STATIONS, rigidity, shows_strain, states
 from flexarm.viewer.surroundings import free_bodies
 
-FRAMES = 4000  # of a longer run every second, third, ... sample is shown
-SMALL = 1e-3  # of the largest in a panel: curves below that are left out
-ROUNDING = 1e-6  # of the energy exchanged: what an event loses is more
-LARGE = ("deflection", "slope", "curvature", "moment")  # what a page says the largest of
+FRAMES = 4000  # samples in a page; of a longer run every second, third, ... sample is shown
+SMALL = 1e-3  # size of a curve, relative to the largest in its panel, below which it is left out
+ROUNDING = 1e-6  # energy lost at an event, relative to the energy exchanged, that is rounding
+LARGE = ("deflection", "slope", "curvature", "moment")  # quantities whose maximum a page shows
 DEFLECTIONS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))
 
 
@@ -40,16 +40,15 @@ class PanelLine:
 class Panel:
     """Curves that share an axis."""
 
-    # key, title, unit: what it is.
-    key: str
+    key: str  # name for the page's script
     title: str
     unit: str
-    shown: bool  # whether it is there from the start
-    curves: Sequence[PanelLine]  # its lines
+    shown: bool  # whether it is open at first
+    curves: Sequence[PanelLine]
 
 
 def shown(run: RunData) -> tuple[RunData, str]:
-    """Take the samples of a run that a page shows, and say what they miss."""
+    """Return the samples of a run that a page shows, and a warning if they miss vibrations."""
     every = 1 + (len(run.t) - 1) // FRAMES
     if every == 1:
         return fill_in(run), run.missed
@@ -67,7 +66,7 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
         "state": arrays.add(states(run.model, run.q, run.anchors).T),
         "bodies": free_bodies(run, arrays),
         **point_marks(run, arrays),
-        "events": [{"t": each.t, "what": _said(each, run.exchanged)} for each in run.happenings],
+        "events": [{"t": e.t, "what": _event_text(e, run.exchanged)} for e in run.happenings],
         "panels": [
             {
                 "key": panel.key,
@@ -83,16 +82,16 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
     }
 
 
-def _said(each: Happening, exchanged: float) -> str:
-    """Say what happened, and what energy it took where that is more than rounding."""
-    lost = each.lost > ROUNDING * exchanged
-    return each.what + (f", {each.lost:.2g} J lost" if lost else "")
+def _event_text(event: Happening, exchanged: float) -> str:
+    """Return the text of an event, with the energy lost where that is more than rounding."""
+    lost = event.lost > ROUNDING * exchanged
+    return event.what + (f", {event.lost:.2g} J lost" if lost else "")
 
 
 def limits(model: Model, q: Array) -> dict[str, float | None]:
-    """Find the largest deflection [m], slope, curvature [1/m], moment [N m] and strain."""
+    """Return the largest deflection [m], slope, curvature [1/m], moment [N m] and strain."""
     stations = np.linspace(0.0, 1.0, STATIONS)
-    found: dict[str, float | None] = dict.fromkeys(LARGE, 0.0)
+    maxima: dict[str, float | None] = dict.fromkeys(LARGE, 0.0)
     strains = []
     for part in flexible_links(model):
         moved = along(model, part, q, stations).deflection
@@ -100,7 +99,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
         link = body.deformed(q)
         if link is None:
             largest = {"deflection": np.linalg.norm(moved, axis=2), "slope": body.tip_angles(q)}
-            _enlarge(found, largest)
+            _enlarge(maxima, largest)
             continue
         places = stations * link.end
         bent = link.curvatures(places, stiffening=model.stiffening)
@@ -110,24 +109,24 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
             "curvature": np.hypot(*bent),
             "moment": np.hypot(*(bent * rigidity(link, places).T[:, None])),
         }
-        _enlarge(found, largest)
+        _enlarge(maxima, largest)
         if shows_strain(part):
             strain = np.nan_to_num(fibre_strain(part.link.section, link, places, bent))
             strains.append(min(float(strain.max()), LARGEST))
     reach = sum(part.length for part in model.links)
-    if (found["deflection"] or 0.0) <= NEGLIGIBLE * reach:
-        return dict.fromkeys([*found, "strain"], 0.0)
-    return found | {"strain": max(strains, default=None)}
+    if (maxima["deflection"] or 0.0) <= NEGLIGIBLE * reach:
+        return dict.fromkeys([*maxima, "strain"], 0.0)
+    return maxima | {"strain": max(strains, default=None)}
 
 
-def _enlarge(found: dict[str, float | None], largest: Mapping[str, Array]) -> None:
-    """Keep the larger of what was found so far and of some values."""
-    for name, values in largest.items():
-        found[name] = min(max(found[name] or 0.0, float(np.nan_to_num(values).max())), LARGEST)
+def _enlarge(maxima: dict[str, float | None], arrays: Mapping[str, Array]) -> None:
+    """Raise maxima to the largest values of arrays."""
+    for name, values in arrays.items():
+        maxima[name] = min(max(maxima[name] or 0.0, float(np.nan_to_num(values).max())), LARGEST)
 
 
 def deflection_unit(largest: float) -> tuple[float, str]:
-    """Choose a unit for deflections [m]: what to multiply by, and its name."""
+    """Choose the unit of deflections up to ``largest`` [m]: factor to it from m, and its name."""
     return next(((f, u) for f, u in DEFLECTIONS if f * largest >= 0.5), DEFLECTIONS[-1])
 
 
@@ -184,19 +183,19 @@ def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
 
 
 def _notable(curves: list[PanelLine]) -> list[PanelLine]:
-    """Leave out curves that are flat beside the others."""
+    """Return the curves without those that are flat beside the others."""
     sizes = [float(np.abs(curve.values).max()) for curve in curves]
     least = SMALL * max(sizes, default=0.0)
     return [curve for curve, size in zip(curves, sizes, strict=True) if size > least]
 
 
 def _energies(run: RunData) -> list[PanelLine]:
-    """List energies, the gravitational one from the start on, and the balance."""
-    found = [PanelLine(name, run.energy[:, k]) for k, name in enumerate(ENERGIES)]
+    """List energies, the gravitational one relative to its start, and the error of the balance."""
+    curves = [PanelLine(name, run.energy[:, k]) for k, name in enumerate(ENERGIES)]
     if not np.any(run.model.gravity):
-        found = found[:2]
+        curves = curves[:2]
     else:
-        found[2] = PanelLine("gravitational", run.energy[:, 2] - run.energy[0, 2])
+        curves[2] = PanelLine("gravitational", run.energy[:, 2] - run.energy[0, 2])
     if np.any(run.work):
-        found.append(PanelLine("put in less lost", run.work))
-    return [*found, PanelLine("error of balance", run.balance)]
+        curves.append(PanelLine("put in less lost", run.work))
+    return [*curves, PanelLine("error of balance", run.balance)]

@@ -1,4 +1,4 @@
-"""From where a run is looked at, and how much larger its deformation is drawn, so that it shows."""
+"""View of a run: direction of view, and the factor by which deformation is enlarged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,26 +11,26 @@ from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import arm_outline, outline
 
-SEEN = 60  # samples that are looked at
-SECTIONS = 5  # along a flexible link
-SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
-SHOWS = 0.05  # of a link's length: a deflection that is seen
-STEEPEST = 0.9  # slope that a link may be drawn with
-FLAT = 0.2  # of the second largest spread: what is thinner is a plane
-ACROSS = 0.5  # of the deformation: what leaves the plane so much is no plane's
-STEP = 1e-6  # of coordinates, by which a mode's motion is found
-SWING = 0.2  # of an arm's extent, by which modes are taken to swing
-TILT = 0.14  # off the square look, so that the ground is no line
-SIDE, ABOVE = 0.42, 0.36  # of the view from the front, where motion is spatial
+SEEN = 60  # samples from which the view is chosen
+SECTIONS = 5  # drawn along a flexible link
+SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)  # factors of enlargement
+SHOWS = 0.05  # deflection over a link's length that can be seen
+STEEPEST = 0.9  # largest slope that a link is drawn with
+FLAT = 0.2  # smallest over second largest spread below which a motion is plane
+ACROSS = 0.5  # out-of-plane fraction of the deformation above which a motion is spatial
+STEP = 1e-6  # step of coordinates for the derivative of a mode's motion
+SWING = 0.2  # amplitude of modes in the choice of the view, over the arm's extent
+TILT = 0.14  # tilt of a view normal to a plane, so that the ground is no line
+SIDE, ABOVE = 0.42, 0.36  # offsets of the view of a spatial motion to the side and upwards
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """How runs are looked at."""
+    """View of runs."""
 
-    towards: Array  # unit vector from what moves to the eye, in the world
-    up: Array  # unit vector: against gravity, or z
-    scale: float  # how many times as large as it is deformation is drawn
+    towards: Array  # unit vector from the arm to the eye, in the world, (3,)
+    up: Array  # unit vector against gravity, or z without gravity, (3,)
+    scale: float  # factor by which deformation is enlarged
 
     @property
     def axes(self) -> Array:
@@ -41,7 +41,7 @@ class Outlook:
 
 
 def outlook(runs: Sequence[RunData]) -> Outlook:
-    """Look square at the plane of the motion; from a corner where there is none."""
+    """Choose a view normal to the plane of the motion; from a corner if it is spatial."""
     scale, up = drawn_scale(runs), upward(runs[0].model)
     pairs = [_outlines(run, scale) for run in runs]
     points = np.concatenate([bent.reshape(-1, 3) for bent, _ in pairs])
@@ -50,7 +50,7 @@ def outlook(runs: Sequence[RunData]) -> Outlook:
 
 
 def mode_outlook(model: Model, q: Array, anchor: Array, vectors: Array) -> Outlook:
-    """Look square at the plane in which modes swing, given how coordinates move in them, (n, k)."""
+    """Choose a view normal to the plane in which modes, (n, k), swing."""
     up, steps = upward(model), STEP * vectors.T / np.abs(vectors).max(axis=0)[:, None]
     states = np.vstack([q, q + steps])
     traced = outline(model, states, np.stack([anchor] * len(states)), SECTIONS)
@@ -63,18 +63,18 @@ def mode_outlook(model: Model, q: Array, anchor: Array, vectors: Array) -> Outlo
 
 
 def upward(model: Model) -> Array:
-    """Give the way up of an arm: against gravity, or z where there is none."""
+    """Return the upward direction of an arm: against gravity, or z without gravity, (3,)."""
     size = float(np.linalg.norm(model.gravity))
     return np.asarray(-model.gravity / size) if size else np.array([0.0, 0.0, 1.0])
 
 
 def drawn_scale(runs: Sequence[RunData]) -> float:
-    """Choose a round factor by which the deflection of some link is seen; 1 if none would do."""
+    """Choose a round factor that makes the deflection of a link visible; 1 if none does."""
     return shown_scale([(run.model, run.q[_few(run)]) for run in runs])
 
 
 def shown_scale(shown: Sequence[tuple[Model, Array]]) -> float:
-    """Choose the factor for coordinates of models, (T, n) each."""
+    """Choose the factor from coordinates of models, (T, n) each."""
     bows = [_bow(model, q) for model, q in shown]
     bow, slope = max(b for b, _ in bows), max(s for _, s in bows)
     enough = [f for f in SCALES if f * bow >= SHOWS]
@@ -82,7 +82,7 @@ def shown_scale(shown: Sequence[tuple[Model, Array]]) -> float:
 
 
 def _bow(model: Model, q: Array) -> tuple[float, float]:
-    """Find the largest deflection of a link over its length, and the steepest slope."""
+    """Return the largest deflection of a link over its length, and the largest slope."""
     stations = np.linspace(0.0, 1.0, SECTIONS)
     bow = slope = 0.0
     for part in flexible_links(model):
@@ -94,7 +94,7 @@ def _bow(model: Model, q: Array) -> tuple[float, float]:
 
 
 def scaled(run: RunData, scale: float) -> RunData:
-    """Multiply the amplitudes of all shapes by a factor: 0 is the rigid arm."""
+    """Return a run with all elastic amplitudes times a factor; 0 makes the arm rigid."""
     q = run.q.copy()
     for part in flexible_links(run.model):
         q[:, part.modes] *= scale
@@ -102,16 +102,16 @@ def scaled(run: RunData, scale: float) -> RunData:
 
 
 def look_from(points: Array, shifts: Array, up: Array) -> Array:
-    """Find the unit vector towards the eye.
+    """Return the unit vector towards the eye, (3,).
 
     Parameters
     ----------
     points
-        Where sections are in the world [m], (N, 3).
+        Positions of sections in the world [m], (N, 3).
     shifts
-        How far deformation has moved them [m], (N, 3).
+        Displacements of these sections by deformation [m], (N, 3).
     up
-        The way up.
+        Upward direction, (3,).
     """
     _, spread, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     normal = axes[2]
@@ -130,7 +130,7 @@ def _few(run: RunData) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
 
 
 def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
-    """Trace an arm at some samples, as it is drawn and as if it were rigid."""
+    """Return the outline of an arm at some samples, deformed as drawn, and rigid."""
     few = _few(run)
     bent, rigid = (scaled(run, factor) for factor in (scale, 0.0))
     both = replace(run, q=np.concatenate([bent.q[few], rigid.q[few]]),
@@ -140,14 +140,14 @@ def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
 
 
 def _square(normal: Array, up: Array) -> Array:
-    """Look along a normal, a little tilted: down on a level plane, else from the front."""
+    """Return a view along a normal, slightly tilted; a level plane is seen from above."""
     towards = _front(normal, up)
     north = _level_axes(up)[1]
     return towards + TILT * (-north if abs(normal @ up) > 1 - TILT else up)
 
 
 def _corner(normal: Array, up: Array) -> Array:
-    """Look along a normal, from the side and from above."""
+    """Return a view along a normal, moved to the side and upwards."""
     towards = _front(normal, up)
     side = np.cross(up, towards)
     if np.linalg.norm(side) < TILT:
@@ -157,7 +157,7 @@ def _corner(normal: Array, up: Array) -> Array:
 
 
 def _front(normal: Array, up: Array) -> Array:
-    """Turn a normal to the side from which x, or else y, goes to the right; or up."""
+    """Return a normal with the sign for which x, or else y, points to the right; or upwards."""
     size = np.linalg.norm(normal)
     normal = normal / size if size > 1e-9 else _level_axes(up)[1]
     if abs(normal @ up) > 0.5:
@@ -168,7 +168,7 @@ def _front(normal: Array, up: Array) -> Array:
 
 
 def _level_axes(up: Array) -> tuple[Array, Array]:
-    """Give two level axes: x and y where z is up."""
+    """Return two level unit vectors: x and y where z is up."""
     first = np.eye(3)[np.abs(up).argmin()]
     first = first - (first @ up) * up
     first = first / np.linalg.norm(first)

@@ -1,7 +1,7 @@
-"""Runs and mode shapes into one page: a file that needs no other and no network."""
+"""Pages of runs and of mode shapes: one HTML file each, which needs no other file or network."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,26 +23,26 @@ from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.scene import scene, states
 from flexarm.viewer.surroundings import obstacles
 
-ENOUGH = 24  # characters of labels that tell enough, and of values in them
+ENOUGH = 24  # characters after which a label gets no further values; longest value in a label
 
 
 @dataclass(frozen=True)
 class ModeShapes:
-    """How an arm vibrates about a state."""
+    """The k modes of an arm about a state of n coordinates."""
 
-    model: Model  # the arm
-    q: Array  # the state that it vibrates about, (n,)
-    names: Sequence[str]  # what each of the k modes is
+    model: Model
+    q: Array  # coordinates of the state, (n,)
+    names: Sequence[str]  # names of the modes
     frequencies: Array  # frequencies [Hz], (k,)
     damping: Array  # damping ratios, (k,)
-    # How much of each coordinate there is in each mode, real or complex, of any size, (n, k).
+    # Mode vectors, real or complex, in any scale, (n, k).
     vectors: npt.NDArray[np.float64] | npt.NDArray[np.complex128]
-    # Attitude that a free base's angles are relative to, (3, 3); that of the model file if None.
+    # Reference attitude of a free base's angles, (3, 3); that of the model file if None.
     anchor: Array | None = field(default=None)
 
 
 def shapes_of(found: Modes) -> ModeShapes:
-    """Take the shapes of modes that `flexarm.linear.modes.modes` found; rigid motions too."""
+    """Return the mode shapes of `flexarm.linear.modes.modes`, with those of rigid motions."""
     require_kind("found", found, Modes, "Modes, such as flexarm.modes(arm)")
     every = found.modes
     return ModeShapes(
@@ -56,81 +56,80 @@ def shapes_of(found: Modes) -> ModeShapes:
 
 
 def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
-    """Make the page of a run, or of several to be compared.
+    """Return the page of a run, or of several to be compared.
 
     Parameters
     ----------
     runs
         One run, or more.
     labels
-        What to call them; by what differs if left out.
+        Names of the runs; by default, the values that differ between them.
 
     Raises
     ------
     FlexarmError
         If there is no run, or the labels are not as many.
     """
-    given = listed(runs)
-    if given is None or not all(isinstance(each, RunData) for each in given):
-        raise refused("runs", runs, "a list of runs")
+    return fill_page(title_of(runs), run_data(runs, require_runs(runs, labels)))
+
+
+def require_runs(runs: Sequence[RunData], labels: Sequence[str]) -> Sequence[str]:
+    """Return a label for each run; raise an error without runs, or if labels are missing."""
+    items = listed(runs)
+    if not items or not all(isinstance(item, RunData) for item in items):
+        raise refused("runs", runs, "a list of runs, one at least")
     if require_names("labels", labels, "texts") and len(labels) != len(runs):
         raise refused("labels", labels, f"{len(runs)} texts, or none")
-    return fill_page(title_of(runs), run_data(runs, labels))
+    return labels or run_labels(runs)
 
 
 def title_of(runs: Sequence[RunData]) -> str:
-    """Give the title of the window that shows some runs."""
+    """Return the title of the window that shows some runs."""
     return f"{_arms(runs)} (flexarm)"
 
 
 def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str = "") -> str:
-    """Make the data of a page of one run or more, as JSON that can stand in it.
+    """Return the data of a page of one run or more, as JSON for an HTML element.
 
     Parameters
     ----------
     runs
         One run, or more.
     labels
-        What to call them; by what differs if left out.
+        Names of the runs; by default, the values that differ between them.
     live
-        Version of the data, if a server will give newer ones.
-
-    Raises
-    ------
-    FlexarmError
-        If there is no run.
+        Version of the data, if a server will send newer ones.
     """
-    if not runs:
-        raise FlexarmError("a page shows one run, or several to compare: got none")
     labels = labels or run_labels(runs)
     arrays = Arrays()
-    found = [limits(run.model, run.q) for run in runs]
-    unit = deflection_unit(max(each["deflection"] or 0.0 for each in found))
+    maxima = [limits(run.model, run.q) for run in runs]
+    unit = deflection_unit(max(each["deflection"] or 0.0 for each in maxima))
     frames = [shown(run) for run in runs]
     seen = outlook(runs)
-    said = [f"{run.status}: {run.reason}" for run in runs if run.reason]
+    reasons = [f"{run.status}: {run.reason}" for run in runs if run.reason]
+    around = [obstacle for run in runs for obstacle in obstacles(run.model)]
     document = {
         "kind": "run",
         "title": _arms(runs),
         "facts": _facts(runs),
         "notes": runs[0].model.arm.notes,
-        "warning": " ".join([*said, *(missed for _, missed in frames if missed)]),
+        "warning": " ".join([*reasons, *(missed for _, missed in frames if missed)]),
         "live": live,
         "running": any(run.status == "running" for run in runs),
         "scene": _fingerprint(runs),
         "view": {"towards": seen.towards.tolist(), "scale": seen.scale},
-        "obstacles": _each_once(obstacle for run in runs for obstacle in obstacles(run.model)),
+        "obstacles": list({to_json(obstacle): obstacle for obstacle in around}.values()),
         "arms": [scene(run.model, arrays) for run in runs],
         "motions": [
             motion(run, label, unit, arrays) for (run, _), label in zip(frames, labels, strict=True)
         ],
-        "limits": _largest(found),
+        "limits": _largest(maxima),
     }
     return to_json(document | {"arrays": arrays.encode()})
 
 
 def mode_page(shapes: ModeShapes) -> str:
-    """Make the page of an arm's mode shapes.
+    """Return the page of an arm's mode shapes.
 
     Raises
     ------
@@ -139,8 +138,8 @@ def mode_page(shapes: ModeShapes) -> str:
     """
     require_kind("shapes", shapes, ModeShapes, "ModeShapes, such as shapes_of(modes(arm))")
     model, k = shapes.model, len(shapes.names)
-    wanted = {"frequencies": (k,), "damping": (k,), "vectors": (model.size, k), "q": (model.size,)}
-    for name, shape in wanted.items():
+    sizes = {"frequencies": (k,), "damping": (k,), "vectors": (model.size, k), "q": (model.size,)}
+    for name, shape in sizes.items():
         got = np.shape(getattr(shapes, name))
         if got != shape or not k:
             raise FlexarmError(f"modes: {name} must have shape {shape} with modes in it, got {got}")
@@ -185,7 +184,7 @@ def save_page(page: str, path: str | Path, *, force: bool = False) -> None:
     Parameters
     ----------
     page
-        What `run_page` or `mode_page` made.
+        Page from `run_page` or `mode_page`.
     path
         The file.
     force
@@ -200,13 +199,9 @@ def _arms(runs: Sequence[RunData]) -> str:
 
 
 def _fingerprint(runs: Sequence[RunData]) -> str:
-    """Tell arms from others: data with the same one differ only in the motion."""
+    """Return a hash of the arms: data with the same hash differ only in the motion."""
     arms = "\n".join(run.model.arm.model_dump_json() for run in runs)
     return hashlib.sha256(arms.encode("utf-8", errors="replace")).hexdigest()[:16]
-
-
-def _each_once(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return list({to_json(each): each for each in found}.values())
 
 
 def _parts(vector: npt.NDArray[Any]) -> tuple[Array, Array]:
@@ -216,31 +211,31 @@ def _parts(vector: npt.NDArray[Any]) -> tuple[Array, Array]:
 
 
 def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
-    """Find how what poses an arm changes along a direction of q."""
+    """Return the derivative of an arm's pose columns along a direction of q."""
     pair = np.stack([q + STEP * direction, q - STEP * direction])
     ahead, back = states(model, pair, np.stack([anchor, anchor]))
     return np.asarray((ahead - back) / (2 * STEP))
 
 
 def run_labels(runs: Sequence[RunData]) -> list[str]:
-    """Tell runs apart by what differs: arms, keys of their files, methods; else by number."""
-    told = [_told(run) for run in runs]
-    found = [run.model.arm.name for run in runs]
-    if len(set(found)) == 1 < len(runs):
-        found = [""] * len(runs)
-    for key in dict.fromkeys(key for each in told for key in each if key != "name"):
-        values = [each.get(key, "none") for each in told]
-        if len(set(values)) == 1 or (len(set(found)) == len(found) and len(found[0]) > ENOUGH):
+    """Return labels from the arms, keys and methods that differ between runs; else numbers."""
+    facts = [_values_of(run) for run in runs]
+    labels = [run.model.arm.name for run in runs]
+    if len(set(labels)) == 1 < len(runs):
+        labels = [""] * len(runs)
+    for key in dict.fromkeys(key for each in facts for key in each if key != "name"):
+        values = [each.get(key, "none") for each in facts]
+        if len(set(values)) == 1 or (len(set(labels)) == len(labels) and len(labels[0]) > ENOUGH):
             continue
-        pairs = zip(found, values, strict=True)
-        found = [f"{label}, {key} {value}".removeprefix(", ") for label, value in pairs]
-    return _numbered(found)
+        pairs = zip(labels, values, strict=True)
+        labels = [f"{label}, {key} {value}".removeprefix(", ") for label, value in pairs]
+    return _numbered(labels)
 
 
 def file_labels(paths: Sequence[Path]) -> list[str]:
-    """Call runs by their files, with folders or suffixes where these tell them apart.
+    """Return the names of files as labels, with folders or suffixes where names are equal.
 
-    One needs no label.
+    A single file needs no label.
     """
     if len(paths) < 2:
         return []
@@ -259,44 +254,43 @@ def _numbered(labels: list[str]) -> list[str]:
     return [f"{k}: {label}".removesuffix(": ") for k, label in enumerate(labels, 1)]
 
 
-def _told(run: RunData) -> dict[str, str]:
-    """Give what is said of a run and its arm, by keys of the model file, shortened."""
-    found: dict[str, str] = {}
+def _values_of(run: RunData) -> dict[str, str]:
+    """Return the values of a run and its model file by key, shortened."""
+    texts: dict[str, str] = {}
 
     def walk(key: str, value: Any) -> None:
         if isinstance(value, dict):
-            for name, each in value.items():
-                walk(f"{key}.{name}".removeprefix("."), each)
-        elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+            for name, inner in value.items():
+                walk(f"{key}.{name}".removeprefix("."), inner)
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
             walk(key, dict(enumerate(value, 1)))
         else:
             text = f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
-            found[key] = text if len(text) <= ENOUGH else f"{text[: ENOUGH - 3]}..."
+            texts[key] = text if len(text) <= ENOUGH else f"{text[: ENOUGH - 3]}..."
 
     walk("", run.model.arm.model_dump(exclude_unset=True, mode="json", exclude={"notes"}))
-    found |= {"stiffening": "on" if run.model.stiffening else "off", "method": run.method}
-    return found | {"formulation": run.formulation, "rtol": f"{run.rtol:g}"}
+    texts |= {"stiffening": "on" if run.model.stiffening else "off", "method": run.method}
+    return texts | {"formulation": run.formulation, "rtol": f"{run.rtol:g}"}
 
 
 def _facts(runs: Sequence[RunData]) -> str:
-    """Say how a run was made; of several, only how they are told apart is short enough."""
+    """Return the method and accuracy of a run; of several runs, how their curves differ."""
     if len(runs) > 1:
-        told = "solid | dashed" if len(runs) == 2 else "each in its colour"
-        return f"{len(runs)} runs compared: {told}"
+        curves = "solid | dashed" if len(runs) == 2 else "each in its colour"
+        return f"{len(runs)} runs compared: {curves}"
     (run,) = runs
-    found = [
+    facts = [
         f"{run.model.size} coordinates",
         f"{run.method} in {run.statistics.steps} steps, rtol {run.rtol:g}",
         f"stiffening {'on' if run.model.stiffening else 'off'}",
         f"energy balance closed to {run.energy_balance:.0e}",
     ]
-    return " · ".join(found)
+    return " · ".join(facts)
 
 
-def _largest(found: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
-    """Take the largest of each over runs; None where no run has it."""
-    merged: dict[str, float | None] = {}
-    for name in found[0]:
-        known = [each[name] for each in found]
-        merged[name] = max((value for value in known if value is not None), default=None)
-    return merged
+def _largest(maxima: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
+    """Return the largest of each quantity over runs; None if no run has it."""
+    return {
+        name: max((size for each in maxima if (size := each[name]) is not None), default=None)
+        for name in maxima[0]
+    }

@@ -1,7 +1,7 @@
-"""What of an arm is drawn: frames, bodies, and each link's shapes at stations (and at nodes).
+"""Geometry of an arm in a page: frames, bodies, and each link's shapes at stations (and at nodes).
 
-A page poses the arm itself, from coordinates: a run is then small, a mode is a run of one swing,
-and deflections can be drawn larger than they are.
+The page itself poses the arm from coordinates, so that runs need little memory, modes are drawn
+like runs, and deflections can be enlarged.
 """
 
 from itertools import zip_longest
@@ -29,11 +29,11 @@ from flexarm.spatial import Pose, base_rotation_matrix
 from flexarm.viewer.pack import Arrays
 
 STATIONS = 25  # along a flexible link, both ends included
-BASE_COLUMNS = 12  # position and rotation, row by row
+BASE_COLUMNS = 12  # columns of a base's pose: position, and rotation row by row
 
 
 def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
-    """Describe an arm at rest; `states` gives its columns for coordinates."""
+    """Describe an arm at rest; `states` returns the columns that pose it."""
     arm = model.arm
     free = isinstance(arm.base, FreeBase)
     kind = "free" if free else "moved" if isinstance(arm.base, MovedBase) else "fixed"
@@ -43,7 +43,8 @@ def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
         links.append(_link(model, part, column, arrays))
         if part.rail:
             links[-2]["shape"]["rail"] = _rail(part.rail, column, arrays)
-        column += _width(model, part)
+        amplitudes = body_of(model, part).drawn_amplitudes(np.ones((1, model.size)))
+        column += _joint_width(part) + int(amplitudes.shape[1])
     payload = arm.payload
     return {
         "name": arm.name,
@@ -66,7 +67,7 @@ def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
 
 
 def states(model: Model, q: Array, anchors: Array) -> Array:
-    """Give what poses an arm at coordinates q (T, n): base, then joint and shapes per link.
+    """Return the columns that pose an arm at q: base, then joint and amplitudes per link.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def states(model: Model, q: Array, anchors: Array) -> Array:
     q
         Coordinates, (T, n).
     anchors
-        Attitudes that angles of a free base and of spherical joints are relative to, (T, 3 k, 3).
+        Reference attitudes of a free base's and spherical joints' angles, (T, 3 k, 3).
     """
     columns = [np.zeros((len(q), 0))]
     left = [*np.split(anchors, max(len(model.attitudes), 1), axis=1)]
@@ -90,21 +91,16 @@ def states(model: Model, q: Array, anchors: Array) -> Array:
 
 
 def _turned(anchors: Array, angles: Array) -> Array:
-    """Give rotations row by row, (T, 9), from anchors (T, 3, 3) and angles (T, 3)."""
-    found = [a @ base_rotation_matrix(row) for a, row in zip(anchors, angles, strict=True)]
-    return np.array(found).reshape(len(angles), 9)
+    """Return rotations row by row, (T, 9), from anchors (T, 3, 3) and angles (T, 3)."""
+    rotations = [a @ base_rotation_matrix(row) for a, row in zip(anchors, angles, strict=True)]
+    return np.array(rotations).reshape(len(angles), 9)
 
 
 def shows_strain(part: LinkModel) -> bool:
-    """Whether a link's strain can be told: its section's shape is known, and it has curvature."""
+    """Return whether a link's strain is known: its section has a shape, its curves curvature."""
     section = part.link.section
-    known = section is not None and section.shape is not None
-    return part.flexible and known and not isinstance(part.link.shapes, Lumped)
-
-
-def _width(model: Model, part: LinkModel) -> int:
-    shapes = body_of(model, part).drawn_amplitudes(np.ones((1, model.size)))
-    return _joint_width(part) + int(shapes.shape[1])
+    outlined = section is not None and section.shape is not None
+    return part.flexible and outlined and not isinstance(part.link.shapes, Lumped)
 
 
 def _joint_width(part: LinkModel) -> int:
@@ -112,12 +108,12 @@ def _joint_width(part: LinkModel) -> int:
 
 
 def _bent(model: Model, part: LinkModel) -> Deformed:
-    """Take a flexible link's shape functions; those of a sliding link are over xi = x/l."""
+    """Return a flexible link's shape functions; those of a sliding link are over xi = x/l."""
     return deformed(model, part, np.ones((1, model.size)))
 
 
 def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "name": part.name,
         "joint": part.joint_name,
         "moves": _moves(part),
@@ -133,14 +129,14 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "shape": None,
     }
     if not part.body.sectioned:
-        found["shape"] = _body(model, part.imported, column + _joint_width(part), arrays)
+        described["shape"] = _body(model, part.imported, column + _joint_width(part), arrays)
     elif part.flexible:
-        found["shape"] = _shape(model, part, column + _joint_width(part), arrays)
-    return found
+        described["shape"] = _shape(model, part, column + _joint_width(part), arrays)
+    return described
 
 
 def _mesh(mesh: Mesh | None, name: str, arrays: Arrays) -> dict[str, Any] | None:
-    """Give points and triangles of the surface that stands for a part, few enough for a page."""
+    """Return points and triangles of a part's surface, simplified for a page."""
     if mesh is None:
         return None
     try:
@@ -151,7 +147,7 @@ def _mesh(mesh: Mesh | None, name: str, arrays: Arrays) -> dict[str, Any] | None
 
 
 def _moves(part: LinkModel) -> list[dict[str, Any]]:
-    """List how each coordinate of a joint moves its link: a turn about an axis, a way along z."""
+    """List the motion of each joint coordinate: axis of its rotation, and travel along z."""
     axes = () if part.range is not None else part.axes
     return [
         {"about": about, "travel": part.link.joint.travel if axis.turns else 1.0}
@@ -160,7 +156,7 @@ def _moves(part: LinkModel) -> list[dict[str, Any]]:
 
 
 def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Tabulate shape functions at stations: by x [m], or of a sliding link by xi."""
+    """Tabulate shape functions at stations: over x [m], or over xi = x/l of a sliding link."""
     link = _bent(model, part)
     shapes, places = link.shapes, np.linspace(0.0, link.end, STATIONS)
     bend = np.stack([shapes.values("y", places, 2), shapes.values("z", places, 2)], axis=1)
@@ -180,7 +176,7 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
 
 
 def rigidity(link: Deformed, places: Array) -> Array:
-    """Give EIz and EIy [N m^2] at places along a link, (S, 2); 0 where it does not bend."""
+    """Return EIz and EIy [N m^2] at places along a link, (S, 2); 0 where it does not bend."""
     x = link.along_span(places)
     return np.stack(
         [link.span.at(k, x) if link.span.has(k) else 0 * x for k in ("EIz", "EIy")], axis=1
@@ -188,7 +184,7 @@ def rigidity(link: Deformed, places: Array) -> Array:
 
 
 def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Give the series of a rail, and where the station of what rides on it stands."""
+    """Tabulate the series of a rail, and the column of the carriage's station."""
     found: dict[str, Any] = {
         "column": column,
         "root": rail.root,
@@ -233,7 +229,7 @@ def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[
 
 
 def _nodes(nodes: Collocation, places: Array, arrays: Arrays) -> dict[str, Any]:
-    """Tabulate slopes and stretch at an exact link's nodes, and how far their tangents reach."""
+    """Tabulate slopes and stretch at an exact link's nodes, and the reach of their tangents."""
     return {
         "bend": arrays.add(nodes.bend),
         "stretch": arrays.add(nodes.stretch),
@@ -243,7 +239,7 @@ def _nodes(nodes: Collocation, places: Array, arrays: Arrays) -> dict[str, Any]:
 
 
 def _series(model: Model, part: LinkModel, places: Array, arrays: Arrays) -> dict[str, Any]:
-    """Tabulate displacements, and what of displacements and turns is quadratic."""
+    """Tabulate linear and quadratic displacements, and quadratic rotations."""
     link, extra = _bent(model, part), part.link.quadratic_shapes
     shapes, edges = link.shapes, link.edges
     drawn = quadratic_displacement(shapes, places, edges, stiffening=model.stiffening, extra=extra)
@@ -259,7 +255,7 @@ def _series(model: Model, part: LinkModel, places: Array, arrays: Arrays) -> dic
 
 
 def _section(part: LinkModel, arrays: Arrays) -> dict[str, Any] | None:
-    """Give the outline of a link's section, as far as the model file says: width y, height z."""
+    """Return the outline of a link's section, width along y and height along z, None if unknown."""
     section = part.link.section
     if section is None:
         return None
@@ -277,13 +273,13 @@ def _section(part: LinkModel, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
-    """Give width and height along a link whose section is a table of stations.
+    """Return width and height along a link whose section is a table of stations.
 
     Notes
     -----
-    A table has no outline.  What is drawn is the solid ellipse of the same radii of gyration, whose
-    axes are 4 times those: sqrt(EI/EA), else sqrt(J/m), are lengths.  sqrt(EI/m) is one but for the
-    material's sqrt(E/density): it tells how the thickness changes, not how large it is.
+    A table has no outline.  Drawn is the solid ellipse of the same radii of gyration, whose axes
+    are 4 times these: sqrt(EI/EA), else sqrt(J/m).  Without EA and J, sqrt(EI/m) has the right
+    proportions along the link, but an unknown factor sqrt(E/density).
     """
     places = np.linspace(0.0, part.length, STATIONS if part.flexible else 2)
     begin = 0.0 if part.link.root_piece is None else part.link.root_piece.length
@@ -300,7 +296,7 @@ def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
 
 
 def _gyration(span: Span, x: Array) -> tuple[Array, bool]:
-    """Find radii of gyration along y and z, (S, 2), and whether they are in metres."""
+    """Return radii of gyration along y and z, (S, 2), and whether they are in metres."""
     mass = span.at("mass_per_length", x)
     bending = [name for name in ("EIz", "EIy") if span.has(name)]
     turning = [name for name in ("Jz", "Jy") if np.all(span.table[name] > 0)]

@@ -1,4 +1,4 @@
-"""Show a run in a browser on this machine, and again whenever its file changes."""
+"""Serve the page of runs on this machine, updated whenever their files change."""
 
 import sys
 import threading
@@ -20,19 +20,19 @@ HINT = "'flexarm simulate ARM --out FILE' makes it at the end, with --live from 
 
 
 def serve(paths: Sequence[Path], port: int = 0) -> "Server":
-    """Make a server for the page of one run or two, read again when a file has changed.
+    """Return a server for the page of some runs, which are read again when a file has changed.
 
     Parameters
     ----------
     paths
-        Files of runs; one that is not there yet is waited for.
+        Files of runs; the page waits for those that do not exist yet.
     port
-        On which to listen, on this machine only; any free one if 0.
+        Port to listen on, on this machine only; any free one if 0.
 
     Returns
     -------
     Server
-        Call its ``serve_forever``; ``url`` says where it is.
+        Call its ``serve_forever``; ``url`` is the address of the page.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def serve(paths: Sequence[Path], port: int = 0) -> "Server":
 
 
 class WatchedPage:
-    """The page of some run files and its data, made again when they change."""
+    """Page of some run files and its data, built again when the files change."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = list(paths)
@@ -56,7 +56,7 @@ class WatchedPage:
         self.made = ("", "", "")  # version, title, data
 
     def version(self) -> str:
-        """Tell one state of the files from another."""
+        """Return a text that changes whenever a file changes."""
         try:
             stats = [path.stat() for path in self.paths]
         except OSError:
@@ -64,15 +64,15 @@ class WatchedPage:
         return "-".join(f"{each.st_mtime_ns:x}.{each.st_size:x}" for each in stats)
 
     def page(self) -> str:
-        """Give the page of the files as they are now."""
+        """Return the page of the files as they are now."""
         return fill_page(*self._renewed(), live=True)
 
     def data(self) -> str:
-        """Give the data of that page alone: a page that is open goes on with them."""
+        """Return the data of that page, for a page that is open already."""
         return self._renewed()[1]
 
     def missing(self) -> list[Path]:
-        """List the files that are waited for."""
+        """List the files that do not exist yet."""
         return [path for path in self.paths if not path.exists()]
 
     def _renewed(self) -> tuple[str, str]:
@@ -94,7 +94,7 @@ class WatchedPage:
 
 
 class Server(ThreadingHTTPServer):
-    """A server on this machine only."""
+    """HTTP server on this machine only."""
 
     daemon_threads = True
 
@@ -103,18 +103,18 @@ class Server(ThreadingHTTPServer):
         super().__init__(address, partial(Handler, source))
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a browser that goes away before its answer is whole."""
+        """Ignore a browser that closes the connection before the answer is whole."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         return f"http://{HOST}:{self.server_port}/"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answer for the page, its data and their version, to this machine's browser only."""
+    """Answers requests of this machine's browser for the page, its data and their version."""
 
     server: Server
 
@@ -124,7 +124,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer a request."""
-        # A page elsewhere may have its name point to this machine: its requests have that name.
+        # The DNS name of a foreign page may point to this machine; its requests have that name.
         allowed = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
         if self.headers.get("Host") not in allowed:
             self.send_error(HTTPStatus.FORBIDDEN)
@@ -153,10 +153,10 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Keep quiet: a page asks often."""
+        """Log nothing, since an open page sends many requests."""
 
 
 def _message(text: str, hint: str, version: str) -> str:
-    """Make the data of a page that says something and is another when there is more to see."""
+    """Return the data of a page with a message, which is replaced when the version changes."""
     data = {"kind": "message", "title": text, "facts": hint, "live": version, "arrays": ""}
     return to_json(data)

@@ -1,4 +1,4 @@
-"""What is around an arm: obstacles that it may touch, and bodies that it captures and lets go."""
+"""Surroundings of an arm: obstacles of its contacts, and bodies that it captures and releases."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from flexarm.runs.forces import equation_of
 from flexarm.spatial import Pose, rotation_from_angles
 from flexarm.viewer.pack import Arrays
 
-KNOTS = 400  # at which a body that drifts is followed; between them it goes straight
+KNOTS = 400  # times at which the motion of a free body is computed; linear in between
 
 
 def obstacles(model: Model) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def obstacles(model: Model) -> list[dict[str, Any]]:
 
 
 def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
-    """Describe bodies that the tip captures or lets go, and where they are at the samples."""
+    """Describe the free bodies, with their places at the samples."""
     return [
         {"name": name, "mass": mass, "places": arrays.add(places.T)}
         for name, mass, places in body_places(run)
@@ -49,10 +49,10 @@ def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
 
 
 def body_places(run: RunData) -> list[tuple[str, float, Array]]:
-    """Follow all bodies: name, mass [kg], and places (T, 7).
+    """Return name, mass [kg] and places (T, 7) of all free bodies.
 
-    Places are the fixture and the centre of mass [m] in the world or, where the last column is 1,
-    in the tip's frame, which holds the body.
+    The columns of places are fixture and centre of mass [m], and 1 while the tip holds the body.
+    They are in the world; while the tip holds the body, in the tip's frame.
     """
     arm = run.model.arm
     names = [body.name for body in arm.bodies]
@@ -66,7 +66,7 @@ def body_places(run: RunData) -> list[tuple[str, float, Array]]:
 
 
 def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Array:
-    """Follow a body that drifts, or is held as it lies in the tip's frame, through the events."""
+    """Return the places of one body, (T, 7), through the events that capture and release it."""
     rows = np.zeros((len(run.t), 7))
     changes = _changes(run, name)
     ends = zip([0, *changes], [*changes, len(run.t)], strict=True)
@@ -77,17 +77,17 @@ def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Arra
         if first == last:
             continue
         knots = np.unique(np.linspace(first, last - 1, KNOTS).astype(int))
-        known = []
+        places = []
         for t in run.t[knots].tolist():
             body = body if held else body.at(t)
-            known.append([*body.pose.position, *body.centre, float(held)])
-        for column, values in enumerate(np.transpose(known)):
+            places.append([*body.pose.position, *body.centre, float(held)])
+        for column, values in enumerate(np.transpose(places)):
             rows[first:last, column] = np.interp(run.t[first:last], run.t[knots], values)
     return rows
 
 
 def _changes(run: RunData, name: str) -> list[int]:
-    """List the samples from which on a body is held, or free again."""
+    """List the samples at which a body is captured or released."""
     titles = {e.title for e in run.model.arm.events if name in (e.capture, e.let_go)}
     last = len(run.t) - 1
     return [
@@ -98,13 +98,13 @@ def _changes(run: RunData, name: str) -> list[int]:
 
 
 def _held(run: RunData, body: FreeBodyState, k: int) -> FreeBodyState:
-    """Give a body that the tip captures at a sample as it lies in the tip's frame."""
+    """Return a body that the tip captures at a sample, placed in the tip's frame."""
     tip = Pose(run.tip_rotation[k], run.tip[k])
     return replace(body, pose=tip.inverse() @ body.at(float(run.t[k])).pose)
 
 
 def _let_go(run: RunData, body: FreeBodyState, k: int) -> FreeBodyState:
-    """Give the motion of a body that the tip lets go at a sample."""
+    """Return the free motion of a body that the tip releases at a sample."""
     tip = Pose(run.tip_rotation[k], run.tip[k])
     twist = equation_of(run).tip_velocity(run.q, run.v)[k]
     return released_body(body, tip, twist, body.pose, float(run.t[k]))

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan, print what was found, and write the arm."""
+    """Plan, print the motion's properties, and write the arm."""
     from flexarm.io.model_file import save
     from flexarm.io.whole_file import write_figure
     from flexarm.planning.limits import Limits

@@ -1,1 +1,1 @@
-"""Robots of other programs: a URDF and what makes it flexible, as an arm."""
+"""Robots of other programs: convert a URDF to an arm with flexible links and joints."""

@@ -117,7 +117,7 @@ def _beam_and_rest(
     else:
         section, beam = _spread(body, section, length)
     rest = body - beam
-    if not is_body(rest):
+    if not is_body(rest, body):
         most = mass_that_fits(body, _rod(length, np.zeros(3)))
         raise ModelError(
             f"the section weighs {beam.mass:.4g} kg, but at most {most:.4g} kg of the link's "

@@ -150,7 +150,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Chain:
-    """Joints from base to tip, and what each carries; the first segment is the base."""
+    """Joints from base to tip, and the segment on each; the first segment is the base."""
 
     tip: str
     joints: tuple[UrdfJoint, ...]

@@ -171,7 +171,7 @@ def _shares(chain: Chain, beams: dict[int, Beam]) -> list[MassShare]:
 
 @dataclass(frozen=True)
 class _Draft:
-    """An arm in the making: its chain, what makes it flexible, and the names of its parts."""
+    """Data of an arm that is being built: chain, side file, names and beams."""
 
     name: str
     chain: Chain

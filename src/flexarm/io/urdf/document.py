@@ -353,7 +353,7 @@ def _finite(text: str, where: str) -> float:
 
 @dataclass(frozen=True)
 class UrdfLink:
-    """A link: its name, its body in its own frame, and what it looks like."""
+    """A link: its name, its body in its own frame, and its geometries."""
 
     name: str
     body: Inertia
@@ -363,7 +363,7 @@ class UrdfLink:
 
 @dataclass(frozen=True)
 class Geometry:
-    """A piece of what a link looks like: its ``role`` (visual, collision), ``kind`` and place.
+    """A geometry of a link: its ``role`` (visual, collision), ``kind`` and place.
 
     Sizes are scales of a mesh, or sides, radius and length [m]; ``wrong`` says why it is none.
     """

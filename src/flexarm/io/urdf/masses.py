@@ -113,9 +113,10 @@ def largest_share(matrix: Array, taken: Array) -> float:
     return float(1 / np.linalg.eigvalsh(scaled.T @ taken @ scaled)[-1])
 
 
-def is_body(body: Inertia) -> bool:
-    """Return whether the 6 x 6 inertia has no negative eigenvalue, but for rounding."""
-    return smallest_eigenvalue(_spatial(body)) >= -ACCUMULATED
+def is_body(rest: Inertia, whole: Inertia) -> bool:
+    """Return whether the rest of a body has no negative eigenvalue but for rounding."""
+    largest = np.linalg.eigvalsh(_spatial(whole))[-1]
+    return bool(np.linalg.eigvalsh(_spatial(rest))[0] >= -ACCUMULATED * largest)
 
 
 def central_without_rounding(body: Inertia) -> list[float]:

@@ -116,7 +116,7 @@ class Conditions:
 
     @classmethod
     def of(cls, ends: Ends, motion: BeamDirection) -> "Conditions":
-        """Read what a link's ends mean in one direction; the root never moves along the link."""
+        """Return the boundary conditions of a link's ends in one direction."""
         if motion.axis is None:
             return cls(tip_mass=ends.tip_mass)
         hub = ends.root_inertia[motion.axis]

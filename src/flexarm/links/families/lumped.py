@@ -42,7 +42,7 @@ def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
 class LumpedShapes(Discretisation):
     """Springs at the centres of equal segments, rigid straight pieces between them.
 
-    Coordinates are what each spring gives way by: in bending the angle between its two pieces
+    Coordinates are the deflections of the springs: in bending the angle between the two pieces
     [rad] (a jump of the slope dy/dx, dz/dx), in torsion the jump of the twist [rad], in stretch the
     jump of the displacement [m].  A spring is as compliant as its segment: ``1/k = int dx/EI``.
     Curvature is nothing but the springs', so the curves' second derivatives are zero.

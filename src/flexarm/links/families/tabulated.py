@@ -122,7 +122,7 @@ class TabulatedShapes(Discretisation):
     citation = "Graves 1989"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Read the shapes of a span; what hangs on its ends and the counts do not matter."""
+        """Read the shapes of a span; inertia at its ends and counts have no effect."""
         if not isinstance(choice, Tabulated):
             raise ShapeError(f"shapes: expected kind 'table' with a file, got '{choice.kind}'")
         findings, shapes = inspect_stations(choice.side_file, span)

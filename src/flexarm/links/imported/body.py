@@ -1,4 +1,4 @@
-"""A body of any shape by what dynamics need of it: one Gram matrix, its interfaces, K and D.
+"""A body with modes: its moments (one Gram matrix), interfaces, stiffness and damping.
 
 With nodes ``X_a``, shapes ``phi_j(a)`` and the mass m of the mesh, ``W = [1, X, phi_1 .. phi_m]``
 and ``G = W^T m W`` hold every moment of a body that moves by ``X + sum q_j phi_j``, whatever its
@@ -15,22 +15,19 @@ from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import NEGLIGIBLE, Inertia, Pose, skew_matrix
 
-ORTHOGONAL = 1e-13  # of two modes, for each amplitude: what rounding leaves of their product
-ALIKE = 1e-6  # below it modes are what the file says they are, but for its digits
+ORTHOGONAL = 1e-13  # rounding error of the product of two modes, per amplitude
+ALIKE = 1e-6  # product of two modes that are orthogonal but for the digits of a file
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Points of a body that are drawn: places [m] (P, 3), moved by amplitudes (P, 3, m).
+    """P points of a body that are drawn."""
 
-    ``lines`` are pairs of points (k, 2), ``faces`` triangles of the surface (f, 3); ``axis`` are
-    the first points, from hub to tip, which stand for the body where one line has to.
-    """
-
-    places: Array
-    moved: Array
-    lines: np.typing.NDArray[np.int64]
-    axis: int
+    places: Array  # undeformed positions [m], (P, 3)
+    moved: Array  # displacement per amplitude, (P, 3, m)
+    lines: np.typing.NDArray[np.int64]  # pairs of points, (k, 2)
+    axis: int  # number of first points, from hub to tip, which are drawn where one line is needed
+    # Triangles of the surface, (f, 3).
     faces: np.typing.NDArray[np.int64] = field(
         default_factory=lambda: np.zeros((0, 3), dtype=np.int64)
     )
@@ -47,23 +44,19 @@ class Drawn:
 class ReducedBody(BodyData):
     """A body in SI units, seen from its hub frame, in which the hub is at rest."""
 
-    # name, names: of the body, and of its m amplitudes.
     name: str
-    names: tuple[str, ...]
-    integrals: Integrals  # its moments, modal mass and stiffness
-    tip: Pose  # the tip frame, undeformed
-    # tip_shape, tip_angle: displacement of the tip's origin and first-order rotation per amplitude,
-    # (3, m) each.
-    tip_shape: Array
-    tip_angle: Array
-    damping: Array | None  # damping matrix, (m, m), or None where the link's own counts
-    # Whether nothing but K and M of the interfaces is known: then moments that change with the
-    # deformation are missing.
+    names: tuple[str, ...]  # names of the m amplitudes
+    integrals: Integrals  # moments, modal mass and stiffness
+    tip: Pose  # tip frame, undeformed
+    tip_shape: Array  # displacement of the tip's origin per amplitude, (3, m)
+    tip_angle: Array  # first-order rotation of the tip per amplitude, (3, m)
+    damping: Array | None  # damping matrix, (m, m); None: the damping of the link counts
+    # Whether only K and M of the interfaces are known, so that the change of the moments with the
+    # deformation is missing.
     first_order: bool
-    drawn: Drawn  # what is drawn
-    # Strains at places of the body per amplitude, (P, m), or None where the file has none.
-    strains: Array | None = None
-    # Displacements by which loads stiffen the body, or None where they are not known.
+    drawn: Drawn
+    strains: Array | None = None  # strain at P places per amplitude, (P, m); None if unknown
+    # Second-order displacements, by which loads stiffen the body; None if unknown.
     second_order: SecondOrder | None = None
 
     @property
@@ -174,10 +167,10 @@ def orthogonal(body: ReducedBody) -> ReducedBody:
 
 
 def cleaned(body: ReducedBody) -> ReducedBody:
-    """Set to zero what is rounding beside the largest that shapes of such mass can have (Schwarz).
+    """Set moments to zero that are rounding, relative to their bound by Schwarz's inequality.
 
-    Traced equations then skip it.  Places along each axis, and rotary inertia about it, are
-    measured by their own size: a body that is long along one axis keeps its inertia about that.
+    Traced equations then skip them.  Moments along each axis, and rotary inertia about it, have
+    bounds of their own, so that a slender body keeps its inertia about its long axis.
     """
     i = body.integrals
     size = np.sqrt(np.diag(i.modal_mass))

@@ -14,20 +14,22 @@ from flexarm.links.integrals import Integrals
 from flexarm.spatial import IDENTITY, Pose, angles_from_rotation
 from flexarm.units import quantity
 
-PLACE_TOLERANCE = 1e-6  # relative to the length: how far off the line a station may lie
-SYMMETRY_TOLERANCE = 1e-6  # programs print matrices with six digits or more
-DEFINITE_TOLERANCE = 1e-9  # relative to the unit diagonal
-FREQUENCIES = (0.01, 1e5)  # [Hz]
-LENGTHS = (1e-3, 100.0)  # [m]
-STIFFNESS_FACTOR = 100.0  # between a link and its section, which only wrong units explain
-OUTSIDE = 0.5  # relative to the body's size: how far from its nodes an interface may be
-FEWEST = 50  # nodes, from which on the motion of neighbours is compared
+PLACE_TOLERANCE = 1e-6  # distance of a station from the line, over the length
+SYMMETRY_TOLERANCE = 1e-6  # asymmetry of a matrix: programs print six digits or more
+DEFINITE_TOLERANCE = 1e-9  # eigenvalue of a matrix of unit diagonal that counts as 0
+FREQUENCIES = (0.01, 1e5)  # [Hz] lowest and highest of a link
+LENGTHS = (1e-3, 100.0)  # [m] smallest and largest size of a link
+STIFFNESS_FACTOR = 100.0  # stiffness of a link over that of its section, which means wrong units
+OUTSIDE = 0.5  # distance of an interface from the nodes, over the body's size
+FEWEST = 50  # nodes of a mesh whose neighbours are compared
 NEAR = 8  # neighbours that a node is compared with
-FINE = 10.0  # steps between nodes over the body, from which on shuffled nodes are recognised
-ODD = 4.8  # times the median of all nodes: at most 3.4 in meshes that this was tried on
-SHUFFLED = 3.0  # steps in which shapes rise by their size: 9 and more in those, 2.8 if shuffled
-HEAVIEST = 25_000.0  # [kg/m^3], of osmium
-GRAMS = 0.1  # [kg]: below it a body's mass is asked about; a link of 100 kg, taken for 1/1000
+FINE = 10.0  # body's size over the distance of nodes, from which shuffled nodes are recognised
+ODD = 4.8  # steepness at a node over the median of all nodes: at most 3.4 in the meshes of tests
+# Distance over which shapes rise by their size, over that of nodes: 9 and more in the meshes of
+# tests, 2.8 where nodes are shuffled.
+SHUFFLED = 3.0
+HEAVIEST = 25_000.0  # [kg/m^3] density above that of osmium
+GRAMS = 0.1  # [kg] mass below which units are doubted: that of a link of 100 kg in tonnes
 # Rule, axis of the displacement, axis of the rotation, sign.
 PLANES = (("theta_z must be y'", 1, 2, 1.0), ("theta_y must be -z'", 2, 1, -1.0))
 
@@ -78,7 +80,7 @@ def check_matrix(findings: Findings, name: str, matrix: Array, *, definite: bool
 
 
 def check_matrices(findings: Findings, data: ModalData) -> ModalData:
-    """Check M, K and D, and what stands for them; return the data with symmetric ones."""
+    """Check M, K, D, frequencies and damping ratios; return the data with symmetric matrices."""
     M, K, D = (
         None if matrix is None else check_matrix(findings, key, matrix, definite=key == "M")
         for key, matrix in (("M", data.mass), ("K", data.stiffness), ("D", data.damping))

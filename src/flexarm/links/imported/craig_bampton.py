@@ -22,10 +22,10 @@ from flexarm.links.imported.report import Findings
 from flexarm.spatial import Pose
 
 Sparse = Any  # SciPy's matrices ship no types
-MOST_MODES = 94
-SMALL = 60  # nodes of a part that is not halved any more
-HELD = 1e-5  # of the largest stiffness: what rigid motions may meet
-UNEQUAL = 1e-6  # of the mass: how far directions may differ
+MOST_MODES = 94  # beside six static shapes, 100 amplitudes in all
+SMALL = 60  # nodes of a part that is not halved further
+HELD = 1e-5  # stiffness against rigid motions, over the largest, above which the body is held
+UNEQUAL = 1e-6  # relative difference of the mass along x, y and z that counts as rounding
 
 
 def reduce(

@@ -18,7 +18,7 @@ MASS_REQUIRED = (
     "is required, (N,), or mass_indptr, mass_indices, mass_data of the upper triangle of the "
     "consistent mass"
 )
-ROUNDING = 1e-14  # relative to the size of a shape: what turning the axes leaves of a zero
+ROUNDING = 1e-14  # rounding error of a zero after a rotation of axes, over the size of a shape
 
 
 def no_nodes() -> Integers:
@@ -38,58 +38,44 @@ def no_shapes() -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ModalData:
-    """Modal data of a body in SI units, in axes of their own.
+    """Modal data of a body with N nodes and m shapes, in SI units and axes of their own.
 
     A superelement has no nodes and no shapes: its matrices are over the motions of hub (6) and tip
-    (6), then modes with both held.  A finite-element model that is yet to be reduced has nodes and
-    no shapes: its matrices are over the displacements of the nodes.
+    (6), then modes with both held.  A finite-element model before its reduction has nodes and no
+    shapes: its matrices are over the displacements of the nodes.  Optional data are None where the
+    file does not give them.
     """
 
-    # name, names: of the body and of its m shapes.
     name: str
-    names: tuple[str, ...]
-    # nodes, node_mass, node_inertia: places (N, 3), mass (N,) or consistent (N, N), rotary inertia
-    # (N, 3, 3); None where it is not given.
-    nodes: Array
-    node_mass: Matrix = None
-    node_inertia: Array | None = None
+    names: tuple[str, ...]  # names of the shapes
+    nodes: Array  # positions [m], (N, 3)
+    node_mass: Matrix = None  # lumped (N,) or consistent (N, N) [kg]
+    node_inertia: Array | None = None  # rotary inertia [kg m^2], (N, 3, 3)
     # Whether node_mass and node_inertia are per length of the line through the nodes, and linear
     # between them.
     per_length: bool = False
-    # shapes, rotations: displacement and rotation of the nodes, (m, N, 3); rotations may be None.
-    shapes: Array = field(default_factory=no_shapes)
-    rotations: Array | None = None
-    # stiffness, mass, damping: K, M, D of the amplitudes, (m, m), each None where it is not given.
-    stiffness: Matrix = None
-    mass: Array | None = None
-    damping: Array | None = None
-    # hertz, ratios: of shapes that are modes: frequencies [Hz] in place of K, or to compare with
-    # it, (m,), and damping ratios in place of D, (m,) or None.
-    hertz: Array | None = None
-    ratios: Array | None = None
-    # hub, tip: the interface frames; a tip that is None is amid its nodes.
-    hub: Pose | None = None
-    tip: Pose | None = None
-    # hub_shapes, tip_shapes: displacement and rotation of the interface frames, (m, 6) each, or
-    # None.
-    hub_shapes: Array | None = None
-    tip_shapes: Array | None = None
-    # hub_nodes, tip_nodes: rows of the nodes that move rigidly with the frames; empty where they
-    # are not known.
+    shapes: Array = field(default_factory=no_shapes)  # displacement of the nodes, (m, N, 3)
+    rotations: Array | None = None  # rotation of the nodes, (m, N, 3)
+    stiffness: Matrix = None  # K of the amplitudes, (m, m)
+    mass: Array | None = None  # M of the amplitudes, (m, m)
+    damping: Array | None = None  # D of the amplitudes, (m, m)
+    hertz: Array | None = None  # frequencies [Hz] of shapes that are modes, in place of K, (m,)
+    ratios: Array | None = None  # damping ratios of modes, in place of D, (m,)
+    hub: Pose | None = None  # interface frame at the hub
+    tip: Pose | None = None  # interface frame at the tip; None: at the mean of its nodes
+    hub_shapes: Array | None = None  # displacement and rotation of the hub frame, (m, 6)
+    tip_shapes: Array | None = None  # displacement and rotation of the tip frame, (m, 6)
+    # Rows of the nodes that move rigidly with the hub, or tip, frame; empty if unknown.
     hub_nodes: Integers = field(default_factory=no_nodes)
     tip_nodes: Integers = field(default_factory=no_nodes)
     # Total mass, centre (3,) and inertia about the origin (3, 3) that the program states.
     stated: Stated = (None, None, None)
-    # lines, faces: pairs of nodes to draw a line between, (k, 2), and triangles of the surface, (f,
-    # 3).
-    lines: Integers = field(default_factory=no_lines)
-    faces: Integers = field(default_factory=lambda: no_lines(3))
-    strains: Array | None = None  # strains at P places in the shapes, (m, P), or None
-    # k_sigma, k_u: stiffness of the amplitudes per unit load, by the stress and by the displacement
-    # that it brings, (18, m, m) each, or None.
-    k_sigma: Array | None = None
-    k_u: Array | None = None
-    units: Units = (1.0, 1.0, 1.0)  # of the file; the numbers above are in SI units
+    lines: Integers = field(default_factory=no_lines)  # pairs of nodes, drawn as lines, (k, 2)
+    faces: Integers = field(default_factory=lambda: no_lines(3))  # triangles of nodes, (f, 3)
+    strains: Array | None = None  # strain at P places in the shapes, (m, P)
+    k_sigma: Array | None = None  # stiffness per unit load by its stress, (18, m, m)
+    k_u: Array | None = None  # stiffness per unit load by its displacement, (18, m, m)
+    units: Units = (1.0, 1.0, 1.0)  # units of the file, in SI units
 
     def in_hub_frame(self) -> "ModalData":
         """Return the same data in the axes of the hub, whose origin is 0."""

@@ -34,10 +34,10 @@ from flexarm.links.imported.report import REFUSE_ABOVE, Findings, percent
 from flexarm.links.imported.second_order import check_second_order, examine_loads
 from flexarm.spatial import IDENTITY, Pose
 
-HELD = 1e-6  # relative to a shape's size: below it the hub is at rest
-RIGID = 1e-6  # relative to a shape's size: below it nothing is left of a shape
-KEPT = 1e-5  # relative to the largest value: what single precision leaves
-MOST_SHAPES = 100
+HELD = 1e-6  # motion of the hub in a shape, over the shape's size, that counts as rest
+RIGID = 1e-6  # rest of a shape without its rigid motion, over its size, that counts as none
+KEPT = 1e-5  # rounding error of single precision, relative to the largest value
+MOST_SHAPES = 100  # of a body: their second-order terms grow with the square
 
 
 def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
@@ -305,7 +305,7 @@ def _state_effective_mass(findings: Findings, whole: Array) -> None:
 
 
 def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> None:
-    """Note in which ways loads do not bend the tip, and what modes alone leave out."""
+    """Note motions of the tip that no shape has, and the missing static shapes of modes alone."""
     reach = max(body.length, 1e-9)
     rows = np.vstack([body.tip_shape, reach * body.tip_angle])
     size = np.sqrt(np.diag(body.integrals.modal_mass))

@@ -42,16 +42,14 @@ LARGEST = 10 * MAX_BYTES
 
 @dataclass(frozen=True)
 class Choices:
-    """Values that a file lacks."""
+    """Values that the file of a body lacks; None where they are not given."""
 
-    frames: Path | None = None  # a JSON file with hub, tip, units, mass, centre, or None
-    # hub_node, tip_node: interface nodes of a superelement, or None.
-    hub_node: int | None = None
-    tip_node: int | None = None
-    # hub_set, tip_set: names of node sets of the two faces in an .inp file, or None.
-    hub_set: str | None = None
-    tip_set: str | None = None
-    density: float | None = None  # of the elements, in the file's units, or None
+    frames: Path | None = None  # JSON file with hub, tip, units, mass, centre
+    hub_node: int | None = None  # interface node of a superelement's hub
+    tip_node: int | None = None  # interface node of a superelement's tip
+    hub_set: str | None = None  # name of the node set of the hub's face in an .inp file
+    tip_set: str | None = None  # name of the node set of the tip's face in an .inp file
+    density: float | None = None  # density of the elements, in the file's units
 
 
 def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Findings, ReducedBody | None]:
@@ -84,7 +82,7 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Findings, Redu
     elif path.suffix == ".mtx":
         keys |= _matrices(paths, choices, findings)
     elif path.suffix in (".unv", ".uff"):
-        content_of(path)  # refuses what is no regular file, or is too large
+        content_of(path)  # raises an error if it is no regular file, or too large
         keys |= read_universal(path, keys)
     elif path.suffix.lower() in (".sid", ".sid_fem"):
         sid = read_sid(_text(path), str(path))
@@ -148,7 +146,7 @@ def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> di
 def _superelement(
     found: Matrices, path: Path, choices: Choices, findings: Findings
 ) -> dict[str, Any]:
-    """Arrange matrices over labelled unknowns; add a note for what is not used of them."""
+    """Return K, M and D in the order hub, tip, modes; note that structural damping is not used."""
     missing = [key for key in ("K", "M") if key not in found]
     if missing:
         given = ", ".join(each.title for each in found.values()) or "nothing"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scipy.interpolate import PPoly
 
 POINTS = 8  # per panel: exact for two cubics and a property that is linear along the panel
-LEAST_MASS = 1e-60  # [kg m^2]: keeps what is divided by it finite
+LEAST_MASS = 1e-60  # [kg m^2] modal mass that replaces 0 in a division
 SECTION, FILE = "the link's section", "the file's masses"
 
 

@@ -26,13 +26,13 @@ class Findings:
 
     file: str  # its name
     title: str = ""  # name of the body
-    # Keys of the file by those of the plain form, where they have other names.
+    # Names of keys in the file, by their names in the plain form.
     keys: Mapping[str, str] = field(default_factory=dict)
-    # Finds where in the file a value stands, if it is text with lines.
+    # Function that returns the position of a value in the file, if the file is text.
     place: Callable[[Path], Position] | None = None
     facts: list[tuple[str, str]] = field(default_factory=list)  # pairs of label and text
-    notes: list[str] = field(default_factory=list)  # what the user should look into
-    problems: list[tuple[Path, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # doubts that do not stop the reading
+    problems: list[tuple[Path, str]] = field(default_factory=list)  # reasons to refuse the file
 
     def fact(self, label: str, text: str) -> None:
         """Add a line of the report."""

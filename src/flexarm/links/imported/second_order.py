@@ -17,9 +17,9 @@ from flexarm.links.imported.report import Findings
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import IDENTITY, Pose
 
-SYMMETRY = 1e-4  # of the largest entry
-OFF_AXIS = 0.01  # of the length: how far the centre of a straight body may be from hub to tip
-STEEP = 1e3  # change of a mode's squared frequency over squared spin that no link has
+SYMMETRY = 1e-4  # asymmetry of K_sigma and K_u, over the largest entry, that counts as rounding
+OFF_AXIS = 0.01  # distance of a straight body's centre from the line hub to tip, over its length
+STEEP = 1e3  # change of a mode's squared frequency over squared spin; links have about 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class SecondOrder:
         return SecondOrder(*(turn.T @ each @ turn for each in vars(self).values()))
 
     def cleaned(self, dust: float) -> "SecondOrder":
-        """Set to zero what is dust beside the largest of each kind."""
+        """Set entries to zero that are at most ``dust`` times the largest of their array."""
         kinds = vars(self).values()
         return SecondOrder(*(np.where(np.abs(x) <= dust * np.abs(x).max(), 0.0, x) for x in kinds))
 
@@ -105,7 +105,7 @@ def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondO
 def check_second_order(
     findings: Findings, x: SecondOrder, i: Integrals, tip: Pose, *, complete: bool
 ) -> None:
-    """State how spin changes the first frequency, and refuse what no link has.
+    """State the change of the first frequency by spin, and refuse impossible ones.
 
     Parameters
     ----------

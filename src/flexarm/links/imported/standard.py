@@ -160,7 +160,7 @@ def _shape_pairs(sid: SidFile, findings: Findings, whole: Array) -> Array:
 
 
 def _agree(findings: Findings, key: str, found: Array, wanted: Array, other: str) -> None:
-    """Refuse or note a block that is not what another one says; one that is empty passes."""
+    """Refuse or note a block that contradicts another one; an empty block passes."""
     size = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
     apart = float(np.abs(found - wanted).max(initial=0.0)) / size
     if np.any(found) and apart > NOTE_ABOVE:

@@ -19,9 +19,9 @@ from flexarm.links.imported.report import Findings, percent
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import IDENTITY
 
-GROUNDED = 1e-6  # relative to the largest stiffness: what rigid motions may meet
-HELD = 1e-2
-INTERFACES = 12
+# Stiffness against rigid motions, over that of the tip: with more it is noted, or refused.
+GROUNDED, HELD = 1e-6, 1e-2
+INTERFACES = 12  # unknowns of hub and tip
 
 
 def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | None:

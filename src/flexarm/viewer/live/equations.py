@@ -1,8 +1,8 @@
-"""What a page that runs an arm evaluates: motion under servos and a pull, energies, drawn states.
+"""Equations of an arm that runs in a page: motion under servos and a pull, energies, drawn states.
 
-Numbers that have a slider are inputs, ``settings``: gravity [m/s^2] along its direction, payload
-[kg], a factor of all stiffnesses, and a damping ratio that the modes of the arm at its start have
-beyond what the file gives them.  Shapes stay those of the arm as its file has it.
+The numbers with a slider are inputs, ``settings``: gravity [m/s^2] along its direction, payload
+[kg], a factor of all stiffnesses, and a damping ratio of the arm's modes at its start, added to
+the damping of the file.  Shape functions remain those of the model file.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ class LiveArm:
 
     @cached_property
     def direction(self) -> Array:
-        """Where gravity points, (3,)."""
+        """Direction of gravity, (3,)."""
         size = float(np.linalg.norm(self.model.gravity))
         return self.model.gravity / size if size else DOWN
 
@@ -119,12 +119,12 @@ class LiveArm:
 
     @cached_property
     def programme(self) -> Programme:
-        """What the file lets joints do."""
+        """Servos and timed targets of the file."""
         return programme(self.model, plays=self.plays)
 
     @cached_property
     def _bodies(self) -> tuple[Inertia, Inertia]:
-        """What the last tip carries without the payload, and a payload of 1 kg."""
+        """Inertia at the last tip without the payload, and that of a payload of 1 kg."""
         arm, last = self.model.arm, len(self.model.links) - 1
         bare = tip_inertia(arm.model_copy(update={"payload": None}), last)
         if arm.payload is None or not arm.payload.mass:
@@ -135,7 +135,7 @@ class LiveArm:
         return bare, body.moved(end_pose(arm.links[last]))
 
     def at(self, gravity: float, payload: float) -> Model:
-        """Give the arm another gravity [m/s^2] and payload [kg]; its shapes stay."""
+        """Return the model with other gravity [m/s^2] and payload [kg], but the same shapes."""
         bare, unit = self._bodies
         scaled = Inertia(payload, payload * unit.first, payload * unit.second)
         *others, last = self.model.links
@@ -144,7 +144,7 @@ class LiveArm:
 
     @property
     def holds(self) -> tuple[tuple[int, float], ...]:
-        """Where the arm can be held: link and part of its length; last, the arm's tip."""
+        """Points at which the arm can be pulled: link and fraction of its length; last, the tip."""
         found = []
         for k, part in enumerate(self.model.links):
             bends = part.flexible and part.body.range is None
@@ -210,7 +210,7 @@ class LiveArm:
         )
 
     def contact_jacobians(self, q: Array) -> Array:
-        """Give the Jacobians of the points that may touch something, at q, (contacts, 3, n)."""
+        """Return the Jacobians of the contact points at q, (contacts, 3, n)."""
         x, model, found = ca.SX.sym("q", self.model.size), self.model, []
         if model.attitudes:
             model = model.anchored(ca.SX(model.start_anchors))

@@ -40,7 +40,7 @@ def advance(m: ExplicitMarch, until: float, budget: int, changed: int) -> int:
 
 @dataclass(frozen=True)
 class LiveModule:
-    """What a page needs to run an arm."""
+    """WebAssembly of an arm, and the places of its data."""
 
     # The module.  Its kernel ``advance`` takes the record's place, a time [s], a number of steps,
     # and 1 where anything but time has changed since it was called last, else 0; it returns why it
@@ -60,7 +60,7 @@ class LiveModule:
 
 
 def live_task(arm: LiveArm) -> Task:
-    """Make ready the start of an arm."""
+    """Return the initial-value problem of an arm at its start."""
     return prepare(arm.model, np.array([0.0, BEGINNING]), equation=formulation(DEFAULT, arm.model))
 
 
@@ -111,7 +111,7 @@ def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
 
 
 def _buffers(arm: LiveArm, streams: Sequence[Stream], task: Task) -> dict[str, Array]:
-    """Make the arrays of all equations, by the names of what goes in and comes out."""
+    """Return the arrays of all equations, by the names of their inputs and outputs."""
     ports: dict[str, Port] = {}
     for stream in streams:
         ports |= {port.name: port for port in (*stream.inputs, *stream.outputs)}
@@ -157,7 +157,7 @@ def _system(
 def _record(
     task: Task, system: System, buffers: dict[str, Array], step: float, breaks: Array, states: Array
 ) -> ExplicitMarch:
-    """Make the integrator's record: equal steps, whose error nobody measures."""
+    """Return the integrator's record for equal steps without error control."""
     nothing = np.zeros(0)
     unmeasured = Measures(
         np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((1, 0, 0)), np.zeros((1, 0)),

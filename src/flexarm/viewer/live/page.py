@@ -91,7 +91,7 @@ def live(
 
 
 def live_page(prepared: Prepared) -> str:
-    """Make the page of an arm that runs."""
+    """Return the page of an arm that runs."""
     made, task, tuned = prepared.arm, prepared.task, prepared.tuned
     model = made.model
     module = live_module(made, task, tuned.step)
@@ -215,7 +215,7 @@ def _joints(arm: LiveArm, tuned: Tuning, holding: list[float]) -> list[dict[str,
 
 
 def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
-    """Say how far a servo may turn or move a joint."""
+    """Return the range of a servo's target."""
     limits, way = axis.acts.limits, TURN if axis.turns else max(0.5 * length, 0.05)
     low = start - way if limits is None or limits.lower is None else float(limits.lower)
     high = start + way if limits is None or limits.upper is None else float(limits.upper)
@@ -232,7 +232,7 @@ def _still(arm: LiveArm) -> Equilibrium | None:
 
 
 def _rest(model: Model, q: Array) -> list[float]:
-    """Give what poses the arm at coordinates."""
+    """Return the columns that pose the arm at coordinates."""
     found: list[float] = states(model, q[None], model.start_anchors[None])[0].tolist()
     return found
 
@@ -287,7 +287,7 @@ def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
 
 
 def _limits(model: Model) -> dict[str, float | None]:
-    """Say what colours show at first; more is seen as it happens."""
+    """Return the first ranges of the colours; they grow during the motion."""
     bending = flexible_links(model)
     if not bending:
         return {"deflection": 0.0, "curvature": 0.0, "moment": 0.0, "strain": None}

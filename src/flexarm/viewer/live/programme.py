@@ -1,4 +1,4 @@
-"""What of a file a live arm plays: servos, and the targets that timed events give them."""
+"""Servos of a model file and their timed targets, as a live arm plays them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class ServoTargets:
 
 @dataclass(frozen=True)
 class Programme:
-    """What the file lets joints do."""
+    """Servos of a file, and the targets that timed events set."""
 
     # servos, targets: those that are played, and what they follow.
     servos: tuple[Servoed, ...]
@@ -43,7 +43,7 @@ class Programme:
 
     @property
     def states(self) -> int:
-        """How many integrals there are."""
+        """Number of integral states."""
         return sum(each.state is not None for each in self.servos)
 
     @property
@@ -73,7 +73,7 @@ def programme(model: Model, *, plays: bool = True) -> Programme:
 
 
 def _is_played(event: Event, names: set[str]) -> bool:
-    """Tell whether an event gives servos new targets at a time, and does nothing else."""
+    """Return whether an event sets targets of servos at a time, and does nothing else."""
     acts = {action for action in ACTIONS if getattr(event, action)}
     changes = {key for change in event.servo.values() for key in change}
     timed = event.at is not None and acts == {"servo"}

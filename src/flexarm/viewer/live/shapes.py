@@ -33,7 +33,7 @@ class Prepared:
 
 
 def prepare_live(model: Model, *, all_shapes: bool) -> Prepared:
-    """Make ready an arm; without the shapes that are too fast, unless all are asked for."""
+    """Return an arm for a page, without the shapes that are too fast unless all are requested."""
     found = _prepared(model)
     if _share(found) > SLOW and found.arm.programme.servos:
         held = _prepared(model, plays=False)

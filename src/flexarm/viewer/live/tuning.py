@@ -37,7 +37,7 @@ IMPACT = 3.0  # [m/s] with which contacts are closed
 
 @dataclass(frozen=True)
 class Bounds:
-    """How fast the arm may move, with servos and a pull, anywhere.
+    """Bounds of the arm's rates, with servos and a pull, in any posture.
 
     For a mode x of eigenvalue s, s^2 x*M x + s x*D x + x*K x = 0: where it vibrates, |s|^2 is the
     ratio of its stiffness and its mass, whatever its damping.
@@ -174,7 +174,7 @@ def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[fl
 
 
 def _patience(M: Array, K: Array, D: Array, rows: Array, wanted: Array) -> Array:
-    """Take as much of the integral gains that are wanted as makes nothing grow."""
+    """Return the largest fraction of the integral gains for which the motion is stable."""
     n, m = len(M), len(wanted)
     loop = np.zeros((2 * n + m, 2 * n + m))
     loop[: 2 * n] = np.hstack(LinearModel(M, K, D, ("",) * n, rows.T).state_space())
@@ -203,7 +203,7 @@ def _slowest(K: Array, M: Array) -> float:
 
 
 def hold_jacobians(arm: LiveArm, task: Task) -> Array:
-    """Give the Jacobians of all points that can be held, at the start, (points, 3, n)."""
+    """Return the Jacobians of all points that can be pulled, at the start, (points, 3, n)."""
     anchor = (task.equation.anchor,) if arm.model.attitudes else ()
     hold = compile_stream(arm.grip, level="quick")
     weights = np.eye(len(arm.holds))

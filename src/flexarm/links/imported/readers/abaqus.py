@@ -8,12 +8,12 @@ TYPES = {"STIFFNESS": "K", "MASS": "M", "VISCOUSDAMPING": "D", "DAMPING": "D",
 
 
 def read_abaqus(text: str, name: str, found: Matrices) -> None:
-    """Add matrices, as `MATRIX INPUT` has them, by what ``*MATRIX, TYPE=`` says.
+    """Add matrices in `MATRIX INPUT` format; ``*MATRIX, TYPE=`` says which one follows.
 
     Raises
     ------
     ModelError
-        If a line has not five fields, nothing says what a matrix is, or there are two of a kind.
+        If a line has not five fields, a matrix has no type, or there are two of a type.
     """
     current: Entries | None = None
     for k, line in enumerate(text.splitlines(), 1):

@@ -28,9 +28,9 @@ MASS: Powers = (0, 1, 0)
 
 @dataclass
 class ArrayReader:
-    """Reads arrays in SI units; what is wrong with one is refused, and zeros stand for it.
+    """Reads arrays in SI units; a wrong array is refused and replaced by zeros.
 
-    Those take no memory, whatever size a file says.
+    The zeros take no memory, whatever shape the file claims.
     """
 
     keys: Mapping[str, Any]

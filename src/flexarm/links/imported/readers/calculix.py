@@ -88,7 +88,7 @@ def _vector(line: str, where: str) -> tuple[float, float, float]:
 
 
 def read_inp(text: str, name: str) -> Deck:
-    """Read node sets and the density of an input file; what it includes is not followed.
+    """Read node sets and densities of an input file; included files are not read.
 
     Raises
     ------

@@ -27,7 +27,7 @@ KINDS = {
 class Entries:
     """Entries of a symmetric matrix, of which one triangle may be given."""
 
-    title: str  # what the file calls it
+    title: str  # name in the file
     values: dict[tuple[Label, Label], float] = field(default_factory=dict)
 
     def add(self, row: Label, column: Label, value: float, where: str) -> None:

@@ -39,7 +39,7 @@ class SidFile:
 
 
 class _Lines:
-    """Lines of a file, one after the other, with where they are."""
+    """Lines of a file, read one after the other, with their numbers."""
 
     def __init__(self, text: str, name: str) -> None:
         self.lines, self.at, self.name = text.splitlines(), 0, name
@@ -58,7 +58,7 @@ class _Lines:
         return f"{self.name}:{self.at}"
 
     def refuse(self, why: str) -> ModelError:
-        """Return the error that says what is wrong with this line."""
+        """Return the error for the line that was read last."""
         return ModelError(f"{self.where}: {why}")
 
 
@@ -114,7 +114,7 @@ def _read_node(lines: _Lines, found: SidFile, head: str) -> None:
 
 
 def _read_block(lines: _Lines, name: str, amplitudes: int) -> Taylor:
-    """Read the matrices of a block; what is not there is zero."""
+    """Read the matrices of a block; missing entries are zero."""
     size = {"nrow": 0, "ncol": 0, "nq": 0, "structure": 3}
     entries: list[tuple[str, list[int], float]] = []
     while (line := lines.next(name)) != f"end {name}":

@@ -25,8 +25,8 @@ from flexarm.links.imported.report import Findings
 from flexarm.spatial import rotation_from_angles
 from flexarm.units import Frequency, Ratio, quantity
 
-MAX_STATIONS = 5000
-LARGEST = 1e15  # magnitude that no number exceeds
+MAX_STATIONS = 5000  # of a link: more take the curves through them minutes
+LARGEST = 1e15  # largest magnitude of a number, so that products do not overflow
 COORDINATES = ("x", "y", "z")
 INERTIA = ("Jx", "Jy", "Jz")
 DISPLACEMENT = ("x", "y", "z")
@@ -163,7 +163,7 @@ def table_beside(side: SideFile) -> SideFile | None:
 def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
     """Read a file, its keys checked one by one."""
     path = side.path
-    if b"modal_data" not in side.content:  # another's file: nothing of it is told
+    if b"modal_data" not in side.content:  # perhaps a secret file: no message quotes it
         raise ModelError(f"{path}: is no file of modal data: its first key is 'modal_data: 1'")
     source = text.read(side.content, str(path))
     problems = list(source.problems)
@@ -177,7 +177,7 @@ def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
 
 
 def _locate(source: text.Source, path: text.Path) -> text.Position:
-    """Find a value in the file; what the station table holds is found where it is named."""
+    """Return the position of a value; values of the station table have that of its name."""
     return source.locate(path if source.at(path[:1]) is not None else ("table",))
 
 
@@ -322,7 +322,7 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
     (header_line, header), *body = rows
     names = [name for _, name in header]
     problems = _header_problems(header_line, header, modes)
-    if problems:  # perhaps another's file: no cell of it is told
+    if problems:  # perhaps a secret file: no message quotes its cells
         raise ModelError(text.report(str(path), problems))
     values = np.zeros((len(body), len(names)))
     for k, (line, cells) in enumerate(body):
@@ -341,7 +341,7 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
 
 
 def _wrong(column: str, value: float) -> str:
-    """Return what is wrong with a value; empty if nothing is."""
+    """Return the fault of a value in a column; empty if it has none."""
     if not abs(value) <= LARGEST:
         return f"must be a number of at most {LARGEST:g}"
     if column == "mass_per_length" and value <= 0:
