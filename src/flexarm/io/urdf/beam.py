@@ -20,7 +20,7 @@ from flexarm.io.urdf.masses import (
     mass_that_fits,
     split_at_ends,
 )
-from flexarm.spatial import NEGLIGIBLE, NO_INERTIA, Array, Inertia, Pose
+from flexarm.spatial import ACCUMULATED, NEGLIGIBLE, NO_INERTIA, Array, Inertia, Pose
 from flexarm.units import quantity
 
 OWN_KEYS = ("from", "to", "up", "inertia", "tip_share")
@@ -125,6 +125,8 @@ def _beam_and_rest(
             "URDF's: leave its mass out, to take what fits, or say 'inertia: section', to take the "
             "section's in place of the URDF's"
         )
+    if abs(rest.mass) <= ACCUMULATED * body.mass:  # the rounding of a beam with all of the mass
+        rest = Inertia(0.0, np.zeros(3), rest.second)
     return section, beam, rest
 
 
