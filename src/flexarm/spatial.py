@@ -59,12 +59,14 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
     apart = np.diff(flat, axis=-1, prepend=-1.0) > np.minimum(close, np.roll(close, 1, axis=-1))
     apart[..., :1] = True
     first = np.maximum.accumulate(np.where(apart, np.arange(flat.shape[-1]), 0), axis=-1)
-    found = np.take_along_axis(flat, first, axis=-1)
-    found = np.where(flat - found <= close, found, flat)
-    whole = np.round(found)
-    found = np.where(flat <= room, 0.0, np.where(np.abs(found - whole) <= close, whole, found))
-    kept, result = np.empty_like(found), np.zeros((*front, values[(0,) * designs].size))
-    np.put_along_axis(kept, order, found, axis=-1)
+    snapped = np.take_along_axis(flat, first, axis=-1)
+    snapped = np.where(flat - snapped <= close, snapped, flat)
+    whole = np.round(snapped)
+    snapped = np.where(
+        flat <= room, 0.0, np.where(np.abs(snapped - whole) <= close, whole, snapped)
+    )
+    kept, result = np.empty_like(snapped), np.zeros((*front, values[(0,) * designs].size))
+    np.put_along_axis(kept, order, snapped, axis=-1)
     result[..., some] = kept
     return np.asarray(np.where(values < 0, -1.0, 1.0) * result.reshape(values.shape) + 0.0)
 

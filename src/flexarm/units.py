@@ -270,9 +270,9 @@ def _pieces(name: str) -> list[str]:
 
 
 def _expected(unit: str, name: str) -> str:
-    known, examples = _QUANTITIES.get(unit, ("", (f"1 {unit}",)))
+    quantity_name, examples = _QUANTITIES.get(unit, ("", (f"1 {unit}",)))
     shown = " or ".join(f'"{example}"' for example in examples)
-    return f"{_named(unit, name or known)} is expected, e.g. {shown}"
+    return f"{_named(unit, name or quantity_name)} is expected, e.g. {shown}"
 
 
 def _named(unit: str, name: str = "") -> str:
@@ -324,8 +324,8 @@ class Unit:
         return {"anyOf": [number, {"type": "string", "maxLength": _LONGEST}], **self._described()}
 
     def _described(self) -> JsonSchemaValue:
-        known, examples = _QUANTITIES.get(self.symbol, ("", (f"1 {self.symbol}",)))
-        name = self.name or known
+        quantity_name, examples = _QUANTITIES.get(self.symbol, ("", (f"1 {self.symbol}",)))
+        name = self.name or quantity_name
         return {
             "description": f"{name} [{self.symbol}]: a number, or text like '{examples[-1]}'",
             "x-unit": self.symbol,

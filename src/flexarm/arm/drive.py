@@ -55,8 +55,8 @@ class Friction(Part, Generic[S, E, K, D]):
             "lugre": ("static", "stribeck_speed", "stribeck_exponent", "bristle_stiffness",
                       "bristle_damping"),
         }  # fmt: skip
-        known = {"kind", "viscous", "coulomb", *own[self.kind]}
-        for name in sorted(self.model_fields_set - known):
+        allowed = {"kind", "viscous", "coulomb", *own[self.kind]}
+        for name in sorted(self.model_fields_set - allowed):
             if getattr(self, name) is not None:
                 kinds = " or ".join(kind for kind, keys in own.items() if name in keys)
                 raise fault("is of friction of 'kind: {kinds}'", name, kinds=kinds)

@@ -163,9 +163,9 @@ def require_events_fit(
                     raise fault(message, "events", i, key, name=name)
         for name, changes in event.servo.items():
             _require_servo_fits(acts, i, name, changes, context)
-        for key, known in (("capture", names), ("let_go", [*names, PAYLOAD])):
+        for key, existing in (("capture", names), ("let_go", [*names, PAYLOAD])):
             named = getattr(event, key)
-            if named is not None and named not in known:
+            if named is not None and named not in existing:
                 raise fault("there is no body '{name}'", "events", i, key, name=named)
 
 

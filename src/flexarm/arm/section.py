@@ -208,7 +208,7 @@ def shape_properties(
     for name, along_y in (("GAy", True), ("GAz", False)) if shear else ():
         kappa = shear_coefficient(shape, nu, along_y=along_y) if shear is True else shear
         sheared[name] = kappa * rigidity * area
-    found: dict[str, Any] = sheared | {
+    properties: dict[str, Any] = sheared | {
         "mass_per_length": material.density * area,
         "EIy": material.E * about_y,
         "EIz": material.E * about_z,
@@ -218,11 +218,11 @@ def shape_properties(
         "Jy": material.density * about_y if rotary else 0.0,
         "Jz": material.density * about_z if rotary else 0.0,
     }
-    if not any(map(varies, found.values())):
-        return Properties(**found)
+    if not any(map(varies, properties.values())):
+        return Properties(**properties)
     for end in (min, max):  # of many designs: what holds for the ends of ranges holds in between
-        Properties(**{n: end(v.values) if varies(v) else v for n, v in found.items()})
-    return Properties.model_construct(**found)
+        Properties(**{n: end(v.values) if varies(v) else v for n, v in properties.items()})
+    return Properties.model_construct(**properties)
 
 
 class Station(Properties):
@@ -250,8 +250,8 @@ class Section(Properties):
     @property
     def shears(self) -> bool:
         """Whether it has a shear stiffness."""
-        given = self if self.stations is None else self.stations[0]
-        return bool(self.shear) or (given.GAy, given.GAz) != (None, None)
+        first = self if self.stations is None else self.stations[0]
+        return bool(self.shear) or (first.GAy, first.GAz) != (None, None)
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -290,15 +290,15 @@ class Section(Properties):
     def _check_stations(self) -> None:
         if self.stations is None:
             return
-        given = [
+        keys = [
             {name for name in Station.model_fields if getattr(s, name) is not None}
             for s in self.stations
         ]
         for i, station in enumerate(self.stations):
             if station.mass_per_length is None:
                 raise fault("mass_per_length is required at every station", "stations", i)
-            if given[i] != given[0]:
-                odd = sorted(given[i] ^ given[0])[0]
+            if keys[i] != keys[0]:
+                odd = sorted(keys[i] ^ keys[0])[0]
                 raise fault("every station must give {odd}, or none", "stations", i, odd=odd)
             if i and station.at < self.stations[i - 1].at:
                 raise fault("stations must be in order from the root", "stations", i, "at")
@@ -306,7 +306,7 @@ class Section(Properties):
                 raise fault("at most two stations (a jump) at one place", "stations", i, "at")
         if self.stations[0].at != 0.0:
             raise fault("the first station must be at 0, the root", "stations", 0, "at")
-        for name in sorted(given[0] - {"at"}):
+        for name in sorted(keys[0] - {"at"}):
             values = [getattr(station, name) for station in self.stations]
             least = min((value for value in values if value), default=0.0)
             if max(values) > MOST_CHANGE * least:
@@ -342,5 +342,10 @@ class MaterialDamping(Loss):
 
     def along(self, direction: Literal["x", "y", "z", "twist"]) -> Loss:
         """Return the loss in one direction."""
-        found = {"x": self.stretch, "y": self.bending_y, "z": self.bending_z, "twist": self.torsion}
-        return found[direction] or self
+        losses = {
+            "x": self.stretch,
+            "y": self.bending_y,
+            "z": self.bending_z,
+            "twist": self.torsion,
+        }
+        return losses[direction] or self

@@ -85,18 +85,18 @@ def run(args: argparse.Namespace) -> int:
     followed = None
     if any(isinstance(v, list) for group in ("at", "speeds") for v in settings[group].values()):
         followed = sweep(model, **settings)
-    found = modes(model, **_first(settings))
+    result = modes(model, **_first(settings))
     if args.html is not None:
         from flexarm.viewer.page import mode_page, save_page, shapes_of
 
-        save_page(mode_page(shapes_of(found)), args.html, force=args.force)
+        save_page(mode_page(shapes_of(result)), args.html, force=args.force)
     if args.plot is not None:
-        drawn = found if followed is None else followed
+        drawn = result if followed is None else followed
         write_figure(args.plot, drawn.plot(), force=args.force)
     if args.json:
-        print_json(_document(found, followed))
+        print_json(_document(result, followed))
     else:
-        _print(found)
+        _print(result)
         if followed is not None:
             _print_sweep(followed)
     return 0
@@ -183,17 +183,17 @@ def _first(settings: Settings) -> Settings:
     }
 
 
-def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
-    model, state = found.model, found.equilibrium
+def _document(result: "Modes", followed: "Sweep | None") -> dict[str, Any]:
+    model, state = result.model, result.equilibrium
     document: dict[str, Any] = {
         "modes_format": 1,
         "arm": model.arm.name,
-        "joints": found.states,
+        "joints": result.states,
         "q": dict(zip(model.names, state.point.q.tolist(), strict=True)),
         "v": dict(zip(model.names, state.point.v.tolist(), strict=True)),
         "u": state.holding(),
-        "notes": [*found.notes, *_servos(found)],
-        "notices": list(found.notices),
+        "notes": [*result.notes, *_servos(result)],
+        "notices": list(result.notices),
         "modes": [
             {
                 "name": mode.name,
@@ -205,7 +205,7 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
                 "participation": mode.participation,
                 "errors": None if errors is None else dataclasses.asdict(errors),
             }
-            for mode, errors in zip(found.modes, found.errors, strict=True)
+            for mode, errors in zip(result.modes, result.errors, strict=True)
         ],
     }
     if followed is not None:
@@ -229,24 +229,24 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
     return document
 
 
-def _servos(found: "Modes") -> list[str]:
+def _servos(result: "Modes") -> list[str]:
     """Return a note on the servos that the modes leave out."""
     limp = ", ".join(
         axis.name
-        for axis in found.model.axes
-        if axis.acts.servo is not None and found.states.get(axis.name) == "free"
+        for axis in result.model.axes
+        if axis.acts.servo is not None and result.states.get(axis.name) == "free"
     )
     return [f"servos are left out ({limp}): --joints locked holds these joints"] if limp else []
 
 
-def _print(found: "Modes") -> None:
+def _print(result: "Modes") -> None:
     console = open_console()
-    console.print(found.model.arm.name, style="bold")
-    print_line(console, found.posture)
-    point = found.equilibrium.point
+    console.print(result.model.arm.name, style="bold")
+    print_line(console, result.posture)
+    point = result.equilibrium.point
     moving = [
         f"{name} {value:.6g} {unit}/s"
-        for name, value, unit in zip(found.model.names, point.v, found.model.units, strict=True)
+        for name, value, unit in zip(result.model.names, point.v, result.model.units, strict=True)
         if value
     ]
     print_line(console, f"about: {'steady motion, ' + ', '.join(moving) if moving else 'rest'}")
@@ -255,7 +255,7 @@ def _print(found: "Modes") -> None:
             str(k), mode.name, mode.kind, f"{mode.frequency_hz:.8g}",
             f"{mode.frequency_rad_s:.8g}", f"{mode.damping_ratio:.4g}", _mostly(mode),
         ]
-        for k, mode in enumerate(found.modes, 1)
+        for k, mode in enumerate(result.modes, 1)
     ]  # fmt: skip
     columns = {
         "#": "right", "mode": "left", "kind": "left", "[Hz]": "right", "[rad/s]": "right",
@@ -265,12 +265,12 @@ def _print(found: "Modes") -> None:
         print_table(console, "Modes", columns, rows)
     else:
         print_line(console, "no modes: nothing in the arm moves while its joints are locked")
-    if found.elastic() and any(part.flexible for part in found.model.links):
+    if result.elastic() and any(part.flexible for part in result.model.links):
         from flexarm.accuracy.frequencies import frequency_lines
 
-        for text in frequency_lines(found.errors):
+        for text in frequency_lines(result.errors):
             print_line(console, text, indent=0)
-    for note in (*found.notes, *found.notices, *_servos(found)):
+    for note in (*result.notes, *result.notices, *_servos(result)):
         print_line(console, f"note: {note}", indent=0, style="yellow")
 
 

@@ -54,12 +54,12 @@ class ArmDesigns:
         whole = first
         for path, column in zip(paths, columns, strict=True):
             whole = _placed(whole, path, varied(column))
-        found = cls(first, tuple(paths), tuple(columns), whole)
-        if any(found.at(k) != each for k, each in ends.items()):
+        designs = cls(first, tuple(paths), tuple(columns), whole)
+        if any(designs.at(k) != each for k, each in ends.items()):
             return None  # validation changed a number, so that it is not that of the set
         for path in paths:
             _check(whole, path)
-        return found
+        return designs
 
     @property
     def count(self) -> int:

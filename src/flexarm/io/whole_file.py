@@ -143,9 +143,9 @@ def _flush_folder(folder: Path) -> None:
 def write_figure(path: str | Path, figure: "Figure", *, force: bool) -> None:
     """Write a figure; the file's suffix says which kind (png, svg, pdf)."""
     kind = require_path("path", path).suffix[1:].lower() or "png"
-    known = figure.canvas.get_supported_filetypes()
-    if kind not in known:
-        raise refused("path", path, f"a file that ends in one of {', '.join(known)}")
+    endings = figure.canvas.get_supported_filetypes()
+    if kind not in endings:
+        raise refused("path", path, f"a file that ends in one of {', '.join(endings)}")
     memory = io.BytesIO()
     figure.savefig(memory, dpi=150, format=kind)
     write_whole(path, memory.getvalue(), force=force)

@@ -86,10 +86,10 @@ def _bow(model: Model, q: Array) -> tuple[float, float]:
     stations = np.linspace(0.0, 1.0, SECTIONS)
     bow = slope = 0.0
     for part in flexible_links(model):
-        found = along(model, part, q, stations)
-        moved = np.linalg.norm(found.deflection, axis=2)
+        deflected = along(model, part, q, stations)
+        moved = np.linalg.norm(deflected.deflection, axis=2)
         bow = max(bow, float(np.nan_to_num(moved).max()) / part.length)
-        slope = max(slope, float(np.nan_to_num(np.abs(found.slope)).max()))
+        slope = max(slope, float(np.nan_to_num(np.abs(deflected.slope)).max()))
     return bow, slope
 
 
@@ -135,8 +135,8 @@ def _outlines(run: RunData, scale: float) -> tuple[Array, Array]:
     bent, rigid = (scaled(run, factor) for factor in (scale, 0.0))
     both = replace(run, q=np.concatenate([bent.q[few], rigid.q[few]]),
                    anchors=np.concatenate([run.anchors[few]] * 2))  # fmt: skip
-    found = np.nan_to_num(arm_outline(both, np.arange(2 * len(few)), SECTIONS))
-    return found[: len(few)], found[len(few) :]
+    outlines = np.nan_to_num(arm_outline(both, np.arange(2 * len(few)), SECTIONS))
+    return outlines[: len(few)], outlines[len(few) :]
 
 
 def _square(normal: Array, up: Array) -> Array:

@@ -160,7 +160,7 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
     link = _bent(model, part)
     shapes, places = link.shapes, np.linspace(0.0, link.end, STATIONS)
     bend = np.stack([shapes.values("y", places, 2), shapes.values("z", places, 2)], axis=1)
-    found = {
+    described = {
         "column": column,
         "count": len(shapes.shapes),
         "sliding": link.grows,
@@ -171,8 +171,8 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
         "rigidity": arrays.add(rigidity(link, places)),
     }
     if part.exact is not None:
-        return found | {"nodes": _nodes(part.exact, places, arrays)}
-    return found | _series(model, part, places, arrays)
+        return described | {"nodes": _nodes(part.exact, places, arrays)}
+    return described | _series(model, part, places, arrays)
 
 
 def rigidity(link: Deformed, places: Array) -> Array:
@@ -185,7 +185,7 @@ def rigidity(link: Deformed, places: Array) -> Array:
 
 def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
     """Tabulate the series of a rail, and the column of the carriage's station."""
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "column": column,
         "root": rail.root,
         "edges": rail.edges.tolist(),
@@ -193,8 +193,8 @@ def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
         "turned": arrays.add(stacked([rail.twist[0], -rail.z[1], rail.y[1]])),
     }
     if rail.reach is not None:
-        found["reach"] = arrays.add(rail.reach[0])
-    return found
+        described["reach"] = arrays.add(rail.reach[0])
+    return described
 
 
 def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:
@@ -247,11 +247,11 @@ def _series(model: Model, part: LinkModel, places: Array, arrays: Arrays) -> dic
         shapes, places, edges, stiffening=False, extra=extra, derivative=1
     )
     turned = np.stack([0 * steep[:, 0], -steep[:, 2], steep[:, 1]], axis=1)
-    found: dict[str, Any] = {"moved": arrays.add(shapes.displacement(places))}
+    described: dict[str, Any] = {"moved": arrays.add(shapes.displacement(places))}
     for name, table in (("quadratic", drawn), ("quadraticTurn", turned)):
         axes = [k for k in range(3) if np.any(table[:, k])]
-        found[name] = [{"axis": k, "table": arrays.add(table[:, k])} for k in axes]
-    return found
+        described[name] = [{"axis": k, "table": arrays.add(table[:, k])} for k in axes]
+    return described
 
 
 def _section(part: LinkModel, arrays: Arrays) -> dict[str, Any] | None:
@@ -266,10 +266,10 @@ def _section(part: LinkModel, arrays: Arrays) -> dict[str, Any] | None:
         return None
     if isinstance(shape, Tube):
         return {"kind": "tube", "width": shape.diameter, "height": shape.diameter}
-    found = {"kind": shape.kind, "width": shape.width, "height": shape.height}
+    outline = {"kind": shape.kind, "width": shape.width, "height": shape.height}
     if isinstance(shape, IBeam):
-        found |= {"flange": shape.flange, "web": shape.web}
-    return found
+        outline |= {"flange": shape.flange, "web": shape.web}
+    return outline
 
 
 def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
@@ -283,14 +283,14 @@ def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
     """
     places = np.linspace(0.0, part.length, STATIONS if part.flexible else 2)
     begin = 0.0 if part.link.root_piece is None else part.link.root_piece.length
-    sides, known = _gyration(span, np.clip(places - begin, 0.0, span.length))
+    sides, metric = _gyration(span, np.clip(places - begin, 0.0, span.length))
     largest = sides.max(axis=0)
-    width, height = 4 * largest if known else largest / largest.max()
+    width, height = 4 * largest if metric else largest / largest.max()
     return {
         "kind": "tube",
         "width": float(width),
         "height": float(height),
-        "relative": not known,
+        "relative": not metric,
         "profile": arrays.add(sides / largest),
     }
 
@@ -301,15 +301,15 @@ def _gyration(span: Span, x: Array) -> tuple[Array, bool]:
     bending = [name for name in ("EIz", "EIy") if span.has(name)]
     turning = [name for name in ("Jz", "Jy") if np.all(span.table[name] > 0)]
     if bending and span.has("EA"):
-        names, per, known = bending, span.at("EA", x), True
+        names, per, metric = bending, span.at("EA", x), True
     elif turning:
-        names, per, known = turning, mass, True
+        names, per, metric = turning, mass, True
     elif bending:
-        names, per, known = bending, mass, False
+        names, per, metric = bending, mass, False
     else:
-        names, per, known = ["mass_per_length"], np.ones_like(mass), False
-    found = [np.sqrt(span.at(name, x) / per) for name in names]
-    return np.stack([found[0], found[-1]], axis=1), known
+        names, per, metric = ["mass_per_length"], np.ones_like(mass), False
+    radii = [np.sqrt(span.at(name, x) / per) for name in names]
+    return np.stack([radii[0], radii[-1]], axis=1), metric
 
 
 def _pose(pose: Pose) -> dict[str, list[float]]:

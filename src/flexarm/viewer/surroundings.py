@@ -20,10 +20,10 @@ KNOTS = 400  # times at which the motion of a free body is computed; linear in b
 
 def obstacles(model: Model) -> list[dict[str, Any]]:
     """Describe the obstacles of an arm's contacts, each once."""
-    arm, found = model.arm, {}
+    arm, described = model.arm, {}
     for name, contact in zip(arm.contact_names, arm.contacts, strict=True):
         shape = contact.obstacle
-        if shape in found:
+        if shape in described:
             continue
         if isinstance(shape, Plane):
             own: dict[str, Any] = {"point": list(shape.point), "normal": list(shape.normal)}
@@ -36,8 +36,8 @@ def obstacles(model: Model) -> list[dict[str, Any]]:
                 "size": list(shape.size),
                 "R": turned.ravel().tolist(),
             }
-        found[shape] = {"kind": shape.kind, "name": name, **own}
-    return list(found.values())
+        described[shape] = {"kind": shape.kind, "name": name, **own}
+    return list(described.values())
 
 
 def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
@@ -58,11 +58,11 @@ def body_places(run: RunData) -> list[tuple[str, float, Array]]:
     names = [body.name for body in arm.bodies]
     if arm.payload is not None and any(event.let_go == PAYLOAD for event in arm.events):
         names.append(PAYLOAD)
-    found = []
+    bodies = []
     for name in names:
         body = FreeBodyState.named(name, run.model)
-        found.append((name, body.inertia.mass, _follow(run, name, body, held=name == PAYLOAD)))
-    return found
+        bodies.append((name, body.inertia.mass, _follow(run, name, body, held=name == PAYLOAD)))
+    return bodies
 
 
 def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Array:

@@ -51,10 +51,10 @@ def _bash(commands: dict[str, argparse.ArgumentParser]) -> str:
         options.append(f"    {name}) {reply} ;;")
         for flags, action in _options(parser):
             if _words(action):
-                given = quote(" ".join(_words(action)))
+                choices = quote(" ".join(_words(action)))
                 cases = "|".join(quote(f"{name} {flag}") for flag in flags)
                 values.append(
-                    f'    {cases}) COMPREPLY=($(compgen -W {given} -- "$word")); return ;;'
+                    f'    {cases}) COMPREPLY=($(compgen -W {choices} -- "$word")); return ;;'
                 )
     return BASH.format(
         commands=quote(" ".join(commands)), values="\n".join(values), options="\n".join(options)

@@ -58,26 +58,26 @@ def run(args: argparse.Namespace) -> int:
         args.effort, args.speed, args.deflection, args.strain, args.base_force, args.base_torque
     )
     with warnings_in_a_line():
-        found = plan(
+        motion = plan(
             read_arm(args), dict(args.to), aim=args.aim, duration=args.duration, limits=limits,
             intervals=args.intervals, joining=args.joining, tolerance=args.tolerance,
             atol=args.atol,
         )  # fmt: skip
     if args.out is not None:
-        save(found.arm, args.out, force=args.force)
+        save(motion.arm, args.out, force=args.force)
     if args.plot is not None:
-        write_figure(args.plot, found.plot(), force=args.force)
-    varied = {case.name: case.residual for case in found.robustness} if args.robustness else {}
+        write_figure(args.plot, motion.plot(), force=args.force)
+    varied = {case.name: case.residual for case in motion.robustness} if args.robustness else {}
     if args.json:
         print_json({
-            "aim": found.aim, "duration": found.duration, "times": found.times.tolist(),
-            "u": found.u.tolist(), "residual": found.residual,
-            "residual_unshaped": found.unshaped_residual, "tolerated": found.tolerated,
-            "miss": found.miss,
-            "margins": found.margins, "robustness": varied, "cpu_seconds": found.cpu_seconds,
+            "aim": motion.aim, "duration": motion.duration, "times": motion.times.tolist(),
+            "u": motion.u.tolist(), "residual": motion.residual,
+            "residual_unshaped": motion.unshaped_residual, "tolerated": motion.tolerated,
+            "miss": motion.miss,
+            "margins": motion.margins, "robustness": varied, "cpu_seconds": motion.cpu_seconds,
         })  # fmt: skip
         return 0
-    print(found)
+    print(motion)
     for name, left in varied.items():
         print(f"  {name}: the tip moves by {1e3 * left:.3g} mm afterwards")
     return 0

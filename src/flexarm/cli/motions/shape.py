@@ -38,31 +38,31 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.planning.shape_inputs import shape_inputs
 
     require_outputs(args, args.out, args.plot)
-    found = shape_inputs(
+    shaped = shape_inputs(
         read_arm(args), kind=args.kind, modes=args.modes, follow_posture=args.follow_posture
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        before, after = found.residuals
+        before, after = shaped.residuals
     for warning in caught:
         print(f"warning: {warning.message}", file=sys.stderr)
     if args.out is not None:
-        save(found.arm, args.out, force=args.force)
+        save(shaped.arm, args.out, force=args.force)
     if args.plot is not None:
-        write_figure(args.plot, found.plot(), force=args.force)
+        write_figure(args.plot, shaped.plot(), force=args.force)
     if args.json:
         print_json({
-            "kind": found.kind, "end": found.end,
-            "times": found.shapers[-1].times.tolist(),
-            "amplitudes": found.shapers[-1].amplitudes.tolist(),
-            "names": found.vibrations[-1].names,
-            "frequencies": found.vibrations[-1].frequency.tolist(),
-            "damping": found.vibrations[-1].damping.tolist(),
-            "tip_by_step": found.vibrations[-1].swing.tolist(), "modes": found.modes,
-            "residual_unshaped": before, "residual": after, "left": found.left,
+            "kind": shaped.kind, "end": shaped.end,
+            "times": shaped.shapers[-1].times.tolist(),
+            "amplitudes": shaped.shapers[-1].amplitudes.tolist(),
+            "names": shaped.vibrations[-1].names,
+            "frequencies": shaped.vibrations[-1].frequency.tolist(),
+            "damping": shaped.vibrations[-1].damping.tolist(),
+            "tip_by_step": shaped.vibrations[-1].swing.tolist(), "modes": shaped.modes,
+            "residual_unshaped": before, "residual": after, "left": shaped.left,
         })  # fmt: skip
     else:
-        print(found)
+        print(shaped)
         if EXPLAINED * before < after <= before:
-            print(f"  {found.cause}")
+            print(f"  {shaped.cause}")
     return 0

@@ -38,22 +38,24 @@ def run(args: argparse.Namespace) -> int:
         raise Misuse(f"--{error}") from None
     arm = read_arm(args)
     with progress() as tell:
-        found = compare(arm, paper=args.paper, deflection=args.deflection, progress=tell, **options)
+        result = compare(
+            arm, paper=args.paper, deflection=args.deflection, progress=tell, **options
+        )
     if args.json:
-        print_json(_document(found))
+        print_json(_document(result))
     else:
-        _print(found)
+        _print(result)
     return 0
 
 
-def _document(found: "Comparison") -> dict[str, Any]:
+def _document(result: "Comparison") -> dict[str, Any]:
     return {
-        "arm": found.arm,
-        "coordinates": found.coordinates,
-        "states": found.states,
-        "deflections": list(found.deflections),
-        "allowed": found.allowed,
-        "formulations": {name: _row(each) for name, each in found.formulations.items()},
+        "arm": result.arm,
+        "coordinates": result.coordinates,
+        "states": result.states,
+        "deflections": list(result.deflections),
+        "allowed": result.allowed,
+        "formulations": {name: _row(each) for name, each in result.formulations.items()},
     }
 
 
@@ -82,11 +84,13 @@ def _named(errors: "Errors") -> dict[str, float | None]:
     return {f"{name}_error": value for name, value in errors._asdict().items()}
 
 
-def _print(found: "Comparison") -> None:
-    print(f"{found.arm}: {found.coordinates} coordinates, {found.states} states, beside composite")
+def _print(result: "Comparison") -> None:
+    print(
+        f"{result.arm}: {result.coordinates} coordinates, {result.states} states, beside composite"
+    )
     heads = ("M", "bias", "acceleration", "operations", "us")
     print(f"{'':<20}" + "".join(f"{head:>13}" for head in heads))
-    for name, each in found.formulations.items():
+    for name, each in result.formulations.items():
         if each.errors is None or each.counts is None:
             print(f"{name:<20}  {each.refusal}")
             continue
@@ -94,30 +98,30 @@ def _print(found: "Comparison") -> None:
         total = counts.multiplications + counts.additions + counts.divisions
         cells = "".join(_cell(error, ".1e") for error in each.errors)
         print(f"{name:<20}{cells}{total:>13}{each.microseconds:>13.2f}")
-    for each in found.formulations.values():
+    for each in result.formulations.values():
         if each.singular:
             print(f"no accelerations at {each.singular}")
-    for line in _footer(found.allowed, found.deflections):
+    for line in _footer(result.allowed, result.deflections):
         print(line)
-    if len(found.deflections) > 1:
-        _print_curves(found)
+    if len(result.deflections) > 1:
+        _print_curves(result)
 
 
 def _cell(value: float | None, form: str) -> str:
     return f"{'-' if value is None else format(value, form):>13}"
 
 
-def _print_curves(found: "Comparison") -> None:
+def _print_curves(result: "Comparison") -> None:
     """Print errors over deflection of the formulations that differ by more than rounding."""
     print("\nErrors over tip deflection, of each link's length, and the power that they grow with:")
-    heads = (*(f"{share:g}" for share in found.deflections), "power")
+    heads = (*(f"{share:g}" for share in result.deflections), "power")
     print(f"{'':<33}" + "".join(f"{head:>13}" for head in heads))
-    for name, each in found.formulations.items():
+    for name, each in result.formulations.items():
         if each.exponents is None:
             continue
         for k, what in enumerate(("M", "bias", "acceleration")):
             errors = [row[k] for row in each.curve]
-            if all(error is not None and error <= found.allowed for error in errors):
+            if all(error is not None and error <= result.allowed for error in errors):
                 continue
             cells = "".join(_cell(error, ".1e") for error in errors)
             print(f"{name:<20}{what:<13}{cells}{_cell(each.exponents[k], '.2f')}")

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     require_outputs(args, args.out)
     arm = read_arm(args)
     with progress() as tell:
-        found = converge(
+        result = converge(
             arm,
             t_end=args.t_end,
             wish=args.wish,
@@ -78,30 +78,30 @@ def run(args: argparse.Namespace) -> int:
             progress=lambda text: tell(f"running: {text}"),
         )
     if args.json:
-        print_json(dataclasses.asdict(found))
+        print_json(dataclasses.asdict(result))
     else:
-        _print(found)
+        _print(result)
     if args.want is None:
         return 0
-    return _write(found, arm, args.out, force=args.force)
+    return _write(result, arm, args.out, force=args.force)
 
 
-def _write(found: "Convergence", arm: "Arm", out: Path | None, *, force: bool) -> int:
+def _write(result: "Convergence", arm: "Arm", out: Path | None, *, force: bool) -> int:
     """Write the changed model file if its error is small enough, and print the outcome."""
     from flexarm.io.model_file import dumps
     from flexarm.io.overrides import change_arm
     from flexarm.io.whole_file import write_whole
 
-    answer = found.answer
+    answer = result.answer
     if answer is None or not answer.within:
-        kept = "" if out is None else f"{out} is not written: "
-        print(f"flexarm converge: {kept}{found.advice[0]}", file=sys.stderr)
+        refusal = "" if out is None else f"{out} is not written: "
+        print(f"flexarm converge: {refusal}{result.advice[0]}", file=sys.stderr)
         return 1
     if out is not None:
         note = (
             f"# Shapes by flexarm converge: with --rtol {answer.rtol:g} tip deflections are off by "
             f"{100 * answer.estimate:.2g} %\n# of their range or less in a run of "
-            f"{found.t_end:g} s.\n"
+            f"{result.t_end:g} s.\n"
         )
         text = note + dumps(change_arm(arm, answer.changes))
         write_whole(out, text.encode(), force=force)
@@ -124,10 +124,10 @@ def _wanted(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error).removeprefix("want: ")) from None
 
 
-def _print(found: "Convergence") -> None:
+def _print(result: "Convergence") -> None:
     console = open_console()
-    console.print(found.arm, style="bold")
-    for line in found.advice:
+    console.print(result.arm, style="bold")
+    for line in result.advice:
         print_line(console, line)
     rows = [
         [
@@ -136,17 +136,17 @@ def _print(found: "Convergence") -> None:
             "reference" if row.basis == "enriched" else _percent(row.run_error),
             f"{row.cpu_seconds:.2g}",
         ]
-        for row in found.rows
+        for row in result.rows
     ]  # fmt: skip
     columns = {
         "shapes": "left", "coordinates": "right", "frequencies, free [%]": "right",
         "locked [%]": "right", "top [rad/s]": "right", "RK4 step [s]": "right",
         "run [%]": "right", "CPU [s]": "right",
     }  # fmt: skip
-    print_table(console, f"Errors by shapes, run of {found.t_end:g} s", columns, rows)
-    if found.by_link:
+    print_table(console, f"Errors by shapes, run of {result.t_end:g} s", columns, rows)
+    if result.by_link:
         links = {"link": "left", "estimate [%]": "right"}
-        by_link = [[name, _percent(value)] for name, value in found.by_link.items()]
+        by_link = [[name, _percent(value)] for name, value in result.by_link.items()]
         print_table(console, "Shapes as given, by link", links, by_link)
 
 

@@ -26,14 +26,14 @@ def run(args: argparse.Namespace) -> int:
         require_writable(args.out, force=args.force)
         require_apart(args.out, [args.study])
     with progress() as tell:
-        found = optimise(args.study, progress=tell)
-    good = found.kept and not found.refuted
+        best = optimise(args.study, progress=tell)
+    good = best.kept and not best.refuted
     if args.out is not None and good:
-        found.save(args.out, force=args.force)
+        best.save(args.out, force=args.force)
     if args.json:
-        print_json(found.to_dict())
+        print_json(best.to_dict())
     else:
-        open_console().print(repr(found), soft_wrap=True)
+        open_console().print(repr(best), soft_wrap=True)
     if args.out is not None and not good:
         print(f"flexarm optimise: {args.out} is not written: see above", file=sys.stderr)
     return 0 if good else 1

@@ -48,35 +48,35 @@ def run(args: argparse.Namespace) -> int:
         raise Misuse(f"{args.study}: is a folder: name the study file")
     out: Path = args.out or args.study.with_suffix("")
     if args.status:
-        found = StudyResult.open(out)
+        result = StudyResult.open(out)
     else:
         plan = read_study(args.study)
         sampling = plan.plan.sampling.kind
         if args.plot is not None and args.kind == "sobol" and sampling != "saltelli":
             raise Misuse(f"--kind sobol: needs sampling of kind 'saltelli', got '{sampling}'")
         with progress() as tell:
-            found = study(plan, out=out, workers=args.workers,
+            result = study(plan, out=out, workers=args.workers,
                           progress=lambda now: tell(_words(now)))  # fmt: skip
     if args.plot is not None:
-        found.plot(args.plot, kind=args.kind, force=args.force)
+        result.plot(args.plot, kind=args.kind, force=args.force)
     if args.json:
-        print_json(_document(found))
+        print_json(_document(result))
     else:
-        open_console().print(repr(found), soft_wrap=True)
+        open_console().print(repr(result), soft_wrap=True)
     return 0
 
 
-def _document(found: "StudyResult") -> dict[str, Any]:
+def _document(result: "StudyResult") -> dict[str, Any]:
     """Return the state and results of a study for JSON."""
     document: dict[str, Any] = {
-        "name": found.table.about["name"],
-        "folder": str(found.table.folder),
-        "done": found.done,
-        "total": found.table.count,
-        "failures": found.failures(),
-        "sampling": found.table.about["sampling"]["kind"],
+        "name": result.table.about["name"],
+        "folder": str(result.table.folder),
+        "done": result.done,
+        "total": result.table.count,
+        "failures": result.failures(),
+        "sampling": result.table.about["sampling"]["kind"],
     }
-    whole = found.done == found.table.count
+    whole = result.done == result.table.count
     if whole and document["sampling"] == "saltelli":
         document["sobol"] = {
             name: {
@@ -84,7 +84,7 @@ def _document(found: "StudyResult") -> dict[str, Any]:
                 "first": indices.first.tolist(),
                 "total": indices.total.tolist(),
             }
-            for name, indices in found.sobol().items()
+            for name, indices in result.sobol().items()
         }
     return document
 

@@ -27,14 +27,14 @@ OWN_KEYS = ("from", "to", "up", "inertia", "tip_share")
 MISPLACED = 0.01  # moment of misplaced masses, relative to mass times length: less is not reported
 
 
-def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
+def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
     """Lay a beam through a link, and divide the link's mass between the beam and its ends.
 
     Parameters
     ----------
     segment
         The link as a URDF has it.
-    given
+    keys
         Its keys of the side file: ``section``; ``from`` and ``to`` [m], the beam's ends in the
         link's frame, its origin and the next joint's if left out; ``up``, where z of the section
         points; ``inertia``, ``urdf`` (mass, centre and inertia stay the URDF's) or ``section``
@@ -49,36 +49,36 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
     section's shape, if it has one.  What remains is split between root and tip (`split_at_ends`),
     or as ``tip_share`` says.
     """
-    start = _point(given, "from", np.zeros(3))
-    way = _point(given, "to", segment.end.position) - start
+    start = _point(keys, "from", np.zeros(3))
+    way = _point(keys, "to", segment.end.position) - start
     length = float(np.linalg.norm(way))
     if length < 1e-6:
         raise ModelError(
             "the next joint is where it begins: say where the beam ends, 'to: [x, y, z]'"
         )
-    pose = Pose(_axes(way / length, given.get("up")), start)
+    pose = Pose(_axes(way / length, keys.get("up")), start)
     riding = _riding(segment, pose, length)
     within = [member for member in segment.members if member.name not in riding]
     bodies = [member.body.moved(pose.inverse()) for member in within]
-    section, beam, rest = _beam_and_rest(bodies, given, length)
-    root, tip = _split(rest, length, given.get("tip_share"))
+    section, beam, rest = _beam_and_rest(bodies, keys, length)
+    root, tip = _split(rest, length, keys.get("tip_share"))
     names, mass = tuple(member.name for member in within), sum(each.mass for each in bodies)
     shares = [MassShare(names, mass, root=root.mass, beam=beam.mass, tip=tip.mass)]
     notes = []
-    if given.get("inertia") == "section":
+    if keys.get("inertia") == "section":
         notes.append(
             f"{segment.name}: its section weighs {beam.mass:.3g} kg, in place of the URDF's "
             f"{bodies[0].mass:.3g} kg"
         )
     away = distance_to_ends(root, tip, length)
-    if given.get("tip_share") is None and away * rest.mass > MISPLACED * length * mass:
+    if keys.get("tip_share") is None and away * rest.mass > MISPLACED * length * mass:
         notes.append(
             f"warning: {segment.name}: {tip.mass:.3g} kg of it ride on the beam's tip and "
             f"{root.mass:.3g} kg on its root, but lie {away:.2g} m from there. The URDF does not "
             "say what carries them. If you know, give 'tip_share', or a section with mass."
         )
     whole = sum(bodies, NO_INERTIA)
-    if not _says_mass(given["section"]) and mass_between(whole, length) < -MISPLACED * mass:
+    if not _says_mass(keys["section"]) and mass_between(whole, length) < -MISPLACED * mass:
         notes.append(
             f"warning: {segment.name}: some of it lies behind the beam's root or beyond its tip, "
             f"so that the URDF does not determine the mass along the beam. {beam.mass:.3g} kg is a "
@@ -97,17 +97,17 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
 
 
 def _beam_and_rest(
-    bodies: list[Inertia], given: dict[str, Any], length: float
+    bodies: list[Inertia], keys: dict[str, Any], length: float
 ) -> tuple[dict[str, Any], Inertia, Inertia]:
     """Return a section with mass, the inertia of its beam, and that of all not along the beam.
 
     The bodies, of which the first is the link's own, and both inertias are in the frame at the
     beam's root.
     """
-    kept, section = given.get("inertia"), dict(given["section"])
-    if kept not in (None, "urdf", "section"):
-        raise ModelError(f"inertia: must be urdf or section, got {shorten(repr(kept))}")
-    if kept == "section":
+    source, section = keys.get("inertia"), dict(keys["section"])
+    if source not in (None, "urdf", "section"):
+        raise ModelError(f"inertia: must be urdf or section, got {shorten(repr(source))}")
+    if source == "section":
         if not _says_mass(section):
             raise ModelError("inertia: section needs a mass there: mass_per_length or a density")
         return section, _inertia(_validated(section), length), sum(bodies[1:], NO_INERTIA)
@@ -160,8 +160,8 @@ def _split(rest: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
     return rest - tip, tip
 
 
-def _point(given: dict[str, Any], key: str, default: Array) -> Array:
-    value = given.get(key)
+def _point(keys: dict[str, Any], key: str, default: Array) -> Array:
+    value = keys.get(key)
     if value is None:
         return default
     if not isinstance(value, list) or len(value) != 3:
@@ -227,11 +227,11 @@ def _by_numbers(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
         raise ModelError(
             f"section.material: must be a mapping of E and nu or G, got {shorten(repr(material))}"
         )
-    found = _validated({**section, "material": {**material, "density": 1.0}})
-    assert isinstance(found.material, Material)
-    assert found.shape is not None
+    shaped = _validated({**section, "material": {**material, "density": 1.0}})
+    assert isinstance(shaped.material, Material)
+    assert shaped.shape is not None
     numbers = shape_properties(
-        found.material, found.shape, rotary=found.rotary_inertia, shear=found.shear
+        shaped.material, shaped.shape, rotary=shaped.rotary_inertia, shear=shaped.shear
     )
     stiff = {key: getattr(numbers, key) for key in ("EIy", "EIz", "GJ", "EA", "GAy", "GAz")}
     across = np.array([numbers.Jy, numbers.Jz]) / numbers.mass_per_length

@@ -78,13 +78,13 @@ def import_urdf(
     draft = _Draft(CONTROL.sub("_", robot.name), chain, side or _NONE, names, beams)
     notes = [*chain.notes, *draft.renamed(), *draft.moved()]
     notes += [note for beam in beams.values() for note in beam.notes]
-    said: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for k, segment in enumerate(chain.segments if meshes is not None else ()):
         home = "base" if k == 0 else names[2 * k - 2]
-        found = picture(robot, segment, draft.root(k), path, said)
-        if found is not None:
-            draft.pictures[k] = (f"{meshes}/{re.sub('[^A-Za-z0-9_-]', '_', home)}.stl", found)
-    notes += [f"{some(names)}: {what}" for what, names in said.items()]
+        stl = picture(robot, segment, draft.root(k), path, reasons)
+        if stl is not None:
+            draft.pictures[k] = (f"{meshes}/{re.sub('[^A-Za-z0-9_-]', '_', home)}.stl", stl)
+    notes += [f"{some(names)}: {what}" for what, names in reasons.items()]
     notes += table_of(_shares(chain, beams))
     return draft.arm(source, Path(flex or path)), tuple(notes)
 
@@ -93,7 +93,7 @@ def _read_side(path: Path, chain: Chain) -> Source:
     """Read a side file; raise an error for links, joints and keys that do not exist."""
     source = read(read_content(path), str(path))
     problems = list(source.problems)
-    known = {
+    movable = {
         "links": {segment.name for segment in chain.segments[1:]},
         "joints": {joint.name for joint in chain.joints},
     }
@@ -102,35 +102,37 @@ def _read_side(path: Path, chain: Chain) -> Source:
         if key not in ("links", "joints", *OF_ARM):
             message = f"must be links, joints, {', '.join(OF_ARM[:-1])} or {OF_ARM[-1]}"
             problems.append(_problem(source, (key,), message))
-        elif key in known and not isinstance(value, dict):
+        elif key in movable and not isinstance(value, dict):
             problems.append(_problem(source, (key,), "must be a mapping of names"))
-        elif key in known:
-            problems += _wrong_names(source, key, known[key], keys[key], chain)
+        elif key in movable:
+            problems += _wrong_names(source, key, movable[key], keys[key], chain)
     if problems:
         raise ModelError(report(str(path), problems))
     return source
 
 
 def _wrong_names(
-    source: Source, key: str, known: set[str], words: set[str], chain: Chain
+    source: Source, key: str, movable: set[str], words: set[str], chain: Chain
 ) -> list[Diagnostic]:
-    found = []
-    for name, given in source.data[key].items():
-        if name not in known:
+    problems = []
+    for name, keys in source.data[key].items():
+        if name not in movable:
             home = next((each.name for each in chain.segments if name in each.merged), None)
-            told = f"is fixed to {home}: say it of that" if home else "is no moving one of the arm"
-            said = f"{told}; there are {', '.join(sorted(known))}"
-            found.append(_problem(source, (key, name), said))
-        elif not isinstance(given, dict):
-            found.append(_problem(source, (key, name), "must be a mapping"))
+            reason = (
+                f"is fixed to {home}: say it of that" if home else "is no moving one of the arm"
+            )
+            message = f"{reason}; there are {', '.join(sorted(movable))}"
+            problems.append(_problem(source, (key, name), message))
+        elif not isinstance(keys, dict):
+            problems.append(_problem(source, (key, name), "must be a mapping"))
         else:
-            for word in sorted(set(given) - words):
-                said = f"is no key here: there are {', '.join(sorted(words))}"
-                found.append(_problem(source, (key, name, word), said))
-            if key == "links" and not isinstance(given.get("section"), dict):
-                said = "needs a section, which makes it flexible"
-                found.append(_problem(source, (key, name), said))
-    return found
+            for word in sorted(set(keys) - words):
+                message = f"is no key here: there are {', '.join(sorted(words))}"
+                problems.append(_problem(source, (key, name, word), message))
+            if key == "links" and not isinstance(keys.get("section"), dict):
+                message = "needs a section, which makes it flexible"
+                problems.append(_problem(source, (key, name), message))
+    return problems
 
 
 def _problem(source: Source, path: tuple[str | int, ...], message: str) -> Diagnostic:
@@ -142,31 +144,31 @@ _NONE = Source({}, {}, {(): (1, 1)}, ())
 
 def _beams(chain: Chain, side: Source, source: str) -> dict[int, Beam]:
     """Return the beams of the links that the side file makes flexible, by segment index."""
-    given, found = side.data.get("links", {}), {}
+    flexible, beams = side.data.get("links", {}), {}
     for k, segment in enumerate(chain.segments):
-        if k == 0 or segment.name not in given:
+        if k == 0 or segment.name not in flexible:
             continue
         try:
-            found[k] = beam_of(segment, given[segment.name])
+            beams[k] = beam_of(segment, flexible[segment.name])
         except ModelError as error:
             where = ("links", segment.name)
             problem = _problem(side, where, str(error))
             raise ModelError(report(source, [problem])) from None
-    return found
+    return beams
 
 
 def _shares(chain: Chain, beams: dict[int, Beam]) -> list[MassShare]:
     """List the division of the mass of each link, from base to tip."""
-    found: list[MassShare] = []
+    shares: list[MassShare] = []
     for k, segment in enumerate(chain.segments):
         if k in beams:
-            found += beams[k].shares
+            shares += beams[k].shares
             continue
         for member in segment.members:
             mass = member.body.mass
             at = MassShare((member.name,), mass, base=mass) if k == 0 else None
-            found.append(at or MassShare((member.name,), mass, rigid=mass))
-    return found
+            shares.append(at or MassShare((member.name,), mass, rigid=mass))
+    return shares
 
 
 @dataclass(frozen=True)
@@ -208,14 +210,14 @@ class _Draft:
                 files.put(name, content)
             return Arm.model_validate(data, context={"files": files})
         except ValidationError as error:
-            found = [
+            problems = [
                 Diagnostic(self.side.locate(where), where, each.message)
                 for each in explain_data(error, Arm, data)
                 for where in [self._whence(each.path)]
             ]
         if self.side is _NONE:
-            raise ModelError("\n".join(f"{source}: {problem}" for problem in found))
-        raise ModelError(report(source, found))
+            raise ModelError("\n".join(f"{source}: {problem}" for problem in problems))
+        raise ModelError(report(source, problems))
 
     def _whence(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
         """Return the path in the side file or robot that a path in the arm comes from."""
@@ -265,8 +267,8 @@ class _Draft:
         described["after"] = _frame(beam.pose)
         hub |= {"outboard": _body(beam.root)} if beam.root.weighs else {}
         described |= {"hub": hub} if hub else {}
-        given = self.flexible[segment.name]
-        further = {key: value for key, value in given.items() if key not in OWN_KEYS}
+        keys = self.flexible[segment.name]
+        further = {key: value for key, value in keys.items() if key not in OWN_KEYS}
         return link | {"joint": described, "length": beam.length} | further | {
             "section": beam.section
         }  # fmt: skip
@@ -274,20 +276,20 @@ class _Draft:
     def _acting(self, joint: UrdfJoint) -> dict[str, Any]:
         """Return limits, friction and start of a joint; keys of the side file have priority."""
         start = self._start(joint)
-        found: dict[str, Any] = {"limits": joint.limits, "friction": joint.friction}
-        found["start"] = {} if start is None else {"position": start[0]}
-        found = {key: value for key, value in found.items() if value}
+        keys: dict[str, Any] = {"limits": joint.limits, "friction": joint.friction}
+        keys["start"] = {} if start is None else {"position": start[0]}
+        keys = {key: value for key, value in keys.items() if value}
         for key, value in self.joints.get(joint.name, {}).items():
-            merged = isinstance(value, dict) and key in found
-            found[key] = found[key] | value if merged else value
-        return found
+            merged = isinstance(value, dict) and key in keys
+            keys[key] = keys[key] | value if merged else value
+        return keys
 
     def _start(self, joint: UrdfJoint) -> tuple[float, str] | None:
         """Return the start of a joint that cannot start at 0, and its name; else None."""
         given = self.joints.get(joint.name, {})
         start, side = given.get("start", {}), given.get("limits", {})
-        told = not isinstance(start, dict) or "position" in start or "motion" in given
-        if told or not isinstance(side, dict):
+        decided = not isinstance(start, dict) or "position" in start or "motion" in given
+        if decided or not isinstance(side, dict):
             return None
         unit = "m" if joint.urdf_type == "prismatic" else "rad"
         lower, upper = (_known((joint.limits | side).get(key), unit) for key in ("lower", "upper"))

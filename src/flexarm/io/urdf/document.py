@@ -115,9 +115,9 @@ def _robot(root: ET.Element) -> "Robot":
             raise ModelError(f"has more than {MAX_LINKS} of <{kind}>: no arm has")
     links = {each.name: each for each in map(_link, root.findall("link"))}
     joints = {each.name: each for each in map(_joint, root.findall("joint"))}
-    for kind, found in (("link", links), ("joint", joints)):
+    for kind, elements in (("link", links), ("joint", joints)):
         names = [_name(each, kind) for each in root.findall(kind)]
-        if len(names) > len(found):
+        if len(names) > len(elements):
             double = next(name for i, name in enumerate(names) if name in names[:i])
             raise ModelError(f"{kind} '{double}': is there twice: names must differ")
     if not links:
@@ -251,8 +251,12 @@ def _joint(element: ET.Element) -> "UrdfJoint":
 
 
 def _axis(element: ET.Element, where: str) -> tuple[float, float, float]:
-    given = element.find("axis") if element.get("type") != "fixed" else None
-    axis = (1.0, 0.0, 0.0) if given is None else _three(given, "xyz", f"{where}: axis", (1, 0, 0))
+    direction = element.find("axis") if element.get("type") != "fixed" else None
+    axis = (
+        (1.0, 0.0, 0.0)
+        if direction is None
+        else _three(direction, "xyz", f"{where}: axis", (1, 0, 0))
+    )
     if not 1e-6 < math.hypot(*axis) < 1e6:
         raise ModelError(f"{where}: axis must be a direction, got {axis}")
     return axis
@@ -263,29 +267,29 @@ def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str,
     if element is None or urdf_type == "fixed":
         return {}
     names = {"lower": "lower", "upper": "upper", "velocity": "speed", "effort": "effort"}
-    found = {
+    limits = {
         mine: _number(element, key, f"{where}: limit") for key, mine in names.items()
         if element.get(key) is not None
     }  # fmt: skip
     for key in ("lower", "upper"):
-        found.setdefault(key, 0.0)
+        limits.setdefault(key, 0.0)
         most = LARGEST_ANGLE if urdf_type in TURNING else FARTHEST
-        if most < abs(found[key]) < UNLIMITED:
+        if most < abs(limits[key]) < UNLIMITED:
             raise ModelError(
                 f"{where}: limit {key} must be within {most:.4g} "
                 f"{'rad: URDF has radians' if urdf_type in TURNING else 'm: URDF has metres'}, got "
-                f"{found[key]:g}; a joint without limits is 'continuous'"
+                f"{limits[key]:g}; a joint without limits is 'continuous'"
             )
-    lower, upper = found["lower"], found["upper"]
+    lower, upper = limits["lower"], limits["upper"]
     if urdf_type == "continuous" or lower == upper == 0:
-        found.pop("lower"), found.pop("upper")
+        limits.pop("lower"), limits.pop("upper")
     elif lower >= upper:
         raise ModelError(
             f"{where}: limit lower must be less than upper, got {lower:g} and {upper:g} (0 where "
             "it is left out); a joint without limits is 'continuous', one that stands still 'fixed'"
         )
     return {
-        key: value for key, value in found.items()
+        key: value for key, value in limits.items()
         if (abs(value) < UNLIMITED or key == "effort") and (value > 0 or key in ("lower", "upper"))
     }  # fmt: skip
 
@@ -294,13 +298,13 @@ def _rubbing(element: ET.Element | None, where: str) -> dict[str, float]:
     """Read damping and friction by flexarm's names."""
     if element is None:
         return {}
-    found = {}
+    friction = {}
     for key, mine in (("damping", "viscous"), ("friction", "coulomb")):
         if element.get(key) is not None:
-            found[mine] = _number(element, key, f"{where}: dynamics")
-            if found[mine] < 0:
-                raise ModelError(f"{where}: dynamics {key} must be >= 0, got {found[mine]:g}")
-    return {key: value for key, value in found.items() if value}
+            friction[mine] = _number(element, key, f"{where}: dynamics")
+            if friction[mine] < 0:
+                raise ModelError(f"{where}: dynamics {key} must be >= 0, got {friction[mine]:g}")
+    return {key: value for key, value in friction.items() if value}
 
 
 def _origin(element: ET.Element, where: str) -> Pose:
@@ -421,10 +425,10 @@ class Robot:
     @cached_property
     def carried(self) -> dict[str, list[UrdfJoint]]:
         """Joints by their parent, in the order of the file."""
-        found: dict[str, list[UrdfJoint]] = {name: [] for name in self.links}
+        joints: dict[str, list[UrdfJoint]] = {name: [] for name in self.links}
         for joint in self.joints.values():
-            found[joint.parent].append(joint)
-        return found
+            joints[joint.parent].append(joint)
+        return joints
 
     def below(self, link: str) -> Iterator[str]:
         """Yield a link and all that it carries."""

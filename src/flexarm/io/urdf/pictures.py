@@ -18,7 +18,7 @@ LEVELS = 8  # folders above the URDF's that are searched for a package
 
 
 def picture(
-    robot: Robot, segment: Segment, root: Pose, urdf: Path, said: dict[str, list[str]]
+    robot: Robot, segment: Segment, root: Pose, urdf: Path, reasons: dict[str, list[str]]
 ) -> bytes | None:
     """Return the surface of a segment's links as an STL in a frame [m], None without geometry.
 
@@ -28,38 +28,38 @@ def picture(
     points, faces, count = [], [], 0
     for member in segment.members:
         pose = root.inverse() @ member.pose
-        for places, corners in _seen(robot.links[member.name], urdf, said):
+        for places, corners in _seen(robot.links[member.name], urdf, reasons):
             points.append(places @ pose.rotation.T + pose.position)
             faces.append(corners + count)
             count += len(places)
     if not points:
         return None
-    found = coarser(np.concatenate(points), np.concatenate(faces))
-    if not len(found[1]):
-        said.setdefault("not drawn, since it is too small", []).append(segment.name)
+    surface = coarser(np.concatenate(points), np.concatenate(faces))
+    if not len(surface[1]):
+        reasons.setdefault("not drawn, since it is too small", []).append(segment.name)
         return None
-    return write_stl(*found)
+    return write_stl(*surface)
 
 
-def _seen(link: UrdfLink, urdf: Path, said: dict[str, list[str]]) -> list[Surface]:
+def _seen(link: UrdfLink, urdf: Path, reasons: dict[str, list[str]]) -> list[Surface]:
     """Return the visual surfaces of a link, or its collision surfaces if one cannot be read."""
     why: list[str] = []
     for role in ("visual", "collision"):
-        found, wrong = [], []
+        surfaces, wrong = [], []
         for each in (each for each in link.looks if each.role == role):
             try:
                 points, faces = _surface(each, urdf)
-                found.append((points @ each.pose.rotation.T + each.pose.position, faces))
+                surfaces.append((points @ each.pose.rotation.T + each.pose.position, faces))
             except ModelError as error:
                 wrong.append(str(error))
         why += wrong
-        if found and not wrong:
+        if surfaces and not wrong:
             break
-        found = []
+        surfaces = []
     if why:
-        outcome = "drawn by what collides" if found else "not drawn"
-        said.setdefault(f"{outcome}, since {why[0]}", []).append(link.name)
-    return found
+        outcome = "drawn by what collides" if surfaces else "not drawn"
+        reasons.setdefault(f"{outcome}, since {why[0]}", []).append(link.name)
+    return surfaces
 
 
 def _surface(geometry: Geometry, urdf: Path) -> Surface:
@@ -94,7 +94,7 @@ def _found(name: str, urdf: Path) -> Path:
         tried = [folder / part for part in (rest, rest.partition("/")[2]) for folder in above]
     else:
         raise ModelError(f"{shorten(name)} is not fetched: give a file")
-    found = next((each for each in tried if os.path.isfile(each)), None)
-    if found is None:
+    path = next((each for each in tried if os.path.isfile(each)), None)
+    if path is None:
         raise ModelError(f"there is no file {shorten(name)}")
-    return found
+    return path

@@ -53,7 +53,7 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
         If the section changes along the span, or the shapes have jumps of curvature.
     """
     x, weight = span.quadrature(POINTS + 2 * len(shapes.shapes), shapes.edges)
-    stiffness, found = shapes.stiffness.copy(), list(shapes.shapes)
+    stiffness, curves = shapes.stiffness.copy(), list(shapes.shapes)
     for motion in MOTIONS.values():
         if motion.shear is None or not (span.has(motion.shear) and span.has(motion.stiffness)):
             continue
@@ -62,22 +62,22 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
         ratio = bending / float(span.table[motion.shear][0])
         bent = shapes.values(motion.direction, x, 3)
         stiffness += ratio * bending * bent.T @ (weight[:, None] * bent)
-        found = [_with(shape, motion.direction, ratio) for shape in found]
+        curves = [_with(shape, motion.direction, ratio) for shape in curves]
     if shapes.mass is not None:
         raise ShapeError("measured modes have their shear in them: leave it out of the section")
-    return normalise(Shapes(tuple(found), shapes.edges, stiffness), how, span)
+    return normalise(Shapes(tuple(curves), shapes.edges, stiffness), how, span)
 
 
 def leans(shapes: Shapes, direction: Direction, x: Array) -> Array:
     """Return the shear angle between axis and section normal per amplitude, (len(x), m)."""
     if not isinstance(shapes, Shapes):  # of many designs
         return np.asarray(shapes.leans(direction, x))
-    found = np.zeros((len(x), len(shapes.shapes)))
-    for column, shape in zip(found.T, shapes.shapes, strict=True):
+    angles = np.zeros((len(x), len(shapes.shapes)))
+    for column, shape in zip(angles.T, shapes.shapes, strict=True):
         for part, weight in parts(shape.curves[direction]) if direction in shape.curves else []:
             if isinstance(part, Sheared):
                 column += weight * part.lean(x)
-    return found
+    return angles
 
 
 def _with(shape: Shape, direction: Direction, ratio: float) -> Shape:

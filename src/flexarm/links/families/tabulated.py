@@ -91,8 +91,8 @@ def write_modal_data(
         "K": shapes.stiffness.tolist(),
         "D": None if shapes.damping is None else shapes.damping.tolist(),
     }
-    given = {key: value for key, value in content.items() if value is not None}
-    write_text(Path(path), dumps(ModalFile.model_validate(given)), force=force)
+    keys = {key: value for key, value in content.items() if value is not None}
+    write_text(Path(path), dumps(ModalFile.model_validate(keys)), force=force)
 
 
 def _written_masses(span: Span, x: Array) -> dict[str, object]:

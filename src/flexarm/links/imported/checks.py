@@ -43,8 +43,8 @@ def least_eigenvalue(matrix: Array) -> float:
         0 to 1 for a mass matrix; ``-inf`` if a diagonal entry is negative, or 0 in a row that is
         not.
     """
-    kept = np.any(matrix != 0, axis=1)
-    matrix = matrix[np.ix_(kept, kept)]
+    used = np.any(matrix != 0, axis=1)
+    matrix = matrix[np.ix_(used, used)]
     diagonal = np.diag(matrix)
     if np.any(diagonal <= 0):
         return -math.inf
@@ -87,8 +87,8 @@ def check_matrices(findings: Findings, data: ModalData) -> ModalData:
     )
     if K is None and data.hertz is None:
         findings.refuse(("K",), "or frequencies are required")
-    given = [matrix for matrix in (M, K) if matrix is not None]
-    if data.ratios is not None and K is not None and any(map(coupled, given)):
+    matrices = [matrix for matrix in (M, K) if matrix is not None]
+    if data.ratios is not None and K is not None and any(map(coupled, matrices)):
         findings.refuse(
             ("damping_ratios",),
             "needs diagonal M and K: give D, or the link's damping in the arm's file",
@@ -351,7 +351,7 @@ def check_totals(
         findings.judge(apart, ("inertia_about_origin",), f"is {percent(apart)} off that of {first}")
 
 
-def check_modal_mass(findings: Findings, given: Array, i: Integrals, source: str) -> float:
+def check_modal_mass(findings: Findings, modal: Array, i: Integrals, source: str) -> float:
     """Compare the modal mass that is given with that of masses and shapes.
 
     Returns
@@ -360,8 +360,8 @@ def check_modal_mass(findings: Findings, given: Array, i: Integrals, source: str
         Smallest eigenvalue of the mass matrix of rigid motions and shapes with the given one.
     """
     own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
-    size = np.sqrt(np.maximum(np.diag(given), 1e-300))
-    apart = float(np.abs((own - given) / np.outer(size, size)).max(initial=0.0))
+    size = np.sqrt(np.maximum(np.diag(modal), 1e-300))
+    apart = float(np.abs((own - modal) / np.outer(size, size)).max(initial=0.0))
     findings.fact("modal mass", f"M is up to {percent(apart)} off that of {source}")
     findings.judge(
         apart,
@@ -369,7 +369,7 @@ def check_modal_mass(findings: Findings, given: Array, i: Integrals, source: str
         f"is {percent(apart)} off the modal mass that the shapes and {source} give: are they of "
         "one model, in the stated units, and in the same order of nodes?",
     )
-    return least_eigenvalue(rigid_mass(replace(i, modal_mass=given)))
+    return least_eigenvalue(rigid_mass(replace(i, modal_mass=modal)))
 
 
 def check_orthogonal(findings: Findings, mass: Array) -> None:
@@ -387,7 +387,9 @@ def check_orthogonal(findings: Findings, mass: Array) -> None:
     )
 
 
-def check_hertz(findings: Findings, data: ModalData, kept: Integers, mass: Array | None) -> None:
+def check_hertz(
+    findings: Findings, data: ModalData, deforming: Integers, mass: Array | None
+) -> None:
     """Refuse frequencies that no shape which deforms has.
 
     With the modal mass by the nodes (m, m), refuse those of shapes that are not orthogonal, and
@@ -396,7 +398,7 @@ def check_hertz(findings: Findings, data: ModalData, kept: Integers, mass: Array
     if data.hertz is None:
         return
     low, high = FREQUENCIES
-    for j in kept:
+    for j in deforming:
         if not low <= data.hertz[j] <= high:
             findings.refuse(
                 ("frequencies", int(j)),

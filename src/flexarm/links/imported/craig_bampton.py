@@ -189,9 +189,9 @@ def _dissected(K: Sparse, places: Array, rows: Integers) -> Integers:
     return np.concatenate(ordered(rows))
 
 
-def _rows(key: str, given: npt.ArrayLike, count: int) -> Integers:
+def _rows(key: str, numbers: npt.ArrayLike, count: int) -> Integers:
     """Read rows of nodes, which count from 0."""
-    rows = require_array(key, given, ModelError)
+    rows = require_array(key, numbers, ModelError)
     if np.any(rows != np.floor(rows)) or np.any((rows < 0) | (rows >= count)):
         raise ModelError(f"{key}: must be rows of nodes from 0 to {count - 1}")
     return rows.astype(np.int64)
@@ -208,20 +208,20 @@ def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
     """Return a symmetric matrix from its upper triangle, or as it is; refuse another."""
     from scipy.sparse import csr_array, tril, triu
 
-    found = csr_array(matrix)
-    if found.shape != (size, size):
+    whole = csr_array(matrix)
+    if whole.shape != (size, size):
         raise ModelError(
             f"{key}: must be ({size}, {size}) for these nodes with three unknowns each, got "
-            f"{found.shape}: nodes with rotations (shells, beams) are not reduced here"
+            f"{whole.shape}: nodes with rotations (shells, beams) are not reduced here"
         )
-    if not np.all(np.isfinite(found.data)):
+    if not np.all(np.isfinite(whole.data)):
         raise ModelError(f"{key}: must be finite numbers")
-    if tril(found, -1).nnz == 0:
-        return csr_array(found + triu(found, 1).T)
-    apart = abs(found - found.T).max()
-    if apart > 1e-6 * abs(found).max():
+    if tril(whole, -1).nnz == 0:
+        return csr_array(whole + triu(whole, 1).T)
+    apart = abs(whole - whole.T).max()
+    if apart > 1e-6 * abs(whole).max():
         raise ModelError(f"{key}: must be symmetric, but entries are {apart:.3g} apart")
-    return csr_array((found + found.T) / 2)
+    return csr_array((whole + whole.T) / 2)
 
 
 def _scalar_mass(mass: Sparse, count: int) -> Sparse:

@@ -143,9 +143,9 @@ class ModalData:
 
 def _turned(vectors: Array, turn: Array) -> Array:
     """Turn vectors (m, N, 3) of shapes into other axes."""
-    found = vectors @ turn
-    size = np.abs(found).max(axis=(1, 2), initial=0.0, keepdims=True)
-    return np.where(np.abs(found) <= ROUNDING * size, 0.0, found)
+    turned = vectors @ turn
+    size = np.abs(turned).max(axis=(1, 2), initial=0.0, keepdims=True)
+    return np.where(np.abs(turned) <= ROUNDING * size, 0.0, turned)
 
 
 def turned_motions(motions: Array, turn: Array) -> Array:

@@ -98,5 +98,5 @@ def _some(count: int, lines: Integers) -> tuple[Integers, Integers]:
     used = np.arange(count) if count <= MOST else np.linspace(0, count - 1, MOST).astype(np.int64)
     place = np.full(count, -1)
     place[used] = np.arange(len(used))
-    kept = place[lines] if len(lines) else np.zeros((0, 2), dtype=np.int64)
-    return used, kept[(kept >= 0).all(axis=1)].astype(np.int64)
+    pairs = place[lines] if len(lines) else np.zeros((0, 2), dtype=np.int64)
+    return used, pairs[(pairs >= 0).all(axis=1)].astype(np.int64)

@@ -56,14 +56,14 @@ def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
     held = data
     if moved:
         held, tips = without_hub(data, hub), tips - shifted(hub, tip.position)
-    kept = _deforming(data, held, findings)
+    deforming = _deforming(data, held, findings)
     integrals = data.integrals()
     data = check_matrices(findings, data)
-    check_hertz(findings, data, kept, integrals.modal_mass)
+    check_hertz(findings, data, deforming, integrals.modal_mass)
     loads = examine_loads(given, findings, held=not moved)
     if findings.problems:
         return None
-    stiffness, damping = complete_matrices(data, integrals.modal_mass, kept)
+    stiffness, damping = complete_matrices(data, integrals.modal_mass, deforming)
     integrals = replace(held.integrals() if moved else integrals, stiffness=stiffness)
     body = ReducedBody(
         data.name, data.names, integrals, tip, tips[:, :3].T.copy(), tips[:, 3:].T.copy(), damping,
@@ -71,15 +71,15 @@ def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
         drawn_points(held.nodes, held.shapes, data.lines, data.faces, tip, tips),
         None if data.strains is None else data.strains.T.copy(), loads,
     )  # fmt: skip
-    if len(kept) < len(data.names):
-        names = tuple(data.names[k] for k in kept)
-        body = body.changed(np.eye(len(data.names))[:, kept], names)
+    if len(deforming) < len(data.names):
+        names = tuple(data.names[k] for k in deforming)
+        body = body.changed(np.eye(len(data.names))[:, deforming], names)
     i, length = body.integrals, max(body.length, 1e-9)
     check_totals(findings, [("the masses", ("mass",), i)], data.stated, length)
     if data.mass is not None and moved:
         findings.note(("M",), "is that of the masses: shapes were held at the hub")
     elif data.mass is not None:
-        body = _with_mass(findings, body, data.mass[np.ix_(kept, kept)])
+        body = _with_mass(findings, body, data.mass[np.ix_(deforming, deforming)])
     if loads is not None and body.second_order is not None:
         check_second_order(findings, body.second_order, i, tip, complete=data.k_u is not None)
     modal = data.stiffness is None
@@ -163,32 +163,32 @@ def _judge_face(findings: Findings, key: str, worst: float) -> None:
 
 def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
     """Return the motion of the tip's frame in the shapes, (m, 6)."""
-    rows, given = data.tip_nodes, data.tip_shapes
+    rows, stated = data.tip_nodes, data.tip_shapes
     if not spans_a_frame(data.nodes[rows]):
-        if given is None:
+        if stated is None:
             findings.refuse(
                 ("tip_nodes",),
                 "must be three nodes at least, not on one line"
                 if len(rows)
                 else "or tip_shapes are required: what follows is carried by the tip's motion",
             )
-        return given
+        return stated
     fitted, left = rigid_fit(data.nodes[rows], tip.position, data.shapes[:, rows])
     size = np.maximum(np.abs(data.shapes).max(axis=(1, 2)), 1e-300)
     worst = float((left / size).max())
     findings.fact("tip face", f"rigid to {percent(worst)} of the shapes' size")
     _judge_face(findings, "tip", worst)
-    if given is None:
+    if stated is None:
         return fitted
     reach = float(np.linalg.norm(np.ptp(data.nodes, axis=0)))
     scale = size[:, None] * np.array([1.0] * 3 + [1 / reach] * 3)
-    apart = float((np.abs(given - fitted) / scale).max())
+    apart = float((np.abs(stated - fitted) / scale).max())
     findings.judge(
         apart,
         ("tip_shapes",),
         f"are {percent(apart)} off the motion of the tip's nodes: same axes, signs, radians?",
     )
-    return given
+    return stated
 
 
 def _deforming(given: ModalData, held: ModalData, findings: Findings) -> Integers:
@@ -199,15 +199,17 @@ def _deforming(given: ModalData, held: ModalData, findings: Findings) -> Integer
         + (0.0 if each.rotations is None else reach * np.abs(each.rotations).max(axis=(1, 2)))
         for each in (given, held)
     )
-    kept = np.flatnonzero(after > RIGID * before).astype(np.int64)
-    if count := len(before) - len(kept):
+    deforming = np.flatnonzero(after > RIGID * before).astype(np.int64)
+    if count := len(before) - len(deforming):
         findings.note(("shapes",), f"{count} are rigid motions of the hub: left out")
-    if not len(kept):
+    if not len(deforming):
         findings.refuse(("shapes",), "deform nothing: all are zero, or rigid motions")
-    return kept
+    return deforming
 
 
-def complete_matrices(data: ModalData, own: Array, kept: Integers) -> tuple[Array, Array | None]:
+def complete_matrices(
+    data: ModalData, own: Array, deforming: Integers
+) -> tuple[Array, Array | None]:
     """Return K and D, made of frequencies and damping ratios where those are given.
 
     Parameters
@@ -216,14 +218,14 @@ def complete_matrices(data: ModalData, own: Array, kept: Integers) -> tuple[Arra
         The data, their matrices checked.
     own
         Modal mass by masses and shapes, (m, m), which counts where M is not given.
-    kept
+    deforming
         Rows of the shapes that deform.
     """
     size = np.diag(own if data.mass is None else data.mass)
     stiffness, damping = data.stiffness, data.damping
     if stiffness is None and data.hertz is not None:
         omega = np.zeros(len(size))
-        omega[kept] = 2 * np.pi * data.hertz[kept]
+        omega[deforming] = 2 * np.pi * data.hertz[deforming]
         stiffness = np.diag(omega**2 * size)
     if data.ratios is not None:
         damping = np.diag(2 * data.ratios * np.sqrt(np.abs(size * np.diag(stiffness))))

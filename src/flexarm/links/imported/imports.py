@@ -101,16 +101,16 @@ def read_frames(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        found = json.loads(_text(path))
+        frames = json.loads(_text(path))
     except (ValueError, RecursionError):
         raise ModelError(f"{path}: must be a JSON object with hub and tip") from None
-    if not isinstance(found, dict):
+    if not isinstance(frames, dict):
         raise ModelError(f"{path}: must be a JSON object with hub and tip")
-    known = ("hub", "tip", "units", "name", "total_mass", "centre", "inertia_about_origin",
+    allowed = ("hub", "tip", "units", "name", "total_mass", "centre", "inertia_about_origin",
              "hub_nodes", "tip_nodes", "faces", "elements")  # fmt: skip
-    if "mass" in found:
-        found.setdefault("total_mass", found["mass"])
-    return {key: found[key] for key in known if key in found}
+    if "mass" in frames:
+        frames.setdefault("total_mass", frames["mass"])
+    return {key: frames[key] for key in allowed if key in frames}
 
 
 def _text(path: Path) -> str:
@@ -129,10 +129,10 @@ def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> di
     """Read K and M, each from a Matrix Market file, or from Abaqus files."""
     contents = {path: content_of(path) for path in paths}
     if not is_market(contents[paths[0]]):
-        found = Matrices()
+        matrices = Matrices()
         for path, content in contents.items():
-            read_abaqus(content.decode("utf-8", errors="replace"), path.name, found)
-        return _superelement(found, paths[0], choices, findings)
+            read_abaqus(content.decode("utf-8", errors="replace"), path.name, matrices)
+        return _superelement(matrices, paths[0], choices, findings)
     if len(paths) != 2:
         raise ModelError(f"{paths[0]}: give two Matrix Market files, K then M, got {len(paths)}")
     for path, content in contents.items():
@@ -144,21 +144,21 @@ def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> di
 
 
 def _superelement(
-    found: Matrices, path: Path, choices: Choices, findings: Findings
+    matrices: Matrices, path: Path, choices: Choices, findings: Findings
 ) -> dict[str, Any]:
     """Return K, M and D in the order hub, tip, modes; note that structural damping is not used."""
-    missing = [key for key in ("K", "M") if key not in found]
+    missing = [key for key in ("K", "M") if key not in matrices]
     if missing:
-        given = ", ".join(each.title for each in found.values()) or "nothing"
+        titles = ", ".join(each.title for each in matrices.values()) or "nothing"
         raise ModelError(
-            f"{path}: has no {' and no '.join(missing)}, only {given}: stiffness and mass of the "
+            f"{path}: has no {' and no '.join(missing)}, only {titles}: stiffness and mass of the "
             "superelement are both needed"
         )
-    if "K4" in found:
+    if "K4" in matrices:
         findings.note(
-            (found["K4"].title,), "structural damping is not used: give the link's damping"
+            (matrices["K4"].title,), "structural damping is not used: give the link's damping"
         )
-    used = {key: found[key] for key in ("K", "M", "D") if key in found}
+    used = {key: matrices[key] for key in ("K", "M", "D") if key in matrices}
     labels = set().union(*(entries.labels() for entries in used.values()))
     order = interface_order(labels, path.name, choices.hub_node, choices.tip_node)
     return {key: entries.matrix(order) for key, entries in used.items()}
@@ -167,15 +167,15 @@ def _superelement(
 def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
     results, beside = read_frd(_text(path), path.name), path.with_suffix(".inp")
     deck = read_inp(_text(beside), beside.name) if beside.exists() else Deck()
-    given = sorted(deck.densities) if choices.density is None else [choices.density]
-    if len(given) > 1:
+    densities = sorted(deck.densities) if choices.density is None else [choices.density]
+    if len(densities) > 1:
         raise ModelError(
-            f"{beside}: density: there are {', '.join(f'{each:g}' for each in given)}, and one is "
-            "taken for all elements: say which by --density"
+            f"{beside}: density: there are {', '.join(f'{each:g}' for each in densities)}, and one "
+            "is taken for all elements: say which by --density"
         )
-    if not given:
+    if not densities:
         raise ModelError(f"{path}: density: is required (--density), or {beside.name} beside it")
-    density = given[0]
+    density = densities[0]
     if not 0 < density <= LARGEST_NUMBER:
         raise ModelError(f"{path}: density: must be > 0 and finite, got {density:g}")
     numbers, places, shapes = mesh_arrays(results, path.name)
@@ -195,10 +195,10 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
 
 def _set(deck: Deck, name: str | None, numbers: Integers, key: str, path: Path) -> Integers:
     """Return the rows of a set's nodes."""
-    known = ", ".join(filter(None, deck.sets)) or "none"
+    names = ", ".join(filter(None, deck.sets)) or "none"
     if name is None or name.upper() not in deck.sets:
         raise ModelError(
             f"--{key}-set: must be a node set of {path.name}, got {name or 'nothing'}: there are "
-            f"{known}"
+            f"{names}"
         )
     return deck.sets[name.upper()].rows(numbers)

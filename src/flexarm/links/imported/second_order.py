@@ -84,12 +84,12 @@ def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondO
         if data.k_u is not None:
             findings.refuse(("K_u",), "is of use beside K_sigma alone: give that too")
         return None
-    for key, given in (("K_sigma", data.k_sigma), ("K_u", data.k_u)):
-        if given is None:
+    for key, matrices in (("K_sigma", data.k_sigma), ("K_u", data.k_u)):
+        if matrices is None:
             continue
-        odd = np.abs(given - given.transpose(0, 2, 1)).max(axis=(1, 2))
-        worst = int(np.argmax(odd / np.maximum(np.abs(given).max(axis=(1, 2)), 1e-300)))
-        if odd[worst] > SYMMETRY * np.abs(given[worst]).max():
+        odd = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2))
+        worst = int(np.argmax(odd / np.maximum(np.abs(matrices).max(axis=(1, 2)), 1e-300)))
+        if odd[worst] > SYMMETRY * np.abs(matrices[worst]).max():
             findings.refuse(
                 (key, worst),
                 "must be symmetric: give the part of it that is, as forces that have an energy do",

@@ -68,11 +68,11 @@ def _sizes(sid: SidFile, findings: Findings) -> bool:
         key: tuple({0: m, -3: 3 * m}.get(n, n) for n in shape) for key, shape in SHAPES.items()
     }
     for key, shape in wanted.items():
-        found = sid.blocks[key]
-        if found.m0.shape == (0, 0) or (key == "De" and found.m0.shape != shape):
+        block = sid.blocks[key]
+        if block.m0.shape == (0, 0) or (key == "De" and block.m0.shape != shape):
             sid.blocks[key] = Taylor(np.zeros(shape), np.zeros((m, *shape)))
-        elif found.m0.shape != shape:
-            findings.refuse((key,), f"must have {shape} entries, got {found.m0.shape}")
+        elif block.m0.shape != shape:
+            findings.refuse((key,), f"must have {shape} entries, got {block.m0.shape}")
     for number, node in sid.nodes.items():
         for key, shape in (("origin", (3, 1)), ("phi", (3, m)), ("psi", (3, m))):
             if key not in node or node[key].m0.shape != shape:
@@ -86,12 +86,14 @@ def _reach(sid: SidFile, number: int) -> float:
 
 def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | None) -> bool:
     """Refuse interfaces that are no nodes, a hub that moves, and a tip that nobody names."""
-    known = ", ".join(map(str, sorted(sid.nodes)[:12]))
+    numbers = ", ".join(map(str, sorted(sid.nodes)[:12]))
     for key, number in (("--hub-node", hub), ("--tip-node", tip)):
         if number is not None and number not in sid.nodes:
-            findings.refuse((key,), f"must be a node of the file, got {number}: there are {known}")
+            findings.refuse(
+                (key,), f"must be a node of the file, got {number}: there are {numbers}"
+            )
     if tip is None and sum(_reach(sid, k) > 0 for k in sid.nodes) != 1:
-        findings.refuse(("--tip-node",), f"is required: there are nodes {known}")
+        findings.refuse(("--tip-node",), f"is required: there are nodes {numbers}")
     if findings.problems or hub is None:
         return not findings.problems
     size = max(float(np.abs(node["phi"].m0).max()) for node in sid.nodes.values())
@@ -159,11 +161,11 @@ def _shape_pairs(sid: SidFile, findings: Findings, whole: Array) -> Array:
     return np.asarray(even + left[:, :, None, None] * np.eye(3) / 3 + _odds(turned))
 
 
-def _agree(findings: Findings, key: str, found: Array, wanted: Array, other: str) -> None:
+def _agree(findings: Findings, key: str, block: Array, wanted: Array, other: str) -> None:
     """Refuse or note a block that contradicts another one; an empty block passes."""
     size = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
-    apart = float(np.abs(found - wanted).max(initial=0.0)) / size
-    if np.any(found) and apart > NOTE_ABOVE:
+    apart = float(np.abs(block - wanted).max(initial=0.0)) / size
+    if np.any(block) and apart > NOTE_ABOVE:
         findings.judge(
             apart, (key,), f"is {percent(apart)} off what {other} says: are rows and columns as in "
             "the standard, and is the file whole?",
@@ -185,23 +187,23 @@ def _spins(cross: Array) -> Array:
 
 def _evens(spins: Array) -> Array:
     """Compute even parts (q, m, 3, 3) from forces of products of velocities, (q, m, 6)."""
-    found = np.zeros((*spins.shape[:2], 3, 3))
+    even = np.zeros((*spins.shape[:2], 3, 3))
     xx, yy, zz = (spins[:, :, k] for k in range(3))
     for k, other in enumerate((yy + zz, zz + xx, xx + yy)):
-        found[:, :, k, k] = (spins[:, :, k] - other) / 2
+        even[:, :, k, k] = (spins[:, :, k] - other) / 2
     for k, (a, b) in enumerate(SPINS[3:], 3):
-        found[:, :, a, b] = found[:, :, b, a] = spins[:, :, k] / 2
-    return found
+        even[:, :, a, b] = even[:, :, b, a] = spins[:, :, k] / 2
+    return even
 
 
 def _odds(turned: Array) -> Array:
     """Compute odd parts (q, m, 3, 3) from angular momenta (q, m, 3)."""
-    found = np.zeros((*turned.shape[:2], 3, 3))
+    odd = np.zeros((*turned.shape[:2], 3, 3))
     for axis in range(3):
         a, b = (axis + 1) % 3, (axis + 2) % 3
-        found[:, :, a, b] = turned[:, :, axis] / 2
-        found[:, :, b, a] = -turned[:, :, axis] / 2
-    return found
+        odd[:, :, a, b] = turned[:, :, axis] / 2
+        odd[:, :, b, a] = -turned[:, :, axis] / 2
+    return odd
 
 
 def _axial(moments: Array) -> Array:

@@ -7,7 +7,7 @@ TYPES = {"STIFFNESS": "K", "MASS": "M", "VISCOUSDAMPING": "D", "DAMPING": "D",
          "STRUCTURALDAMPING": "K4"}  # fmt: skip
 
 
-def read_abaqus(text: str, name: str, found: Matrices) -> None:
+def read_abaqus(text: str, name: str, matrices: Matrices) -> None:
     """Add matrices in `MATRIX INPUT` format; ``*MATRIX, TYPE=`` says which one follows.
 
     Raises
@@ -23,7 +23,7 @@ def read_abaqus(text: str, name: str, found: Matrices) -> None:
         if line.startswith("*"):
             options = dict(w.upper().replace(" ", "").split("=", 1) for w in words if "=" in w)
             kind = TYPES.get(options.get("TYPE", ""))
-            current = found.begin(kind, f"TYPE={options['TYPE']}", where) if kind else None
+            current = matrices.begin(kind, f"TYPE={options['TYPE']}", where) if kind else None
             continue
         if current is None:
             raise ModelError(f"{where}: a '*MATRIX, TYPE=STIFFNESS' or 'MASS' must come before it")

@@ -106,10 +106,10 @@ class ArrayReader:
             self.findings.refuse((key,), "is required: was the file cut off?")
             return None
         try:
-            given = np.asarray(self.keys[key])
-            if given.dtype.kind not in "fiubO":
+            values = np.asarray(self.keys[key])
+            if values.dtype.kind not in "fiubO":
                 raise TypeError
-            numbers = given.astype(np.float64)
+            numbers = values.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
             self.findings.refuse((key,), "must be an array of numbers")
             return None

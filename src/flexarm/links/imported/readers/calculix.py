@@ -52,7 +52,7 @@ def read_frd(text: str, name: str) -> Results:
     ModelError
         If a line cannot be read, or there are no modes.
     """
-    found, block, hertz = Results(), "", 0.0
+    results, block, hertz = Results(), "", 0.0
     for k, line in enumerate(text.splitlines(), 1):
         where, key = f"{name}:{k}", line[:3].strip()
         if not key.startswith("-"):
@@ -63,23 +63,23 @@ def read_frd(text: str, name: str) -> Results:
         elif key == "-4":
             block = "DISP" if "DISP" in line.split() else ""
             if block:
-                found.hertz.append(hertz)
-                found.shapes.append({})
+                results.hertz.append(hertz)
+                results.shapes.append({})
         elif key == "-3":
             block = ""
         elif block == "2C":
-            found.nodes[whole_number(line[3:13], where)] = _vector(line, where)
+            results.nodes[whole_number(line[3:13], where)] = _vector(line, where)
         elif block == "3C" and key == "-1":
-            found.elements.append((whole_number(line[13:18], where), []))
-        elif block == "3C" and found.elements:
-            found.elements[-1][1].extend(whole_number(word, where) for word in line[3:].split())
+            results.elements.append((whole_number(line[13:18], where), []))
+        elif block == "3C" and results.elements:
+            results.elements[-1][1].extend(whole_number(word, where) for word in line[3:].split())
         elif block == "DISP" and key == "-1":
-            found.shapes[-1][whole_number(line[3:13], where)] = _vector(line, where)
+            results.shapes[-1][whole_number(line[3:13], where)] = _vector(line, where)
     if not text.rstrip().endswith("9999"):
         raise ModelError(f"{name}: does not end as it should (9999): was the file cut off?")
-    if not found.nodes or not found.shapes:
+    if not results.nodes or not results.shapes:
         raise ModelError(f"{name}: has no modes: ask for 'U' by *NODE FILE in a *FREQUENCY step")
-    return found
+    return results
 
 
 def _vector(line: str, where: str) -> tuple[float, float, float]:
@@ -95,7 +95,7 @@ def read_inp(text: str, name: str) -> Deck:
     ModelError
         If a line of a set is no list of nodes, of sets before it, or no range.
     """
-    found, block, members = Deck(), "", NodeSet()
+    deck, block, members = Deck(), "", NodeSet()
     generated = False
     for k, line in enumerate(text.splitlines(), 1):
         if line.startswith("**") or not line.strip():
@@ -106,19 +106,19 @@ def read_inp(text: str, name: str) -> Deck:
             options = dict(w.upper().replace(" ", "").split("=", 1) for w in words if "=" in w)
             generated = any(word.upper() == "GENERATE" for word in words)
             if block == "*NSET":
-                members = found.sets.setdefault(options.get("NSET", ""), NodeSet())
+                members = deck.sets.setdefault(options.get("NSET", ""), NodeSet())
         elif block == "*NSET" and generated:
             members.ranges.add(_range(list(filter(None, words)), f"{name}:{k}"))
         elif block == "*NSET":
             for word in filter(None, words):
-                if other := found.sets.get(word.upper()):
+                if other := deck.sets.get(word.upper()):
                     members.nodes |= other.nodes
                     members.ranges |= other.ranges
                 else:
                     members.nodes.add(whole_number(word, f"{name}:{k}"))
         elif block == "*DENSITY":
-            found.densities.add(number(words[0], f"{name}:{k}"))
-    return found
+            deck.densities.add(number(words[0], f"{name}:{k}"))
+    return deck
 
 
 def _range(words: list[str], where: str) -> range:

@@ -23,7 +23,7 @@ def read_dmig(text: str, name: str) -> Matrices:
     ModelError
         If a line is no DMIG entry, a matrix is not symmetric and real, or there are two of a kind.
     """
-    found, titled = Matrices(), dict[str, Entries | None]()
+    matrices, titled = Matrices(), dict[str, Entries | None]()
     current, column = "", (0, 0)
     for k, line in enumerate(text.splitlines(), 1):
         where = f"{name}:{k}"
@@ -35,7 +35,7 @@ def read_dmig(text: str, name: str) -> Matrices:
                 _require_real(fields, where)
                 title = fields[1].strip()
                 kind = next((NAMES[key] for key in NAMES if title.startswith(key)), None)
-                titled[title] = found.begin(kind, title, where) if kind else None
+                titled[title] = matrices.begin(kind, title, where) if kind else None
                 continue
             raise ModelError(f"{where}: expected DMIG* with fields of {WIDE} characters")
         if line.startswith("DMIG*"):
@@ -50,7 +50,7 @@ def read_dmig(text: str, name: str) -> Matrices:
             raise ModelError(f"{where}: is no DMIG entry: {line[:40]!r}")
     if not titled:
         raise ModelError(f"{name}: has no DMIG matrices")
-    return found
+    return matrices
 
 
 def _fields(line: str) -> list[str]:

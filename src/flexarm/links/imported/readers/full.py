@@ -49,7 +49,7 @@ def _market_of(path: Path, nodes: int, *shapes: tuple[int, int]) -> Any:
 
 def listed_nodes(text: str, key: str, count: int) -> Integers:
     """Read a list of so many nodes, which count from 1, such as ``1-12,40``, as rows."""
-    found: list[int] = []
+    rows: list[int] = []
     for word in text.split(","):
         first, _, last = word.strip().partition("-")
         if not NODE.fullmatch(first) or not NODE.fullmatch(last or "1"):
@@ -58,8 +58,8 @@ def listed_nodes(text: str, key: str, count: int) -> Integers:
             raise ModelError(f"{key}_nodes: {word.strip()} runs backwards: write {last}-{first}")
         if int(last or first) > count:
             raise ModelError(f"{key}_nodes: must be among the {count} nodes, got {word.strip()}")
-        found.extend(range(int(first) - 1, int(last or first)))
-    return np.array(found, dtype=np.int64)
+        rows.extend(range(int(first) - 1, int(last or first)))
+    return np.array(rows, dtype=np.int64)
 
 
 def _is_number(word: str) -> bool:

@@ -50,13 +50,13 @@ class Entries:
 
     def matrix(self, order: Mapping[Label, int]) -> Array:
         """Arrange the entries in an order of unknowns."""
-        found = np.zeros((len(order),) * 2)
+        matrix = np.zeros((len(order),) * 2)
         for (row, column), value in self.values.items():
             i, j = order[row], order[column]
-            found[i, j] = value
+            matrix[i, j] = value
             if (column, row) not in self.values:
-                found[j, i] = value
-        return found
+                matrix[j, i] = value
+        return matrix
 
 
 class Matrices(dict[str, Entries]):
@@ -97,8 +97,8 @@ def interface_order(
     ModelError
         If an interface is missing.
     """
-    known = set(labels)
-    whole = sorted({node for node, _ in known if all((node, d) in known for d in DIRECTIONS)})
+    unknowns = set(labels)
+    whole = sorted({node for node, _ in unknowns if all((node, d) in unknowns for d in DIRECTIONS)})
     for key, node in (("hub", hub), ("tip", tip)):
         if node is not None and node not in whole:
             raise ModelError(
@@ -106,15 +106,15 @@ def interface_order(
                 f"{', '.join(map(str, whole)) or 'none'}"
             )
     left = [node for node in whole if node not in (hub, tip)]
-    given = [node if node is not None else left.pop(0) if left else None for node in (hub, tip)]
-    if None in given or (left and (hub is None or tip is None)):
+    nodes = [node if node is not None else left.pop(0) if left else None for node in (hub, tip)]
+    if None in nodes or (left and (hub is None or tip is None)):
         raise ModelError(
             f"{name}: must have two interface nodes with six directions each, hub and tip, got "
             f"{len(whole)}: {', '.join(map(str, whole)) or 'none'}: reduce to both flanges' "
             "frames, or say which by --hub-node and --tip-node"
         )
-    ends = [(int(node or 0), d) for node in given for d in DIRECTIONS]
-    order = [*ends, *sorted(known - set(ends))]
+    ends = [(int(node or 0), d) for node in nodes for d in DIRECTIONS]
+    order = [*ends, *sorted(unknowns - set(ends))]
     if len(order) > MOST_UNKNOWNS:
         raise _too_large(name, f"{len(order)} unknowns")
     return {label: k for k, label in enumerate(order)}

@@ -83,16 +83,16 @@ def read_market(content: bytes, name: str) -> Any:
     from scipy.sparse import coo_array
 
     head = market_head(content, name)
-    found = _numbers(content, head, name)
+    entries = _numbers(content, head, name)
     if not head.listed:
-        return _filled(found[:, 0], head)
-    told = found[:, :2]
-    if np.any((told < 1) | (told > head.shape) | (told != np.round(told))):
+        return _filled(entries[:, 0], head)
+    places = entries[:, :2]
+    if np.any((places < 1) | (places > head.shape) | (places != np.round(places))):
         raise ModelError(
             f"{name}: rows and columns must be whole numbers of 1 to {head.shape[0]} and 1 to "
             f"{head.shape[1]}"
         )
-    (rows, columns), values = told.T.astype(np.int64) - 1, found[:, 2]
+    (rows, columns), values = places.T.astype(np.int64) - 1, entries[:, 2]
     if head.symmetric:
         apart = rows != columns
         if np.any(rows < columns) and np.any(rows > columns):
@@ -112,32 +112,32 @@ def _numbers(content: bytes, head: Head, name: str) -> Array:
     """Read the numbers after the head, one row per entry: (entries, 3) or (entries, 1)."""
     width = 3 if head.listed else 1
     if not content[head.end :].strip():
-        found = np.zeros((0, width))
+        numbers = np.zeros((0, width))
     else:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # comments alone: no data
-                found = np.loadtxt(io.BytesIO(content[head.end :]), comments="%", ndmin=2)
+                numbers = np.loadtxt(io.BytesIO(content[head.end :]), comments="%", ndmin=2)
         except ValueError as error:
             raise ModelError(f"{name}: is no whole Matrix Market file: {error}") from None
-    if found.shape != (head.entries, width):
+    if numbers.shape != (head.entries, width):
         raise ModelError(
-            f"{name}: must have {head.entries:,} lines of {width} numbers, got {len(found):,} of "
-            f"{found.shape[1]}: was the file cut off?"
+            f"{name}: must have {head.entries:,} lines of {width} numbers, got {len(numbers):,} of "
+            f"{numbers.shape[1]}: was the file cut off?"
         )
-    if not np.all(np.abs(found) <= LARGEST):
+    if not np.all(np.abs(numbers) <= LARGEST):
         raise ModelError(f"{name}: must have finite numbers of at most {LARGEST:.2g}")
-    return found
+    return numbers
 
 
 def _filled(values: Array, head: Head) -> Array:
     """Arrange values that are listed column by column, of a symmetric matrix its lower triangle."""
     if not head.symmetric:
         return values.reshape(head.shape, order="F")
-    found = np.zeros(head.shape)
+    matrix = np.zeros(head.shape)
     columns, rows = np.triu_indices(head.shape[0])
-    found[rows, columns] = found[columns, rows] = values
-    return found
+    matrix[rows, columns] = matrix[columns, rows] = values
+    return matrix
 
 
 def dense(matrix: Any) -> Array:

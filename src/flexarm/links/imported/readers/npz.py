@@ -25,15 +25,15 @@ def read_arrays(content: bytes, name: str) -> dict[str, Any]:
     if content[:2] == b"PK":
         return _npz(content, name)
     try:
-        found = json.loads(content.decode("utf-8"))
+        keys = json.loads(content.decode("utf-8"))
     except (UnicodeDecodeError, ValueError, RecursionError):
         raise ModelError(
             f"{name}: is no body: expected an NPZ file or a JSON object (flexarm import-body "
             "converts files of other programs)"
         ) from None
-    if not isinstance(found, dict):
-        raise ModelError(f"{name}: must be a JSON object, got {type(found).__name__}")
-    return found
+    if not isinstance(keys, dict):
+        raise ModelError(f"{name}: must be a JSON object, got {type(keys).__name__}")
+    return keys
 
 
 def _npz(content: bytes, name: str) -> dict[str, Any]:
@@ -62,10 +62,10 @@ def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
             raise ModelError(
                 f"{name}: holds Python objects, which are not read: save plain arrays of numbers"
             )
-        said, left = math.prod(shape) * kind.itemsize, member.file_size - file.tell()
-        if said > left:
+        claimed, left = math.prod(shape) * kind.itemsize, member.file_size - file.tell()
+        if claimed > left:
             raise ModelError(
-                f"{name}: {member.filename} says that it has {said:,} bytes, but {left:,} are "
+                f"{name}: {member.filename} says that it has {claimed:,} bytes, but {left:,} are "
                 "there: was the file cut off?"
             )
     with packed.open(member) as file:

@@ -81,14 +81,14 @@ def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalD
         return _superelement(reader, name)
     arrays: dict[str, Any] = {}
     for key, (into, shape, powers) in ARRAYS.items():
-        given = start + key if "shapes" in shape else key
-        short = given.removesuffix("_shapes")  # as 'cb_tip'
-        if given not in reader.keys and not is_single(reader.keys.get(short, 0)):
-            given = short
-        if given in reader.keys or key == "nodes":
-            arrays[into] = reader.read(given, shape, powers)
+        named = start + key if "shapes" in shape else key
+        short = named.removesuffix("_shapes")  # as 'cb_tip'
+        if named not in reader.keys and not is_single(reader.keys.get(short, 0)):
+            named = short
+        if named in reader.keys or key == "nodes":
+            arrays[into] = reader.read(named, shape, powers)
         if (count := reader.sizes.get("shapes", 0)) > MOST_SHAPES:
-            findings.refuse((given,), f"must be {MOST_SHAPES} shapes at most, got {count:,}")
+            findings.refuse((named,), f"must be {MOST_SHAPES} shapes at most, got {count:,}")
             break
     squares = reader.optional(f"{start}w2", ("shapes",))
     if squares is not None and not {"hertz", "stiffness"} & arrays.keys():
@@ -125,12 +125,12 @@ def _superelement(reader: ArrayReader, name: str) -> ModalData:
     elif tip is None:
         reader.findings.refuse(("tip",), "is required of a superelement: position and rotation")
     # forces over displacements; modes are counted in the unit of length
-    given = {key: reader.read(key, unknowns, (0, 1, -power))
+    matrices = {key: reader.read(key, unknowns, (0, 1, -power))
              for power, key in ((2, "K"), (0, "M"), (1, "D")) if key in reader.keys}  # fmt: skip
     reach = np.ones(0 if reader.findings.problems else reader.sizes["unknowns"])
     reach[3:6] = reach[9:12] = reader.units[0]
     pairs = np.outer(reach, reach)
-    K, M, D = (given[key] * pairs if key in given and len(pairs) else None for key in "KMD")
+    K, M, D = (matrices[key] * pairs if key in matrices and len(pairs) else None for key in "KMD")
     return ModalData(
         reader.title(name), (), np.zeros((0, 3)), stiffness=K, mass=M, damping=D,
         hub=reader.frame("hub"), tip=tip, stated=reader.stated(), units=reader.units,

@@ -70,45 +70,45 @@ def read_sid(text: str, name: str) -> SidFile:
     ModelError
         If it is none, is cut off, or has numbers that are none.
     """
-    lines, found = _Lines(text, name), SidFile()
+    lines, sid = _Lines(text, name), SidFile()
     if not re.fullmatch(r"\d+\s+\d+.*", lines.next("head")) or lines.next("head") != "part":
         raise ModelError(
             f"{name}: is no SID: expected numbers of nodes and amplitudes, then 'part'"
         )
-    found.amplitudes = whole_number(text.split()[1], name)
-    if not 1 <= found.amplitudes <= 100:
-        raise ModelError(f"{name}: must have 1 to 100 amplitudes, got {found.amplitudes}")
+    sid.amplitudes = whole_number(text.split()[1], name)
+    if not 1 <= sid.amplitudes <= 100:
+        raise ModelError(f"{name}: must have 1 to 100 amplitudes, got {sid.amplitudes}")
     while (line := lines.next("part")) != "end part":
         if line == "refmod":
-            _read_refmod(lines, found)
+            _read_refmod(lines, sid)
         elif line.startswith("new node"):
-            _read_node(lines, found, line)
+            _read_node(lines, sid, line)
         elif line in BLOCKS:
-            found.blocks[line] = _read_block(lines, line, found.amplitudes)
+            sid.blocks[line] = _read_block(lines, line, sid.amplitudes)
         elif not line.startswith(("new modal", "end modal", "frame", "end frame")):
             raise lines.refuse(f"is no part of a SID: {line[:40]!r}")
-    missing = [block for block in BLOCKS if block not in found.blocks and block != "ksigma"]
+    missing = [block for block in BLOCKS if block not in sid.blocks and block != "ksigma"]
     if missing:
         raise ModelError(f"{name}: has no {', '.join(missing)}: was it cut off?")
-    return found
+    return sid
 
 
-def _read_refmod(lines: _Lines, found: SidFile) -> None:
+def _read_refmod(lines: _Lines, sid: SidFile) -> None:
     while (line := lines.next("refmod")) != "end refmod":
         key, _, value = (part.strip() for part in line.partition("="))
         if key == "mass":
-            found.mass = number(value, lines.where)
-        elif key == "nelastq" and value != str(found.amplitudes):
-            raise lines.refuse(f"nelastq: must be {found.amplitudes} as in the head, got {value}")
+            sid.mass = number(value, lines.where)
+        elif key == "nelastq" and value != str(sid.amplitudes):
+            raise lines.refuse(f"nelastq: must be {sid.amplitudes} as in the head, got {value}")
 
 
-def _read_node(lines: _Lines, found: SidFile, head: str) -> None:
-    node = found.nodes.setdefault(whole_number(head.partition("=")[2], lines.where), {})
+def _read_node(lines: _Lines, sid: SidFile, head: str) -> None:
+    node = sid.nodes.setdefault(whole_number(head.partition("=")[2], lines.where), {})
     while (line := lines.next("node")) != "end node":
         if line in NODE_BLOCKS:
-            node[line] = _read_block(lines, line, found.amplitudes)
+            node[line] = _read_block(lines, line, sid.amplitudes)
         elif line == "sigma":
-            _read_block(lines, line, found.amplitudes)
+            _read_block(lines, line, sid.amplitudes)
         elif not line.startswith("rframe"):
             raise lines.refuse(f"is no part of a node: {line[:40]!r}")
 
@@ -128,19 +128,19 @@ def _read_block(lines: _Lines, name: str, amplitudes: int) -> Taylor:
     rows, columns, most = size["nrow"], size["ncol"], max(3 * amplitudes, 6)
     if not (0 <= rows <= most and 0 <= columns <= most):
         raise lines.refuse(f"{name}: is {rows} x {columns}, at most {most} x {most}")
-    found = Taylor(np.zeros((rows, columns)), np.zeros((amplitudes, rows, columns)))
+    series = Taylor(np.zeros((rows, columns)), np.zeros((amplitudes, rows, columns)))
     if size["structure"] == UNIT:
-        np.fill_diagonal(found.m0, 1.0)
+        np.fill_diagonal(series.m0, 1.0)
     for kind, at, value in entries:
         shape = (rows, columns) if kind == "0" else (rows, amplitudes, columns)
         if kind.lower() == "n" or len(at) != len(shape) or not _inside(at, shape):
             raise lines.refuse(f"{name}: m{kind}{tuple(at)} is outside of {shape}")
         where = [k - 1 for k in at]
-        matrix = found.m0 if kind == "0" else found.m1[where.pop(1)]
+        matrix = series.m0 if kind == "0" else series.m1[where.pop(1)]
         matrix[where[0], where[1]] = value
         if size["structure"] == SYMMETRIC and _inside(at[::-1], shape):
             matrix[where[1], where[0]] = value
-    return found
+    return series
 
 
 def _inside(at: list[int], shape: tuple[int, ...]) -> bool:

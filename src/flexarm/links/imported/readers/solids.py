@@ -40,10 +40,10 @@ class Solid:
         most = 2 if self.edges else 1
         every = list(product(range(most + 1), repeat=3))
         if self.brick:  # serendipity: not more than one square, and degree 1 in all without edges
-            kept = [p for p in every if sum(max(k - 1, 0) for k in p) <= 1 and sum(p) <= 4]
+            exponents = [p for p in every if sum(max(k - 1, 0) for k in p) <= 1 and sum(p) <= 4]
         else:
-            kept = [p for p in every if sum(p) <= most]
-        return np.array(kept, dtype=np.float64)
+            exponents = [p for p in every if sum(p) <= most]
+        return np.array(exponents, dtype=np.float64)
 
     @cached_property
     def inverse(self) -> Array:

@@ -181,8 +181,10 @@ def _locate(source: text.Source, path: text.Path) -> text.Position:
     return source.locate(path if source.at(path[:1]) is not None else ("table",))
 
 
-def _problems(source: text.Source, found: Iterator[tuple[text.Path, str]]) -> list[text.Diagnostic]:
-    return [text.Diagnostic(_locate(source, path), path, message) for path, message in found]
+def _problems(
+    source: text.Source, faults: Iterator[tuple[text.Path, str]]
+) -> list[text.Diagnostic]:
+    return [text.Diagnostic(_locate(source, path), path, message) for path, message in faults]
 
 
 def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
@@ -353,14 +355,14 @@ def _header_problems(
     line: int, header: list[tuple[int, str]], modes: tuple[str, ...]
 ) -> list[text.Diagnostic]:
     """List columns that are unknown, doubled or missing."""
-    known = [*COORDINATES, "station_mass", "mass_per_length", *INERTIA]
-    known += [f"{mode}.{part}" for mode in modes for part in (*DISPLACEMENT, *ROTATION)]
+    allowed = [*COORDINATES, "station_mass", "mass_per_length", *INERTIA]
+    allowed += [f"{mode}.{part}" for mode in modes for part in (*DISPLACEMENT, *ROTATION)]
     seen: set[str] = set()
     problems: list[text.Diagnostic] = []
     for k, (column, name) in enumerate(header, 1):
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1) if len(problems) < 9 else ()
-            columns = text.shorten(", ".join(known), 120)
+        if name not in allowed:
+            close = difflib.get_close_matches(name, allowed, n=1) if len(problems) < 9 else ()
+            columns = text.shorten(", ".join(allowed), 120)
             hint = f"did you mean '{close[0]}'?" if close else f"the columns are {columns}"
             problems.append(
                 text.Diagnostic((line, column), (f"column {k}",), f"unknown name; {hint}")

@@ -35,11 +35,11 @@ def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
     ModelError
         If it cannot be read, or something is missing.
     """
-    found = _sets(path)
-    numbers, places = _nodes(found, path)
+    datasets = _sets(path)
+    numbers, places = _nodes(datasets, path)
     row = {number: k for k, number in enumerate(numbers)}
     modes = [
-        each for each in found if each["type"] in SHAPES and each.get("analysis_type") == MODAL
+        each for each in datasets if each["type"] in SHAPES and each.get("analysis_type") == MODAL
     ]
     if not modes:
         raise ModelError(f"{path}: has no modes (dataset 55 or 2414 of analysis type {MODAL})")
@@ -54,17 +54,17 @@ def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
         np.array([_value(each, key, path) for each in modes])
         for key in ("freq", "modal_m", "modal_damp_vis")
     )
-    given: dict[str, Any] = {
+    plain: dict[str, Any] = {
         "name": path.stem, "nodes": places, "shapes": shapes, "frequencies": hertz,
         "damping_ratios": ratios,
         "node_mass": fitted_masses(places, shapes, modal, keys, path),
     }  # fmt: skip
     if np.any(turned):
-        given |= {"rotations": turned}
+        plain |= {"rotations": turned}
     for key in ("hub_nodes", "tip_nodes"):
         if key in keys:
-            given[key] = _rows(keys[key], row, key)
-    return given
+            plain[key] = _rows(keys[key], row, key)
+    return plain
 
 
 def _sets(path: Path) -> list[dict[str, Any]]:
@@ -80,14 +80,14 @@ def _sets(path: Path) -> list[dict[str, Any]]:
         file = pyuff.UFF(str(path))
         kinds = [int(kind) for kind in file.get_set_types()]
         picked = [k for k, kind in enumerate(kinds) if kind in wanted]
-        found = [file.read_sets(k) for k in picked]
+        datasets = [file.read_sets(k) for k in picked]
     except Exception as error:  # pyuff raises what its parsing happens to meet
         raise ModelError(f"{path}: is no whole universal file: {error}") from None
-    return [each for each in found if isinstance(each, dict) and "type" in each]
+    return [each for each in datasets if isinstance(each, dict) and "type" in each]
 
 
-def _nodes(found: list[dict[str, Any]], path: Path) -> tuple[list[int], Array]:
-    sets = [each for each in found if each["type"] in NODES]
+def _nodes(datasets: list[dict[str, Any]], path: Path) -> tuple[list[int], Array]:
+    sets = [each for each in datasets if each["type"] in NODES]
     if not sets:
         raise ModelError(f"{path}: has no nodes (dataset 15 or 2411)")
     try:
@@ -99,7 +99,7 @@ def _nodes(found: list[dict[str, Any]], path: Path) -> tuple[list[int], Array]:
         raise ModelError(f"{path}: nodes are not whole: {error}") from None
     if len(numbers) != len(places) or len(set(numbers)) != len(numbers):
         raise ModelError(f"{path}: nodes must have numbers of their own, {len(places)} of them")
-    unit = next((each.get("length", 1.0) for each in found if each["type"] == UNITS), 1.0)
+    unit = next((each.get("length", 1.0) for each in datasets if each["type"] == UNITS), 1.0)
     if unit != 1.0:
         raise ModelError(
             f"{path}: must be in metres, but its lengths are {unit} of them: convert it"
@@ -125,10 +125,10 @@ def _shape(
 
 def _whole(numbers: Any) -> list[int]:
     """Return the numbers of nodes; raises ValueError for others than whole ones."""
-    found = np.ravel(numbers).astype(float)
-    if not np.all(np.abs(found) < MOST_NODES) or np.any(found != np.round(found)):
+    values = np.ravel(numbers).astype(float)
+    if not np.all(np.abs(values) < MOST_NODES) or np.any(values != np.round(values)):
         raise ValueError("numbers of nodes must be whole")
-    return [int(each) for each in found]
+    return [int(each) for each in values]
 
 
 def _bounded(values: Array) -> Array:
