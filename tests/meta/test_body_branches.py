@@ -18,7 +18,8 @@ KINDS = BODIES.keys()
 
 def subclasses(of: type) -> set[str]:
     """Collect the names of the classes made of a class."""
-    return {name for each in of.__subclasses__() for name in {each.__name__} | subclasses(each)}
+    below: list[type] = of.__subclasses__()
+    return {name for kind in below for name in {kind.__name__} | subclasses(kind)}
 
 
 CLASSES = subclasses(BodyData) | subclasses(LinkBody)
@@ -31,7 +32,7 @@ def branches(package: Path) -> list[str]:
         name = path.relative_to(package).as_posix()
         if not name.startswith(OWN):
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            lines = {node.lineno for node in ast.walk(tree) if decides(node)}
+            lines = {node.lineno for node in ast.walk(tree) if decides(node)}  # type: ignore[attr-defined]
             found += [f"{name}:{line}" for line in sorted(lines)]
     return found
 
