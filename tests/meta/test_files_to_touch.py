@@ -103,6 +103,44 @@ assert run.formulation == "differentiated"
 assert abs(run.q[-1] - known.q[-1]).max() < 1e-8
 assert main("simulate korayem-two-link --t-end 0.1 --formulation differentiated".split()) == 0
 """
+BODY = """
+import numpy as np
+from flexarm.io.model_file import loads
+from flexarm.mechanics.bodies.folding import FoldingData
+from flexarm.model.assemble import assemble
+from flexarm.model.elastic.part import Theory, link_shapes
+from flexarm.spatial import Inertia
+
+FOLDING = "{joint: {kind: revolute}, length: 1.1, section: {mass_per_length: 2, EIz: 1}, TIP}"
+TIP = "tip_piece: {length: 0.1, body: {mass: 0.5}}"
+HALF = "body: {mass: 1, com: [0.25, 0, 0], inertia: [0, 0.0208333333333333, 0.0208333333333333]}"
+TWO = (
+    "{joint: {kind: revolute}, length: 0.5, HALF}, "
+    "{joint: {kind: revolute, spring: {stiffness: 30}}, length: 0.6, HALF}"
+)
+HEAD = "flexarm: 1\\nname: arm\\nlinks: ["
+folding = loads(HEAD + FOLDING.replace("TIP", TIP) + "]")
+payload = "]\\npayload: {mass: 0.5, com: [-0.1, 0, 0]}"
+halves = loads(HEAD + TWO.replace("HALF", HALF) + payload)
+half = Inertia(1.0, np.array([0.25, 0.0, 0.0]), np.diag([0.0, 1.0, 1.0]) / 12)
+model = assemble(
+    folding, Theory(stiffening=True, exact=True, nodes=None), "cayley",
+    lambda index, span: link_shapes(folding, index, span), lambda *link: FoldingData(half, 30.0),
+)
+q, v = np.array([0.3, 0.7]), np.array([1.1, -0.6])
+for name in "articulated", "composite":
+    mine, known = (flexarm.formulation(name, each) for each in (model, flexarm.build(halves)))
+    assert abs(mine.mass_matrix(q) - known.mass_matrix(q)).max() < 1e-12
+    found = mine.forward_dynamics(q, v, np.zeros(1))
+    assert abs(found - known.forward_dynamics(q, v, np.zeros(2))).max() < 1e-9 * abs(found).max()
+    assert abs(mine.energy(q, v).elastic - known.energy(q, v).elastic) < 1e-12
+try:
+    flexarm.formulation("lagrange", model)
+except flexarm.FlexarmError as error:
+    assert "body with modes" in str(error)
+else:
+    raise AssertionError("lagrange takes a body whose points it does not know")
+"""
 ADDITIONS = {
     "joint": Addition(
         "model/joints/cylindrical.py",
@@ -114,6 +152,16 @@ ADDITIONS = {
         ),
         3,
         JOINT,
+    ),
+    "body": Addition(
+        "mechanics/bodies/folding.py",
+        (
+            ("mechanics/bodies/__init__.py", "exact.body import Exact\n",
+             "from flexarm.mechanics.bodies.folding import Folding\n"),
+            ("mechanics/bodies/__init__.py", "LinkBody]] = {\n", '    "folding": Folding,\n'),
+        ),
+        2,
+        BODY,
     ),
     "shape family": Addition(
         "links/families/constant_curvature.py",
@@ -216,7 +264,7 @@ def changed(package: Path) -> set[str]:
 
 @pytest.mark.parametrize(
     "what",
-    [pytest.param(what, marks=campaign_if(what != "joint")) for what in ADDITIONS],
+    [pytest.param(what, marks=campaign_if(what not in ("joint", "body"))) for what in ADDITIONS],
 )
 def test_what_the_page_adds_touches_few_files_and_works(what: str, tmp_path: Path) -> None:
     package = tmp_path / "flexarm"

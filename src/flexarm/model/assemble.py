@@ -38,7 +38,6 @@ from flexarm.model.joints import JointMotion, motion_of
 from flexarm.model.parts import (
     BASE_COORDINATES,
     Axis,
-    Flexible,
     LinkModel,
     Model,
     Rotor,
@@ -49,7 +48,7 @@ from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, rotation_from_a
 
 TURNS = ("tip_rx", "tip_ry", "tip_rz")  # of a body's tip
 ShapesOf = Callable[[int, Span], Shapes]
-FlexibleOf = Callable[[Arm, int, Theory, ShapesOf], Flexible]
+FlexibleOf = Callable[[Arm, int, Theory, ShapesOf], BodyData]
 RailOf = Callable[[Span, Shapes, Collocation | None, float], Rail]
 
 

@@ -17,6 +17,7 @@ from flexarm.links.basis import (
     normalisation,
     unit_columns,
 )
+from flexarm.links.body_data import BodyData
 from flexarm.links.curves import Combination, combine
 from flexarm.links.span import Span
 from flexarm.model.arm_modes import SmallMotions, bare_arm, many_curves
@@ -56,7 +57,7 @@ def arm_mode_designs(
     first, count = designs.first, designs.count
     links = {i: LinkCurves.of(first, i, sizes[i]) for i in own}
 
-    def part(arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> Flexible:
+    def part(arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> BodyData:
         if index not in own:
             return others(arm, index, theory, shapes_of)
         return links[index].part(arm.links[index])
