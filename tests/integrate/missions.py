@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.integrate.mission.lookouts import quantities
+from flexarm.integrate.mission.event_functions import quantities
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.model import Axis, Model, build

@@ -23,7 +23,7 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.engine.compile import EFFORT
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.mission.situation import Locks
+from flexarm.integrate.mission.discrete import Locks
 from flexarm.integrate.task import prepare
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array

@@ -15,7 +15,7 @@ from flexarm.errors import LongRun
 from flexarm.integrate.choice import effort
 from flexarm.integrate.choice.effort import consider, preparation, shape_numbers, solution
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.hybrid import HybridSimulation
 from flexarm.integrate.task import equation_of, prepare
 from flexarm.io.model_file import loads
 from flexarm.model import build
@@ -159,9 +159,9 @@ def test_legs_that_brakes_make_are_counted_before_the_run() -> None:
     )
     run = flexarm.simulate(arm, t_end=1.0)
     assert run.status == "finished"
-    course = Course(flexarm.build(arm), {}, 1.0, equation_of)
-    assert course.foreseen_legs() == len({leg.held for leg in run.legs}) - 1 == 2
-    assert Course(flexarm.build(braked(1)), {}, 1.0, equation_of).foreseen_legs() == 0
+    hybrid = HybridSimulation(flexarm.build(arm), {}, 1.0, equation_of)
+    assert hybrid.foreseen_legs() == len({leg.held for leg in run.legs}) - 1 == 2
+    assert HybridSimulation(flexarm.build(braked(1)), {}, 1.0, equation_of).foreseen_legs() == 0
 
 
 def test_compiling_legs_counts_as_time(monkeypatch: pytest.MonkeyPatch) -> None:

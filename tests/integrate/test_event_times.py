@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.integrate.mission.situation import instants
+from flexarm.integrate.mission.discrete import instants
 from flexarm.runs.run import Run
 from tests.integrate.arms import hub
 from tests.integrate.test_locks import carousel

@@ -9,7 +9,7 @@ import flexarm
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.model import build
-from flexarm.runs.data import Happening
+from flexarm.runs.data import EventRecord
 from flexarm.runs.run import Run
 from flexarm.viewer.outlook import SHOWS, drawn_scale, look_from, mode_outlook, outlook
 from flexarm.viewer.surroundings import body_places, obstacles
@@ -97,7 +97,7 @@ def catcher() -> Run:
     model = build(loads(CATCHER, "catcher"))
     t = np.linspace(0, 1, 11)
     run = run_of(model, t[:, None], np.broadcast_to(np.eye(3), (11, 3, 3)), t)
-    happened = (Happening(0.5, "capture ball", 0.25), Happening(0.8, "throw"))
+    happened = (EventRecord(0.5, "capture ball", 0.25), EventRecord(0.8, "throw"))
     return replace(run, v=np.ones((11, 1)), happenings=happened)
 
 

@@ -41,7 +41,7 @@ from flexarm.check.report import (
 from flexarm.check.unheld import unheld_notices
 from flexarm.errors import ModelError, SimulationError
 from flexarm.integrate.methods.rk4 import RK4
-from flexarm.integrate.mission.lookouts import require_quantities
+from flexarm.integrate.mission.event_functions import require_quantities
 from flexarm.io.model_file import validated
 from flexarm.linear.elastic import linearise_elastic, lock_drives, trace
 from flexarm.linear_model import ElasticModes, LinearModel

@@ -11,7 +11,7 @@ from flexarm.check.report import Notice, axis_place
 from flexarm.check.unheld import LONGEST
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.integrate.drivetrain import holders
-from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.transitions import commanded
 from flexarm.linear.elastic import moves
 from flexarm.linear_model import LinearModel

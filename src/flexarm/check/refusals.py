@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.check.report import Notice, axis_place
 from flexarm.errors import FlexarmError
-from flexarm.integrate.mission.course import BEGINNING, Course, leg_task
+from flexarm.integrate.mission.hybrid import BEGINNING, HybridSimulation, leg_task
 from flexarm.integrate.task import equation_of
 from flexarm.model import Model
 
@@ -17,9 +17,9 @@ PLACE = re.compile(r"(\w+(?:\[\d+\]|\.\w+)*): ")  # at the beginning of a messag
 def refusal_notices(model: Model) -> Iterator[Notice]:
     """Report why a run of the arm cannot begin, in the words of `simulate`."""
     try:
-        course = Course(model, {}, BEGINNING, equation_of)
-        state, times = course.first(model.arm.start), np.array([0.0, BEGINNING])
-        leg_task(course, state, times, compiles=False)
+        hybrid = HybridSimulation(model, {}, BEGINNING, equation_of)
+        state, times = hybrid.first(model.arm.start), np.array([0.0, BEGINNING])
+        leg_task(hybrid, state, times, compiles=False)
     except FlexarmError as error:
         place, text = _placed(model, str(error))
         message, _, remedy = text.rpartition(": ")

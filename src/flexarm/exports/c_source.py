@@ -67,7 +67,7 @@ def require_c_folder(folder: Path, *, force: bool) -> None:
 
 
 def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
-    """Give the C files of an arm by name: complete, for any C99 compiler."""
+    """Return the C files of an arm by name: complete, for any C99 compiler."""
     functions = [plant.rates(), plant.outputs(), plant.tangent()]
     functions += [plant.anew()] if plant.model.attitudes else []
     functions += [plant.servos()] if plant.switches.sampled else []

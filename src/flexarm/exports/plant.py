@@ -23,8 +23,8 @@ from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.identifiers import identifier
 from flexarm.exports.switches import Switches, what_stays
-from flexarm.integrate.mission.course import BEGINNING, Course, leg_task
-from flexarm.integrate.mission.lookouts import Seen
+from flexarm.integrate.mission.event_functions import EventArguments
+from flexarm.integrate.mission.hybrid import BEGINNING, HybridSimulation, leg_task
 from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watches
 from flexarm.integrate.task import Task, equation_of
 from flexarm.io.model_file import validated
@@ -44,7 +44,7 @@ SMALL = 1e-3  # of a link's length: a usual deflection
 
 
 def plant(arm: Arm) -> "Plant":
-    """Make an arm ready for other programs.
+    """Build the differential equation of an arm for other programs.
 
     Raises
     ------
@@ -53,17 +53,17 @@ def plant(arm: Arm) -> "Plant":
         than brakes.  Or if no state is left, since all of it is prescribed.
     """
     model = build(validated(arm))
-    course = Course(model, {}, BEGINNING, equation_of)
-    stays = what_stays(model, course)
+    hybrid = HybridSimulation(model, {}, BEGINNING, equation_of)
+    stays = what_stays(model, hybrid)
     if stays:
         raise _refused(model, stays, "is for flexarm's own loop alone")
-    state = course.first(arm.start)
-    began = course.discrete
-    course.discrete = replace(began, closed={})  # equations in which nothing is held
+    state = hybrid.first(arm.start)
+    began = hybrid.discrete
+    hybrid.discrete = replace(began, closed={})  # equations in which nothing is held
     times = np.array([0.0, BEGINNING])
-    task = leg_task(course, state, times)
-    course.discrete = began
-    switches = Switches.of(course, task, _ends(model, task))
+    task = leg_task(hybrid, state, times)
+    hybrid.discrete = began
+    switches = Switches.of(hybrid, task, _ends(model, task))
     actuators = replace(task.motion.actuators, lookouts=(), slipping=switches.slipping)
     made = Plant(replace(task, motion=replace(task.motion, actuators=actuators)), switches)
     if not made.states:
@@ -194,7 +194,7 @@ class Plant:
 
     @property
     def indicators(self) -> list[str]:
-        """Say what each event indicator is: bounds first."""
+        """Names of the event indicators: bounds first."""
         return [*(f"bound: {what}" for _, _, what in self.bounds), *self.switches.names]
 
     @cached_property
@@ -240,7 +240,7 @@ class Plant:
         )
         model = self.model.anchored(self._anchors(d)) if self.model.attitudes else self.model
         states = {name: x[2 * m + k] for k, name in enumerate(actuators.state_names)}
-        seen = self.switches.seen(Seen(model, t, q, v, states, ca.SX(0, 1)))
+        seen = self.switches.seen(EventArguments(model, t, q, v, states, ca.SX(0, 1)))
         return ca.Function(
             f"{self.name}_rates", [t, since, x, u, d],
             [ca.densify(rate), ca.densify(ca.vertcat(ca.SX(0, 1), *seen))],
@@ -317,7 +317,7 @@ class Plant:
         )  # fmt: skip
 
     def dependencies(self) -> tuple[Array, Array]:
-        """Tell which of (t, x, u) each rate, and each output, depends on, as tables of 0 and 1.
+        """Return on which of (t, x, u) each rate and output depends, as tables of 0 and 1.
 
         What holds a joint depends on all of them, and all rates on it.
         """
@@ -353,14 +353,14 @@ class Plant:
         )  # fmt: skip
 
     def casadi_file(self) -> bytes:
-        """Give `casadi` as the contents of a file that ``casadi.Function.load`` reads."""
+        """Return `casadi` as the contents of a file that ``casadi.Function.load`` reads."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "function")
             self.casadi().save(str(path))
             return path.read_bytes()
 
     def _symbols(self) -> tuple[Expr, ...]:
-        """Make symbols t, since, x, u, d; q and v of them, prescribed ones as functions of time."""
+        """Return symbols t, since, x, u, d; q and v of them, prescribed ones follow time."""
         m, size = len(self.open), len(self.start)
         t, since = ca.SX.sym("t"), ca.SX.sym("since")
         x, u = ca.SX.sym("x", size), ca.SX.sym("u", len(self.inputs))
@@ -374,7 +374,7 @@ class Plant:
         return t, since, x, u, d, q, v
 
     def _anchors(self, d: Expr) -> Expr:
-        """Give the attitudes that angles are measured from, one below the other."""
+        """Return the attitudes that angles are measured from, one below the other."""
         count = 3 * len(self.model.attitudes)
         return ca.reshape(d[: 3 * count], 3, count).T
 

@@ -1,4 +1,4 @@
-"""What of an arm jumps: what brakes, dry friction and sampled servos hold, events, anchors."""
+"""Discrete states and guards of exported arms: brakes, dry friction, sampled servos, events."""
 
 import math
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ import numpy as np
 
 from flexarm.arm.mission import ACTIONS, Event
 from flexarm.integrate.actuators import Servoed
-from flexarm.integrate.drivetrain import Holder, Slipping, holders
+from flexarm.integrate.drivetrain import Slipping, StickSlip, holders
 from flexarm.integrate.laws import ServoMemory
-from flexarm.integrate.mission.course import Course
-from flexarm.integrate.mission.lookouts import Lookout, Seen
-from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.discrete import DiscreteState
+from flexarm.integrate.mission.event_functions import EventArguments, EventFunction
+from flexarm.integrate.mission.hybrid import HybridSimulation
 from flexarm.integrate.mission.slipping import OPEN
 from flexarm.integrate.problem import TURN
 from flexarm.integrate.task import Task
@@ -28,28 +28,28 @@ DONE_HERE = ("brake", "release", "end")  # of `ACTIONS`: what other programs can
 
 @dataclass(frozen=True)
 class Switches:
-    """What jumps while an arm moves."""
+    """Discrete states and guards of an exported arm."""
 
     model: Model  # the arm
     began: DiscreteState  # what holds it at the start
-    holders: tuple[Holder, ...] = ()  # brakes and dry friction
+    holders: tuple[StickSlip, ...] = ()  # brakes and dry friction
     events: tuple[Event, ...] = ()  # of the model file, and what else ends a motion
     # Quantities that are looked out for: those of events, then corners of the equations.
-    looks: tuple[Lookout, ...] = ()
+    looks: tuple[EventFunction, ...] = ()
     # sampled, memory: servos that are sampled, and what they know at the start, by name.
     sampled: tuple[Servoed, ...] = ()
     memory: Mapping[str, ServoMemory] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, course: Course, task: Task, ends: list[Event]) -> "Switches":
+    def of(cls, hybrid: HybridSimulation, task: Task, ends: list[Event]) -> "Switches":
         """List what jumps in a course that has begun with a task, and what ends it."""
-        model, events = course.model, (*course.events, *ends)
+        model, events = hybrid.model, (*hybrid.events, *ends)
         whens = [each.when for each in events if each.when is not None]
-        looks = [Lookout.of(model, when.quantity) for when in whens]
+        looks = [EventFunction.of(model, when.quantity) for when in whens]
         held, acts = tuple(holders(model).values()), task.motion.actuators
         looks += [each for each in acts.lookouts if each.corner is not None]
         sampled = tuple(each for each in acts.servos if each.servo.period is not None)
-        now = course.discrete
+        now = hybrid.discrete
         return cls(model, now, held, events, tuple(looks), sampled, task.memory)
 
     @property
@@ -60,12 +60,12 @@ class Switches:
 
     @property
     def numbers(self) -> int:
-        """How many numbers jump: anchors, effort and way of each holder, what servos hold."""
+        """Count of numbers that jump: anchors, effort and way of each holder, what servos hold."""
         return 9 * len(self.model.attitudes) + 2 * len(self.holders) + len(self.sampled)
 
     @property
     def waiting(self) -> int:
-        """How many inputs of a sampled servo may wait for their delay to pass."""
+        """Count of inputs of a sampled servo that may wait for their delay to pass."""
         return max((int(each.servo.delay / (each.servo.period or 1.0)) + 2
                     for each in self.sampled), default=0)  # fmt: skip
 
@@ -93,7 +93,7 @@ class Switches:
 
     @property
     def names(self) -> list[str]:
-        """Say what each indicator is, after those of bounds."""
+        """Names of the indicators after those of bounds."""
         model, whens = self.model, [each for each in self.events if each.when is not None]
         return [
             *(f"event: {each.title}" for each in whens),
@@ -103,7 +103,7 @@ class Switches:
             *(f"{model.names[k + 1]}: angles are measured anew" for k in model.attitudes),
         ]
 
-    def seen(self, seen: Seen) -> list[Expr]:
+    def seen(self, seen: EventArguments) -> list[Expr]:
         """Trace the quantities that are looked out for."""
         model, q = seen.model, seen.q
         found = [each.trace(seen) for each in self.looks]
@@ -116,7 +116,7 @@ class Switches:
         return found
 
     def tables(self, anchors: Array, mass: Array, place: dict[int, int]) -> dict[str, Array]:
-        """Give the numbers of all of it by name.
+        """Return the numbers of all of it by name.
 
         Anchors are those at the start, ``mass`` the diagonal of the mass matrix there, ``place``
         says where the rate of a coordinate is in the state.
@@ -170,11 +170,11 @@ class Switches:
         }  # fmt: skip
 
 
-def what_stays(model: Model, course: Course) -> str:
-    """Say what of an arm other programs cannot do, or nothing."""
+def what_stays(model: Model, hybrid: HybridSimulation) -> str:
+    """Return a part of an arm that other programs cannot simulate; empty if there is none."""
     if model.arm.bodies:
         return f"a body that drifts ({model.arm.bodies[0].name})"
-    for event in course.events:
+    for event in hybrid.events:
         others = [key for key in ACTIONS if key not in DONE_HERE and getattr(event, key)]
         if others:
             return f"an event that does more than brake, release or end ({event.title})"

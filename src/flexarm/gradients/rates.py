@@ -11,7 +11,7 @@ import casadi as ca
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.numbers.structures import BoundKernel, kernel
 from flexarm.integrate.actuators import Actuators, actuators_of, matrices_of, motion_of
-from flexarm.integrate.mission.lookouts import Lookout
+from flexarm.integrate.mission.event_functions import EventFunction
 from flexarm.model import NUMBERS, Model
 from flexarm.model.numbers import common_pattern
 from flexarm.spatial import Expr
@@ -28,7 +28,7 @@ class RateFunctions:
 
     # A function (t, q, v) to u that takes the place of inputs and servos, or None.
     law: ca.Function | None = None
-    lookouts: tuple[Lookout, ...] = ()  # what events look out for
+    lookouts: tuple[EventFunction, ...] = ()  # what events look out for
 
     def member(self, name: str, formulation: Formulation, others: Others) -> BoundKernel:
         """Compile one of them, which holds for other arms too.

@@ -25,7 +25,7 @@ from flexarm.formulations.numbers.parameters import (
 from flexarm.gradients.events.crossing import (
     AnyRun,
     Entry,
-    Legs,
+    HybridTrajectory,
     ended,
     reached,
     require_like,
@@ -50,7 +50,7 @@ from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.loop import FINISHED, SEEN, beyond
 from flexarm.integrate.methods import METHODS, dop853, etd4, rk4
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.options import RunOptions
 from flexarm.integrate.problem import jumps
 from flexarm.integrate.solve import at_sight, begin_march
@@ -266,7 +266,9 @@ class Differentiable:
                 t = float(parts[-1].t[-1])
                 refuse_passed(model, phase, self.times, end, t)
             phase = after[0].phase if after else None
-        return parts[0] if len(parts) == 1 else Legs(tuple(parts), self.times, tuple(entries[1:]))
+        if len(parts) == 1:
+            return parts[0]
+        return HybridTrajectory(tuple(parts), self.times, tuple(entries[1:]))
 
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
         """Build the arm at values of its parameters; those of the last values are kept."""

@@ -20,14 +20,14 @@ from flexarm.integrate.drivetrain import (
     Bristle,
     Share,
     Slipping,
-    Tied,
+    SpringDamper,
     Winding,
     accounts,
     bristles,
     told,
     windings,
 )
-from flexarm.integrate.mission.lookouts import Lookout, Seen
+from flexarm.integrate.mission.event_functions import EventArguments, EventFunction
 from flexarm.integrate.system import IMPULSES, WORKS
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import gear_gain, hub_row, input_limit, motor_row
@@ -157,10 +157,10 @@ class Actuators:
     slipping: tuple[Slipping, ...] = ()
     bristles: tuple[Bristle, ...] = ()
     windings: tuple[Winding, ...] = ()
-    ties: tuple[Tied, ...] = ()
+    ties: tuple[SpringDamper, ...] = ()
     accounts: tuple[str, ...] = ()  # what energy is lost in, by name, as far as it is told apart
     # Quantities that are computed along, for what happens when one crosses a value.
-    lookouts: tuple[Lookout, ...] = ()
+    lookouts: tuple[EventFunction, ...] = ()
     wrenches: tuple[Acting, ...] = ()  # those that follow time and state
     # How many rates of impulses follow the powers: those of outer forces on an arm on a free base.
     impulses: int = 0
@@ -292,7 +292,7 @@ class Actuators:
             currents.append(current)
         return share, ca.vertcat(*columns), currents
 
-    def looks(self, seen: Seen, a: Expr, dx: Expr) -> dict[str, Expr]:
+    def looks(self, seen: EventArguments, a: Expr, dx: Expr) -> dict[str, Expr]:
         """Trace what is looked out for, and its rate where accelerations give it."""
         values = ca.vertcat(*(each.trace(seen) for each in self.lookouts))
         smooth = ca.DM([each.smooth for each in self.lookouts])
@@ -390,7 +390,7 @@ def motion_of(
         if not effort:
             effort = [_called(trace(formulation, "forward_dynamics"), given)[1]]
         states = {name: x[k] for k, name in enumerate(actuators.state_names)}
-        seen = Seen(model, added["t"], q, v, states, effort[0])
+        seen = EventArguments(model, added["t"], q, v, states, effort[0])
         found |= actuators.looks(seen, a, rates)
     inputs = added | inputs
     # A law that contains the arm's own equations shares most of them with the arm.
@@ -421,9 +421,9 @@ def actuators_of(
     model: Model,
     *,
     slipping: Sequence[Slipping] = (),
-    ties: Sequence[Tied] = (),
+    ties: Sequence[SpringDamper] = (),
     told_apart: tuple[str, ...] | None = None,
-    lookouts: Sequence[Lookout] = (),
+    lookouts: Sequence[EventFunction] = (),
 ) -> Actuators:
     """List what drives an arm, and where its drive trains have corners that steps end at."""
     kept = accounts(model) if told_apart is None else told_apart
@@ -441,10 +441,10 @@ def impulses(model: Model) -> int:
     return IMPULSES if model.floats and has_momentum(model) else 0
 
 
-def _corners(model: Model, wound: Sequence[Winding]) -> list[Lookout]:
+def _corners(model: Model, wound: Sequence[Winding]) -> list[EventFunction]:
     """List where equations have corners: ends of backlash, limits of currents, bends of rails."""
     found = [
-        Lookout("place", part.exposed, corner=jump)
+        EventFunction("place", part.exposed, corner=jump)
         for part in model.links
         for jump in part.rail_jumps
     ]
@@ -452,9 +452,10 @@ def _corners(model: Model, wound: Sequence[Winding]) -> list[Lookout]:
         drive = axis.acts.drive
         if axis.motor is not None and drive is not None and drive.backlash is not None:
             ends = (-drive.backlash / 2, drive.backlash / 2)
-            found += [Lookout("wind-up", k, corner=end) for end in ends]
+            found += [EventFunction("wind-up", k, corner=end) for end in ends]
     for winding in wound:
         limit = winding.motor.current_limit
         if winding.has_state and limit is not None:
-            found += [Lookout("state", body=winding.name, corner=end) for end in (-limit, limit)]
+            ends = (-limit, limit)
+            found += [EventFunction("state", body=winding.name, corner=end) for end in ends]
     return found

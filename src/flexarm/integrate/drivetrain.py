@@ -155,7 +155,7 @@ class Winding:
 
 
 @dataclass(frozen=True)
-class Tied:
+class SpringDamper:
     """A tie of the arm's tip to a place, which comes as three targets."""
 
     account: str
@@ -176,7 +176,7 @@ class Tied:
 
 
 @dataclass(frozen=True)
-class Holder:
+class StickSlip:
     """What may hold a coordinate up to an effort: dry friction, a brake, or both."""
 
     name: str  # of the coordinate
@@ -207,7 +207,7 @@ class Slipping:
     frictions: tuple[tuple[str, AnyFriction], ...]
 
     @classmethod
-    def of(cls, holder: Holder) -> "Slipping":
+    def of(cls, holder: StickSlip) -> "Slipping":
         """Make it of a holder."""
         brake = holder.brake is not None and math.isfinite(holder.brake)
         account = f"{holder.axis.name}: {BRAKE}" if brake else ""
@@ -273,7 +273,7 @@ def windings(model: Model) -> tuple[Winding, ...]:
     return tuple(found)
 
 
-def holders(model: Model) -> dict[str, Holder]:
+def holders(model: Model) -> dict[str, StickSlip]:
     """List what may hold coordinates, by coordinate.
 
     Raises
@@ -281,7 +281,7 @@ def holders(model: Model) -> dict[str, Holder]:
     SimulationError
         If a brake or dry friction cannot hold what it is on.
     """
-    found: dict[str, Holder] = {}
+    found: dict[str, StickSlip] = {}
     for axis in model.axes:
         dry = {side: each for side, (_, each) in rubbing(model, axis).items() if each.kind == "dry"}
         brake = None if axis.acts.brake is None else axis.acts.brake.effort
@@ -291,11 +291,11 @@ def holders(model: Model) -> dict[str, Holder]:
                   if side == MOTOR_SIDE or not apart}  # fmt: skip
         if behind or effort is not None:
             index = held_coordinate(model, axis)
-            found[model.names[index]] = Holder(model.names[index], axis, index, behind, effort)
+            found[model.names[index]] = StickSlip(model.names[index], axis, index, behind, effort)
         if apart and LINK_SIDE in dry:
             _require_hub(model, axis)
             ahead = {f"{axis.name}: {LINK_SIDE}": dry[LINK_SIDE]}
-            found[axis.name] = Holder(axis.name, axis, axis.index, ahead, None)
+            found[axis.name] = StickSlip(axis.name, axis, axis.index, ahead, None)
     return found
 
 

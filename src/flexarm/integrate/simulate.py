@@ -29,8 +29,8 @@ from flexarm.integrate.kept import joined, of_model, run_of
 from flexarm.integrate.laws import Sampled
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.mission.course import Course, after, leg_task, pending_events
-from flexarm.integrate.mission.situation import LockedPhase, legs, lock
+from flexarm.integrate.mission.discrete import LockedPhase, legs, lock
+from flexarm.integrate.mission.hybrid import HybridSimulation, after, leg_task, pending_events
 from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
 from flexarm.integrate.options import (
@@ -166,10 +166,10 @@ class Simulation:
         if acting:
             refuse_laws(acting, self.model)
         self.law = options.control if isinstance(options.control, Sampled) else None
-        self.course = self._course()
+        self.hybrid = self._hybrid()
         start, law = options.start or self.model.arm.start, options.control is not None
-        if self.course is not None:
-            self.state = self.course.first(start, options.inputs, law=law)
+        if self.hybrid is not None:
+            self.state = self.hybrid.first(start, options.inputs, law=law)
         else:
             self.state, self.home = first_state(self.model, start, options.inputs or {}, law=law)
         task = self.first = self._prepare(self.state)
@@ -187,11 +187,11 @@ class Simulation:
             task, self.method, self.tolerance, duration=options.t_end, step=options.step,
             period=self.period,
         )  # fmt: skip
-        if self.course is not None:
-            effort = with_legs(effort, self.model.arm, self.course.foreseen_legs())
+        if self.hybrid is not None:
+            effort = with_legs(effort, self.model.arm, self.hybrid.foreseen_legs())
         consider([effort], allow_long=options.allow_long)
 
-    def _course(self) -> Course | None:
+    def _hybrid(self) -> HybridSimulation | None:
         """Return the events, brakes and locks of the run, None if there are none."""
         model, options, arm = self.model, self.options, self.model.arm
         if options.locks:
@@ -199,20 +199,20 @@ class Simulation:
         if not (options.locks or arm.events or arm.bodies or holders(model)):
             return None
         equation = partial(equation_of, name=options.formulation, paper=options.paper)
-        course = Course(model, options.locks or {}, options.t_end, equation)
-        if self.law is not None and not course.single:
+        hybrid = HybridSimulation(model, options.locks or {}, options.t_end, equation)
+        if self.law is not None and not hybrid.single:
             raise SimulationError(
                 "control: a Sampled law cannot be had together with events, dry friction and "
                 "brakes that slip: write it as a CasADi function"
             )
-        return course
+        return hybrid
 
     def _prepare(self, state: State) -> Task:
         """Prepare the phase that begins at a state."""
         options = self.options
-        if self.course is not None:
+        if self.hybrid is not None:
             return leg_task(
-                self.course, state, self.times, inputs=options.inputs, control=options.control,
+                self.hybrid, state, self.times, inputs=options.inputs, control=options.control,
                 wanted=options.tolerance, acting=self.acting,
             )  # fmt: skip
         turns = bool(self.model.attitudes)
@@ -235,8 +235,8 @@ class Simulation:
         """Solve all phases, and return the run."""
         with signals_interrupt():
             run, solution = self._solve(self.first, None)
-            if self.course is not None:
-                run = self._later_phases(self.course, run, solution)
+            if self.hybrid is not None:
+                run = self._later_phases(self.hybrid, run, solution)
             if self.others:
                 names = " and ".join(sorted(self.others))
                 self.why += f"; {names} where brakes hold what is stiff"
@@ -246,10 +246,10 @@ class Simulation:
             ending = {} if late is None else asdict(interruption(late, float(run.t[-1])))
             return replace(whole, **ending)
 
-    def _later_phases(self, course: Course, run: Run, solution: Solution) -> Run:
+    def _later_phases(self, hybrid: HybridSimulation, run: Run, solution: Solution) -> Run:
         """Solve the phases after the first, from one event to the next."""
         state, task, t_end = self.state, self.first, self.options.t_end
-        sought = [(state.t, course.sought(state.t))]
+        sought = [(state.t, hybrid.sought(state.t))]
         motions = [task.motion]  # whose machine code later phases use again
         while solution.ending.status in ("finished", "seen"):
             try:
@@ -257,16 +257,16 @@ class Simulation:
                 if t_end - state.t <= instant(t_end):
                     break
                 if solution.ending.status == "seen":
-                    state = course.seen(solution.seen, solution.value, state)
-                state = course.enter(state)
-                over, task = course.discrete.over, self._prepare(state)
+                    state = hybrid.seen(solution.seen, solution.value, state)
+                state = hybrid.enter(state)
+                over, task = hybrid.discrete.over, self._prepare(state)
                 if over:  # the state after an impact, and the load of the tip, are the end
                     y = task.beginning(self.method, self.options.tolerance, self.options.step).y
                     last = Solution(task.times[:1], y[None], state.anchor[None])
                     run = self._run_of(task, run, last)
                     break
                 motions.append(task.motion)
-                sought.append((state.t, course.sought(state.t)))
+                sought.append((state.t, hybrid.sought(state.t)))
                 run, solution = self._solve(task, run)
             except SimulationError as error:
                 reason = f"at t = {state.t:.6g} s: {error}"
@@ -276,7 +276,7 @@ class Simulation:
                 run = replace(run, **asdict(interruption(stop, float(run.t[-1]))))
                 break
         self._sought = sought
-        return replace(run, happenings=tuple(course.log))
+        return replace(run, happenings=tuple(hybrid.log))
 
     def _solve(self, task: Task, before: Run | None) -> tuple[Run, Solution]:
         """Solve a phase; return the run up to its end, and its solution."""
@@ -300,7 +300,7 @@ class Simulation:
             if tolerance < self.tolerance:
                 self.method = self._choose(task, tolerance)[0]
             method = self.method
-            if self.automatic and self.course is not None:
+            if self.automatic and self.hybrid is not None:
                 method = leg_method(self.method, self.first, task, tolerance)
             self.others |= {method.name} - {self.method.name}
             beginning = task.beginning(method, tolerance, options.step)
@@ -315,7 +315,7 @@ class Simulation:
 
     def _with_closer(self, task: Task, run: Run) -> Run:
         """Let a run of one phase that was cheap be compared with a closer solution."""
-        single = self.course is None or self.course.single
+        single = self.hybrid is None or self.hybrid.single
         once = single and self.law is None and self.options.step is None
         tried = run.statistics.steps + run.statistics.rejections
         once = once and run.status == "finished" and by_count(task, self.method, tried) <= CHEAP
@@ -330,17 +330,17 @@ class Simulation:
         solution = thin(solution, self.parts, self.curves)
         run = run_of(task, self.method, solution, self.options.rtol, self.why)
         kept = self.options.step is None and not (run.status == "finished" and run.reason)
-        run, course = replace(run, kept=kept), self.course
-        if course is not None:
-            run = replace(of_model(run, self.model), happenings=tuple(course.log))
-            if not course.plain:
-                run = replace(run, legs=(course.leg(task.equation.model),))
+        run, hybrid = replace(run, kept=kept), self.hybrid
+        if hybrid is not None:
+            run = replace(of_model(run, self.model), happenings=tuple(hybrid.log))
+            if not hybrid.plain:
+                run = replace(run, legs=(hybrid.leg(task.equation.model),))
         return run if before is None else joined(before, run)
 
     def _finished(self, run: Run) -> Run:
         """Add to a run the events that did not happen, wrenches as tables, and its audit."""
-        if self.course is not None:
-            run = replace(run, pending=pending_events(self.course, run, self._sought))
+        if self.hybrid is not None:
+            run = replace(run, pending=pending_events(self.hybrid, run, self._sought))
         run = told(run, self.acting) if self.acting else run
         return audited(run) if self.options.energy_audit else run
 

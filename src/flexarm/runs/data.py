@@ -33,7 +33,7 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class Happening:
+class EventRecord:
     """An event that happened during a run.
 
     Attributes
@@ -162,7 +162,7 @@ class RunData:
     # On a free base: impulse [N s] and angular impulse [N m s] of all outer forces so far, with the
     # momenta of bodies captured, less those of bodies released, (T, 6).
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    happenings: tuple[Happening, ...] = ()  # events that happened, and brakes that slipped
+    happenings: tuple[EventRecord, ...] = ()  # events that happened, and brakes that slipped
     pending: tuple[PendingEvent, ...] = ()  # events of the model file that did not happen
     legs: tuple[RunLeg, ...] = ()  # its phases, if events, locks or brakes hold coordinates
     # Energy dissipated so far [J] by name, (T,) each: ``JOINT: motor friction``, ``link friction``,

@@ -25,7 +25,7 @@ from flexarm.runs.contents import (
     anchor_names,
     input_units,
 )
-from flexarm.runs.data import DriveData, Happening, PendingEvent, RunLeg, Statistics
+from flexarm.runs.data import DriveData, EventRecord, PendingEvent, RunLeg, Statistics
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -167,13 +167,13 @@ def _momenta(stored: "Stored", samples: int, names: Iterable[str]) -> Array:
     return np.hstack([stored.numbers(name, (samples, 3)) for name in names])
 
 
-def _happenings(stored: "Stored") -> tuple[Happening, ...]:
+def _happenings(stored: "Stored") -> tuple[EventRecord, ...]:
     """Read the events of the run; older files do not list them."""
     if not stored.says("happenings"):
         return ()
     try:
         rows = json.loads(stored.text("happenings"))
-        return tuple(Happening(float(t), str(what), float(lost)) for t, what, lost in rows)
+        return tuple(EventRecord(float(t), str(what), float(lost)) for t, what, lost in rows)
     except (TypeError, ValueError, RecursionError):
         raise stored.wrong("happenings", "must be a list of time, what and energy lost") from None
 

@@ -13,7 +13,7 @@ from flexarm.model import Model
 from flexarm.runs.between import fill_in, pick
 from flexarm.runs.contents import ENERGIES, input_units
 from flexarm.runs.curves import what_is_missed
-from flexarm.runs.data import Happening, RunData
+from flexarm.runs.data import EventRecord, RunData
 from flexarm.runs.forces import equation_of
 from flexarm.spatial import NEGLIGIBLE
 from flexarm.viewer.forces import point_marks
@@ -82,7 +82,7 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
     }
 
 
-def _event_text(event: Happening, exchanged: float) -> str:
+def _event_text(event: EventRecord, exchanged: float) -> str:
     """Return the text of an event, with the energy lost where that is more than rounding."""
     lost = event.lost > ROUNDING * exchanged
     return event.what + (f", {event.lost:.2g} J lost" if lost else "")

@@ -24,8 +24,8 @@ from flexarm.gradients.events.kinetics import ComplexKinetics
 from flexarm.gradients.events.phases import Phase, caught_again, value_of
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.trajectory import RecordedTrajectory, Samples
-from flexarm.integrate.mission.course import times_of
-from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.discrete import DiscreteState
+from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.mission.transitions import Transition
 from flexarm.integrate.system import instant
 from flexarm.integrate.task import Task
@@ -39,7 +39,7 @@ TANGENT = 1e-20  # of a unit: how long tangents are, whose products must vanish 
 
 @dataclass(frozen=True)
 class Slopes:
-    """How state and bodies after events follow from those before, from numbers and from when."""
+    """Derivatives of state and bodies after events by those before, by numbers and by time."""
 
     by_state: Array  # (after, before), each the state and after it the bodies' numbers
     by_parameters: Array  # (after, k)
@@ -48,7 +48,7 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Entry:
-    """What events between two phases do to rates and to what the tip holds."""
+    """The transition between two phases: rates, and bodies that the tip holds."""
 
     equation: Equation  # of the arm as it was given
     model: Model  # the arm
@@ -105,7 +105,7 @@ class Entry:
     def _entered(
         self, model: Model, discrete: DiscreteState, q: Array, v: Array, t: float
     ) -> tuple[Array, Phase]:
-        """Let the events happen, as they do in a simulation."""
+        """Apply the events, as a simulation does."""
         transition = transition_of(self.equation, model, discrete, t, q, v)
         after = self.after.entered(transition)
         return transition.v, after
@@ -124,7 +124,7 @@ def transition_of(
 
 @dataclass(frozen=True)
 class Crossing:
-    """What becomes of derivatives where an event happens.
+    """Change of derivatives where an event happens.
 
     They are of the state, and after it of the numbers of bodies that the tip has captured.
     """
@@ -173,7 +173,7 @@ class Crossing:
         return cls(by_before, by_number, np.append(by_state, off[k:]) / rate, off[:k] / rate, gap)
 
     def pushed(self, slopes: Array) -> Array:
-        """Take derivatives, one column each, from before it to after it."""
+        """Push derivatives, one column each, from before it to after it."""
         late, found = self.off_before @ slopes, self.by_before @ slopes
         count = len(self.off_number)
         late[:count] += self.off_number
@@ -181,7 +181,7 @@ class Crossing:
         return np.asarray(found + np.outer(self.gap, late))
 
     def pulled(self, by: Array) -> tuple[Array, Array]:
-        """Take derivatives by what is after it back to before it, and give those by numbers."""
+        """Pull derivatives back to before it, and return them with those by numbers."""
         late = float(self.gap @ by)
         return by @ self.by_before + late * self.off_before, by @ self.by_number + (
             late * self.off_number
@@ -235,7 +235,7 @@ def ended(
 
 
 def _beyond(leg: RecordedTrajectory, sample: int, event: int, value: float) -> tuple[float, float]:
-    """Give by how much a quantity is beyond its value at a sample of a leg, and its rate."""
+    """Return by how much a quantity is beyond its value at a sample of a leg, and its rate."""
     found, by_state, _ = leg.looked(sample, event)
     return found - value, float(by_state @ leg.rates_at(sample))
 
@@ -251,7 +251,7 @@ def require_like(first: Task, other: Task) -> None:
 
 
 @dataclass(frozen=True)
-class Legs(Samples):
+class HybridTrajectory(Samples):
     """A run in legs, from one event to the next."""
 
     legs: tuple[RecordedTrajectory, ...]
@@ -265,7 +265,7 @@ class Legs(Samples):
 
     @property
     def n(self) -> int:
-        """How many coordinates there are."""
+        """Number of coordinates."""
         return self.legs[0].n
 
     @property
@@ -281,7 +281,7 @@ class Legs(Samples):
 
     @cached_property
     def _crossings(self) -> list[Crossing | None]:
-        """What happens at the begin of each leg; None if derivatives go on."""
+        """Change of derivatives at the begin of each leg; None if they go on."""
         found: list[Crossing | None] = [None]
         for a, b, entry in zip(self.legs, self.legs[1:], self.entries, strict=False):
             found.append(None if entry is None else Crossing.between(a, b, entry))
@@ -333,4 +333,4 @@ class Legs(Samples):
         return np.concatenate([each[own] for each, own in zip(rows, self._own, strict=True)])
 
 
-AnyRun = RecordedTrajectory | Legs
+AnyRun = RecordedTrajectory | HybridTrajectory

@@ -27,7 +27,7 @@ class ComplexKinetics:
 
     @classmethod
     def of(cls, equation: Equation, model: Model) -> "ComplexKinetics":
-        """Make that of a model, whose tip may carry a body with a tangent."""
+        """Build that of a model, whose tip may carry a body with a tangent."""
         numbers = model.links[-1].tip_body.numbers
         model = replace(model.loaded(Inertia.of_numbers(numbers.real)), load_given=True)
         formulation = replace(equation.formulation, model=model)

@@ -10,9 +10,9 @@ from flexarm.arm.mission import ACTIONS, PAYLOAD
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby
 from flexarm.integrate.drivetrain import holders
-from flexarm.integrate.mission.course import times_of
-from flexarm.integrate.mission.lookouts import Lookout, require_quantities
-from flexarm.integrate.mission.situation import DiscreteState, instants
+from flexarm.integrate.mission.discrete import DiscreteState, instants
+from flexarm.integrate.mission.event_functions import EventFunction, require_quantities
+from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.mission.transitions import Transition
 from flexarm.integrate.system import instant
 from flexarm.links.base import Array
@@ -66,7 +66,7 @@ class Phase:
 
     @property
     def _carried_poses(self) -> dict[str, Pose]:
-        """How bodies lie in the tip's frame that it has captured."""
+        """Poses of captured bodies in the tip's frame."""
         return {name: each for name, each in self.discrete.held.items() if name != PAYLOAD}
 
     @property
@@ -98,7 +98,7 @@ class Phase:
     def nearby(
         self, model: Model, arms: Callable[..., Mapping[str, Nearby]], **options: bool
     ) -> dict[str, Nearby]:
-        """Give arms that differ a little in a number as they are then, by its key.
+        """Return arms that differ a little in a number as they are then, by its key.
 
         After them come those that differ in a body that the tip has captured.
         """
@@ -116,7 +116,7 @@ class Phase:
         return found
 
     def bounds(self, model: Model) -> tuple[Array, Array]:
-        """Give the bounds of what is looked out for; infinite where it does not count now."""
+        """Return the bounds of what is looked out for; infinite where it does not count now."""
         found, begin = [], float(self.times[0])
         for k, look in looks(model).items():
             event = model.arm.events[k]
@@ -141,20 +141,20 @@ def caught_again(model: Model) -> set[str]:
     return {name for name in names if names.count(name) > 1}
 
 
-def looks(model: Model) -> dict[int, Lookout]:
+def looks(model: Model) -> dict[int, EventFunction]:
     """List what events look out for, by event; distances, which are refused before the end, not."""
     return {
-        k: Lookout.of(model, event.when.quantity)
+        k: EventFunction.of(model, event.when.quantity)
         for k, event in enumerate(model.arm.events)
         if event.when is not None and not event.when.quantity.startswith("distance.")
     }
 
 
 def value_of(model: Model, event: int) -> float:
-    """Give the value that a quantity passes when an event happens; its square as it is seen."""
+    """Return the value that a quantity passes when an event happens; its square as it is seen."""
     when = model.arm.events[event].when
     assert when is not None
-    low, high = Lookout.of(model, when.quantity).bounds(when)
+    low, high = EventFunction.of(model, when.quantity).bounds(when)
     return low if np.isfinite(low) else high
 
 

@@ -1,1 +1,1 @@
-"""What changes during a run: joints that are locked and braked, bodies captured and let go."""
+"""Hybrid simulation: event functions, discrete states, and transitions between them."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.arm.mission import PAYLOAD, FreeBody
 from flexarm.errors import SimulationError
-from flexarm.integrate.mission.lookouts import Complex, FixturePath
+from flexarm.integrate.mission.event_functions import Complex, FixturePath
 from flexarm.linear_model import RANK
 from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia
@@ -161,7 +161,7 @@ class FreeBodyState:
         )
 
     def at(self, t: float) -> "FreeBodyState":
-        """Go on to a time [s].
+        """Return its state at a time [s].
 
         Imaginary parts of the time and of the state are carried through as tangents.
         """
@@ -182,7 +182,7 @@ class FreeBodyState:
         return FreeBodyState(self.inertia, t, pose, velocity, spin, self.gravity)
 
     def _in_orbit(self, t: float) -> "FreeBodyState":
-        """Go on to a time: its centre by Clohessy and Wiltshire, turned by gravity's gradient."""
+        """Return its state at a time, in orbit: after Clohessy and Wiltshire, turned by gravity."""
         n, passed = self.orbit, t - self.begin
         a, b, c, s = hill_path(n, self.centre, self.velocity)
         cos, sin = np.cos(n * passed), np.sin(n * passed)
@@ -196,7 +196,7 @@ class FreeBodyState:
 
 
 def hill_path(rate: float, place: Array, velocity: Array) -> tuple[Array, Array, Array, Array]:
-    """Give a, b, c, s of a point's way ``a + b t + c cos n t + s sin n t`` in a Hill frame.
+    """Return a, b, c, s of a point's way ``a + b t + c cos n t + s sin n t`` in a Hill frame.
 
     After Clohessy & Wiltshire 1960; n is the rate [rad/s], place [m] and velocity [m/s] are those
     at time 0.

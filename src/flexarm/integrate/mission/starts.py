@@ -1,4 +1,4 @@
-"""Where a run begins: as the model file has it, in equilibrium, or at the end of another."""
+"""Initial states of runs: as the model file has it, in equilibrium, or at the end of another."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
@@ -183,7 +183,7 @@ def _require_strength(
 
 
 def _currents(model: Model, u: Array, v: Array) -> dict[str, float]:
-    """Give the currents [A] that inputs drive through windings in the long run, by winding."""
+    """Return the currents [A] that inputs drive through windings in the long run, by winding."""
     found = {}
     for each in windings(model):
         limit = each.motor.current_limit or np.inf
@@ -200,17 +200,17 @@ def _require_within(name: str, value: float, limit: float, what: str) -> None:
 
 
 def _as_continuous(servo: Servoed) -> Servoed:
-    """Take a servo as one that samples all the time."""
+    """Return a servo that samples all the time."""
     return replace(servo, servo=servo.servo.model_copy(update={"period": None}))
 
 
 def _balances(served: bool, driven: bool, given: object, law: bool) -> bool:
-    """Tell whether a joint is where forces balance: by a servo, by its input, or free."""
+    """Return whether a joint is where forces balance: by a servo, by its input, or free."""
     return not driven or (not law and (served or bool(given)))
 
 
 def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: Array) -> Any:
-    """Make a function of q: inputs, generalised forces of inputs and servos, derivative by q."""
+    """Build a function of q: inputs, generalised forces of inputs and servos, derivative by q."""
     q, at_work = ca.SX.sym("q", model.size), Actuators(working)
     targets = ca.DM(np.concatenate([r[:, 0], r[:, 1]])) if working else ca.DM(0, 1)
     given = at_work.inputs(
@@ -233,7 +233,7 @@ def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: A
 
 
 def continued(model: Model, state: State, other: RunData) -> State:
-    """Go on where another run ended; what is prescribed is where its motion has it at time 0."""
+    """Return the state in which another run ended; prescribed coordinates are those of time 0."""
     if other.model.names != model.names:
         raise SimulationError(
             f"start: the run's coordinates are not this arm's: {', '.join(other.model.names)}; "

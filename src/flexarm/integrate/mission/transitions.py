@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from flexarm.arm.mission import PAYLOAD, Event, Tie
 from flexarm.errors import SimulationError
-from flexarm.integrate.drivetrain import Holder, holders
+from flexarm.integrate.drivetrain import StickSlip, holders
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
-from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.slipping import OPEN, way_closed, way_moving, way_next
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -24,7 +24,7 @@ from flexarm.spatial import Pose, skew_matrix
 
 
 class Kinetics(Protocol):
-    """What a transition asks of an equation."""
+    """Functions of an equation that transitions use."""
 
     @property
     def model(self) -> Model:
@@ -80,7 +80,7 @@ class Transition:
 
     def __post_init__(self) -> None:
         """List what may hold coordinates."""
-        self.holders: Mapping[str, Holder] = holders(self.model)
+        self.holders: Mapping[str, StickSlip] = holders(self.model)
 
     @property
     def events(self) -> Sequence[Event]:
@@ -88,7 +88,7 @@ class Transition:
         return self.model.arm.events
 
     def apply(self, due: Collection[int]) -> None:
-        """Let events of this instant happen, and stop what is held then.
+        """Apply the events of this instant, and stop coordinates that are held then.
 
         Their order is that of `EFFECTS`, and of their titles: not that of the model file's list.
 
@@ -108,7 +108,7 @@ class Transition:
         self.arrest()
 
     def turn(self, name: str, effort: float, rate: float) -> None:
-        """Let a coordinate slip by the effort that holds it, or hold it by its rate."""
+        """Switch a coordinate between stick and slip, by its holding effort or its rate."""
         most = self.discrete.capacity(self.holders[name])
         way = way_next.python(self.discrete.closed[name], effort, most, rate, 0.0)
         self.v = self.v.copy()
@@ -138,7 +138,7 @@ class Transition:
         self.discrete = replace(self.discrete, closed=closed, braked=braked)
 
     def let_go(self, _: int, name: str) -> None:
-        """Let a body go that the tip holds."""
+        """Release a body that the tip holds."""
         if name not in self.discrete.held:
             names = ", ".join(self.discrete.held) or "nothing"
             raise SimulationError(
@@ -167,7 +167,7 @@ class Transition:
         self._follow(found)
 
     def detach(self, k: int, name: str) -> None:
-        """Take a tie away, and with it the energy that it stores."""
+        """Remove a tie, and with it the energy that it stores."""
         if name not in self.discrete.ties:
             raise SimulationError(
                 f"{name} cannot be detached: it is not attached at this time: attach it before"
@@ -202,7 +202,7 @@ class Transition:
         self.discrete = replace(self.discrete, over=ends)
 
     def turn_brakes(self) -> None:
-        """Let closed brakes that can slip do so where their joints move, and hold where not."""
+        """Let closed brakes that can slip do so where joints move, and hold them elsewhere."""
         closed = dict(self.discrete.closed)
         largest = float(np.abs(self.v).max(initial=0.0))
         for name, holder in self.holders.items():
@@ -215,7 +215,7 @@ class Transition:
         return self.equation(self.discrete.loosened(self.model))
 
     def _follow(self, found: "Impulse") -> None:
-        """Go on with the rates after an impulse."""
+        """Adopt the rates after an impulse."""
         self.v = found.v
         self.given += found.given
         self.turn_brakes()
@@ -290,7 +290,7 @@ def commanded(
 
 @dataclass(frozen=True)
 class Impulse:
-    """What an impulse does to an arm."""
+    """Change of an arm by an impulse."""
 
     v: Array  # rates after it, (n,)
     efforts: Array  # impulses along the coordinates that are prescribed, 0 along others, (n,)

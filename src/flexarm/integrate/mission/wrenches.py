@@ -62,7 +62,7 @@ class StateWrench:
 
 
 def acting_on(arm: Arm, given: Sequence[StateWrench] | None) -> tuple[Arm, tuple[Acting, ...]]:
-    """Give an arm six unit wrenches for each of the state, and tell where they are.
+    """Return an arm six unit wrenches for each of the state, and tell where they are.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
 
 
 def told(run: Run, acting: Sequence[Acting]) -> Run:
-    """Let the arm of a run have its wrenches of the state as tables of what they were."""
+    """Return a run whose arm has the wrenches of the state as tables of their values."""
     if not acting:
         return run
     arm, place = run.model.arm, 0
@@ -125,7 +125,7 @@ def told(run: Run, acting: Sequence[Acting]) -> Run:
 
 
 def _tables(run: Run, acting: Sequence[Acting]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Give the factors of wrenches as profiles, by their place."""
+    """Return the factors of wrenches as profiles, by their place."""
     for each in acting:
         values = np.array(each.law(run.t[None, :], run.q.T, run.v.T))
         known = np.all(np.isfinite(values), axis=0)  # a run ends where a law has no value

@@ -11,7 +11,7 @@ from flexarm.integrate.loop import march
 from flexarm.integrate.methods.base import Beginning, MotionFunctions
 from flexarm.integrate.methods.explicit import ExplicitMarch, explicit_step
 from flexarm.integrate.methods.rk4 import RK4
-from flexarm.integrate.mission.course import BEGINNING
+from flexarm.integrate.mission.hybrid import BEGINNING
 from flexarm.integrate.options import LONGEST
 from flexarm.integrate.problem import MISSION_PORTS, Channel, Measures, Watch, jumps, watches
 from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates

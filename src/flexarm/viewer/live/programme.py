@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.arm.mission import ACTIONS, Event
 from flexarm.integrate.actuators import Servoed, servos
 from flexarm.integrate.drivetrain import windings
-from flexarm.integrate.mission.situation import DiscreteState
+from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.transitions import commanded
 from flexarm.integrate.problem import Channel
 from flexarm.links.base import Array

@@ -1,4 +1,4 @@
-"""What holds an arm, drives it and hangs on its tip, from one event to the next."""
+"""Discrete states: what holds an arm, drives it and hangs on its tip between two events."""
 
 import math
 from bisect import bisect_right
@@ -12,7 +12,7 @@ import numpy as np
 from flexarm.arm import AnyActuated
 from flexarm.arm.mission import PAYLOAD, Tie
 from flexarm.errors import SimulationError
-from flexarm.integrate.drivetrain import Holder, holders
+from flexarm.integrate.drivetrain import StickSlip, holders
 from flexarm.integrate.mission.bodies import FreeBodyState
 from flexarm.integrate.system import instant
 from flexarm.links.base import Array
@@ -123,13 +123,13 @@ def _held(acts: AnyActuated) -> AnyActuated:
 
 
 def _with(joint: Any, axis: Axis) -> Any:
-    """Put what acts along an axis into the joint that it is of."""
+    """Return a joint with the properties of one of its axes."""
     return joint.model_copy(update={axis.label: axis.acts}) if axis.label else axis.acts
 
 
 @dataclass(frozen=True)
 class DiscreteState:
-    """What holds, drives and loads an arm between two events.
+    """Locks, brakes, servos, bodies and ties of an arm between two events.
 
     It says nothing of the numbers of the model file: an arm with other numbers may be in the same
     discrete state.
@@ -165,7 +165,7 @@ class DiscreteState:
 
     @property
     def key(self) -> str:
-        """What its model depends on, as a text."""
+        """Text that identifies its model."""
         stuck = sorted(name for name, slips in self.closed.items() if slips == 0)
         held = [(name, each.rotation.tolist(), each.position.tolist())
                 for name, each in sorted(self.held.items())]  # fmt: skip
@@ -187,12 +187,12 @@ class DiscreteState:
             if name in self.locked or math.isinf(self.capacity(known[name]))
         ]
 
-    def capacity(self, holder: Holder) -> float:
+    def capacity(self, holder: StickSlip) -> float:
         """Return the effort beyond which a coordinate slips."""
         return holder.capacity(braked=holder.axis.name in self.braked)
 
     def loosened(self, model: Model) -> "DiscreteState":
-        """Let brakes slip that can: none of them holds an impulse."""
+        """Return it with all brakes that can slip doing so: none of them holds an impulse."""
         known = holders(model)
         closed = {
             name: slips or int(math.isfinite(self.capacity(known[name])))

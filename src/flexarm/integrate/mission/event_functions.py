@@ -1,4 +1,4 @@
-"""Quantities that a run looks out for: what happens when one crosses a value."""
+"""Event functions: quantities of an arm that trigger events where they cross a value."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What a quantity may be made of: the arm, time, coordinates, rates, states, held efforts."""
+class EventArguments:
+    """Arguments of event functions: arm, time, coordinates, rates, states, efforts that hold."""
 
     model: Model
     t: Expr
@@ -50,7 +50,7 @@ class FixturePath:
     def of(
         cls, begin: float, powers: Sequence[Array], waves: Mapping[float, Complex]
     ) -> "FixturePath":
-        """Make it of arrays; waves are complex amplitudes by rate, those of rounding left out."""
+        """Build it of arrays; waves are complex amplitudes by rate, those of rounding left out."""
         size = max((float(np.abs(each).max()) for each in waves.values()), default=0.0)
         kept = {
             rate: each for rate, each in waves.items() if np.abs(each).max() > ACCUMULATED * size
@@ -83,7 +83,7 @@ def _vector(values: Array) -> Vector:
 
 
 @dataclass(frozen=True)
-class Lookout:
+class EventFunction:
     """A quantity that is looked out for."""
 
     # ``place`` or ``speed`` of a coordinate, ``effort`` that holds one which stands still, ``tip``
@@ -99,7 +99,7 @@ class Lookout:
     corner: float | None = field(default=None, repr=False)  # no part of expressions
 
     @classmethod
-    def of(cls, model: Model, quantity: str) -> "Lookout":
+    def of(cls, model: Model, quantity: str) -> "EventFunction":
         """Read a quantity that `quantities` lists."""
         name, _, what = quantity.rpartition(".")
         if name == "distance":
@@ -130,12 +130,12 @@ class Lookout:
         return self.kind != "effort"
 
     def bounds(self, when: When) -> tuple[float, float]:
-        """Give the bounds, low and high, within which an event does not happen."""
+        """Return the bounds, low and high, within which an event does not happen."""
         low = -math.inf if when.below is None else float(when.below)
         high = math.inf if when.above is None else float(when.above)
         return (low * abs(low), high * abs(high)) if self.squared else (low, high)
 
-    def trace(self, seen: Seen) -> Expr:
+    def trace(self, seen: EventArguments) -> Expr:
         """Trace the quantity, or its square."""
         if self.kind == "tip speed":
             return ca.sumsqr(end_jacobian(seen.model, seen.q)[0] @ seen.v)

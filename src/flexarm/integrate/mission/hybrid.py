@@ -1,4 +1,4 @@
-"""The course of a run: legs between events, and what each event does."""
+"""Hybrid simulation: the phases of a run, and the events between them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +14,17 @@ from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Acting, Actuators, actuators_of, impulses
-from flexarm.integrate.drivetrain import Holder, Slipping, Tied, accounts, holders, tie_account
+from flexarm.integrate.drivetrain import (
+    Slipping,
+    SpringDamper,
+    StickSlip,
+    accounts,
+    holders,
+    tie_account,
+)
 from flexarm.integrate.laws import Sampled
-from flexarm.integrate.mission.lookouts import Lookout, require_quantities
-from flexarm.integrate.mission.situation import DiscreteState, Locks, instants, legs
+from flexarm.integrate.mission.discrete import DiscreteState, Locks, instants, legs
+from flexarm.integrate.mission.event_functions import EventFunction, require_quantities
 from flexarm.integrate.mission.slipping import MOST_AT_ONCE
 from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.transitions import Transition
@@ -29,7 +36,7 @@ from flexarm.integrate.task import State, Task, prepare
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.runs.data import Happening, PendingEvent, RunData, RunLeg
+from flexarm.runs.data import EventRecord, PendingEvent, RunData, RunLeg
 from flexarm.runs.run import Run
 from flexarm.spatial import ACCUMULATED
 
@@ -37,15 +44,15 @@ BEGINNING = 1e-3  # [s] duration of a run of which the first instant alone is us
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a run looks out for: for an event, or for what begins or ceases to hold a coordinate."""
+class Guard:
+    """An event function with what it triggers: an event, or a coordinate that sticks or slips."""
 
-    lookout: Lookout
+    lookout: EventFunction
     event: int = -1
     holder: str = ""
 
 
-class Course:
+class HybridSimulation:
     """A run in legs, each in its own discrete state.
 
     Parameters
@@ -75,7 +82,7 @@ class Course:
         self.start = self.discrete = DiscreteState.at_start(model, self._legs[0].locked)
         # machine code is of any load where it changes
         self._loads = any(event.capture or event.let_go for event in self.events)
-        self.log: list[Happening] = []
+        self.log: list[EventRecord] = []
         self._equations: dict[str, Equation] = {}
         self._places: dict[int, int] = {}  # of events in the log
         self._changes = (0.0, 0)
@@ -115,21 +122,21 @@ class Course:
         tip = model.links[-1].tip_body if self.discrete.loaded(self.model) else None
         return RunLeg(0, model.prescribed, tip)
 
-    def _able(self) -> list[Holder]:
+    def _able(self) -> list[StickSlip]:
         """List what can slip: brakes and dry friction of joints that are not locked."""
         loose = (h for h in self._holders.values() if h.axis.name not in self.discrete.locked)
         return [holder for holder in loose if holder.able]
 
-    def _look_for(self) -> tuple[Look, ...]:
+    def _look_for(self) -> tuple[Guard, ...]:
         found = []
         require_quantities(self.model)
         for i, event in enumerate(self.events):
             if event.when is not None:
-                found.append(Look(Lookout.of(self.model, event.when.quantity), event=i))
+                found.append(Guard(EventFunction.of(self.model, event.when.quantity), event=i))
         for name, holder in self._holders.items():
             if holder.able:
-                found.append(Look(Lookout("effort", holder.index), holder=name))
-                found.append(Look(Lookout("speed", holder.index), holder=name))
+                found.append(Guard(EventFunction("effort", holder.index), holder=name))
+                found.append(Guard(EventFunction("speed", holder.index), holder=name))
         return tuple(found)
 
     def equation(self, anchor: Array, discrete: DiscreteState | None = None) -> Equation:
@@ -172,15 +179,15 @@ class Course:
         return state
 
     def leg_end(self, t: float) -> float:
-        """Give the time at which a leg from t ends, unless something happens before."""
+        """Return the time at which a leg from t ends, unless something happens before."""
         return next((each for each in self.instants if each - t > instant(t)), self.t_end)
 
     def actuators(self, model: Model) -> Actuators:
-        """Give what drives the arm in the present discrete state, and what is looked out for."""
+        """Return what drives the arm in the present discrete state, and what is looked out for."""
         lookouts = tuple(self._placed(look) for look in self.looks)
         slipping = [Slipping.of(holder) for holder in self._able()]
         ties = [
-            Tied(tie_account(name), float(tie.stiffness), float(tie.damping))
+            SpringDamper(tie_account(name), float(tie.stiffness), float(tie.damping))
             for name, (tie, _, _) in self.discrete.ties.items()
         ]
         return actuators_of(
@@ -188,14 +195,14 @@ class Course:
         )
 
     def tied(self) -> list[Channel]:
-        """Give the places that the tip is tied to as functions of time, three by three."""
+        """Return the places that the tip is tied to as functions of time, three by three."""
         found = []
         for name, (tie, place, begin) in self.discrete.ties.items():
             still = [Constant[float](kind="constant", value=float(x)) for x in place]
             found += [Channel(f"tie {name}", path, begin) for path in tie.path or still]
         return found
 
-    def _placed(self, look: Look) -> Lookout:
+    def _placed(self, look: Guard) -> EventFunction:
         """Add to a distance the path of its body, or the first one if it no longer counts."""
         if look.lookout.kind != "distance":
             return look.lookout
@@ -206,13 +213,13 @@ class Course:
             raise SimulationError(f"events[{look.event + 1}].when: {error}") from None
         return replace(look.lookout, path=path)
 
-    def _counts(self, look: Look) -> bool:
-        """Tell whether an event is still to come; the distance of a body that is held is none."""
+    def _counts(self, look: Guard) -> bool:
+        """Return whether an event is still to come; the distance of a body that is held is none."""
         return look.event not in self.discrete.done and (
             look.lookout.kind != "distance" or look.lookout.body not in self.discrete.held
         )
 
-    def sought(self, t: float) -> dict[int, Lookout]:
+    def sought(self, t: float) -> dict[int, EventFunction]:
         """Return what a leg from a time [s] looks out for, by the number of the event."""
         return {
             look.event: self._placed(look)
@@ -223,7 +230,7 @@ class Course:
         }
 
     def efforts(self) -> Array:
-        """Give the effort of each brake that can slip, and the way in which friction acts."""
+        """Return the effort of each brake that can slip, and the way in which friction acts."""
         found: list[float] = []
         for holder in self._able():
             way = -self.discrete.closed.get(holder.name, 0)
@@ -233,7 +240,7 @@ class Course:
         return np.array(found, dtype=float)
 
     def bounds(self, state: State) -> tuple[Array, Array]:
-        """Give the bounds of what is looked out for; infinite where it does not count now.
+        """Return the bounds of what is looked out for; infinite where it does not count now.
 
         What slips holds at standstill; what breaks away is there at first, but for rounding.
         """
@@ -259,7 +266,7 @@ class Course:
         return low, high
 
     def enter(self, state: State) -> State:
-        """Let happen what is due at a time: locks, and events at times."""
+        """Apply locks and events that are due at a time."""
         t = state.t
         leg = next(leg for leg in reversed(self._legs) if leg.begin <= t + instant(t))
         self.discrete = replace(self.discrete, locked=leg.locked)
@@ -274,7 +281,7 @@ class Course:
         ]
 
     def seen(self, looks: Sequence[int], value: float, state: State) -> State:
-        """Let happen what was looked out for: all events that come at once, or one holder."""
+        """Apply what guards have triggered: all events that come at once, or one stick or slip."""
         look = self.looks[looks[0]]
         if look.event >= 0:
             own = [self.looks[k] for k in looks if k < len(self.looks)]  # then nodes
@@ -291,14 +298,14 @@ class Course:
         what = "begins to slip" if begins else "holds"
         braked = holder.axis.name in self.discrete.braked and holder.brake is not None
         which = f"brake of {holder.axis.name}" if braked else f"friction of {holder.name}"
-        self.log.append(Happening(state.t, f"{which} {what}"))
+        self.log.append(EventRecord(state.t, f"{which} {what}"))
         transition = self._transition(state)
         effort, rate = (value, 0.0) if begins else (0.0, value)
         transition.turn(look.holder, effort, rate)
         return self._after(transition, state)
 
     def _happen(self, due: Sequence[int], state: State) -> State:
-        """Let events of one instant happen."""
+        """Apply the events of one instant."""
         transition = self._transition(state)
         try:
             transition.apply(due)
@@ -306,7 +313,7 @@ class Course:
             self.discrete = transition.discrete
         for k in [k for k in transition.discrete.done if k in due]:
             self._places[k] = len(self.log)
-            self.log.append(Happening(state.t, self.events[k].title))
+            self.log.append(EventRecord(state.t, self.events[k].title))
         return self._after(transition, state)
 
     def _transition(self, state: State) -> Transition:
@@ -315,7 +322,7 @@ class Course:
         return Transition(self.model, equation, self.discrete, state.t, state.q, state.v)
 
     def _after(self, found: Transition, state: State) -> State:
-        """Take the discrete state after a transition; return the state, with energies."""
+        """Adopt the discrete state after a transition; return the state, with energies."""
         self.discrete = found.discrete
         for k, lost in found.lost.items():
             if k >= 0:
@@ -337,7 +344,7 @@ def times_of(times: Array, begin: float, end: float) -> Array:
 
 
 def leg_task(
-    course: Course,
+    hybrid: HybridSimulation,
     state: State,
     times: Array,
     *,
@@ -354,34 +361,34 @@ def leg_task(
     SimulationError
         If it cannot begin.
     """
-    equation, discrete = course.equation(state.anchor), course.discrete
+    equation, discrete = hybrid.equation(state.anchor), hybrid.discrete
     servoed = discrete.servoed(equation.model)
     task = prepare(
         servoed,
-        times_of(times, state.t, course.leg_end(state.t)),
+        times_of(times, state.t, hybrid.leg_end(state.t)),
         inputs=inputs,
         control=control,
         equation=equation,
         locked=discrete.locked,
         state=(state.q, state.v),
-        actuators=replace(course.actuators(servoed), wrenches=acting),
-        home=course.home,
+        actuators=replace(hybrid.actuators(servoed), wrenches=acting),
+        home=hybrid.home,
         begins=discrete.target_times(),
         wanted=wanted,
         when="at the start" if state.t == 0 else "here",
         compiles=compiles,
     )
-    task = task.holding(discrete.holding(course.model).values()).begun(state)
+    task = task.holding(discrete.holding(hybrid.model).values()).begun(state)
     return replace(
         task,
-        groups=(*task.groups[:3], [*task.groups[3], *course.tied()]),
-        efforts=course.efforts(),
-        bounds=course.bounds(state),
+        groups=(*task.groups[:3], [*task.groups[3], *hybrid.tied()]),
+        efforts=hybrid.efforts(),
+        bounds=hybrid.bounds(state),
     )
 
 
 def after(task: Task, solution: Solution, before: State) -> dict[str, Any]:
-    """Give the state that a leg ended in, by its fields."""
+    """Return the state that a leg ended in, by its fields."""
     n, last = task.equation.model.size, solution.states[-1]
     actuators = task.motion.actuators
     first = 2 * n + actuators.works + actuators.impulses
@@ -398,7 +405,7 @@ def after(task: Task, solution: Solution, before: State) -> dict[str, Any]:
 
 
 def pending_events(
-    course: Course, run: Run, sought: Sequence[tuple[float, Mapping[int, Lookout]]]
+    hybrid: HybridSimulation, run: Run, sought: Sequence[tuple[float, Mapping[int, EventFunction]]]
 ) -> tuple[PendingEvent, ...]:
     """Return the events that did not happen in a run, with the nearest that each came at a sample.
 
@@ -413,20 +420,20 @@ def pending_events(
     """
     ends = [*(begin for begin, _ in sought[1:]), float(run.t[-1])]
     found = []
-    for i in (i for i in range(len(course.events)) if i not in course.discrete.done):
+    for i in (i for i in range(len(hybrid.events)) if i not in hybrid.discrete.done):
         spans = [
             (looks[i], (run.t >= begin) & (run.t <= end))
             for (begin, looks), end in zip(sought, ends, strict=True)
             if i in looks
         ]
-        found.append(_pending(course.events[i], run, spans))
+        found.append(_pending(hybrid.events[i], run, spans))
     return tuple(found)
 
 
 def _pending(
-    event: Event, run: Run, spans: Sequence[tuple[Lookout, NDArray[np.bool_]]]
+    event: Event, run: Run, spans: Sequence[tuple[EventFunction, NDArray[np.bool_]]]
 ) -> PendingEvent:
-    """Say why an event did not happen that was looked for at some samples."""
+    """Explain why an event did not happen that was looked for at some samples."""
     end = float(run.t[-1])
     if event.when is None:
         return PendingEvent(event.title, f"it is at {event.at:g} s, and the run ends at {end:g} s")
