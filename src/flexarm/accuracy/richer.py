@@ -116,19 +116,19 @@ def _moved(axis: Axis, take: Callable[[int], int]) -> Axis:
 def _added(part: LinkModel, elastic: Flexible) -> list[tuple[Shape, str]]:
     """Return the shapes to add, each with its group."""
     span = elastic.span
-    found: list[tuple[Shape, str]] = []
+    shapes: list[tuple[Shape, str]] = []
     for direction in DIRECTIONS:
         if not span.has(MOTIONS[direction].stiffness):
             continue
         had = any(direction in shape.curves for shape in elastic.shapes.shapes)
         curves = _softest(elastic, MOTIONS[direction], part.tip_body.mass)
-        found += [
+        shapes += [
             (Shape(f"more.{direction}{k}", {direction: curve}), "more" if had else "left out")
             for k, curve in enumerate(curves, 1)
         ]
     half = np.array([[0.5, 0.5]])
     probe = Piecewise.from_values(np.array([0.0, span.length]), half)
-    return [*found, (Shape("probe", {"x": probe}), "probe")]
+    return [*shapes, (Shape("probe", {"x": probe}), "probe")]
 
 
 def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> list[Curve]:
@@ -169,13 +169,13 @@ def _losses(part: LinkModel, added: list[Shape], stiffness: Array, mass: Array) 
     """Return the damping of added shapes by the last ratio and by the material, (shapes,)."""
     link = part.link
     ratio = 0.0 if isinstance(link.damping, dict) else (*link.damping_ratios, 0.0)[-2:][0]
-    found = 2 * ratio * np.sqrt(stiffness * mass)
+    losses = 2 * ratio * np.sqrt(stiffness * mass)
     for k, shape in enumerate(added if link.material_damping is not None else []):
         assert link.material_damping is not None
         loss = link.material_damping.along(next(iter(shape.curves)))
-        found[k] += (loss.time or 0.0) * stiffness[k]
-        found[k] += (loss.loss_factor or 0.0) * np.sqrt(stiffness[k] * mass[k])
-    return np.asarray(found)
+        losses[k] += (loss.time or 0.0) * stiffness[k]
+        losses[k] += (loss.loss_factor or 0.0) * np.sqrt(stiffness[k] * mass[k])
+    return np.asarray(losses)
 
 
 def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> Flexible:

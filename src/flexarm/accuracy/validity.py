@@ -120,15 +120,15 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
 
 def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
     """Return sentences on inputs that exceeded the limits of the model file."""
-    found = []
+    sentences = []
     for name, top, row in zip(input_names(model), input_limits(model), np.abs(u).T, strict=True):
         if np.any(beyond := row > top * (1 + 1e-9)):
-            found.append(
+            sentences.append(
                 f"{name}: input {row.max():.4g} > {top:.4g}, what its limits.effort allows, first "
                 f"at {t[np.argmax(beyond)]:.4g} s: runs do not cut inputs: ask for less, or cut a "
                 "law by flexarm.control.limited_law"
             )
-    return found
+    return sentences
 
 
 def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | None:
@@ -198,20 +198,20 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
         return _of_body(body_of(model, part), t, q)
     places, weights = _points(deformed(model, part, q[:1]))
     strain = None if math.isnan(_block(model, part, q[:1], places, weights)[1]) else 0.0
-    found = LinkValidity(part.name, 0.0, float(t[0]), strain, "fibre", 0.0, 0.0)
+    largest = LinkValidity(part.name, 0.0, float(t[0]), strain, "fibre", 0.0, 0.0)
     for block in blocks(len(t), len(places)):
         slopes, strained, drawn, share = _block(model, part, q[block], places, weights)
         k = int(np.argmax(slopes))
-        if slopes[k] > found.slope:
-            found = replace(found, slope=float(slopes[k]), time=float(t[block][k]))
-        found = replace(
-            found,
-            strain=None if found.strain is None else max(found.strain, strained),
-            shortening=max(found.shortening, drawn),
-            quartic_share=max(found.quartic_share, share),
+        if slopes[k] > largest.slope:
+            largest = replace(largest, slope=float(slopes[k]), time=float(t[block][k]))
+        largest = replace(
+            largest,
+            strain=None if largest.strain is None else max(largest.strain, strained),
+            shortening=max(largest.shortening, drawn),
+            quartic_share=max(largest.quartic_share, share),
         )
-    error = _model_error(part, found.slope, stiffening=model.stiffening)
-    return replace(found, model_error=error)
+    error = _model_error(part, largest.slope, stiffening=model.stiffening)
+    return replace(largest, model_error=error)
 
 
 def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:

@@ -1,15 +1,16 @@
 """The report of `check` as plain data: its fields are the keys of its JSON."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from flexarm.model import Axis
+if TYPE_CHECKING:
+    from flexarm.model import Axis
 
 Severity = Literal["warning", "note"]
 Vector = tuple[float, float, float]
 
 
-def axis_place(axis: Axis) -> str:
+def axis_place(axis: "Axis") -> str:
     """Return the place of a joint's axis in the model file."""
     return ".".join(filter(None, (f"links[{axis.link + 1}].joint", axis.label)))
 

@@ -84,14 +84,14 @@ def _crossings(
     """Return the responses where a value of them changes its sign, near given frequencies."""
     from scipy.optimize import brentq
 
-    found = []
+    responses = []
     for frequency in frequencies:
         low, high = (1 - NEAR) * frequency, (1 + NEAR) * frequency
         ends = value(loop(low)), value(loop(high))
         if np.all(np.isfinite(ends)) and ends[0] * ends[1] <= 0:
             at = brentq(lambda w: value(loop(w)), low, high, xtol=1e-15 * frequency, rtol=1e-14)
-            found.append(loop(float(at)))
-    return found
+            responses.append(loop(float(at)))
+    return responses
 
 
 def _real_at(A: Array, b: Array, c: Array) -> Array:

@@ -47,7 +47,7 @@ def suggest(fit: FitData) -> tuple[Excitation, ...]:
     t = run.recording.t[:LONGEST]
     tones = np.geomspace(2 / float(t[-1]), 0.1 / float(np.median(np.diff(t))), TONES)
     units = list(input_units(run.runs.equation.model))
-    found = []
+    trials = []
     for k, joint in enumerate(units):
         amplitude = float(np.sqrt(2) * np.concatenate(
             [each.inputs[:, k] for each in fit.problem.runs]).std()) or 1.0  # fmt: skip
@@ -56,9 +56,9 @@ def suggest(fit: FitData) -> tuple[Excitation, ...]:
             inputs[:, k] = amplitude * np.sin(2 * np.pi * tone * t)
             more = _information(fit, run, t, inputs, values, noise)
             if more is not None:
-                found.append(_compared(fit, information, more, sizes,
+                trials.append(_compared(fit, information, more, sizes,
                                        (joint, float(tone), amplitude)))  # fmt: skip
-    return tuple(sorted(found, key=lambda each: -each.gain))
+    return tuple(sorted(trials, key=lambda each: -each.gain))
 
 
 def _information(

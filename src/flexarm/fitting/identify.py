@@ -339,11 +339,11 @@ def _telling(
 def _spread(problem: FitProblem) -> Array:
     """Return the standard deviations of the readings; 1 of weighted responses."""
     runs = [run.outputs for run in problem.runs if not run.recording.is_response]
-    found = np.ones(len(problem.noises))
+    spread = np.ones(len(problem.noises))
     if runs:
         with np.errstate(over="ignore", invalid="ignore"):  # refused before the search
-            found[: len(problem.sensors)] = np.maximum(np.std(np.concatenate(runs), axis=0), 1e-12)
-    return found
+            spread[: len(problem.sensors)] = np.maximum(np.std(np.concatenate(runs), axis=0), 1e-12)
+    return spread
 
 
 def _noise(problem: FitProblem, values: Array, given: Array, loss: Loss) -> Array:
@@ -351,10 +351,12 @@ def _noise(problem: FitProblem, values: Array, given: Array, loss: Loss) -> Arra
     left = problem.left(values)
     share = max(1e-3, 1 - len(values) / max(sum(map(len, left)), 1))
     if loss == "linear":
-        found = [math.sqrt(float(np.mean(each**2)) / share) if len(each) else 1.0 for each in left]
+        estimated = [
+            math.sqrt(float(np.mean(each**2)) / share) if len(each) else 1.0 for each in left
+        ]
     else:
-        found = [1.4826 * float(np.median(np.abs(each))) if len(each) else 1.0 for each in left]
-    return np.where(np.isnan(given), np.maximum(found, 1e-300), given)
+        estimated = [1.4826 * float(np.median(np.abs(each))) if len(each) else 1.0 for each in left]
+    return np.where(np.isnan(given), np.maximum(estimated, 1e-300), given)
 
 
 def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:

@@ -56,7 +56,7 @@ def _states(
     n, size = model.size, readings.values.size1_in(0)
     gains, offsets, delays = np.array([(s.gain, s.offset, s.delay) for s in sensors]).T
     first, _ = start_state(model)
-    found = []
+    states = []
     for place in places:
         near = slice(max(0, place - AROUND), place + AROUND + 1)
         t = run.recording.t[near] - run.recording.t[place]
@@ -72,8 +72,8 @@ def _states(
             y[:n] += _smallest(by[placed, :n], (now - read)[placed], ways)
         moved = np.vstack([by[placed, :n], by[believed & of_rates, n : 2 * n]])
         rates = np.concatenate([curves[2][placed], now[believed & of_rates]])
-        found.append((y[:n].copy(), _smallest(moved, rates, ways)))
-    return found
+        states.append((y[:n].copy(), _smallest(moved, rates, ways)))
+    return states
 
 
 def _smallest(slopes: Array, change: Array, ways: Array) -> Array:

@@ -60,21 +60,21 @@ class Recording:
         FlexarmError
             If there is no such column, or its unit fits none of the given ones.
         """
-        found = [key for key in self.columns if name in (key, split_unit(key)[0])]
-        if len(found) != 1:
+        matches = [key for key in self.columns if name in (key, split_unit(key)[0])]
+        if len(matches) != 1:
+            number = "more than one" if matches else "no"
             raise FlexarmError(
-                f"{self.name}: {'no' if not found else 'more than one'} column '{name}': there are "
-                f"{', '.join(self.columns)}"
+                f"{self.name}: {number} column '{name}': there are {', '.join(self.columns)}"
             )
-        written, reasons = split_unit(found[0])[1], []
+        written, reasons = split_unit(matches[0])[1], []
         for unit in units:
             try:
                 factor = quantity(f"1 {written}", unit) if written else 1.0
             except ModelError as error:
                 reasons.append(str(error))
             else:
-                return np.asarray(self.columns[found[0]] * factor)
-        raise FlexarmError(f"{self.name}: column '{found[0]}': {reasons[0]}")
+                return np.asarray(self.columns[matches[0]] * factor)
+        raise FlexarmError(f"{self.name}: column '{matches[0]}': {reasons[0]}")
 
 
 def split_unit(header: str) -> tuple[str, str]:
@@ -187,11 +187,11 @@ def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
             f"{', '.join(columns) or 'no columns'}"
         )
     try:
-        found = {key: np.array(value, dtype=float).ravel() for key, value in columns.items()}
+        arrays = {key: np.array(value, dtype=float).ravel() for key, value in columns.items()}
     except (TypeError, ValueError):
         raise FlexarmError(f"{name}: columns must be arrays of numbers") from None
-    count = len(found[timed[0]])
-    for key, values in found.items():
+    count = len(arrays[timed[0]])
+    for key, values in arrays.items():
         if len(values) != count:
             raise FlexarmError(
                 f"{name}: column '{key}' has {len(values)} samples, {timed[0]} has {count}"
@@ -205,7 +205,7 @@ def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
     if count < FEWEST:
         raise FlexarmError(f"{name}: has {count} samples: at least {FEWEST} are needed")
     unit = "Hz" if is_response else "s"
-    t = Recording(name, found[timed[0]], found).column(timed[0], unit)
+    t = Recording(name, arrays[timed[0]], arrays).column(timed[0], unit)
     back = np.flatnonzero(np.diff(t) <= 0)
     if len(back):
         row = int(back[0]) + 1
@@ -216,5 +216,5 @@ def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
         )
     if is_response and t[0] <= 0:
         raise FlexarmError(f"{name}: {place(0)}: frequencies must be > 0, got {t[0]:g} Hz")
-    rest = {key: values for key, values in found.items() if key != timed[0]}
+    rest = {key: values for key, values in arrays.items() if key != timed[0]}
     return Recording(name, t if is_response else t - t[0], rest, is_response=is_response)

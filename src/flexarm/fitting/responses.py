@@ -37,15 +37,15 @@ def read_response(
         Real parts and then imaginary ones by input, (2 frequencies inputs, sensors); weights of
         responses that were not measured are 0.
     """
-    found = np.zeros((len(inputs), len(recording.t), len(columns)), dtype=complex)
-    weights = np.zeros(found.shape)
+    responses = np.zeros((len(inputs), len(recording.t), len(columns)), dtype=complex)
+    weights = np.zeros(responses.shape)
     for k, given in enumerate(inputs.values()):
         for s, column in enumerate(columns):
             name = f"{column}/{given}"
             value = _response(recording, name)
             if value is None:
                 continue
-            found[k, :, s] = value
+            responses[k, :, s] = value
             size = np.abs(value)
             weights[k, :, s] = 1 / np.maximum(size, LEAST * max(float(size.max()), 1e-300))
             if recording.has(f"{name} deviation"):
@@ -60,7 +60,7 @@ def read_response(
             f"{wanted[0] if wanted else 'OUTPUT/INPUT real'} and imaginary, or magnitude and phase "
             "[deg], after those of outputs and inputs"
         )
-    return stacked(found), np.concatenate([weights, weights], axis=1).reshape(-1, len(columns))
+    return stacked(responses), np.concatenate([weights, weights], axis=1).reshape(-1, len(columns))
 
 
 def _response(recording: Recording, name: str) -> Array | None:
@@ -108,5 +108,5 @@ def respond(
     places = [space.inputs.index(name) for name in joints]
     B, D = space.B[:, places], by[:, 2 * n :][:, places]
     s = 2j * np.pi * frequencies[:, None, None]
-    found = C @ np.linalg.solve(s * np.eye(len(space.A)) - space.A, B) + D
-    return np.asarray(np.moveaxis(found, 2, 0))
+    responses = C @ np.linalg.solve(s * np.eye(len(space.A)) - space.A, B) + D
+    return np.asarray(np.moveaxis(responses, 2, 0))

@@ -166,12 +166,12 @@ def combinations(
     if not white:
         wider = np.sqrt(np.maximum(np.diag(_scatter(rows, residuals, lengths)), 1.0))
     errors = np.where(values > 1e-12 * values[0], wider / np.maximum(values, 1e-300), math.inf)
-    found = [
+    listed = [
         ParameterCombination(dict(zip(names, (row * np.sign(row[np.argmax(np.abs(row))])).tolist(),
                              strict=True)), float(error))
         for row, error in zip(shares, errors, strict=True)
     ]  # fmt: skip
-    return tuple(sorted(found, key=lambda each: -each.error))
+    return tuple(sorted(listed, key=lambda each: -each.error))
 
 
 def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:

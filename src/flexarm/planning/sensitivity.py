@@ -36,10 +36,10 @@ def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Ru
     moved = propagators(problem, inputs, run, duration / inputs.steps)
     own, pushed = moved[:, :, : 2 * n], moved[:, :, 2 * n :].reshape(inputs.steps, 2 * n, -1, k)
     added = np.einsum("jxdk,djc->jxck", pushed, shapes).reshape(inputs.steps, 2 * n, -1)
-    found = np.zeros((inputs.steps + 1, 2 * n, inputs.count * k))
+    states = np.zeros((inputs.steps + 1, 2 * n, inputs.count * k))
     for j in range(inputs.steps):
-        found[j + 1] = own[j] @ found[j] + added[j]
-    return found
+        states[j + 1] = own[j] @ states[j] + added[j]
+    return states
 
 
 def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> Array:
@@ -64,10 +64,10 @@ def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> A
         matrices[:, first : first + k, first + k : first + 2 * k] = np.eye(k)
     whole = integral_of_exponential(matrices, h / pieces, fastest)
     solved = (np.eye(size) + matrices @ whole).reshape(inputs.steps, pieces, size, size)
-    found = solved[:, 0]
+    solution = solved[:, 0]
     for j in range(1, pieces):
-        found = solved[:, j] @ found
-    return np.asarray(found[:, : 2 * n])
+        solution = solved[:, j] @ solution
+    return np.asarray(solution[:, : 2 * n])
 
 
 def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
@@ -88,10 +88,10 @@ def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
     cube = square @ X
     powers = np.array([np.broadcast_to(unit, X.shape), X, square])
     low, middle, high = np.tensordot(SERIES, powers, 1)
-    found = (low + cube @ (middle + cube @ high)) * (h / 2**doubled)
+    integral = (low + cube @ (middle + cube @ high)) * (h / 2**doubled)
     for _ in range(doubled):
-        found = found + found @ (unit + A @ found)
-    return np.asarray(found)
+        integral = integral + integral @ (unit + A @ integral)
+    return np.asarray(integral)
 
 
 def accelerations(problem: MotionProblem, inputs: Inputs, run: Run) -> Array:

@@ -305,10 +305,10 @@ def quaternions(rotations: Array) -> Array:
     """Convert rotations (T, 3, 3) to unit quaternions w, x, y, z (T, 4), without jumps of sign."""
     from scipy.spatial.transform import Rotation  # takes long to import
 
-    found = np.roll(Rotation.from_matrix(rotations).as_quat(), 1, axis=1)
-    same = np.where((found[1:] * found[:-1]).sum(axis=1) < 0, -1.0, 1.0)
-    first = -1.0 if found[0, 0] < 0 else 1.0
-    return np.asarray(found * (first * np.cumprod([1.0, *same]))[:, None])
+    quaternion_rows = np.roll(Rotation.from_matrix(rotations).as_quat(), 1, axis=1)
+    same = np.where((quaternion_rows[1:] * quaternion_rows[:-1]).sum(axis=1) < 0, -1.0, 1.0)
+    first = -1.0 if quaternion_rows[0, 0] < 0 else 1.0
+    return np.asarray(quaternion_rows * (first * np.cumprod([1.0, *same]))[:, None])
 
 
 def time_and_axis(run: RunData) -> list[Variable]:

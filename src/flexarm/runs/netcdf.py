@@ -113,8 +113,8 @@ class Stored:
         """
         names = [name for name in self.file
                  if isinstance(self.file.get(name, getlink=True), h5py.HardLink)]  # fmt: skip
-        found = [self.file[name] for name in names]
-        held = sum(each.id.get_storage_size() for each in found if isinstance(each, h5py.Dataset))
+        members = [self.file[name] for name in names]
+        held = sum(each.id.get_storage_size() for each in members if isinstance(each, h5py.Dataset))
         if self.size - held > MAX_UNPACKED:
             raise FlexarmError(
                 f"{self.path}: holds {self.size - held:,} bytes besides its variables: {REMEDY}"
@@ -137,13 +137,13 @@ class Stored:
 
     def numbers(self, name: str, shape: Sequence[int]) -> Array:
         """Read numbers of a known shape; all are finite."""
-        found = self._variable(name)
-        if found.shape != tuple(shape):
-            raise self.wrong(name, f"must be numbers of shape {tuple(shape)}, got {found.shape}")
-        if found.dtype.kind != "f" or found.dtype.itemsize not in (4, 8):
-            raise self.wrong(name, f"must be floating-point numbers, got {found.dtype}")
-        self._check_storage(name, found)
-        values = np.array(found[...], dtype=float)
+        variable = self._variable(name)
+        if variable.shape != tuple(shape):
+            raise self.wrong(name, f"must be numbers of shape {tuple(shape)}, got {variable.shape}")
+        if variable.dtype.kind != "f" or variable.dtype.itemsize not in (4, 8):
+            raise self.wrong(name, f"must be floating-point numbers, got {variable.dtype}")
+        self._check_storage(name, variable)
+        values = np.array(variable[...], dtype=float)
         if not (np.abs(values) <= LARGEST).all():
             raise self.wrong(name, f"must be finite numbers, not beyond {LARGEST:g}")
         return values
@@ -168,30 +168,34 @@ class Stored:
 
     def bytes_of(self, name: str, most: int) -> bytes:
         """Read the bytes of a file that is kept as a variable."""
-        found = self._variable(name)
-        if found.dtype != np.uint8 or found.shape is None or len(found.shape) != 1:
-            raise self.wrong(name, f"must be a list of bytes, got {found.dtype} {found.shape}")
-        if found.shape[0] > most:
-            raise self.wrong(name, f"must be at most {most:,} bytes, got {found.shape[0]:,}")
-        self._check_storage(name, found)
-        return bytes(np.asarray(found[...]).tobytes())
+        variable = self._variable(name)
+        if variable.dtype != np.uint8 or variable.shape is None or len(variable.shape) != 1:
+            raise self.wrong(
+                name, f"must be a list of bytes, got {variable.dtype} {variable.shape}"
+            )
+        if variable.shape[0] > most:
+            raise self.wrong(name, f"must be at most {most:,} bytes, got {variable.shape[0]:,}")
+        self._check_storage(name, variable)
+        return bytes(np.asarray(variable[...]).tobytes())
 
     def require_words(self, name: str, words: Sequence[str]) -> None:
         """Raise an error unless a variable is the given list of texts, read one at a time."""
-        found = self._variable(name)
-        if found.shape != (len(words),) or h5py.check_string_dtype(found.dtype) is None:
-            raise self.wrong(name, f"must be {len(words)} words, got {found.dtype} {found.shape}")
-        self._check_storage(name, found, of_words=True)
+        variable = self._variable(name)
+        if variable.shape != (len(words),) or h5py.check_string_dtype(variable.dtype) is None:
+            raise self.wrong(
+                name, f"must be {len(words)} words, got {variable.dtype} {variable.shape}"
+            )
+        self._check_storage(name, variable, of_words=True)
         for k, word in enumerate(words):
-            if found[k] != word.encode():
+            if variable[k] != word.encode():
                 raise self.wrong(name, f"must be those of the model file: number {k + 1} is not")
 
     def text(self, name: str, owner: str = "") -> str:
         """Read an attribute that is text, of a variable or of the file."""
-        found = self._attribute(name, owner)
-        if found.shape != () or h5py.check_string_dtype(found.dtype) is None:
-            raise self.wrong(name, f"must be one text, got {found.dtype} {found.shape}")
-        if found.get_storage_size() > MAX_TEXT:
+        attribute = self._attribute(name, owner)
+        if attribute.shape != () or h5py.check_string_dtype(attribute.dtype) is None:
+            raise self.wrong(name, f"must be one text, got {attribute.dtype} {attribute.shape}")
+        if attribute.get_storage_size() > MAX_TEXT:
             raise self.wrong(name, f"must be at most {MAX_TEXT:,} characters")
         value = self._holder(owner).attrs[name]
         text = value.decode() if isinstance(value, bytes) else str(value)
@@ -201,11 +205,11 @@ class Stored:
 
     def number(self, name: str, *, whole: bool = False) -> float:
         """Read an attribute of the file that is a number >= 0."""
-        found = self._attribute(name, "")
+        attribute = self._attribute(name, "")
         kinds = "iu" if whole else "f"
-        if found.shape not in ((), (1,)) or found.dtype.kind not in kinds:
+        if attribute.shape not in ((), (1,)) or attribute.dtype.kind not in kinds:
             kind = "a whole number" if whole else "a number"
-            raise self.wrong(name, f"must be {kind}, got {found.dtype} {found.shape}")
+            raise self.wrong(name, f"must be {kind}, got {attribute.dtype} {attribute.shape}")
         value = float(np.ravel(self.file.attrs[name])[0])
         if not 0 <= value < np.inf:
             raise self.wrong(name, f"must be >= 0 and finite, got {value}")
@@ -221,37 +225,39 @@ class Stored:
         stated = json.loads(self.text(CHECKSUMS))
         left = max(MAX_UNPACKED, MAX_RATIO * self.size)
         for name, checksum in dict(stated["variables"]).items():
-            found = self._variable(name)
-            left -= found.id.get_type().get_size() * prod(found.shape or (0,))
+            variable = self._variable(name)
+            left -= variable.id.get_type().get_size() * prod(variable.shape or (0,))
             if left < 0:
                 raise self.wrong(name, "is more than the file can hold")
-            unit = self.text("units", name) if "units" in found.attrs else ""
+            unit = self.text("units", name) if "units" in variable.attrs else ""
             said = unit, self.text("long_name", name)
-            if variable_checksum(self._values(name, found), *said) != checksum:
+            if variable_checksum(self._values(name, variable), *said) != checksum:
                 raise self.wrong(name, "was changed since the file was written")
         for name, checksum in dict(stated["attributes"]).items():
             if attribute_checksum(self._text_or_number(name)) != checksum:
                 raise self.wrong(name, "was changed since the file was written")
 
-    def _values(self, name: str, found: Any) -> NDArray[Any]:
+    def _values(self, name: str, variable: Any) -> NDArray[Any]:
         """Read numbers, bytes or, one at a time, words."""
-        of_words = h5py.check_string_dtype(found.dtype) is not None
-        self._check_storage(name, found, of_words=of_words)
+        of_words = h5py.check_string_dtype(variable.dtype) is not None
+        self._check_storage(name, variable, of_words=of_words)
         if not of_words:
-            if found.dtype.kind != "f" and found.dtype != np.uint8:
-                raise self.wrong(name, f"must be numbers, bytes or words, got {found.dtype}")
-            return np.asarray(found[...])
-        if len(found.shape) != 1 or found.shape[0] > MAX_WORDS:
+            if variable.dtype.kind != "f" and variable.dtype != np.uint8:
+                raise self.wrong(name, f"must be numbers, bytes or words, got {variable.dtype}")
+            return np.asarray(variable[...])
+        if len(variable.shape) != 1 or variable.shape[0] > MAX_WORDS:
             raise self.wrong(name, f"must be a list of at most {MAX_WORDS:,} words")
-        return np.array([found[k].decode() for k in range(found.shape[0])], dtype=object)
+        return np.array([variable[k].decode() for k in range(variable.shape[0])], dtype=object)
 
     def _text_or_number(self, name: str) -> str | float:
         """Read an attribute of the file."""
-        found = self._attribute(name, "")
-        if h5py.check_string_dtype(found.dtype) is not None:
+        attribute = self._attribute(name, "")
+        if h5py.check_string_dtype(attribute.dtype) is not None:
             return self.text(name)
-        if found.shape not in ((), (1,)) or found.dtype.kind not in "iuf":
-            raise self.wrong(name, f"must be a text or a number, got {found.dtype} {found.shape}")
+        if attribute.shape not in ((), (1,)) or attribute.dtype.kind not in "iuf":
+            raise self.wrong(
+                name, f"must be a text or a number, got {attribute.dtype} {attribute.shape}"
+            )
         return float(np.ravel(self.file.attrs[name])[0])
 
     def wrong(self, name: str, why: str) -> FlexarmError:
@@ -264,10 +270,10 @@ class Stored:
             raise self.wrong(name, "is missing")
         if not isinstance(link, h5py.HardLink):
             raise self.wrong(name, "must lie in this file, not behind a link")
-        found = self.file[name]
-        if not isinstance(found, h5py.Dataset):
+        variable = self.file[name]
+        if not isinstance(variable, h5py.Dataset):
             raise self.wrong(name, "must be a variable")
-        return found
+        return variable
 
     def _holder(self, owner: str) -> Any:
         return self._variable(owner) if owner else self.file
@@ -278,20 +284,20 @@ class Stored:
             raise self.wrong(name, "is missing")
         return h5py.h5a.open(holder.id, name.encode())
 
-    def _check_storage(self, name: str, found: Any, *, of_words: bool = False) -> None:
+    def _check_storage(self, name: str, variable: Any, *, of_words: bool = False) -> None:
         """Raise an error for data that are not in this file, or more than it can hold."""
-        plan = found.id.get_create_plist()
+        plan = variable.id.get_create_plist()
         if plan.get_layout() == h5py.h5d.VIRTUAL or plan.get_external_count():
             raise self.wrong(name, "must lie in this file, not in another")
         filters = {plan.get_filter(k)[0] for k in range(plan.get_nfilters())}
         if not filters <= _FILTERS:
             raise self.wrong(name, f"must be plain or compressed by deflate, got filters {filters}")
-        width = found.id.get_type().get_size()
-        taken, stored = width * prod(found.shape), found.id.get_storage_size()
-        if not filters and not of_words and found.chunks is None:
+        width = variable.id.get_type().get_size()
+        taken, stored = width * prod(variable.shape), variable.id.get_storage_size()
+        if not filters and not of_words and variable.chunks is None:
             fits = taken == stored <= self.size
         else:
-            chunk = width * prod(found.chunks or (0,))
+            chunk = width * prod(variable.chunks or (0,))
             most = max(MAX_UNPACKED, MAX_RATIO * self.size)
             fits = max(taken, chunk) <= most and (stored > 0 or not taken)
         if not fits:

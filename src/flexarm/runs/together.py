@@ -48,17 +48,17 @@ def runs_dataset(
             raise FlexarmError("runs: must be of one arm: their coordinates differ")
     said = [attributes(run) for run in runs]
     common = {key: said[0][key] for key in said[0] if len({str(each[key]) for each in said}) == 1}
-    found = xarray.concat(
+    dataset = xarray.concat(
         [to_dataset(main_variables(run), {}) for run in runs], dim="run", join="outer",
         data_vars="all", coords="minimal", compat="override",
     )  # fmt: skip
-    found.attrs = {key: value for key, value in common.items() if key not in OF_A_RUN}
+    dataset.attrs = {key: value for key, value in common.items() if key not in OF_A_RUN}
     for key in (each for each in OF_A_RUN if each in said[0]):
-        found[key] = ("run", np.array([each[key] for each in said]))
+        dataset[key] = ("run", np.array([each[key] for each in said]))
     if parameters is not None:
         if not isinstance(parameters, Sequence) or len(parameters) != len(runs):
             raise refused("parameters", parameters, f"as many as runs, {len(runs)}: mappings")
         keys = dict.fromkeys(key for each in parameters for key in each)
         columns = {key: np.array([each.get(key, np.nan) for each in parameters]) for key in keys}
-        found = found.assign_coords({key: ("run", values) for key, values in columns.items()})
-    return found
+        dataset = dataset.assign_coords({key: ("run", values) for key, values in columns.items()})
+    return dataset

@@ -243,11 +243,11 @@ def converge(
         search = ShapeSearch(made, want=wish, trials=trials or TRIALS, say=say)
         answer = search.cheapest(_erring_least(listed, rows))
     say("one more stretch shape")
-    found = Convergence(
+    result = Convergence(
         arm.name, t_end, wish, estimate, steps, by_link, mismatch, validity.slope,
         _model_error(arm, best), _stretch(arm, given, made), tuple(rows), answer, (),
     )  # fmt: skip
-    return replace(found, advice=tuple(advice(found, arm)))
+    return replace(result, advice=tuple(advice(result, arm)))
 
 
 def read_want(value: object) -> float:
@@ -274,12 +274,12 @@ def _wanted(arm: Arm, search: ShapeSearch) -> Convergence:
         run = search.runs.of(changed, answer.rtol)
         rows.append(_row(f"answer: {answer.basis}", changed, run, best, truth))
     finished = given.status == "finished"
-    found = Convergence(
+    result = Convergence(
         arm.name, search.runs.t_end, search.want, search.error(arm) if answer else None, None,
         differences(given, best) if finished else {}, False, best.validity.slope,
         _model_error(arm, best), None, tuple(rows), answer, (),
     )  # fmt: skip
-    return replace(found, advice=tuple(advice_on_want(found)))
+    return replace(result, advice=tuple(advice_on_want(result)))
 
 
 def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
@@ -294,16 +294,16 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
     model = build(arm, stiffening=False)  # straight links at rest have none
     traced = trace(model)
     open_ = [i for i in range(model.size) if i not in model.prescribed]
-    found, rate = {}, 0.0
+    result, rate = {}, 0.0
     for pose, q in _poses(model).items():
         linear = linearise_elastic(model, traced, q)
         free = linear.along(open_)
         require_inertia(model, free.mass, free.names, when=f"in the posture '{pose}'")
-        found[pose, "free"] = free.elastic_modes().frequencies
-        found[pose, "locked"] = lock_drives(model, linear).elastic_modes().frequencies
+        result[pose, "free"] = free.elastic_modes().frequencies
+        result[pose, "locked"] = lock_drives(model, linear).elastic_modes().frequencies
         if pose == "start":
             rate, _ = free.fastest_rate()
-    return found, rate
+    return result, rate
 
 
 def _model_error(arm: Arm, run: Run) -> float | None:
@@ -380,15 +380,15 @@ def _poses(model: Model) -> dict[str, Array]:
 
 def _row(name: str, arm: Arm, run: Run, best: Run, truth: Mapping[tuple[str, str], Array]) -> Row:
     """Compare an arm's frequencies with the reference's, and its run with the best one."""
-    found, rate = frequencies(arm)
+    result, rate = frequencies(arm)
     model = run.model
     planes = 1 + any(name.split(".")[-1].startswith("z") for name in model.names)
     errors = {"free": 0.0, "locked": 0.0}
     for (pose, state), exact in truth.items():
-        count = min(PER_PLANE * planes, len(found[pose, state]), len(exact))
-        relative = np.abs(found[pose, state][:count] / exact[:count] - 1)
+        count = min(PER_PLANE * planes, len(result[pose, state]), len(exact))
+        relative = np.abs(result[pose, state][:count] / exact[:count] - 1)
         errors[state] = max(errors[state], float(relative.max(initial=0.0)))
-    top = float(found["start", "free"].max(initial=0.0))
+    top = float(result["start", "free"].max(initial=0.0))
     error = None
     if run.status == "finished" and run is not best:
         error = max(differences(run, best).values(), default=None)
@@ -398,46 +398,46 @@ def _row(name: str, arm: Arm, run: Run, best: Run, truth: Mapping[tuple[str, str
     )  # fmt: skip
 
 
-def advice(found: Convergence, arm: Arm) -> list[str]:
+def advice(result: Convergence, arm: Arm) -> list[str]:
     """Return sentences on the error of an arm's shapes and on what to do."""
-    if found.estimate is None:
-        return [_still(found)]
+    if result.estimate is None:
+        return [_still(result)]
     lines = [
-        f"The shapes as given are off by about {_percent(found.estimate)} of the tip deflection's "
-        f"range in this motion (worst: {max(found.by_link, key=lambda n: found.by_link[n])})."
+        f"The shapes as given are off by about {_percent(result.estimate)} of the tip deflection's "
+        f"range in this motion (worst: {max(result.by_link, key=lambda n: result.by_link[n])})."
     ]
-    if found.estimate <= found.wish:
-        lines.append(f"That is within the {_percent(found.wish)} asked for: keep them.")
-    elif found.mismatch:
+    if result.estimate <= result.wish:
+        lines.append(f"That is within the {_percent(result.wish)} asked for: keep them.")
+    elif result.mismatch:
         lines.append(
             "The family lacks a shape that this motion needs: one more member of it changes only "
-            f"{_percent(found.step_of_family or 0.0)}. {_other_family(arm)}"
+            f"{_percent(result.step_of_family or 0.0)}. {_other_family(arm)}"
         )
-    elif found.answer is None:
+    elif result.answer is None:
         lines.append("More shapes are needed: they are looked for if others may be tried.")
-    if found.answer is not None:
-        lines.append(_answered(found.answer, found))
-    return lines + _model_advice(found)
+    if result.answer is not None:
+        lines.append(_answered(result.answer, result))
+    return lines + _model_advice(result)
 
 
-def advice_on_want(found: Convergence) -> list[str]:
+def advice_on_want(result: Convergence) -> list[str]:
     """Return sentences on the shapes and tolerance that reach ``want``, or on why none do."""
-    answer = found.answer
+    answer = result.answer
     if answer is None:
-        return [_still(found)]
-    size = f"{answer.coordinates} coordinates (as given: {found.rows[0].coordinates})"
+        return [_still(result)]
+    size = f"{answer.coordinates} coordinates (as given: {result.rows[0].coordinates})"
     if answer.within:
         lines = [f"Take '{answer.basis}' with --rtol {answer.rtol:g}: off by "
                  f"{_percent(answer.estimate)} or less, with {size}."]  # fmt: skip
     else:
         lines = [
-            f"{_percent(found.wish)} was not reached in {answer.trials} trials, up to "
+            f"{_percent(result.wish)} was not reached in {answer.trials} trials, up to "
             f"{MOST_COORDINATES} coordinates and an hour each: '{answer.basis}', {size}, "
             f"{_left(answer)}"
         ]
-    if found.estimate is not None and math.isfinite(found.estimate):
-        lines.append(f"The shapes as given are off by {_percent(found.estimate)} or less.")
-    return lines + _model_lines(found)
+    if result.estimate is not None and math.isfinite(result.estimate):
+        lines.append(f"The shapes as given are off by {_percent(result.estimate)} or less.")
+    return lines + _model_lines(result)
 
 
 def _left(answer: Answer) -> str:
@@ -451,21 +451,21 @@ def _left(answer: Answer) -> str:
     )
 
 
-def _still(found: Convergence) -> str:
+def _still(result: Convergence) -> str:
     return (
-        f"Nothing deflects in {found.t_end:g} s: give the arm inputs, gravity or an initial "
+        f"Nothing deflects in {result.t_end:g} s: give the arm inputs, gravity or an initial "
         "state, or a longer run; the frequencies below do not need one."
     )
 
 
-def _answered(answer: Answer, found: Convergence) -> str:
+def _answered(answer: Answer, result: Convergence) -> str:
     """Return a sentence on the shapes that a search found."""
-    size = f"{answer.coordinates} coordinates (as given: {found.rows[0].coordinates})"
+    size = f"{answer.coordinates} coordinates (as given: {result.rows[0].coordinates})"
     if answer.within:
         error = _percent(answer.estimate)
         return f"Take '{answer.basis}': off by {error} or less, with {size}."
     return (
-        f"No shapes within {_percent(found.wish)} were found (trials: {answer.trials}, up to "
+        f"No shapes within {_percent(result.wish)} were found (trials: {answer.trials}, up to "
         f"{MOST_COORDINATES} coordinates each): '{answer.basis}', {size}, {_left(answer)}"
     )
 
@@ -482,33 +482,33 @@ def _other_family(arm: Arm) -> str:
     )
 
 
-def _model_lines(found: Convergence) -> list[str]:
+def _model_lines(result: Convergence) -> list[str]:
     """Return sentences on the error of the bending theory, which no shapes reduce."""
-    if found.model_error is None:
+    if result.model_error is None:
         lines = [
-            f"Slopes reach {found.slope:.2g}, more than a model without stiffening bears: switch "
+            f"Slopes reach {result.slope:.2g}, more than a model without stiffening bears: switch "
             "it on before adding shapes."
         ]
     else:
         lines = [
-            f"The model's own error at slopes of {found.slope:.2g} is about "
-            f"{_percent(found.model_error)} or less."
+            f"The model's own error at slopes of {result.slope:.2g} is about "
+            f"{_percent(result.model_error)} or less."
         ]
-        if found.model_error > found.wish:
+        if result.model_error > result.wish:
             lines.append("That is more than is asked for: split the link; shapes do not help.")
     return lines
 
 
-def _model_advice(found: Convergence) -> list[str]:
+def _model_advice(result: Convergence) -> list[str]:
     """Return sentences on the errors that shapes of bending do not reduce: theory, stretch."""
-    lines = _model_lines(found)
-    if found.stretch is None:
+    lines = _model_lines(result)
+    if result.stretch is None:
         lines.append("Stretch was not tried: it needs EA in a section.")
-    elif found.stretch <= found.wish:
-        lines.append(f"One more shape of stretch changes {_percent(found.stretch)}: leave it out.")
+    elif result.stretch <= result.wish:
+        lines.append(f"One more shape of stretch changes {_percent(result.stretch)}: leave it out.")
     else:
         lines.append(
-            f"One more shape of stretch changes {_percent(found.stretch)}: set 'stretch' in the "
+            f"One more shape of stretch changes {_percent(result.stretch)}: set 'stretch' in the "
             "shapes one higher."
         )
     return lines

@@ -146,8 +146,8 @@ class ShapeSearch:
             return None
         if not self.settled:
             return self._answer(rich, self.runs.tolerance, self.margin)
-        found = self._fewer(self._first(base) or self._first(rich) or rich)
-        return self._answer(found, *self._loosest(found))
+        fewest = self._fewer(self._first(base) or self._first(rich) or rich)
+        return self._answer(fewest, *self._loosest(fewest))
 
     def error(self, arm: Arm, rtol: float | None = None) -> float | None:
         """Return the error: difference from the reference plus its error; None if unknown."""
@@ -163,7 +163,7 @@ class ShapeSearch:
         """Enrich shapes until the reference's error is small; return the last two sets."""
         base, more = start, 1
         rich = base
-        found = (base, rich)
+        last = (base, rich)
         still: set[Place] = set()
         while self.best is None or not self.spent:
             try:
@@ -183,7 +183,7 @@ class ShapeSearch:
             left = [] if shapes is None else [shapes]
             if self.best is not None:
                 left.append(REMAINS * max(differences(self.best, run).values(), default=0.0))
-            found, self.best = (base, rich), run
+            last, self.best = (base, rich), run
             rest = left_out + self.runs.tolerance
             may = (MARGIN if more == 1 else MARGIN_LATER) * self.want
             self.settled = min(left, default=np.inf) + rest <= may
@@ -198,7 +198,7 @@ class ShapeSearch:
             if left_out > MARGIN * self.want / 4:
                 base = widened(base, {(i, d) for i, d, _ in still})
             rich = enriched(base)
-        return found
+        return last
 
     def _first(self, base: Arm) -> Arm | None:
         """Remove the shapes that contribute little, as many as the wanted error allows."""

@@ -136,7 +136,7 @@ class Regulator(Summarised):
 
     def residuals(self) -> Array:
         """Return the relative residuals of the Riccati equations, (P,)."""
-        found = []
+        errors = []
         for model, cost, weights in zip(self.models, self.costs, self.weights, strict=True):
             joined = cost @ model.B
             terms = (
@@ -146,8 +146,8 @@ class Regulator(Summarised):
                 weights.state,
             )
             size = max(float(np.abs(term).max()) for term in terms)
-            found.append(float(np.abs(sum(terms)).max()) / size)
-        return np.array(found)
+            errors.append(float(np.abs(sum(terms)).max()) / size)
+        return np.array(errors)
 
     def _series(self) -> Array:
         count = len(self.progress)

@@ -100,10 +100,10 @@ def _hold_rows(r: QuadraticProgram, free: int) -> int:
     for a in range(held):
         row = r.held[a]
         full, y = r.A[row * n :], r.Y[a * n :]
-        found = -(r.least[row] if r.side[n + row] < 0 else r.most[row])
+        value = -(r.least[row] if r.side[n + row] < 0 else r.most[row])
         for c in range(n):
             if r.side[c] != 0:
-                found += full[c] * r.x[c]
+                value += full[c] * r.x[c]
         for j in range(free):
             y[j] = full[r.free[j]]
         for j in range(free):
@@ -111,8 +111,8 @@ def _hold_rows(r: QuadraticProgram, free: int) -> int:
             weight, above = y[j], r.U[j * free :]
             for c in range(j + 1, free):
                 y[c] -= weight * above[c]
-            found += weight * r.z[j]
-        r.d[a] = found
+            value += weight * r.z[j]
+        r.d[a] = value
         for b in range(a + 1):
             product, other = 0.0, r.Y[b * n :]
             for j in range(free):
@@ -141,11 +141,11 @@ def _solve_rest(r: QuadraticProgram) -> int:
             r.x[i] = r.low[i] if r.side[i] < 0 else r.top[i]
     for a in range(free):
         i = r.free[a]
-        found = -r.g[i]
+        value = -r.g[i]
         for c in range(n):
             if r.side[c] != 0:
-                found -= r.H[i * n + c] * r.x[c]
-        r.z[a] = found
+                value -= r.H[i * n + c] * r.x[c]
+        r.z[a] = value
         for b in range(a, free):
             r.U[a * free + b] = r.H[i * n + r.free[b]]
     if factor(free, r.U, r.z) != 0 or _hold_rows(r, free) != 0:

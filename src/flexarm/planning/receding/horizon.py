@@ -85,7 +85,7 @@ def add_product(n: int, a: Floats, b: Floats, out: Floats) -> None:
 
 
 @kernel
-def _integrate(r: Horizon, found: Floats) -> None:
+def _integrate(r: Horizon, out: Floats) -> None:
     """Integrate ``e^(A s)`` over a period: over a part by a series, then by doubling."""
     n, size, turn = r.s, r.s * r.s, r.fastest * r.period
     parts = 1.0
@@ -94,24 +94,24 @@ def _integrate(r: Horizon, found: Floats) -> None:
     X, other = r.work, r.work[size:]
     for i in range(size):
         X[i] = r.A[i] * (r.period / parts)
-        found[i] = 0.0
+        out[i] = 0.0
     for term in range(TERMS, 0, -1):  # F = (1 + X F) / term
         for i in range(size):
             other[i] = 1.0 / float(term) if i % (n + 1) == 0 else 0.0
         if term < TERMS:
             for i in range(size):
-                found[i] /= float(term)
-            add_product(n, X, found, other)
+                out[i] /= float(term)
+            add_product(n, X, out, other)
         for i in range(size):
-            found[i] = other[i]
+            out[i] = other[i]
     for i in range(size):
-        found[i] *= r.period / parts
+        out[i] *= r.period / parts
     while parts > 1.0:
         for i in range(size):
             X[i] = 1.0 if i % (n + 1) == 0 else 0.0
-            other[i] = found[i]
-        add_product(n, r.A, found, X)
-        add_product(n, other, X, found)
+            other[i] = out[i]
+        add_product(n, r.A, out, X)
+        add_product(n, other, X, out)
         parts /= 2.0
 
 
@@ -137,11 +137,11 @@ def linearise(r: Horizon) -> None:
         add_product(s, r.A, whole, own)
         for i in range(s):
             for c in range(k):
-                found = 0.0
+                total = 0.0
                 for b in range(n):
                     slope = (moved[(s + c) * n + b] - a[b]) / r.nudges[s + c]
-                    found += whole[i * s + n + b] * slope
-                pushed[i * k + c] = found
+                    total += whole[i * s + n + b] * slope
+                pushed[i * k + c] = total
 
 
 @kernel
@@ -152,26 +152,26 @@ def foresee(r: Horizon) -> None:
         here, after = j * s, (j + 1) * s
         for a in range(s):
             row = (here + a) * s
-            found = r.x[here + a]
+            total = r.x[here + a]
             for b in range(s):
-                found += r.integrals[row + b] * r.rates[here + b]
-                found += r.own[row + b] * (r.there[here + b] - r.x[here + b])
-            r.there[after + a] = found
+                total += r.integrals[row + b] * r.rates[here + b]
+                total += r.own[row + b] * (r.there[here + b] - r.x[here + b])
+            r.there[after + a] = total
     for a in range(s):
-        found = 0.0
+        total = 0.0
         for b in range(s):
-            found += r.last[a * s + b] * (r.there[r.N * s + b] - r.goal_x[r.N * s + b])
-        r.pull[a] = found
+            total += r.last[a * s + b] * (r.there[r.N * s + b] - r.goal_x[r.N * s + b])
+        r.pull[a] = total
     for j in range(r.N - 1, -1, -1):
         for c in range(k):
-            found = 0.0
+            total = 0.0
             for b in range(s):
                 off = r.there[j * s + b] - r.goal_x[j * s + b]
-                found += r.stage[(s + c) * w + b] * off
-                found += r.pushed[(j * s + b) * k + c] * r.pull[b]
+                total += r.stage[(s + c) * w + b] * off
+                total += r.pushed[(j * s + b) * k + c] * r.pull[b]
             for b in range(k):
-                found += r.stage[(s + c) * w + s + b] * (r.u[j * k + b] - r.goal_u[j * k + b])
-            r.slope[j * k + c] = found
+                total += r.stage[(s + c) * w + s + b] * (r.u[j * k + b] - r.goal_u[j * k + b])
+            r.slope[j * k + c] = total
         for a in range(s):
             r.pull[s + a] = 0.0
             for b in range(k):
@@ -195,12 +195,12 @@ def move(r: Horizon) -> None:
     for j in range(r.N):
         for a in range(s):
             row = j * s + a
-            found = 0.0
+            total = 0.0
             for b in range(s):
-                found += r.own[row * s + b] * r.pull[b]
+                total += r.own[row * s + b] * r.pull[b]
             for b in range(k):
-                found += r.pushed[row * k + b] * r.change[j * k + b]
-            r.pull[s + a] = found
+                total += r.pushed[row * k + b] * r.change[j * k + b]
+            r.pull[s + a] = total
         for a in range(s):
             r.pull[a] = r.pull[s + a]
             r.x[(j + 1) * s + a] = r.there[(j + 1) * s + a] + r.pull[a]

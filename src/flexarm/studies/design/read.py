@@ -346,16 +346,16 @@ def _deviation(given: Any, mean: float, number: Callable[[Any], float]) -> float
 
 def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
     """Return a value in SI as all of its keys read it; lists and mappings as they are."""
-    found = {key: _taken(arm, model, key, value) for key in keys}
-    for key, each in found.items():
+    in_si = {key: _taken(arm, model, key, value) for key in keys}
+    for key, each in in_si.items():
         if not isinstance(each, CELLS):
             return value
-        if each != found[keys[0]]:
+        if each != in_si[keys[0]]:
             raise ModelError(
-                f"{value!r} is {found[keys[0]]!r} for '{keys[0]}' and {each!r} for '{key}': give "
+                f"{value!r} is {in_si[keys[0]]!r} for '{keys[0]}' and {each!r} for '{key}': give "
                 "each a parameter of its own"
             )
-    return min(found.values(), key=lambda each: isinstance(each, float))  # 1 serves where 1.0 does
+    return min(in_si.values(), key=lambda each: isinstance(each, float))  # 1 serves where 1.0 does
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
@@ -379,14 +379,14 @@ def imported(name: str, folder: Path) -> Any:
             path = folder / place
             scope: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
             exec(compile(path.read_bytes(), str(path), "exec"), scope)
-            found = scope[attribute]
+            function = scope[attribute]
         else:
-            found = getattr(import_module(place), attribute)
+            function = getattr(import_module(place), attribute)
     except Exception as error:  # whatever the user's file raises
         raise ModelError(f"'{name}' cannot be taken: {type(error).__name__}: {error}") from None
-    if not callable(found):
+    if not callable(function):
         raise ModelError(f"'{name}' is no function")
-    return found
+    return function
 
 
 def identity(function: Any, folder: Path) -> str:

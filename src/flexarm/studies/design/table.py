@@ -93,14 +93,14 @@ class StudyTable:
         """
         plan = study.plan
         if (folder / ABOUT).exists():
-            found = cls.open(folder)
+            begun = cls.open(folder)
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise FlexarmError(f"{folder}: cannot be written to: choose another folder")
-            theirs = found.about["parts"]
+            theirs = begun.about["parts"]
             other = [k for k, part in study.parts.items() if theirs.get(k) != part]
             if not other:
-                return found
-            if found.done:
+                return begun
+            if begun.done:
                 why = study.untold or f"other {', '.join(other)}"
                 raise FlexarmError(
                     f"{folder}: holds another study ({why}), which is left as it is: give another "
@@ -210,8 +210,8 @@ class StudyTable:
             If there is one beyond the last.
         """
         there = self.folder.iterdir() if self.folder.is_dir() else ()
-        found = ((path, re.fullmatch(r"chunk-(\d{6,})", path.stem)) for path in there)
-        numbers = sorted(int(m[1]) for path, m in found if m and path == self._path(int(m[1])))
+        matches = ((path, re.fullmatch(r"chunk-(\d{6,})", path.stem)) for path in there)
+        numbers = sorted(int(m[1]) for path, m in matches if m and path == self._path(int(m[1])))
         if numbers and numbers[-1] >= self.chunks:
             raise FlexarmError(
                 f"{self._path(numbers[-1])}: is no chunk of this study, which has {self.chunks}: "

@@ -288,11 +288,11 @@ def search(designs: Designs, begin: Array, tell: Tell) -> Found:
         best = designs.best(aims, margins)
         gained = float(aims[0] - aims[best]) / max(abs(float(aims[0])), 1e-300)
         refuted = gained if best and gained > BETTER else 0.0
-        found = Found(place, float(aims[0]), margins[0], refuted, steps)
-        if not best or (found.kept and not refuted):
-            return found
+        result = Found(place, float(aims[0]), margins[0], refuted, steps)
+        if not best or (result.kept and not refuted):
+            return result
         begin = around[best - 1]
-    return replace(found, place=begin, aim=float(aims[best]), margins=margins[best])
+    return replace(result, place=begin, aim=float(aims[best]), margins=margins[best])
 
 
 def _down_a_simplex(designs: Designs, place: Array) -> Array:
@@ -302,10 +302,10 @@ def _down_a_simplex(designs: Designs, place: Array) -> Array:
     scale = abs(float(designs.judged(place[None])[0][0])) or 1.0
     corners = np.vstack([place, place + np.where(place < 0.5, NEAR, -NEAR) * np.eye(len(place))])
     patience: Any = {"maxfev": 30 * len(place), "initial_simplex": corners, "xatol": 0, "fatol": 0}
-    found = minimize(  # type: ignore[call-overload]
+    descent = minimize(  # type: ignore[call-overload]
         lambda x: designs.merit(x, scale), place, method="Nelder-Mead", options=patience
     )
-    return np.asarray(np.clip(found.x, 0.0, 1.0)[None])
+    return np.asarray(np.clip(descent.x, 0.0, 1.0)[None])
 
 
 def _around(place: Array, seed: int) -> Array:
@@ -390,9 +390,9 @@ class _Descent:
         return float(aims[0]), margins[0], slope(aims), jacobian
 
 
-def _result(study: Study, designs: Designs, begin: Array, found: Found) -> Optimum:
+def _result(study: Study, designs: Designs, begin: Array, result: Found) -> Optimum:
     """Compute the first and the best design once more, and change the arm to the best."""
-    columns = designs.at(np.stack([begin, found.place]))
+    columns = designs.at(np.stack([begin, result.place]))
     names = [axis.name for axis in study.axes]
     numbers = {name: float(columns[name][1]) for name in names}
     keys = {key: numbers[axis.name] for axis in study.axes for key in axis.keys}
@@ -401,13 +401,13 @@ def _result(study: Study, designs: Designs, begin: Array, found: Found) -> Optim
         arm = change_arm(arm, {k: v for k, v in keys.items() if not k.startswith(START)})
     first = {name: float(columns[name][0]) for name in (*names, *study.plan.quantities)}
     best = {name: float(columns[name][1]) for name in study.plan.quantities}
-    near = np.abs(found.margins) <= 1e-3
+    near = np.abs(result.margins) <= 1e-3
     active = tuple(
         dict.fromkeys(name for (name, _, _), at in zip(designs.bounds, near, strict=True) if at)
     )
-    edge = np.abs(found.place - 0.5) >= 0.5 - EDGE
+    edge = np.abs(result.place - 0.5) >= 0.5 - EDGE
     ends = tuple(name for name, at in zip(names, edge, strict=True) if at)
     return Optimum(
-        study.plan.name, numbers, best, first, active, ends, found.kept, found.refuted,
+        study.plan.name, numbers, best, first, active, ends, result.kept, result.refuted,
         designs.count, arm,
     )  # fmt: skip
