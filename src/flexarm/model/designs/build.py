@@ -1,7 +1,6 @@
 """Build many designs of an arm at once, where they differ in numbers alone."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,8 @@ class ModelDesigns:
         Their arms.
     model
         All of them: a model whose numbers are those of all designs.
+    numbers
+        The numbers that their equations depend on, by design.
     """
 
     def __init__(self, arms: ArmDesigns, tip_rotation: TipRotation) -> None:
@@ -47,17 +48,14 @@ class ModelDesigns:
         made = LinkDesigns(arms)
         self.arms, self._tip_rotation = arms, tip_rotation
         self.model = assemble(arm, theory, tip_rotation, made.shapes, made.part, rail_designs)
+        # Now, so that designs that differ in what they decide are built in groups.
+        self.numbers = ModelNumbers.of(self.model, arms.count)
         self._draw = Drawer(self.model, arms.count)
         # Facts that all have in common, so that nobody draws a part to find them.
         self._facts: dict[str, object] = {"floats": self.model.floats}
         if (anchors := self.model.start_anchors).dtype != object:
             anchors.flags.writeable = False
             self._facts["start_anchors"] = anchors
-
-    @cached_property
-    def numbers(self) -> ModelNumbers:
-        """The numbers of all designs."""
-        return ModelNumbers.of(self.model, self.arms.count)
 
     def some(self, which: NDArray[np.int64]) -> "ModelDesigns":
         """Take some of the designs, by their numbers."""
