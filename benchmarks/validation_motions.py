@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from flexarm import build, formulation, modes, sample, simulate
 from flexarm.arm import Arm
 from flexarm.integrate.kept import run_of
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.solve import solve
-from flexarm.integrate.task import prepare, sample_times
+from flexarm.integrate.problem import Watch
+from flexarm.integrate.solve import new_state, solve
+from flexarm.integrate.task import InitialValueProblem, prepare, sample_times
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import Model
@@ -253,12 +255,22 @@ def _fall() -> Iterator[Row]:
                   EARLY_WHY)  # fmt: skip
 
 
+class _Unwatched(InitialValueProblem):
+    """A motion that nothing ends before its time."""
+
+    @cached_property
+    def watches(self) -> tuple[Watch, ...]:
+        """No bounds."""
+        return ()
+
+
 def _march(model: Model, t_end: float, dt: float, rtol: float) -> Run:
     """Simulate a model as it was built, and do not stop at large deflections."""
     kind = "lagrange" if model.tip_rotation == "first-order" else "articulated"
     task = prepare(model, sample_times(t_end, dt), equation=formulation(kind, model))
-    beginning = replace(task.beginning(METHODS["dop853"], rtol), watched=())
-    return run_of(task, beginning.method, solve(beginning, None, None), rtol, "")
+    method = METHODS["dop853"]
+    unwatched = _Unwatched(**{each.name: getattr(task, each.name) for each in fields(task)})
+    return run_of(task, method, solve(new_state(unwatched, method, rtol)), rtol, "")
 
 
 def _driven() -> Iterator[Row]:

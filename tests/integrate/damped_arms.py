@@ -6,7 +6,7 @@ import numpy as np
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.integrate.task import Task, prepare
+from flexarm.integrate.task import InitialValueProblem, prepare
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
 from flexarm.runs.run import Run
@@ -25,7 +25,7 @@ def changed(name: str, values: dict[str, Any]) -> Arm:
     return change_arm(flexarm.sample(name), values)
 
 
-def task_of(arm: Arm) -> Task:
+def task_of(arm: Arm) -> InitialValueProblem:
     """Make an arm ready for a second."""
     return prepare(build(arm), np.linspace(0.0, 1.0, 3))
 

@@ -17,8 +17,8 @@ from flexarm.cli import main
 from flexarm.errors import ModelError, SimulationError
 from flexarm.integrate import solve
 from flexarm.integrate.loop import RUNNING, march
-from flexarm.integrate.march import March
 from flexarm.integrate.mission.bodies import FreeBodyState
+from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import rates
 from flexarm.io.model_file import dumps
 from flexarm.runs.forces import accelerations
@@ -468,7 +468,7 @@ def test_one_event_is_not_taken_for_another_within_a_step(method: str) -> None:
 def test_looking_within_a_step_leaves_rates_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     noted, right = [], []
 
-    def step(m: March) -> int:
+    def step(m: IntegratorState) -> int:
         m.budget = min(m.budget, 1)
         code = int(march(m))
         if code == RUNNING:

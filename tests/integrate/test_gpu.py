@@ -13,7 +13,7 @@ from flexarm.engine.gpu.cuda import Gpu
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.loop import march
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.solve import begin_march
+from flexarm.integrate.solve import make_ready, new_state
 from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
 from flexarm.loops import ptx
@@ -181,8 +181,8 @@ def test_a_machine_without_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("name", ON_GPU)
 def test_what_kernels_are_found_to_write_is_all_that_changes(name: str) -> None:
     method = METHODS[name]
-    beginning = prepare(build(link()), np.array([0.0, 0.05, 0.1])).beginning(method, 1e-3)
-    m = begin_march(beginning)
+    problem = prepare(build(link()), np.array([0.0, 0.05, 0.1]))
+    m = make_ready(new_state(problem, method, 1e-3))
     m.budget = 10**6
     bound: dict[str, LoopSource | str] = {
         "step": method.step,
@@ -190,7 +190,7 @@ def test_what_kernels_are_found_to_write_is_all_that_changes(name: str) -> None:
         "equations": "motion",
     }
     written = written_fields(march, bound)
-    results = {port.name for port in beginning.motion.compiled().outputs}
+    results = {port.name for port in problem.motion.compiled().outputs}
     desk = Desk(m, [])
 
     def contents() -> dict[tuple[int, str], bytes]:

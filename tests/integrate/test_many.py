@@ -19,7 +19,7 @@ from flexarm.formulations import formulation
 from flexarm.formulations.numbers.structures import Structure, kernel
 from flexarm.integrate.batch import many
 from flexarm.integrate.batch.many import simulate_many, solve_abreast
-from flexarm.integrate.methods.base import MotionFunctions
+from flexarm.integrate.motion import MotionFunctions
 from flexarm.integrate.solve import Solution, solve
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm

@@ -13,8 +13,8 @@ from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import by_count
 from flexarm.integrate.loop import FINISHED, march
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.solve import begin_march
-from flexarm.integrate.task import Task, prepare
+from flexarm.integrate.solve import make_ready, new_state
+from flexarm.integrate.task import InitialValueProblem, prepare
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.run import Run
@@ -44,12 +44,12 @@ HARD = ("fall with stretch", "stepped", "hub")  # for every method
 ADAPTIVE = [name for name, method in METHODS.items() if method.adaptive]
 
 
-def task_of(arm: Arm, t_end: float) -> Task:
+def task_of(arm: Arm, t_end: float) -> InitialValueProblem:
     return prepare(build(arm), np.linspace(0.0, t_end, 2))
 
 
-def by_equal_steps(task: Task, name: str, steps: int) -> Array:
-    m = begin_march(task.beginning(METHODS[name], 1e-3))
+def by_equal_steps(task: InitialValueProblem, name: str, steps: int) -> Array:
+    m = make_ready(new_state(task, METHODS[name], 1e-3))
     m.adaptive, m.wish, m.largest, m.budget = 0, float(task.times[-1]) / steps, np.inf, 10**6
     if march(m) != FINISHED:  # too large a step
         return np.full_like(m.y, np.inf)
@@ -67,7 +67,7 @@ def deflection_error(run: Run, reference: Run) -> float:
 
 
 @cache
-def fallen(t_end: float, *, rigid: bool) -> tuple[Task, Array]:
+def fallen(t_end: float, *, rigid: bool) -> tuple[InitialValueProblem, Array]:
     """Return a fall, and how it ends."""
     task = task_of(rigid_fall() if rigid else fall(), t_end)
     return task, by_equal_steps(task, "dop853", int(15000 * t_end))

@@ -9,7 +9,6 @@ import pytest
 
 import flexarm
 from flexarm.integrate.loop import march
-from flexarm.integrate.march import measure
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.eigen import cholesky, diagonalise, reduce_pencil, tridiagonalise
 from flexarm.integrate.methods.etd4 import FORCES, NODES, WEIGHTS
@@ -20,7 +19,8 @@ from flexarm.integrate.methods.exponential import (
     goes_on,
 )
 from flexarm.integrate.methods.oscillator import add_time, responses
-from flexarm.integrate.solve import begin_march
+from flexarm.integrate.solve import make_ready, new_state
+from flexarm.integrate.state import measure
 from flexarm.integrate.task import prepare
 from flexarm.model import build
 
@@ -172,7 +172,7 @@ def test_modes_in_a_row_of_which_neighbours_are_alike_stay_modes(seed: int) -> N
 def test_a_step_begins_with_what_it_would_find_anew() -> None:
     times = np.array([0.0, 0.5])
     task = prepare(build(flexarm.sample("korayem-two-link")), times)
-    m: Any = begin_march(task.beginning(METHODS["etd4"], 1e-3))
+    m: Any = make_ready(new_state(task, METHODS["etd4"], 1e-3))
     n, m.budget, seen = m.system.n, 1, 0
     for _ in range(30):
         march(m)
@@ -192,7 +192,7 @@ def test_a_step_begins_with_what_it_would_find_anew() -> None:
 def test_errors_are_those_of_coordinates(sample: str) -> None:
     """They are measured in the modes of the start, to which the step's own are taken directly."""
     task = prepare(build(flexarm.sample(sample)), np.array([0.0, 0.5]))
-    m: Any = begin_march(task.beginning(METHODS["etd4"], 1e-3))
+    m: Any = make_ready(new_state(task, METHODS["etd4"], 1e-3))
     n, m.budget = m.system.n, 1
     for _ in range(60):
         march(m)

@@ -15,7 +15,7 @@ from flexarm.engine.emit.llvm import Code, emit_llvm
 from flexarm.engine.stream import Stream
 from flexarm.formulations import formulation
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.solve import solve
+from flexarm.integrate.solve import new_state, solve
 from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
@@ -156,7 +156,7 @@ def test_paper_and_exact_equations_of_one_model_are_not_mixed_up() -> None:
     for paper in (True, False):
         equation = flexarm.formulation("kinematic-influence", model, paper=paper)
         task = prepare(model, times, equation=equation)
-        ends.append(solve(task.beginning(METHODS["dop853"], 1e-6)).states[-1])
+        ends.append(solve(new_state(task, METHODS["dop853"], 1e-6)).states[-1])
     assert not np.array_equal(ends[0], ends[1])
 
 

@@ -13,10 +13,10 @@ from flexarm.arm import Arm
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.choice import choose
 from flexarm.integrate.choice.choose import STIFF, Pilot, race
-from flexarm.integrate.march import measure
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.rk4 import STABLE
-from flexarm.integrate.solve import begin_march
+from flexarm.integrate.solve import make_ready, new_state
+from flexarm.integrate.state import measure
 from flexarm.integrate.task import DAMPED
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
@@ -88,7 +88,7 @@ def test_an_error_of_a_rotor_that_a_servo_holds_is_its_own() -> None:
     links = [link | {"joint": link["joint"] | {"name": name}} for name in names]
     task = task_of(Arm.model_validate({"flexarm": 1, "name": "rotors", "links": links}))
     assert np.all(task.vibration.rates < 0)
-    m, n = begin_march(task.beginning(METHODS["rodas4"], 1e-3)), task.equation.model.size
+    m, n = make_ready(new_state(task, METHODS["rodas4"], 1e-3)), task.equation.model.size
     for axis in task.equation.model.axes:
         error = np.zeros(m.size)
         error[n + cast(int, axis.motor)] = 1e-3

@@ -12,7 +12,7 @@ import flexarm
 from flexarm.engine.compile import Compiled, Level
 from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.integrate import solve
-from flexarm.integrate.methods.base import MotionFunctions
+from flexarm.integrate.motion import MotionFunctions
 from flexarm.integrate.task import tangent_pays
 from flexarm.model import Model, build, fingerprint
 from flexarm.runs.run import Run

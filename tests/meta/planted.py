@@ -11,6 +11,7 @@ from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.mission.transitions import EFFECTS, Effect, Transition
+from flexarm.integrate.tolerance import RULES
 from flexarm.links import DISCRETISATIONS
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
 from flexarm.links.families.polynomials import PolynomialShapes
@@ -92,6 +93,8 @@ cast(dict[str, Discretisation], DISCRETISATIONS)[Stiff.name] = Stiff()
 METHODS["planted-trusting"] = replace(
     METHODS["etd4"],
     name="planted-trusting",
-    per_step=lambda wanted, damped: 100 * METHODS["etd4"].per_step(wanted, damped),
+    rule=replace(
+        RULES["etd4"], per_step=lambda wanted, damped: 100 * RULES["etd4"].per_step(wanted, damped)
+    ),
 )
 METHODS["planted-order"] = replace(METHODS["rk4"], name="planted-order", order=5)

@@ -9,12 +9,12 @@ from flexarm.arm.shapes import Counted
 from flexarm.check.report import CostReport
 from flexarm.errors import ModelError, ShapeError
 from flexarm.integrate.actuators import actuators_of
+from flexarm.integrate.bounds import RTOL
 from flexarm.integrate.choice.effort import forecast
 from flexarm.integrate.choice.vibration import vibration
-from flexarm.integrate.methods.base import InterpretedMotion
-from flexarm.integrate.options import RTOL
+from flexarm.integrate.motion import InterpretedMotion
 from flexarm.integrate.problem import channels
-from flexarm.integrate.task import Task, equation_of
+from flexarm.integrate.task import InitialValueProblem, equation_of
 from flexarm.io.overrides import change_arm
 from flexarm.linear.elastic import linearise_elastic, trace
 from flexarm.linear_model import LinearModel
@@ -84,8 +84,8 @@ def _cost(
     stiff, damped = actuators.stiffness(model)
     shaken = vibration(model, linear.mass, linear.stiffness + stiff, linear.damping + damped, v)
     motion = InterpretedMotion(equation, None, actuators)
-    task = Task(equation, motion, channels(model, {}, q, {}), np.array([0.0, 1.0]), q, v, RTOL,
-                shaken=[shaken])  # fmt: skip
+    groups, times = channels(model, {}, q, {}), np.array([0.0, 1.0])
+    task = InitialValueProblem(equation, motion, groups, times, q, v, RTOL, shaken=[shaken])
     found = forecast(task, RTOL)
     if found is None:
         return None

@@ -29,7 +29,7 @@ from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.laws import refuse_misfit
-from flexarm.integrate.methods.base import MotionFunctions
+from flexarm.integrate.motion import MotionFunctions
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import LEFT_OUT, Tangent
 from flexarm.linear_model import NO_PART, undamped

@@ -13,7 +13,6 @@ from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.exports.plant import Plant
 from flexarm.integrate.loop import choose_next, choose_step, healthy, is_rejected
-from flexarm.integrate.march import measure
 from flexarm.integrate.methods import dop853, rk4
 from flexarm.integrate.methods.explicit import explicit_step
 from flexarm.integrate.mission.slipping import (
@@ -23,6 +22,7 @@ from flexarm.integrate.mission.slipping import (
     way_moving,
     way_next,
 )
+from flexarm.integrate.state import measure
 from flexarm.integrate.system import System, rates
 from flexarm.io.emit import WIDTH
 from flexarm.io.titles import plain_title

@@ -26,7 +26,7 @@ from flexarm.exports.switches import Switches, what_stays
 from flexarm.integrate.mission.event_functions import EventArguments
 from flexarm.integrate.mission.hybrid import BEGINNING, HybridSimulation, leg_task
 from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watches
-from flexarm.integrate.task import Task, equation_of
+from flexarm.integrate.task import InitialValueProblem, equation_of
 from flexarm.io.model_file import validated
 from flexarm.linear.state_space import StateSpace, linearise, start_point
 from flexarm.links.base import Array
@@ -71,7 +71,7 @@ def plant(arm: Arm) -> "Plant":
     return made
 
 
-def _ends(model: Model, task: Task) -> list[Event]:
+def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
     """List what ends a motion by time alone: a table's end, bounds of what is prescribed."""
     last = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
                default=math.inf)  # fmt: skip
@@ -102,7 +102,7 @@ def _refused(model: Model, part: str, reason: str) -> ModelError:
 class Plant:
     """An arm as a differential equation."""
 
-    task: Task  # its motion, which begins where the model file says
+    task: InitialValueProblem  # its motion, which begins where the model file says
     switches: Switches  # what jumps while it moves
 
     @property

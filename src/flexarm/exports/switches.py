@@ -15,7 +15,7 @@ from flexarm.integrate.mission.event_functions import EventArguments, EventFunct
 from flexarm.integrate.mission.hybrid import HybridSimulation
 from flexarm.integrate.mission.slipping import OPEN
 from flexarm.integrate.problem import TURN
-from flexarm.integrate.task import Task
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.drives import hub_row
@@ -41,7 +41,9 @@ class Switches:
     memory: Mapping[str, ServoMemory] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, hybrid: HybridSimulation, task: Task, ends: list[Event]) -> "Switches":
+    def of(
+        cls, hybrid: HybridSimulation, task: InitialValueProblem, ends: list[Event]
+    ) -> "Switches":
         """List what jumps in a course that has begun with a task, and what ends it."""
         model, events = hybrid.model, (*hybrid.events, *ends)
         whens = [each.when for each in events if each.when is not None]

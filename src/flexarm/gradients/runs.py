@@ -48,14 +48,20 @@ from flexarm.gradients.steps import record
 from flexarm.gradients.trajectory import RecordedTrajectory, Samples
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.loop import FINISHED, SEEN, beyond
+from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS, dop853, etd4, rk4
-from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.options import RunOptions
 from flexarm.integrate.problem import jumps
-from flexarm.integrate.solve import at_sight, begin_march
+from flexarm.integrate.solve import at_sight, make_ready, new_state
 from flexarm.integrate.system import instant
-from flexarm.integrate.task import Task, equal_step, equation_of, prepare, sample_times
+from flexarm.integrate.task import (
+    InitialValueProblem,
+    equal_step,
+    equation_of,
+    prepare,
+    sample_times,
+)
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
@@ -74,17 +80,16 @@ ROUNDS = 100  # of a run that is recorded, at a time
 
 
 def recorded(
-    task: Task, method: Method, rtol: float, step: float | None = None
+    task: InitialValueProblem, method: Method, rtol: float, step: float | None = None
 ) -> tuple[Array, Array, tuple[int, ...], float]:
     """Run by the method: ends of its steps, where it takes modes, what it sees, its end."""
-    beginning = task.beginning(method, rtol, step)
-    m, tries = begin_march(beginning), method.renewed_after
+    m, tries = make_ready(new_state(task, method, rtol, step)), method.renewed_after
     found, renewed, seen = [task.times[:1]], [], bool(beyond(m) >= 0)
     while m.t < m.t_end and not seen:
         begins, ends = np.full(ROUNDS, np.inf), np.full(ROUNDS * tries, np.inf)
         code = record(m, ROUNDS, tries, begins, ends)
         if code == SEEN:
-            seen = at_sight(m, beginning, np.array(task.equation.anchor)) is not None
+            seen = at_sight(m, np.array(task.equation.anchor)) is not None
         # Nothing is there, or a corner of the equations that the motion goes on from.
         if code > FINISHED and not seen and (code != SEEN or m.h_done == 0.0):
             raise SimulationError(
@@ -324,7 +329,7 @@ class Differentiable:
         return torch_function(self)
 
     @cached_property
-    def _first(self) -> Task:
+    def _first(self) -> InitialValueProblem:
         model = self.equation.model
         return self._task(model, None, None, self._begin(model))[0]
 
@@ -341,7 +346,7 @@ class Differentiable:
 
     def _task(
         self, model: Model, q: Array | None, v: Array | None, phase: Phase
-    ) -> tuple[Task, tuple[int, ...]]:
+    ) -> tuple[InitialValueProblem, tuple[int, ...]]:
         """Make a motion ready, and list the coordinates that brakes hold in it."""
         n, home, bounds = model.size, start_state(model)[0], phase.bounds(model)
         model, holding = phase.situated(model), phase.discrete.holding(model)
@@ -363,8 +368,11 @@ class Differentiable:
         return replace(task.holding(holding.values()), bounds=bounds), tuple(holding.values())
 
     def _driven(
-        self, task: Task, inputs: Array | Mapping[str, Array] | None, offsets: Mapping[str, float]
-    ) -> Task:
+        self,
+        task: InitialValueProblem,
+        inputs: Array | Mapping[str, Array] | None,
+        offsets: Mapping[str, float],
+    ) -> InitialValueProblem:
         """Replace inputs of a motion by values at the samples, and add offsets."""
         names, count = [channel.name for channel in task.groups[0]], len(self.times)
         if inputs is None:
@@ -441,7 +449,9 @@ class Differentiable:
                 break
         return found, phase.after(model, self.times, t, seen)
 
-    def _plan(self, task: Task, phase: Phase) -> tuple[StepSequence, tuple[int, ...], float]:
+    def _plan(
+        self, task: InitialValueProblem, phase: Phase
+    ) -> tuple[StepSequence, tuple[int, ...], float]:
         """Choose the steps: equal ones, or those that a run by an adaptive method takes.
 
         Events that a quantity brings about, and when [s], come after them.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from flexarm.gradients.modes import add_time_along, responses_along
 from flexarm.integrate.loop import FINISHED, RUNNING, march
-from flexarm.integrate.march import March
 from flexarm.integrate.methods.exponential import detach, find_modes
 from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, add_time, responses
+from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import System, enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
@@ -86,7 +86,7 @@ class GivenSteps(Record):
 
 
 @kernel
-def record(m: March, rounds: int, tries: int, begins: Array, ends: Array) -> int:
+def record(m: IntegratorState, rounds: int, tries: int, begins: Array, ends: Array) -> int:
     """Go on by rounds of so many tries; note where rounds begin and steps end; say how it ended."""
     count = 0
     m.budget = 1

@@ -18,13 +18,13 @@ from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import GivenSteps, advance
 from flexarm.gradients.tangents import MotionTangents, push
-from flexarm.integrate.methods.base import zeros
+from flexarm.integrate.method import zeros
 from flexarm.integrate.methods.etd4 import FORCES
 from flexarm.integrate.methods.explicit import Tableau
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
 from flexarm.integrate.system import enter_pieces, rates
-from flexarm.integrate.task import Task
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, start_state
@@ -135,7 +135,7 @@ class RecordedTrajectory(Samples):
         Derivatives by the parameters that are known already, of all motions of the arm as it is.
     """
 
-    task: Task
+    task: InitialValueProblem
     functions: RateFunctions
     parameters: tuple[str, ...]
     tableau: Tableau

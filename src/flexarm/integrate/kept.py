@@ -9,11 +9,11 @@ import numpy as np
 
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.laws import held_of, integral_of
-from flexarm.integrate.methods.base import Method
+from flexarm.integrate.method import Method
 from flexarm.integrate.problem import STILL
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import WORKS
-from flexarm.integrate.task import Task
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.linear.refined import run_rest_errors
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix, input_names
@@ -27,7 +27,9 @@ SAMPLED = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "moment
            "anchors")  # fmt: skip
 
 
-def run_of(task: Task, method: Method, solution: Solution, rtol: float, why: str) -> Run:
+def run_of(
+    task: InitialValueProblem, method: Method, solution: Solution, rtol: float, why: str
+) -> Run:
     """Evaluate what a run keeps at every sample."""
     n = task.equation.model.size
     q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
@@ -84,14 +86,14 @@ def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
     return found
 
 
-def _own_inputs(task: Task) -> bool:
+def _own_inputs(task: InitialValueProblem) -> bool:
     """Tell whether the inputs are those of the model file."""
     stated = {axis.name: axis.acts.input for axis in task.equation.model.axes}
     same = (each.profile == (stated[each.name] or STILL) for each in task.groups[0])
     return task.motion.law is None and all(same)
 
 
-def _feedback(law: ca.Function, task: Task) -> tuple[Array, Array]:
+def _feedback(law: ca.Function, task: InitialValueProblem) -> tuple[Array, Array]:
     """Give stiffness and damping by which a law holds the arm at the start, (n, n) each."""
     n = task.equation.model.size
     q, v = ca.MX.sym("q", n), ca.MX.sym("v", n)
@@ -101,7 +103,7 @@ def _feedback(law: ca.Function, task: Task) -> tuple[Array, Array]:
     return (K + K.T) / 2, (D + D.T) / 2
 
 
-def _inputs(task: Task, solution: Solution) -> Array:
+def _inputs(task: InitialValueProblem, solution: Solution) -> Array:
     """Give the inputs at the samples, (T, inputs)."""
     n = task.equation.model.size
     count = len(solution.times)
@@ -127,21 +129,21 @@ def _inputs(task: Task, solution: Solution) -> Array:
     return u.T.reshape(count, len(given))
 
 
-def _states_of(task: Task, solution: Solution) -> Array:
+def _states_of(task: InitialValueProblem, solution: Solution) -> Array:
     """Give the states of servos and drives at the samples, (T, states)."""
     actuators = task.motion.actuators
     first = 2 * task.equation.model.size + actuators.works + actuators.impulses
     return solution.states[:, first:]
 
 
-def _targets(task: Task, times: Array) -> Array:
+def _targets(task: InitialValueProblem, times: Array) -> Array:
     """Evaluate targets, and after them their rates, (2 targets, T)."""
     rows = [channel.at(times) for channel in task.groups[3]]
     both = np.array(rows).reshape(-1, 3, len(times))
     return np.concatenate([both[:, 0], both[:, 1]])
 
 
-def _drives(task: Task, solution: Solution, u: Array) -> DriveData:
+def _drives(task: InitialValueProblem, solution: Solution, u: Array) -> DriveData:
     """Evaluate what drive trains push and store, and their states, at the samples."""
     model, actuators, n = task.equation.model, task.motion.actuators, task.equation.model.size
     x, v = _states_of(task, solution), solution.states[:, n : 2 * n]
@@ -166,14 +168,16 @@ def _drives(task: Task, solution: Solution, u: Array) -> DriveData:
     return DriveData(pushed.T, stored.ravel(), shown)
 
 
-def _held(task: Task, solution: Solution) -> Array:
+def _held(task: InitialValueProblem, solution: Solution) -> Array:
     """Give what sampled servos held and their integrals at the samples, (T, 2 servos)."""
     if solution.servoed is not None:
         return solution.servoed
     return np.zeros((len(solution.times), 2 * task.motion.actuators.sampled))
 
 
-def _integrals(task: Task, solution: Solution, states: Mapping[str, Array]) -> dict[str, Array]:
+def _integrals(
+    task: InitialValueProblem, solution: Solution, states: Mapping[str, Array]
+) -> dict[str, Array]:
     """Give what servos remember at the samples, by name: integrals, and what is held."""
     servos = task.motion.actuators.servos
     found = {integral_of(x.name): states[x.name] for x in servos if x.state is not None}

@@ -2,7 +2,7 @@
 
 import math
 
-from flexarm.integrate.march import March, kinetic, seen_step, widen
+from flexarm.integrate.state import IntegratorState, kinetic, seen_step, widen
 from flexarm.integrate.system import enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, run_kernel
@@ -14,7 +14,7 @@ UNEVEN = 0.8  # of the largest step
 
 
 @kernel
-def beyond(m: March) -> int:
+def beyond(m: IntegratorState) -> int:
     """Find the first quantity looked out for that was out of its bounds at last, or -1."""
     for k in range(m.lookouts):
         if m.seen[k] < m.seen_low[k] or m.seen[k] > m.seen_high[k]:
@@ -23,7 +23,7 @@ def beyond(m: March) -> int:
 
 
 @kernel
-def note_seen(m: March) -> None:
+def note_seen(m: IntegratorState) -> None:
     """Note what is looked out for at t, where the equations were evaluated at last."""
     for k in range(m.lookouts):
         m.seen_here[k] = m.seen[k]
@@ -31,7 +31,7 @@ def note_seen(m: March) -> None:
 
 
 @kernel
-def peaks(m: March, first: int) -> int:
+def peaks(m: IntegratorState, first: int) -> int:
     """Find a quantity, from a number on, whose cubic over the step leaves its bounds, or -1."""
     for k in range(first, m.lookouts):
         change = m.seen[k] - m.seen_here[k]
@@ -52,7 +52,7 @@ def peaks(m: March, first: int) -> int:
 
 
 @kernel
-def peek(m: March, t: float, row: int) -> int:
+def peek(m: IntegratorState, t: float, row: int) -> int:
     """Look at a time within the last step; find a quantity that is out of its bounds, or -1."""
     m.sample_time = t
     run_kernel(m.sample, m)
@@ -65,7 +65,7 @@ def peek(m: March, t: float, row: int) -> int:
 
 
 @kernel
-def slips_within(m: March) -> int:
+def slips_within(m: IntegratorState) -> int:
     """Look at quarters of the last step, and where parabolas through them turn; tell if beyond."""
     if m.peeks == 0 or m.sample == 0:
         return 0
@@ -98,7 +98,7 @@ def slips_within(m: March) -> int:
 
 
 @kernel
-def outside(m: March, y: Array) -> int:
+def outside(m: IntegratorState, y: Array) -> int:
     """Find the first watched quantity that is out of its bounds, or -1."""
     n = 2 * m.system.n
     for r in range(m.watches):
@@ -111,7 +111,7 @@ def outside(m: March, y: Array) -> int:
 
 
 @kernel
-def healthy(m: March) -> int:
+def healthy(m: IntegratorState) -> int:
     """Tell whether the trial step is made of numbers."""
     if not math.isfinite(m.error):
         return 0
@@ -122,7 +122,7 @@ def healthy(m: March) -> int:
 
 
 @kernel
-def keep_samples(m: March) -> None:
+def keep_samples(m: IntegratorState) -> None:
     """Keep the states at all times that the last step has passed."""
     while m.kept < m.wanted and m.times[m.kept] <= m.t + rounding(m.t):
         row = m.kept * m.size
@@ -139,7 +139,7 @@ def keep_samples(m: March) -> None:
 
 
 @kernel
-def next_stop(m: March) -> float:
+def next_stop(m: IntegratorState) -> float:
     """Give the time that no step may cross: a jump, the end or, in fixed steps, a sample."""
     stop = m.t_end
     if m.next_break < m.break_count:
@@ -150,7 +150,7 @@ def next_stop(m: March) -> float:
 
 
 @kernel
-def accept(m: March) -> None:
+def accept(m: IntegratorState) -> None:
     """Make the trial step the state."""
     m.t_old = m.t
     m.h_done = m.h
@@ -165,7 +165,7 @@ def accept(m: March) -> None:
 
 
 @kernel
-def resize(m: March) -> float:
+def resize(m: IntegratorState) -> float:
     """Give the factor by which the error wants the step changed."""
     power = 1.0 / float(m.order)
     error = max(m.error, 1e-10)
@@ -179,7 +179,7 @@ def resize(m: March) -> float:
 
 
 @kernel
-def touch(m: March) -> int:
+def touch(m: IntegratorState) -> int:
     """Take the tolerance of what touches, from the first touch on; tell if that is new.
 
     It stays when the arm is free again: the next impact magnifies what was wrong in flight.
@@ -193,7 +193,7 @@ def touch(m: March) -> int:
 
 
 @kernel
-def pass_breaks(m: March) -> None:
+def pass_breaks(m: IntegratorState) -> None:
     """Let channels jump whose time has come."""
     if m.next_break < m.break_count and m.t >= m.breaks[m.next_break]:
         while m.next_break < m.break_count and m.breaks[m.next_break] <= m.t:
@@ -205,7 +205,7 @@ def pass_breaks(m: March) -> None:
 
 
 @kernel
-def keep_here(m: March) -> None:
+def keep_here(m: IntegratorState) -> None:
     """Keep the state at t for all times that it has come to."""
     while m.kept < m.wanted and m.times[m.kept] <= m.t + rounding(m.t):
         for i in range(m.size):
@@ -214,7 +214,7 @@ def keep_here(m: March) -> None:
 
 
 @kernel
-def pass_stops(m: March) -> None:
+def pass_stops(m: IntegratorState) -> None:
     """Let channels jump at t, and go on to stops that are too near for a step."""
     while True:
         pass_breaks(m)
@@ -225,7 +225,7 @@ def pass_stops(m: March) -> None:
 
 
 @kernel
-def _begin(m: March) -> None:
+def _begin(m: IntegratorState) -> None:
     """Make the state at the start ready for the first step, and keep it."""
     enter_pieces(m.system, m.t)
     rates(m.system, m.t, m.y, m.f)
@@ -237,7 +237,7 @@ def _begin(m: March) -> None:
 
 
 @kernel
-def choose_step(m: March, stop: float, most: float) -> int:
+def choose_step(m: IntegratorState, stop: float, most: float) -> int:
     """Choose a step of at most `most` [s] that crosses no stop; return whether it ends there."""
     left = stop - m.t
     m.h = min(m.wish, m.largest * (UNEVEN if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
@@ -254,7 +254,7 @@ def choose_step(m: March, stop: float, most: float) -> int:
 
 
 @kernel
-def is_rejected(m: March, good: int) -> int:
+def is_rejected(m: IntegratorState, good: int) -> int:
     """Return whether the error rejects the trial step, and shorten the next one if so."""
     if m.adaptive == 0 or (good == 1 and m.error <= 1.0):
         return 0
@@ -265,7 +265,7 @@ def is_rejected(m: March, good: int) -> int:
 
 
 @kernel
-def choose_next(m: March, at_stop: int) -> None:
+def choose_next(m: IntegratorState, at_stop: int) -> None:
     """Choose the next step by the error of an accepted one; one cut at a stop lengthens none."""
     if m.adaptive == 1:
         change = resize(m)
@@ -275,7 +275,7 @@ def choose_next(m: March, at_stop: int) -> None:
 
 
 @kernel
-def march(m: March) -> int:
+def march(m: IntegratorState) -> int:
     """Step until the end, a watched bound, a failure, or the budget of trials is spent.
 
     The first time it makes the start ready.

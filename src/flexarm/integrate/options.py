@@ -27,6 +27,7 @@ from flexarm.arguments import (
     shown,
 )
 from flexarm.errors import SimulationError
+from flexarm.integrate.bounds import LOOSEST, RTOL, TIGHTEST
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 Locks = Mapping[str, Sequence[tuple[float, float]]]
 SHORTEST, LONGEST = 1e-12, 1e9  # [s] of a run
-# Tightest, loosest and default tolerance: error of the deflections over their range.
-TIGHTEST, LOOSEST, RTOL = 1e-12, 0.1, 1e-3
 CLOSER = 30  # times smaller is the tolerance of a solution that another one is judged by
 MOST_SAMPLES = 10**7  # that are kept, or at which a law is asked
 MOST_STEPS = 10**10

@@ -14,6 +14,7 @@ from flexarm.arm import Arm
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Acting, actuators_of
+from flexarm.integrate.bounds import TIGHTEST
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import (
     by_count,
@@ -27,8 +28,8 @@ from flexarm.integrate.choice.halving import rotations_between, solve_in_equal_s
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.kept import joined, of_model, run_of
 from flexarm.integrate.laws import Sampled
+from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.discrete import LockedPhase, legs, lock
 from flexarm.integrate.mission.hybrid import HybridSimulation, after, leg_task, pending_events
 from flexarm.integrate.mission.starts import first_state
@@ -37,15 +38,14 @@ from flexarm.integrate.options import (
     AUDIT,
     CLOSER,
     MOST_SAMPLES,
-    TIGHTEST,
     Locks,
     RunOptions,
     documented,
 )
 from flexarm.integrate.problem import channels, read_inputs, refuse_short_tables
-from flexarm.integrate.solve import Solution, interruption, solve
+from flexarm.integrate.solve import Solution, interruption, new_state, solve
 from flexarm.integrate.system import instant
-from flexarm.integrate.task import State, Task, equation_of, prepare, sample_times
+from flexarm.integrate.task import InitialValueProblem, State, equation_of, prepare, sample_times
 from flexarm.interrupts import finish, signals_interrupt
 from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
@@ -207,7 +207,7 @@ class Simulation:
             )
         return hybrid
 
-    def _prepare(self, state: State) -> Task:
+    def _prepare(self, state: State) -> InitialValueProblem:
         """Prepare the phase that begins at a state."""
         options = self.options
         if self.hybrid is not None:
@@ -225,7 +225,7 @@ class Simulation:
         )  # fmt: skip
         return task.begun(state)
 
-    def _choose(self, task: Task, tolerance: float) -> tuple[Method, str]:
+    def _choose(self, task: InitialValueProblem, tolerance: float) -> tuple[Method, str]:
         """Choose the method of a phase, and say why."""
         if not self.automatic:
             return METHODS[self.options.method], "asked for"
@@ -261,8 +261,7 @@ class Simulation:
                 state = hybrid.enter(state)
                 over, task = hybrid.discrete.over, self._prepare(state)
                 if over:  # the state after an impact, and the load of the tip, are the end
-                    y = task.beginning(self.method, self.options.tolerance, self.options.step).y
-                    last = Solution(task.times[:1], y[None], state.anchor[None])
+                    last = Solution(task.times[:1], task.state[None], state.anchor[None])
                     run = self._run_of(task, run, last)
                     break
                 motions.append(task.motion)
@@ -278,7 +277,7 @@ class Simulation:
         self._sought = sought
         return replace(run, happenings=tuple(hybrid.log))
 
-    def _solve(self, task: Task, before: Run | None) -> tuple[Run, Solution]:
+    def _solve(self, task: InitialValueProblem, before: Run | None) -> tuple[Run, Solution]:
         """Solve a phase; return the run up to its end, and its solution."""
         options = self.options
         task = replace(task, times=split(task.times, self.parts))
@@ -303,8 +302,8 @@ class Simulation:
             if self.automatic and self.hybrid is not None:
                 method = leg_method(self.method, self.first, task, tolerance)
             self.others |= {method.name} - {self.method.name}
-            beginning = task.beginning(method, tolerance, options.step)
-            return keep(whole, solve(beginning, options.progress, self.law, seen))
+            begun = new_state(task, method, tolerance, options.step)
+            return keep(whole, solve(begun, options.progress, self.law, seen))
 
         asked, again = (self.method.name, self.tolerance), self.automatic and self.law is None
         run, solution, self.tolerance = solve_until_kept(self.tolerance, solved, again=again)
@@ -313,7 +312,7 @@ class Simulation:
             self.why += closer_because(*asked, run, self.tolerance)
         return self._with_closer(task, run), solution
 
-    def _with_closer(self, task: Task, run: Run) -> Run:
+    def _with_closer(self, task: InitialValueProblem, run: Run) -> Run:
         """Let a run of one phase that was cheap be compared with a closer solution."""
         single = self.hybrid is None or self.hybrid.single
         once = single and self.law is None and self.options.step is None
@@ -325,7 +324,7 @@ class Simulation:
             run, closer=partial(closely, task, self.method, self.tolerance / CLOSER, run)
         )
 
-    def _run_of(self, task: Task, before: Run | None, solution: Solution) -> Run:
+    def _run_of(self, task: InitialValueProblem, before: Run | None, solution: Solution) -> Run:
         """Return the run up to a solution of its last phase."""
         solution = thin(solution, self.parts, self.curves)
         run = run_of(task, self.method, solution, self.options.rtol, self.why)
@@ -403,7 +402,7 @@ def keep(whole: Callable[[Solution], Run], solution: Solution) -> tuple[Run, Sol
     return replace(run, **asdict(ending)), replace(solution, ending=ending)
 
 
-def _shortest_period(task: Task, options: RunOptions) -> float | None:
+def _shortest_period(task: InitialValueProblem, options: RunOptions) -> float | None:
     """Return the shortest period of a sampled law or servo [s], None if there is none.
 
     Raises
@@ -424,7 +423,7 @@ def _shortest_period(task: Task, options: RunOptions) -> float | None:
     return min(periods.values(), default=None)
 
 
-def refuse_states(method: Method, task: Task) -> None:
+def refuse_states(method: Method, task: InitialValueProblem) -> None:
     """Refuse a method that cannot solve for states of servos and drives."""
     if task.motion.actuators.states and not method.carries_states:
         others = ", ".join(each.name for each in METHODS.values() if each.carries_states)
@@ -434,7 +433,7 @@ def refuse_states(method: Method, task: Task) -> None:
         )
 
 
-def closely(task: Task, method: Method, wanted: float, run: Run) -> Array:
+def closely(task: InitialValueProblem, method: Method, wanted: float, run: Run) -> Array:
     """Solve a task at a smaller tolerance, and return the coordinates at a run's times, (T, n).
 
     Angles of attitudes are those of the run, and the rotation from its attitude.
@@ -453,7 +452,7 @@ def closely(task: Task, method: Method, wanted: float, run: Run) -> Array:
     KeyboardInterrupt
         If it is interrupted: a part of it says nothing of the rest.
     """
-    solution = solve(task.beginning(method, wanted, None))
+    solution = solve(new_state(task, method, wanted))
     if solution.ending.status == "interrupted":
         raise KeyboardInterrupt(solution.ending.reason)
     kept = np.searchsorted(task.times, run.t - instant(float(run.t[-1])))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.laws import Digital, Log, Sampled, ServoMemory, no_number_near
+from flexarm.integrate.laws import Sampled, ServoMemory
 from flexarm.integrate.loop import (
     BROKEN,
     FINISHED,
@@ -23,9 +23,12 @@ from flexarm.integrate.loop import (
     peaks,
     slips_within,
 )
-from flexarm.integrate.march import RANGES, March, widen
-from flexarm.integrate.methods.base import Beginning
+from flexarm.integrate.method import Method
+from flexarm.integrate.sampling import Digital, Log, no_number_near
+from flexarm.integrate.state import RANGES, IntegratorState, start_fields, widen
 from flexarm.integrate.system import PRESCRIBED, instant, prescribe, rates
+from flexarm.integrate.task import InitialValueProblem
+from flexarm.integrate.tolerance import step_limits
 from flexarm.interrupts import finish, interrupt_name
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
@@ -77,19 +80,36 @@ class Solution:
     ranges: Mapping[str, Array] = field(default_factory=dict)
 
 
-def begin_march(beginning: Beginning) -> March:
-    """Make the record of a run, ready for its first step."""
-    m: March = beginning.method.begin(beginning)
-    m.__dict__["beginning"] = beginning  # whose arrays the compiled code points to
+def new_state(
+    problem: InitialValueProblem, method: Method, wanted: float, step: float | None = None
+) -> IntegratorState:
+    """Return the state of a run by a method at the start, where nothing has been evaluated yet.
+
+    Parameters
+    ----------
+    problem, method
+        What is solved, by what.
+    wanted
+        The tolerance of the run.
+    step
+        The step of a method in equal steps [s]; chosen if None.
+    """
+    limits = step_limits(problem, method, wanted, step)
+    found: IntegratorState = method.begin(start_fields(problem, method, limits))
+    return found
+
+
+def make_ready(m: IntegratorState) -> IntegratorState:
+    """Evaluate the start of a run, for its first step."""
     m.budget = 0
     march(m)  # no further than the start
     if m.lookouts:
-        turn_corners(m, beginning)
+        turn_corners(m)
     return m
 
 
 def solve(
-    beginning: Beginning,
+    m: IntegratorState,
     progress: Callable[[float], None] | None = None,
     control: Sampled | None = None,
     live: Callable[[Callable[[], Solution]], None] | None = None,
@@ -99,12 +119,12 @@ def solve(
     Between blocks of steps, `progress` is called with the time reached and `live` with a function
     that gives the solution so far.
     """
-    m = begin_march(beginning)
-    anchors = [(0, np.array(beginning.equation.anchor, dtype=float))]
-    sampled = bool(beginning.motion.actuators.sampled)
-    log: Log | Digital | None = Digital(beginning) if sampled else None
+    make_ready(m)
+    anchors = [(0, np.array(m.problem.equation.anchor, dtype=float))]
+    sampled = bool(m.problem.motion.actuators.sampled)
+    log: Log | Digital | None = Digital(m) if sampled else None
     if control is not None and log is None:
-        log = Log(control, beginning)
+        log = Log(control, m.problem)
     started, aside = time.process_time(), 0.0
 
     def collected(ending: Ending) -> Solution:
@@ -124,7 +144,7 @@ def solve(
             aside += time.process_time() - begun
 
     try:
-        ending = _drive(m, beginning, anchors, progress or (lambda t: None), log, between)
+        ending = _drive(m, anchors, progress or (lambda t: None), log, between)
     except KeyboardInterrupt as stop:
         ending = interruption(stop, m.t)
     solution, late = finish(lambda: collected(ending))
@@ -141,38 +161,36 @@ def _running(t: float) -> Ending:
 
 
 def _drive(
-    m: March,
-    beginning: Beginning,
+    m: IntegratorState,
     anchors: list[tuple[int, Array]],
     progress: Callable[[float], None],
     log: Log | Digital | None,
     between: Callable[[], None],
 ) -> Ending:
-    m.budget = 1 + int(LONGEST / (STEP + OPERATION * beginning.motion.compiled().operations))
+    m.budget = 1 + int(LONGEST / (STEP + OPERATION * m.problem.motion.compiled().operations))
     at_once = m.lookouts and beyond.python(m) >= 0
     ending = Ending("seen") if at_once else None if log is None else _asked(log, m)
-    proven = beginning.method.proven
+    proven = m.method.proven
     while ending is None:
         left = PROVEN - m.steps - m.rejections
         if proven is not None and left > 0:  # to the step, whatever the clock said
             m.budget = min(m.budget, left)
         elif proven is not None:
-            proven(m, beginning)
+            proven(m)
             proven = None
         clock = time.perf_counter()
         code = march(m)
         spent = time.perf_counter() - clock
         m.budget = int(min(max(m.budget * LONGEST / max(spent, 1e-6), 20), 10**7))
         progress(m.t)
-        ending = after_march(m, beginning, anchors, log, code)
+        ending = after_march(m, anchors, log, code)
         if ending is None and (code == FINISHED or m.t < m.t_end):  # no input is due
             between()
     return ending
 
 
 def after_march(
-    m: March,
-    beginning: Beginning,
+    m: IntegratorState,
     anchors: list[tuple[int, Array]],
     log: Log | Digital | None,
     code: int,
@@ -183,46 +201,46 @@ def after_march(
             return Ending()
         return None if log is None else _asked(log, m)
     if code == SEEN:
-        return at_sight(m, beginning, anchors[-1][1])
-    if code == WATCHED and not beginning.watched[m.watched].what:
-        _anchor(m, beginning, anchors)
+        return at_sight(m, anchors[-1][1])
+    if code == WATCHED and not m.problem.watches[m.watched].what:
+        _anchor(m, anchors)
     elif code == WATCHED:
-        return _at_bound(m, beginning)
+        return _at_bound(m)
     elif code in (BROKEN, NO_STEP):
-        return _failure(m, beginning, code)
+        return _failure(m, code)
     return None
 
 
-def _asked(log: Log | Digital, m: March) -> Ending | None:
+def _asked(log: Log | Digital, m: IntegratorState) -> Ending | None:
     said = log.ask(m)
     return Ending("stopped", said) if said else None
 
 
-def _anchor(m: March, beginning: Beginning, anchors: list[tuple[int, Array]]) -> None:
+def _anchor(m: IntegratorState, anchors: list[tuple[int, Array]]) -> None:
     """Measure angles of attitudes from where they are now, before they near their singularity."""
     keep_samples(m)
     n = m.system.n
     turned = anchors[-1][1].copy()
-    for k, first in enumerate(beginning.equation.model.attitudes):
+    for k, first in enumerate(m.problem.equation.model.attitudes):
         angles, rates_of = m.y[first : first + 3], m.y[n + first : n + first + 3]
         rebase(turned[3 * k : 3 * k + 3], angles, rates_of)
     anchors.append((m.kept, turned))
-    beginning.buffers["anchor"][:] = turned.ravel()
-    start_anew(m, beginning)
+    m.buffers["anchor"][:] = turned.ravel()
+    start_anew(m)
 
 
-def start_anew(m: March, beginning: Beginning) -> None:
+def start_anew(m: IntegratorState) -> None:
     """Go on from a state at which the equations or their coordinates have changed."""
     rates(m.system, m.t, m.y, m.f)
     note_seen(m)
     m.h_done = 0.0
-    if beginning.method.restart is not None:
-        beginning.method.restart(m)
+    if m.method.restart is not None:
+        m.method.restart(m)
 
 
-def _at_bound(m: March, beginning: Beginning) -> Ending:
+def _at_bound(m: IntegratorState) -> Ending:
     """Find when a watched quantity left its bounds within the last step, and end there."""
-    watch = beginning.watched[m.watched]
+    watch = m.problem.watches[m.watched]
     bounds = (watch.low, watch.high)
     early, late = m.t_old, m.t
     for _ in range(BISECTIONS):
@@ -242,16 +260,16 @@ def _at_bound(m: March, beginning: Beginning) -> Ending:
     )
 
 
-def turn_corners(m: March, beginning: Beginning) -> None:
+def turn_corners(m: IntegratorState) -> None:
     """Look out for corners of the equations from the side on which the arm is now."""
-    for k, look in enumerate(beginning.motion.actuators.lookouts):
+    for k, look in enumerate(m.problem.motion.actuators.lookouts):
         if look.corner is not None:
             above = m.seen[k] > look.corner
             m.seen_low[k] = look.corner if above else -np.inf
             m.seen_high[k] = np.inf if above else look.corner
 
 
-def at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
+def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
     """Find when a quantity that is looked out for left its bounds within the last step, if so.
 
     At a corner of the equations the motion goes on with a new step.
@@ -266,7 +284,7 @@ def at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
     if not is_beyond(late):  # the cubic through the step's ends only seemed to be, or it rounds so
         late = _other_sight(m, is_beyond)
     seen = beyond.python(m)
-    lookouts = beginning.motion.actuators.lookouts
+    lookouts = m.problem.motion.actuators.lookouts
     held = seen >= 0 and lookouts[seen].kind == "state"  # a current stays there to the last digit
     if late >= 0 and not (m.adaptive and held):
         late = _approached(m, late, is_beyond)
@@ -277,19 +295,19 @@ def at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
     late = _first_beyond(m.t_old, late, is_beyond)
     state = _state_at(m, late)
     is_beyond(late)
-    ends = beginning.motion.actuators.lookouts[beyond.python(m)].corner is None
+    ends = m.problem.motion.actuators.lookouts[beyond.python(m)].corner is None
     before = late if ends else late - instant(late)
     while m.kept < m.wanted and m.times[m.kept] < before:
         _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
     m.t = late  # from here on nothing can be told of what was within the step
     m.y[:] = state
-    _pass_nodes(m, beginning, anchor)
+    _pass_nodes(m, anchor)
     if ends:
         _keep(m, late, m.y)
         return Ending("seen")
     keep_here(m)
-    turn_corners(m, beginning)
-    start_anew(m, beginning)
+    turn_corners(m)
+    start_anew(m)
     return None
 
 
@@ -306,7 +324,7 @@ def _first_beyond(
     return late
 
 
-def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> float:
+def _approached(m: IntegratorState, late: float, is_beyond: Callable[[float], bool]) -> float:
     """Go up to what a step saw by ever shorter ones: it errs where equations have a corner.
 
     The last step is then a short one about it.  -1 if nothing is seen from near by.
@@ -334,7 +352,7 @@ def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> fl
     return late
 
 
-def _step_to(m: March, t: float) -> None:
+def _step_to(m: IntegratorState, t: float) -> None:
     """Take one step to a time."""
     m.h = t - m.t
     run_kernel(m.step, m)
@@ -344,19 +362,19 @@ def _step_to(m: March, t: float) -> None:
     widen(m)
 
 
-def _pass_nodes(m: March, beginning: Beginning, anchor: Array) -> None:
+def _pass_nodes(m: IntegratorState, anchor: Array) -> None:
     """Let all carriages that were seen beyond a jump of their rail go on with other speeds."""
     n = m.system.n
-    for k, look in enumerate(beginning.motion.actuators.lookouts):
+    for k, look in enumerate(m.problem.motion.actuators.lookouts):
         within = m.seen_low[k] <= m.seen[k] <= m.seen_high[k]
         if look.kind == "place" and look.corner is not None and not within:
             q, v = m.y[:n], m.y[n : 2 * n]
-            equation = beginning.equation.anchored(anchor)
+            equation = m.problem.equation.anchored(anchor)
             v[:], given = speeds_beyond(equation, q, v, look.index, look.corner)
             m.y[2 * n + PRESCRIBED] += given
 
 
-def _other_sight(m: March, is_beyond: Callable[[float], bool]) -> float:
+def _other_sight(m: IntegratorState, is_beyond: Callable[[float], bool]) -> float:
     """Look at the other quantities of a step after a false alarm; a time beyond bounds, or -1."""
     k = -1
     while True:
@@ -368,7 +386,7 @@ def _other_sight(m: March, is_beyond: Callable[[float], bool]) -> float:
             return m.peak
 
 
-def _state_at(m: March, t: float) -> Array:
+def _state_at(m: IntegratorState, t: float) -> Array:
     """Give the state within the last step; of a method whose steps end at samples by a cubic."""
     if not m.sample:
         x, h = (t - m.t_old) / m.h_done, m.h_done
@@ -383,28 +401,28 @@ def _state_at(m: March, t: float) -> Array:
     return state
 
 
-def _keep(m: March, t: float, state: Array) -> None:
+def _keep(m: IntegratorState, t: float, state: Array) -> None:
     if m.kept < m.wanted:
         m.times[m.kept] = t
         m.samples[m.kept * m.size : (m.kept + 1) * m.size] = state
         m.kept += 1
 
 
-def _failure(m: March, beginning: Beginning, code: int) -> Ending:
+def _failure(m: IntegratorState, code: int) -> Ending:
     when = f"at t = {m.t:.6g} s"
     # An adaptive method has made its next trial a tenth of the one that failed.
-    step = 10 * m.wish if beginning.method.adaptive else m.h
-    known = no_number_near(m, beginning, step) or _singular_near(m, beginning, step)
+    step = 10 * m.wish if m.method.adaptive else m.h
+    known = no_number_near(m, step) or _singular_near(m, step)
     if known:
         return Ending("stopped", known)
-    if code == BROKEN and not beginning.method.adaptive:
+    if code == BROKEN and not m.method.adaptive:
         return Ending(
             "stopped",
-            f"the motion grew without bound {when}: the step of {beginning.h:.3g} s is too large "
+            f"the motion grew without bound {when}: the step of {m.wish:.3g} s is too large "
             "for the fastest mode, or the arm is unstable: try method 'auto', or a smaller step",
         )
     if code == BROKEN:
-        culprit = "an input" if beginning.motion.law is None else "the control law"
+        culprit = "an input" if m.problem.motion.law is None else "the control law"
         return Ending(
             "stopped",
             f"the equations gave no numbers {when}: {culprit} may be infinite or not a number, or "
@@ -417,16 +435,18 @@ def _failure(m: March, beginning: Beginning, code: int) -> Ending:
     )
 
 
-def _singular_near(m: March, beginning: Beginning, step: float) -> str:
+def _singular_near(m: IntegratorState, step: float) -> str:
     """Say that a guarded equation has no accelerations at the state or a step on, or nothing."""
-    for y in (m.y, m.y + step * m.f) if beginning.equation.guarded else ():
-        reason = beginning.equation.singularity(y[: m.system.n])
+    for y in (m.y, m.y + step * m.f) if m.problem.equation.guarded else ():
+        reason = m.problem.equation.singularity(y[: m.system.n])
         if reason:
             return f"at t = {m.t:.6g} s {reason}"
     return ""
 
 
-def collect(m: March, anchors: list[tuple[int, Array]], ending: Ending, seconds: float) -> Solution:
+def collect(
+    m: IntegratorState, anchors: list[tuple[int, Array]], ending: Ending, seconds: float
+) -> Solution:
     """Copy the kept samples out of the record."""
     starts = [start for start, _ in anchors]
     which = np.searchsorted(starts, np.arange(m.kept), side="right") - 1

@@ -15,10 +15,11 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Actuators, actuators_of
+from flexarm.integrate.bounds import RTOL
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, ServoMemory, refuse_misfit
-from flexarm.integrate.methods.base import Beginning, Method, MotionFunctions
-from flexarm.integrate.options import RTOL
+from flexarm.integrate.method import Method
+from flexarm.integrate.motion import MotionFunctions
 from flexarm.integrate.problem import (
     STILL,
     Channel,
@@ -32,6 +33,7 @@ from flexarm.integrate.problem import (
     system_of,
     watches,
 )
+from flexarm.integrate.system import System
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.mechanics.weightless import require_inertia
@@ -39,16 +41,10 @@ from flexarm.model import Model, start_state
 from flexarm.runs.curves import PER_PERIOD
 from flexarm.varied import agreed, plain
 
-CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
 DAMPED = 0.005  # damping ratio from which on errors die away
-ROUNDS = 1e-10  # a tolerance that passing a node of a rail asks no less than: rounding is near
 CARRIES = 1e-3  # share in a deflection or its rate: a mode with less does not matter to it
-UNSEEN = 0.05  # likewise, of the tolerance: where a mode is wrong altogether
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 TANGENT_WORK = 15_000  # operations of a motion, beyond which to compile its tangent takes minutes
-BOUNCY = 1.0  # damping of a contact [s/m] below which an impact at 1 m/s gives most back
-SPRINGY = 0.8  # restitution of a stop above which it does
-STRONG = 1.5  # eigenvalues this many times the fastest mode are those of dampers, as etd4 sees it
 # [rad] that a body may turn in a step whose distance is an event: a cubic through the ends of the
 # step misses a sine by x^4/384, 2e-4 of its amplitude.
 TURNED = 0.5
@@ -121,7 +117,7 @@ def prepare(
     wanted: float = RTOL,
     when: str = "at the start",
     compiles: bool = True,
-) -> "Task":
+) -> "InitialValueProblem":
     """Prepare a motion, or refuse it; inputs of locked joints are left out.
 
     It begins at a state (q, v), that of the model file if None; the model's servos drive it if
@@ -153,7 +149,7 @@ def prepare(
     reason = equation.singularity(q) if equation.guarded else ""
     if reason:
         raise SimulationError(reason)
-    task = Task(equation, motion, groups, times, q, v, wanted, when=when)
+    task = InitialValueProblem(equation, motion, groups, times, q, v, wanted, when=when)
     return replace(task, shaken=[task.vibration]) if compiles else task
 
 
@@ -190,7 +186,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Task:
+class InitialValueProblem:
     """A motion to be computed."""
 
     # equation, motion: the formulation and its compiled rates.
@@ -239,7 +235,7 @@ class Task:
             self.shaken.append(vibration(model, M, K, D, self.v))
         return self.shaken[0]
 
-    def begun(self, state: State) -> "Task":
+    def begun(self, state: State) -> "InitialValueProblem":
         """Begin with the works and the states of servos and drives that a state has."""
         names = self.motion.actuators.state_names
         return replace(
@@ -251,7 +247,7 @@ class Task:
             states=np.array([state.x.get(name, 0.0) for name in names]),
         )
 
-    def holding(self, indices: Collection[int]) -> "Task":
+    def holding(self, indices: Collection[int]) -> "InitialValueProblem":
         """Hold coordinates of a model in which they are prescribed where they are."""
         places = {self.equation.model.names[index]: float(self.q[index]) for index in indices}
         moved = [
@@ -316,42 +312,11 @@ class Task:
     @property
     def jumps_inside(self) -> int:
         """Number of jumps of channels while the arm moves."""
-        listed = jumps([channel for group in self.groups for channel in group])
+        listed = self.breaks
         return int(np.sum((listed > self.times[0]) & (listed < self.times[-1])))
 
-    def tolerance(self, method: Method, wanted: float, *, touching: bool = False) -> float:
-        """Give the tolerance per step, touching or free.
-
-        Errors of undamped vibrations add up over a run.
-        """
-        followed = method.adaptive and method.reach < np.inf
-        counted = self.vibrations(
-            rates=not method.solves_vibrations, least=UNSEEN * wanted if followed else None
-        )
-        model, actuators = self.equation.model, self.motion.actuators
-        # Friction, states of drive trains and ties act outside of the modes.
-        states = actuators.bristles or actuators.windings or actuators.ties
-        rubs = bool(states) or has_dry_friction(model)
-        if self.motion.ruled or not actuators.is_in_basis:
-            wanted *= method.under_law
-        elif rubs or has_strong_dampers(self, STRONG) or has_tables(model):
-            wanted *= method.under_friction
-        rides = any(part.on_rail for part in model.links)
-        if bumps(model):
-            wanted *= method.under_contact
-            wanted *= method.under_bounces if bounces(model) else 1.0
-        elif rides:
-            wanted = max(wanted * method.on_rails, min(wanted, ROUNDS))
-        share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
-        # What rides or touches changes the modes and jolts them.
-        jolted = rides or touching or has_stops(model)
-        changes = self._coupled or actuators.gives_way or has_tables(model)
-        lasts = method.solves_vibrations and changes
-        damped = self.damped and not (jolted or lasts)
-        return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
-
     @property
-    def _coupled(self) -> bool:
+    def coupled(self) -> bool:
         """Whether strong dampers couple modes: errors of each add up before they die away."""
         modes = self.vibration.modes
         swings = np.where(self._carries & (modes.ratios < 1), modes.frequencies, 0.0)
@@ -382,8 +347,13 @@ class Task:
         limits = method.reach / np.maximum(rate, 1e-12), TURNED / np.maximum(spins, 1e-12)
         return plain(np.minimum(*limits))
 
-    def beginning(self, method: Method, wanted: float, step: float | None = None) -> Beginning:
-        """Begin the motion by a method."""
+    @property
+    def breaks(self) -> Array:
+        """Times at which channels jump [s]."""
+        return jumps([channel for group in self.groups for channel in group])
+
+    def joined(self) -> tuple[System, dict[str, Array]]:
+        """Join the compiled equations to their channels, and list the arrays that they use."""
         actuators = self.motion.actuators
         system, buffers = system_of(
             self.equation, self.motion.compiled(), self.groups,
@@ -392,34 +362,10 @@ class Task:
         buffers["b"][:] = self.efforts
         sampled = [each.name for each in actuators.servos if each.servo.period is not None]
         buffers["h"][:] = [self.memory[k].held if k in self.memory else 0.0 for k in sampled]
-        listed = [channel for group in self.groups for channel in group]
-        tolerance = self.tolerance(method, wanted)
-        if method.adaptive:
-            h = self.trial_step
-        else:
-            h = equal_step(method, self.vibration, float(self.times[-1]), wanted, step)
-        return Beginning(
-            self.equation,
-            self.motion,
-            system,
-            buffers,
-            self.measures,
-            self.watches,
-            self.times.copy(),
-            jumps(listed),
-            self.state,
-            method,
-            tolerance,
-            h,
-            self.longest_step(method),
-            self.bounds,
-            bool(len(self.bounds[0])) and self._peeks(),
-            self.memory,
-            self.ranges,
-            self.tolerance(method, wanted, touching=True) / tolerance,
-        )
+        return system, buffers
 
-    def _peeks(self) -> bool:
+    @property
+    def peeks(self) -> bool:
         """Tell whether something is looked out for that has no rate: what a brake holds."""
         low, high = self.bounds
         looks = self.motion.actuators.lookouts[: len(low)]  # corners come after them
@@ -435,13 +381,13 @@ class Task:
         return np.concatenate([self.q, self.v, works, states])
 
 
-def tangent_pays(task: "Task") -> bool:
+def tangent_pays(task: "InitialValueProblem") -> bool:
     """Tell whether an exact tangent is cheap, to compile and in every step."""
     small = task.equation.model.size <= TANGENT_PAYS
     return small and task.motion.compiled().operations <= TANGENT_WORK
 
 
-def has_strong_dampers(task: "Task", times: float = OUTSIDE) -> bool:
+def has_strong_dampers(task: "InitialValueProblem", times: float = OUTSIDE) -> bool:
     """Tell whether dampers make decays so many times as fast as the fastest mode."""
     return agreed(np.asarray(task.vibration.largest > times * task.vibration.fastest))
 
@@ -460,14 +406,6 @@ def has_dry_friction(model: Model) -> bool:
 def bumps(model: Model) -> bool:
     """Tell whether forces set in where an arm touches something, or comes to a stop."""
     return bool(model.arm.contacts) or has_stops(model)
-
-
-def bounces(model: Model) -> bool:
-    """Tell whether an arm bounces off something, again and again."""
-    stops = (axis.acts.stops for axis in model.axes)
-    return any(contact.damping < BOUNCY for contact in model.arm.contacts) or any(
-        each is not None and each.restitution > SPRINGY for each in stops
-    )
 
 
 def has_stops(model: Model) -> bool:

@@ -39,6 +39,7 @@ from flexarm.errors import FlexarmError
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+UNSEEN = {"kernels": False}  # metadata of a record's field that kernels do not see
 DOUBLE, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 MATH = ("sqrt", "sin", "cos", "exp", "log", "sinh", "cosh", "floor", "pow", "isfinite")
 
@@ -59,7 +60,8 @@ def run_kernel(address: int, record: "Record") -> int:
 class Record:
     """Named numbers and arrays that a kernel reads and writes; subclasses are dataclasses.
 
-    Fields are annotated int, float, Array, Ints or another record.
+    Fields are annotated int, float, Array, Ints or another record, but for those whose metadata are
+    `UNSEEN`.
     """
 
     _layout: ClassVar["Layout"]
@@ -69,7 +71,8 @@ class Record:
         """Say what its fields are and how they lie in memory."""
         if "_layout" not in cls.__dict__:
             hints = get_type_hints(cls)
-            cls._layout = Layout({field.name: hints[field.name] for field in fields(cls)})  # type: ignore[arg-type]
+            seen = [each for each in fields(cls) if each.metadata != UNSEEN]  # type: ignore[arg-type]
+            cls._layout = Layout({each.name: hints[each.name] for each in seen})
         return cls._layout
 
     @functools.cached_property

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.integrate.options import TIGHTEST
+from flexarm.integrate.bounds import TIGHTEST
 from flexarm.integrate.simulate import simulate_whole
 from flexarm.integrate.task import SAMPLES
 from flexarm.links.base import DIRECTIONS, Counts, Direction, Shapes

@@ -1,6 +1,6 @@
 """An integrator that is put into a copy of the package: Kutta's 3/8 rule."""
 
-from flexarm.integrate.methods.base import Method
+from flexarm.integrate.method import Method
 from flexarm.integrate.methods.explicit import Tableau, explicit_step
 
 TABLEAU = Tableau(
@@ -14,7 +14,6 @@ KUTTA = Method(
     adaptive=False,
     citation="Kutta 1901",
     summary="small soft arms, in equal steps",
-    per_step=lambda wanted, damped: wanted,
     step=explicit_step,
     sample=None,
     begin=TABLEAU.begin,

@@ -394,7 +394,7 @@ int @NAME@_is_over(const struct @NAME@ *a)
 }
 
 /* Root mean square of an error, relative to the usual sizes of the states. */
-static double nominal_error(struct ExplicitMarch *m, const double *error)
+static double nominal_error(struct RungeKuttaState *m, const double *error)
 {
     double sum = 0.0;
     for (int i = 0; i < N; ++i) {
@@ -406,7 +406,7 @@ static double nominal_error(struct ExplicitMarch *m, const double *error)
 
 @KERNELS@
 /* Take a step of a length: the state after it is in a->trial. */
-static void try_step(struct ExplicitMarch *m, double h)
+static void try_step(struct RungeKuttaState *m, double h)
 {
     m->h = h;
     kernel_explicit_step(m);
@@ -428,7 +428,7 @@ static int is_beyond(struct @NAME@ *a, double t, const double *x, double *z)
 }
 
 /* Take a step to a part of h; 1 if something has happened before its end. */
-static int is_beyond_at(struct @NAME@ *a, struct ExplicitMarch *m, double h, double *z)
+static int is_beyond_at(struct @NAME@ *a, struct RungeKuttaState *m, double h, double *z)
 {
     try_step(m, h);
     return is_beyond(a, a->t + h, a->trial, z);
@@ -447,7 +447,7 @@ static int least(const double *x, const double *z, double *place, double *value)
 
 /* Go by steps to where sight k is least between three places x of which z is known; how far it is
  * to one at which something has happened, or 0. */
-static double descend(struct @NAME@ *a, struct ExplicitMarch *m, int k, double *x, double *z)
+static double descend(struct @NAME@ *a, struct RungeKuttaState *m, int k, double *x, double *z)
 {
     double here[WATCHED + 1], place, value;
     for (int count = 0; count < 8 && least(x, z, &place, &value); ++count) {
@@ -470,7 +470,7 @@ static double descend(struct @NAME@ *a, struct ExplicitMarch *m, int k, double *
 
 /* Look at quarters of a step to a->trial by a cubic, and go where parabolas through them come near
  * 0; give the time from its begin at which something has happened, or 0. */
-static double glimpse(struct @NAME@ *a, struct ExplicitMarch *m, double h)
+static double glimpse(struct @NAME@ *a, struct RungeKuttaState *m, double h)
 {
     double z[5][WATCHED + 1], first[N], last[N], end[N], here[WATCHED + 1];
     memcpy(end, a->trial, sizeof end);
@@ -504,7 +504,7 @@ static double glimpse(struct @NAME@ *a, struct ExplicitMarch *m, double h)
 }
 
 /* Make a step to a->trial end where something first happens in it; its length. */
-static double shorten(struct @NAME@ *a, struct ExplicitMarch *m, double h)
+static double shorten(struct @NAME@ *a, struct RungeKuttaState *m, double h)
 {
     double early[WATCHED + 1], late[WATCHED + 1], here[WATCHED + 1], before = 0.0, end = h;
     if (!is_beyond(a, a->t + h, a->trial, late)) {
@@ -547,7 +547,7 @@ static int is_at(struct @NAME@ *a, double stop)
 }
 
 /* Go to t_end by steps of a method, each as far as nothing happens in it. */
-static int advance(struct @NAME@ *a, struct ExplicitMarch *m, double t_end)
+static int advance(struct @NAME@ *a, struct RungeKuttaState *m, double t_end)
 {
     int known = 0; /* whether a->rate is that of the state */
     @NAME@_update(a);
@@ -595,14 +595,14 @@ static int advance(struct @NAME@ *a, struct ExplicitMarch *m, double t_end)
 
 int @NAME@_rk4(struct @NAME@ *a, double t_end, double step)
 {
-    struct ExplicitMarch m = {.stages = 4, .a = rk4_a, .b = rk4_b, .c = rk4_c};
+    struct RungeKuttaState m = {.stages = 4, .a = rk4_a, .b = rk4_b, .c = rk4_c};
     m.wish = step, m.largest = HUGE_VAL;
     return advance(a, &m, t_end);
 }
 
 int @NAME@_dop853(struct @NAME@ *a, double t_end, double tolerance)
 {
-    struct ExplicitMarch m = {.stages = 12, .a = dop853_a, .b = dop853_b, .c = dop853_c};
+    struct RungeKuttaState m = {.stages = 12, .a = dop853_a, .b = dop853_b, .c = dop853_c};
     int status;
     m.e = dop853_e, m.e3 = dop853_e3, m.adaptive = 1, m.order = 8, m.tolerance = tolerance;
     m.largest = largest_step, m.last_error = a->last_error;

@@ -28,7 +28,7 @@ from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.mission.transitions import Transition
 from flexarm.integrate.system import instant
-from flexarm.integrate.task import Task
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
 from flexarm.model import Model
 
@@ -240,7 +240,7 @@ def _beyond(leg: RecordedTrajectory, sample: int, event: int, value: float) -> t
     return found - value, float(by_state @ leg.rates_at(sample))
 
 
-def require_like(first: Task, other: Task) -> None:
+def require_like(first: InitialValueProblem, other: InitialValueProblem) -> None:
     """Refuse a leg whose servos have other states than those of the first."""
     one, two = (task.motion.actuators.state_names for task in (first, other))
     if one != two:

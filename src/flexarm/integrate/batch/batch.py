@@ -19,10 +19,11 @@ from flexarm.engine.gpu.dlpack import CUDA, DeviceArray, pointer_in_place
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.batch.engines import OnCores, OnGpu, anchor_of, member_of
 from flexarm.integrate.batch.many import refuse_alone, started_at
+from flexarm.integrate.bounds import RTOL
 from flexarm.integrate.methods.rk4 import RK4
-from flexarm.integrate.options import LONGEST, RTOL
+from flexarm.integrate.options import LONGEST
 from flexarm.integrate.problem import TURN
-from flexarm.integrate.task import Task, equal_step, equation_of, prepare
+from flexarm.integrate.task import InitialValueProblem, equal_step, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
@@ -89,7 +90,7 @@ def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
     return [dict(each) for each in found]
 
 
-def _task(model: Model) -> Task:
+def _task(model: Model) -> InitialValueProblem:
     """Make ready the start of an arm, or refuse one that equal steps alone do not do."""
     refuse_alone(model)
     task = prepare(model, np.array([0.0, 1e-3]), equation=equation_of(model))
@@ -126,7 +127,9 @@ class Batch:
         Coordinates and inputs, in the order of their columns.
     """
 
-    def __init__(self, kinds: Sequence[Task], which: Ints, dt: float, device: str) -> None:
+    def __init__(
+        self, kinds: Sequence[InitialValueProblem], which: Ints, dt: float, device: str
+    ) -> None:
         first = kinds[0]
         if any(task.equation.model.names != first.equation.model.names for task in kinds):
             raise SimulationError("parameters: must leave all arms the same coordinates")
@@ -352,7 +355,7 @@ class Batch:
         return places
 
 
-def _row(task: Task) -> Array:
+def _row(task: InitialValueProblem) -> Array:
     """Give time, state and anchors of an arm at its start."""
     return np.concatenate([[0.0], task.state, anchor_of(task)])
 
@@ -367,18 +370,18 @@ def _groups(keys: Sequence[Hashable], which: Ints) -> list[slice | Ints]:
     return list(np.split(order, ends[:-1]))
 
 
-def _structure(task: Task) -> Hashable:
+def _structure(task: InitialValueProblem) -> Hashable:
     """Say what arms that go together have in common: operations, wrenches, motions, targets."""
     return id(member_of(task).structure), repr(task.groups[1:])
 
 
-def _watched(task: Task) -> Array:
+def _watched(task: InitialValueProblem) -> Array:
     """Give the rows of what has limits, (count, 2 n)."""
     found = [each.row for each in task.watches if each.what]
     return np.array(found).reshape(-1, 2 * len(task.equation.model.names))
 
 
-def _limits(tasks: Sequence[Task]) -> tuple[Array, Array, Array]:
+def _limits(tasks: Sequence[InitialValueProblem]) -> tuple[Array, Array, Array]:
     """Give what has limits, alike in all arms, (count, 2 n), and each arm's, (N, count)."""
     bounds = [[(each.low, each.high) for each in task.watches if each.what] for task in tasks]
     low, high = np.array(bounds).reshape(len(tasks), -1, 2).transpose(2, 0, 1)

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from flexarm.formulations.numbers.structures import BoundKernel, Structure
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.choice.vibration import vibration
-from flexarm.integrate.methods.base import FEWEST_STEPS, Method
+from flexarm.integrate.method import Method
 from flexarm.integrate.problem import channels
-from flexarm.integrate.task import Task
+from flexarm.integrate.state import FEWEST_STEPS
+from flexarm.integrate.task import InitialValueProblem
+from flexarm.integrate.tolerance import step_tolerance
 from flexarm.links.base import Array
 from flexarm.loops.rows import call_rows
 from flexarm.mechanics.drives import hub_row
@@ -36,7 +38,7 @@ class DesignMotions:
 
     # designs, first, method: the designs, the motion of the first, and what solves them.
     designs: ModelDesigns
-    first: Task
+    first: InitialValueProblem
     method: Method
     sound: NDArray[np.bool_]  # which of them can be computed so, (N,)
     matrices: tuple[Array, ...]  # mass, stiffness and damping at the start, (N, n, n) each
@@ -97,7 +99,7 @@ def _constants(designs: ModelDesigns, structure: Structure, sound: NDArray[np.bo
     return structure.constants(numbers)
 
 
-def motions_of(designs: ModelDesigns, first: Task, method: Method) -> DesignMotions:
+def motions_of(designs: ModelDesigns, first: InitialValueProblem, method: Method) -> DesignMotions:
     """Make ready what a method needs of designs from the start of the first.
 
     Raises
@@ -140,7 +142,7 @@ def motions_of(designs: ModelDesigns, first: Task, method: Method) -> DesignMoti
     return DesignMotions(designs, first, method, sound, (mass, stiffness, damping), fields)
 
 
-def _fields(whole: Task, method: Method) -> Fields:
+def _fields(whole: InitialValueProblem, method: Method) -> Fields:
     """Give what the record of a run has of each design."""
     measured, watched, count = whole.measures, whole.watches, len(whole.vibration.basis)
     duration = float(whole.times[-1] - whole.times[0])
@@ -151,7 +153,7 @@ def _fields(whole: Task, method: Method) -> Fields:
     found = {
         "wish": whole.trial_step,
         "largest": np.minimum(duration / FEWEST_STEPS, whole.longest_step(method)),
-        "tolerance": whole.tolerance(method, whole.wanted),
+        "tolerance": step_tolerance(whole, method, whole.wanted),
         "rows": measured.rows,
         "rate_rows": measured.rate_rows,
         "to_modes": measured.to_modes,

@@ -11,7 +11,7 @@ from flexarm.engine.gpu.dlpack import DeviceArray
 from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.integrate.problem import system_of
 from flexarm.integrate.system import System, enter_pieces, prescribe, rates
-from flexarm.integrate.task import Task
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.loops.desks import Desk
 from flexarm.loops.kernel import kernel
 from flexarm.loops.kernel_text import ENTRY
@@ -114,14 +114,14 @@ def step_thread(s: Stepper) -> int:
     return 0
 
 
-def member_of(task: Task) -> BoundKernel:
+def member_of(task: InitialValueProblem) -> BoundKernel:
     """Give the machine code of a motion, with its numbers."""
     compiled = task.motion.compiled()
     assert isinstance(compiled, BoundKernel)
     return compiled
 
 
-def _stepper(task: Task, h: float, steps: int) -> tuple[Stepper, dict[str, Array]]:
+def _stepper(task: InitialValueProblem, h: float, steps: int) -> tuple[Stepper, dict[str, Array]]:
     """Make what takes an arm's steps; its inputs are none of its channels, but given."""
     actuators = task.motion.actuators
     system, buffers = system_of(
@@ -140,7 +140,7 @@ def _stepper(task: Task, h: float, steps: int) -> tuple[Stepper, dict[str, Array
     return stepper, buffers
 
 
-def anchor_of(task: Task) -> Array:
+def anchor_of(task: InitialValueProblem) -> Array:
     """Give the attitudes that an arm's angles are relative to, (9 k,); none if it has no such."""
     model = task.equation.model
     return model.start_anchors.ravel() if model.attitudes else np.zeros(0)
@@ -149,7 +149,7 @@ def anchor_of(task: Task) -> Array:
 class OnCores:
     """Steps of arms that go together, on the processor, one after the other."""
 
-    def __init__(self, tasks: Sequence[Task], h: float, steps: int) -> None:
+    def __init__(self, tasks: Sequence[InitialValueProblem], h: float, steps: int) -> None:
         stepper, self._buffers = _stepper(tasks[0], h, steps)
         self._numbers = np.array([member_of(task).constants[0] for task in tasks])
         self._held = np.zeros((len(tasks), len(stepper.held)))
@@ -195,7 +195,7 @@ class OnCores:
 class OnGpu:
     """Steps of arms that go together, on a GPU, an arm per thread."""
 
-    def __init__(self, tasks: Sequence[Task], h: float, steps: int) -> None:
+    def __init__(self, tasks: Sequence[InitialValueProblem], h: float, steps: int) -> None:
         gpu().enter()
         kinds = {id(task): task for task in tasks}
         made = {key: _stepper(task, h, steps) for key, task in kinds.items()}

@@ -13,11 +13,11 @@ from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.integrate.batch.designs import DesignMotions, Fields, NotInArrays
 from flexarm.integrate.choice.halving import refinement
 from flexarm.integrate.loop import FINISHED, RUNNING, march
-from flexarm.integrate.march import March
+from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.methods.base import Beginning, Method
-from flexarm.integrate.solve import Solution, after_march, begin_march, collect
-from flexarm.integrate.task import Task
+from flexarm.integrate.solve import Solution, after_march, collect, make_ready, new_state
+from flexarm.integrate.state import IntegratorState
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
 from flexarm.loops.desks import Desk
 from flexarm.loops.kernel_text import ENTRY
@@ -30,7 +30,7 @@ ALIKE = 1e-9  # within which a number of a design must be what it is by itself
 DONE = -1  # code of a run that has ended
 
 
-def refuse_on_gpu(method: Method, tasks: Sequence[Task]) -> None:
+def refuse_on_gpu(method: Method, tasks: Sequence[InitialValueProblem]) -> None:
     """Refuse what a GPU does not do, by name, and a machine without one."""
     if not method.on_gpu:
         able = ", ".join(each.name for each in METHODS.values() if each.on_gpu)
@@ -52,7 +52,9 @@ def refuse_on_gpu(method: Method, tasks: Sequence[Task]) -> None:
 
 
 def solve_on_gpu(
-    tasks: Sequence[Task], method: Method, progress: Callable[[int], None] | None = None
+    tasks: Sequence[InitialValueProblem],
+    method: Method,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Solution]:
     """Solve motions; those whose equations have the same operations go together.
 
@@ -78,7 +80,7 @@ def solve_on_gpu(
 
 
 def solve_starts_on_gpu(
-    task: Task, states: Array, method: Method
+    task: InitialValueProblem, states: Array, method: Method
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Solve one motion from many first states, without an object for each.
 
@@ -102,7 +104,7 @@ def solve_starts_on_gpu(
 
 
 def solve_designs_on_gpu(
-    motions: DesignMotions, states: Array, tasks: Mapping[int, Task]
+    motions: DesignMotions, states: Array, tasks: Mapping[int, InitialValueProblem]
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Solve motions of designs without an object for each.
 
@@ -158,12 +160,12 @@ class Flight:
     """A run on a GPU."""
 
     # task, method, step: what is solved, by what, and its equal steps [s].
-    task: Task
+    task: InitialValueProblem
     method: Method
     step: float | None = None
     # m, anchors: the record of the run, made when it is needed on the processor; attitudes that a
     # free base's angles are relative to, from which sample on.
-    m: March | None = None
+    m: IntegratorState | None = None
     anchors: list[tuple[int, Array]] = field(default_factory=list)
     solution: Solution | None = None  # when it has ended
 
@@ -192,27 +194,24 @@ class Flight:
         shared = (task.motion, task.vibration, task.groups, task.measures, task.watches)
         return (*map(id, shared), task.wanted, self.step)
 
-    def begin(self) -> tuple[Beginning, March]:
-        """Make the record of the run."""
-        beginning = self.task.beginning(self.method, self.task.wanted, self.step)
-        return beginning, self.method.begin(beginning)
+    def begin(self) -> IntegratorState:
+        """Make the state of the run."""
+        return new_state(self.task, self.method, self.task.wanted, self.step)
 
-    def desk(self, beginning: Beginning, m: March) -> Desk:
+    def desk(self, m: IntegratorState) -> Desk:
         """Find all that the record points to."""
         constants = [array for each, _ in self.equations.values() for array in each.constants]
-        return Desk(m, [*beginning.buffers.values(), *constants])
+        return Desk(m, [*m.buffers.values(), *constants])
 
     def after(self, code: int, row: Array, samples: Array, program: GpuProgram) -> bool:
         """Do what a launch has ended with; tell whether the run goes on."""
         if self.m is None:
-            beginning = self.task.beginning(self.method, self.task.wanted, self.step)
-            self.m = begin_march(beginning)
-            self.anchors = [(0, np.array(beginning.equation.anchor, dtype=float))]
-        m, beginning = self.m, self.m.__dict__["beginning"]
-        desk = self.desk(beginning, m)
+            self.m = make_ready(self.begin())
+            self.anchors = [(0, np.array(self.task.equation.anchor, dtype=float))]
+        m, desk = self.m, self.desk(self.m)
         program.take(row, desk)
         m.samples[:] = samples[: len(m.samples)]
-        ending = after_march(m, beginning, self.anchors, None, code)
+        ending = after_march(m, self.anchors, None, code)
         if ending is not None:
             self.solution = collect(m, self.anchors, ending, 0.0)
         row[:] = program.row(desk)
@@ -229,15 +228,15 @@ class Fleet:
         kinds = [flight.kind for flight in flights]
         for kind, flight in zip(kinds, flights, strict=True):
             firsts.setdefault(kind, flight)
-        begun = [(flight, *flight.begin()) for flight in firsts.values()]
+        begun = [(flight, flight.begin()) for flight in firsts.values()]
         budget = 20 + WORK // (flights[0].task.motion.compiled().operations + 1000)
-        for _, _, m in begun:
+        for _, m in begun:
             m.budget = budget
-        desks = [flight.desk(beginning, m) for flight, beginning, m in begun]
+        desks = [flight.desk(m) for flight, m in begun]
         self.program = _program(flights[0], desks)
         program = self.program
         self.kernel = GpuKernel(program.ptx(), ENTRY, program.block, program.near)
-        self.width = max(len(m.samples) for _, _, m in begun)
+        self.width = max(len(m.samples) for _, m in begun)
         numbers = {kind: k for k, kind in enumerate(firsts)}
         self._which = np.array([numbers[kind] for kind in kinds])
         self._templates = np.array([self.program.row(desk) for desk in desks])

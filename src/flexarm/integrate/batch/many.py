@@ -4,7 +4,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import casadi as ca
@@ -33,15 +34,24 @@ from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.kept import run_of
 from flexarm.integrate.laws import Sampled
+from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
 from flexarm.integrate.options import RunOptions
-from flexarm.integrate.problem import Channel, Measures, Watch, jumps, system_of
+from flexarm.integrate.problem import Channel, Measures, Watch, system_of
 from flexarm.integrate.simulate import closer_because, refuse_states, solve_until_kept
-from flexarm.integrate.solve import Solution, begin_march, solve
-from flexarm.integrate.task import Task, equation_of, prepare, refuse_outside, sample_times
+from flexarm.integrate.solve import Solution, make_ready, new_state, solve
+from flexarm.integrate.state import StepLimits, start_fields
+from flexarm.integrate.system import System
+from flexarm.integrate.task import (
+    InitialValueProblem,
+    equation_of,
+    prepare,
+    refuse_outside,
+    sample_times,
+)
+from flexarm.integrate.tolerance import step_limits
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, TipRotation
@@ -177,14 +187,14 @@ def simulate_many(
     return runs
 
 
-def _kept_momentum(task: Task, run: Run, found: Solution) -> Run:
+def _kept_momentum(task: InitialValueProblem, run: Run, found: Solution) -> Run:
     """Solve a motion again, as `flexarm.simulate` does, if the momentum of a free base drifts."""
 
     def solved(tolerance: float) -> tuple[Run, Solution]:
         if tolerance == task.wanted:
             return run, found
         nearer = choose(task, tolerance, audit=False)[0]
-        other = solve(task.beginning(nearer, tolerance))
+        other = solve(new_state(task, nearer, tolerance))
         return run_of(task, nearer, other, task.wanted, run.why), other
 
     best, _, tolerance = solve_until_kept(task.wanted, solved)
@@ -194,7 +204,7 @@ def _kept_momentum(task: Task, run: Run, found: Solution) -> Run:
 
 
 def solve_on_cores(
-    tasks: Sequence[Task], chosen: Method, workers: int | None = None
+    tasks: Sequence[InitialValueProblem], chosen: Method, workers: int | None = None
 ) -> Iterator[Solution]:
     """Solve motions on so many threads, one per core if None; in their order."""
     for task in tasks:
@@ -202,7 +212,7 @@ def solve_on_cores(
     width = native_width() if chosen.abreast else 1
     # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
     for task in {id(task.motion): task for task in tasks}.values():
-        begin_march(task.beginning(chosen, task.wanted))
+        make_ready(new_state(task, chosen, task.wanted))
     batches = [tasks[k : k + width] for k in range(0, len(tasks), width)]
     abreast = [compile_abreast(batch) if len(batch) == width > 1 else None for batch in batches]
 
@@ -212,11 +222,11 @@ def solve_on_cores(
         if given_up.is_set():
             raise KeyboardInterrupt  # ends the run that is at work
 
-    def some(batch: Sequence[Task], lanes: BoundKernel | None) -> list[Solution]:
+    def some(batch: Sequence[InitialValueProblem], lanes: BoundKernel | None) -> list[Solution]:
         if not chosen.adaptive:
             return [solve_in_equal_steps(task, chosen, task.wanted, go_on) for task in batch]
         found = None if lanes is None else solve_abreast(batch, lanes, chosen, go_on)
-        return found or [solve(task.beginning(chosen, task.wanted), go_on) for task in batch]
+        return found or [solve(new_state(task, chosen, task.wanted), go_on) for task in batch]
 
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         try:
@@ -273,11 +283,11 @@ def _tasks(
     equation: Callable[[Model], Equation],
     starts: Sequence[Mapping[str, WithUnit]] | None,
     acting: tuple[Acting, ...],
-) -> list[Task]:
+) -> list[InitialValueProblem]:
     """Prepare every run; what does not vary is shared."""
-    tasks: list[Task] = []
+    tasks: list[InitialValueProblem] = []
     made: Equation | None = None
-    base: Task | None = None
+    base: InitialValueProblem | None = None
     for k, each in enumerate(options):
         try:
             if made is None or len(models) > 1:
@@ -337,7 +347,7 @@ def _count(
     return lengths.pop()
 
 
-def started_at(task: Task, start: Mapping[str, WithUnit]) -> Task:
+def started_at(task: InitialValueProblem, start: Mapping[str, WithUnit]) -> InitialValueProblem:
     """Begin a motion at other coordinates and rates, by name."""
     q, v = task.q.copy(), task.v.copy()
     names = list(task.equation.model.names)
@@ -360,7 +370,7 @@ def started_at(task: Task, start: Mapping[str, WithUnit]) -> Task:
     return started
 
 
-def _targets(task: Task, q: Array) -> tuple[list[Channel], ...]:
+def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
     """Let servos without a target hold where a run starts."""
     servos = task.motion.actuators.servos
     if all(each.servo.target or each.servo.rate for each in servos):
@@ -369,7 +379,7 @@ def _targets(task: Task, q: Array) -> tuple[list[Channel], ...]:
     return (*task.groups[:3], [replace(c, profile=each.profile(q)) for c, each in pairs])
 
 
-def compile_abreast(tasks: Sequence[Task]) -> BoundKernel | None:
+def compile_abreast(tasks: Sequence[InitialValueProblem]) -> BoundKernel | None:
     """Compile as many motions as there are lanes for one register.
 
     None if they cannot go abreast: their operations differ, a base is free, there is a law or a
@@ -381,14 +391,42 @@ def compile_abreast(tasks: Sequence[Task]) -> BoundKernel | None:
     return abreast([member for member in members if isinstance(member, BoundKernel)])
 
 
-def _is_alone(task: Task) -> bool:
+def _is_alone(task: InitialValueProblem) -> bool:
     model = task.equation.model
     driven = task.motion.law is not None or bool(task.motion.actuators.key)
     return driven or bool(model.attitudes or model.arm.contacts)
 
 
+@dataclass(frozen=True)
+class LaneProblem(InitialValueProblem):
+    """Motions in common steps, each in its lane of a vector register."""
+
+    lanes: tuple[InitialValueProblem, ...] = ()
+    compiled: BoundKernel | None = None  # equations of all of them
+
+    @cached_property
+    def measures(self) -> Measures:
+        """What errors are measured in, lane by lane."""
+        return _spread_measures([each.measures for each in self.lanes])
+
+    @cached_property
+    def watches(self) -> tuple[Watch, ...]:
+        """What ends the run, lane by lane."""
+        return _spread_watches([each.watches for each in self.lanes])
+
+    @property
+    def state(self) -> Array:
+        """The initial states, side by side."""
+        return np.stack([each.state for each in self.lanes], axis=1).ravel()
+
+    def joined(self) -> tuple[System, dict[str, Array]]:
+        """Join the compiled equations to the channels of all lanes."""
+        assert self.compiled is not None
+        return system_of(self.equation, self.compiled, self.groups, lanes=len(self.lanes))
+
+
 def solve_abreast(
-    tasks: Sequence[Task],
+    tasks: Sequence[InitialValueProblem],
     compiled: BoundKernel,
     method: Method,
     progress: Callable[[float], None] | None = None,
@@ -402,23 +440,18 @@ def solve_abreast(
         [channel for channels in zip(*each, strict=True) for channel in channels]
         for each in zip(*(task.groups for task in tasks), strict=True)
     )
-    equation = tasks[0].equation
-    system, buffers = system_of(equation, compiled, groups, lanes=width)
-    singles = [task.beginning(method, task.wanted) for task in tasks]
-    beginning = replace(
-        singles[0],
-        system=system,
-        buffers=buffers,
-        measures=_spread_measures([task.measures for task in tasks]),
-        watched=_spread_watches([task.watches for task in tasks]),
-        times=singles[0].times.copy(),
-        breaks=jumps([channel for group in groups for channel in group]),
-        y=np.stack([each.y for each in singles], axis=1).ravel(),
-        tolerance=min(each.tolerance for each in singles),
-        h=min(each.h for each in singles),
-        largest=min(each.largest for each in singles),
+    together = LaneProblem(
+        **{each.name: getattr(tasks[0], each.name) for each in fields(tasks[0])}
+        | {"groups": groups, "lanes": tuple(tasks), "compiled": compiled}
     )
-    found = solve(beginning, progress)
+    limits = [step_limits(task, method, task.wanted) for task in tasks]
+    least = StepLimits(
+        min(each.tolerance for each in limits),
+        min(each.first for each in limits),
+        min(each.largest for each in limits),
+        limits[0].strict,
+    )
+    found = solve(method.begin(start_fields(together, method, least)), progress)
     if found.ending.status != "finished":
         return None
     return [_lane(found, lane, width) for lane in range(width)]

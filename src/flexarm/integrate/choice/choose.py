@@ -9,13 +9,18 @@ import numpy as np
 from flexarm.engine.cache import Cache, cache_folder
 from flexarm.engine.functions import PACKAGE, source_version
 from flexarm.integrate.loop import BROKEN, FINISHED, NO_STEP, WATCHED, march
+from flexarm.integrate.method import Method, Operations
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.methods.base import Method, Operations
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.methods.rodas4 import RODAS4
-from flexarm.integrate.solve import begin_march
-from flexarm.integrate.task import Task, has_dry_friction, has_strong_dampers, tangent_pays
+from flexarm.integrate.solve import make_ready, new_state
+from flexarm.integrate.task import (
+    InitialValueProblem,
+    has_dry_friction,
+    has_strong_dampers,
+    tangent_pays,
+)
 from flexarm.model.contents import write
 from flexarm.model.state import fingerprint
 
@@ -35,7 +40,7 @@ NEVER = 1.5
 
 
 def choose(
-    task: Task, wanted: float, *, audit: bool, period: float | None = None
+    task: InitialValueProblem, wanted: float, *, audit: bool, period: float | None = None
 ) -> tuple[Method, str]:
     """Choose the method that takes least work to keep a tolerance.
 
@@ -99,7 +104,7 @@ def choose(
     return METHODS[best], f"{modes}; {story}"
 
 
-def _told(task: Task, wanted: float, period: float | None) -> str:
+def _told(task: InitialValueProblem, wanted: float, period: float | None) -> str:
     """Digest all that a race depends on."""
     digest, equation, motion = hashlib.sha256(), task.equation, task.motion
     law = "" if motion.law is None else motion.law.serialize()
@@ -114,7 +119,7 @@ def _told(task: Task, wanted: float, period: float | None) -> str:
 
 
 def _raced(
-    task: Task,
+    task: InitialValueProblem,
     rivals: Sequence[Method],
     heats: Sequence[tuple[float, float]],
     wanted: float,
@@ -133,7 +138,7 @@ def _raced(
     return best, f"in a pilot of {span:.2g} s {story}"
 
 
-def _by_spectrum(task: Task, wanted: float) -> tuple[Method, str]:
+def _by_spectrum(task: InitialValueProblem, wanted: float) -> tuple[Method, str]:
     """Choose by frequencies, damping and tolerance."""
     spread = task.vibration.fastest / max(task.vibration.slowest, 1e-12)
     smooth = tangent_pays(task) and wanted < 5e-3 and not task.jumps_inside
@@ -146,14 +151,14 @@ def _by_spectrum(task: Task, wanted: float) -> tuple[Method, str]:
     return DOP853, ": too close, or the tolerance too tight, to step past the fast ones"
 
 
-def _is_quiet(task: Task, wanted: float) -> bool:
+def _is_quiet(task: InitialValueProblem, wanted: float) -> bool:
     """Tell whether a damped arm hardly vibrates: no start excites it, or it is soon forgotten."""
     duration = float(task.times[-1] - task.times[0])
     lasting = -np.log(wanted) / (task.damping * task.vibration.slowest)
     if duration > FORGOTTEN * lasting:
         return True
     n, measured = task.equation.model.size, task.measures
-    f = begin_march(task.beginning(DOP853, wanted)).f
+    f = make_ready(new_state(task, DOP853, wanted)).f
     deflects = np.array(measured.deflects)[measured.group]
     rates, changes = (np.abs(measured.rows @ part)[deflects] for part in (f[:n], f[n : 2 * n]))
     least, pace = (x[measured.group][deflects] for x in (measured.floor, measured.pace))
@@ -205,7 +210,7 @@ def race(
     return costs, part * whole
 
 
-def pilot_span(task: Task) -> float:
+def pilot_span(task: InitialValueProblem) -> float:
     """Give the time that a pilot covers: some vibrations and a part of the run."""
     duration = float(task.times[-1] - task.times[0])
     vibrations = PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
@@ -215,9 +220,11 @@ def pilot_span(task: Task) -> float:
 class Pilot:
     """A method on the first part of a motion, and the operations that it takes."""
 
-    def __init__(self, task: Task, method: Method, wanted: float, period: float | None) -> None:
+    def __init__(
+        self, task: InitialValueProblem, method: Method, wanted: float, period: float | None
+    ) -> None:
         self.name, self.slow_at_first, self.arrived = method.name, method.implicit, False
-        self.march = begin_march(task.beginning(method, wanted))
+        self.march = make_ready(new_state(task, method, wanted))
         self.march.wanted = 0
         self.begin, self.end = float(task.times[0]), float(task.times[-1])
         self.period, self.ticks, self.failed = period or np.inf, 1, False

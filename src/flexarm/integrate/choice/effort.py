@@ -11,10 +11,17 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Elements
 from flexarm.errors import LongRun, SimulationError
 from flexarm.integrate.choice.choose import Pilot, choose
-from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations
+from flexarm.integrate.method import Method, Operations
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
-from flexarm.integrate.task import Task, equal_step, has_dry_friction, has_strong_dampers
+from flexarm.integrate.state import FEWEST_STEPS
+from flexarm.integrate.task import (
+    InitialValueProblem,
+    equal_step,
+    has_dry_friction,
+    has_strong_dampers,
+)
+from flexarm.integrate.tolerance import step_tolerance
 from flexarm.links.base import Array
 from flexarm.links.imported.file import read_body
 from flexarm.links.shape_counts import counts
@@ -124,8 +131,8 @@ def with_legs(effort: Effort, arm: Arm, legs: int) -> Effort:
 
 
 def solution(
-    task: Task, method: Method, wanted: float, *, duration: float, step: float | None,
-    period: float | None, runs: int = 1,
+    task: InitialValueProblem, method: Method, wanted: float, *, duration: float,
+    step: float | None, period: float | None, runs: int = 1,
 ) -> Effort:  # fmt: skip
     """Estimate what solving one motion of many takes; if they take long, by trying its begin."""
     rates, asked = _rates(task), 0.0 if period is None else duration / period
@@ -148,13 +155,15 @@ def solution(
     return Effort(seconds + ASKED * asked, KEPT * asked, f"{cause}: {REMEDIES[worst]}")
 
 
-def _needs(task: Task, method: Method, wanted: float, duration: float) -> dict[str, float]:
+def _needs(
+    task: InitialValueProblem, method: Method, wanted: float, duration: float
+) -> dict[str, float]:
     """Estimate the steps that each thing which a motion follows needs."""
     return {name: duration * _steps_per_second(task, method, wanted, name, rate)
             for name, rate in _rates(task).items()}  # fmt: skip
 
 
-def forecast(task: Task, wanted: float) -> tuple[Method, float, float] | None:
+def forecast(task: InitialValueProblem, wanted: float) -> tuple[Method, float, float] | None:
     """Estimate what a run takes by trying its start; work is counted in operations.
 
     Returns
@@ -169,7 +178,7 @@ def forecast(task: Task, wanted: float) -> tuple[Method, float, float] | None:
     return None if pilot.failed or not pilot.march.steps else (method, steps, OPERATION * work)
 
 
-def by_count(task: Task, method: Method, steps: float) -> float:
+def by_count(task: InitialValueProblem, method: Method, steps: float) -> float:
     """Return what trial steps take [s] by their operations: the same on every machine."""
     pieces = Operations(task.equation.model.size, task.motion)
     work = method.work(pieces)
@@ -188,7 +197,7 @@ REMEDIES = {
 }
 
 
-def _rates(task: Task) -> dict[str, float]:
+def _rates(task: InitialValueProblem) -> dict[str, float]:
     """List what a motion has to follow [rad/s]."""
     model = task.equation.model
     listed = [channel for group in task.groups for channel in group]
@@ -203,9 +212,11 @@ def _rates(task: Task) -> dict[str, float]:
     }
 
 
-def _steps_per_second(task: Task, method: Method, wanted: float, what: str, rate: float) -> float:
+def _steps_per_second(
+    task: InitialValueProblem, method: Method, wanted: float, what: str, rate: float
+) -> float:
     """Say how many steps a method takes to follow a rate [rad/s]; measured on some twenty arms."""
-    looser = method.per_step(1e-3, task.damped) / task.tolerance(method, wanted)
+    looser = method.rule.per_step(1e-3, task.damped) / step_tolerance(task, method, wanted)
     finer = float(looser ** (1 / method.order))
     if what == "elastic modes":
         slow = finer * method.vibration_steps(task.vibration, task.damped)
@@ -213,7 +224,9 @@ def _steps_per_second(task: Task, method: Method, wanted: float, what: str, rate
     return float(rate * finer * method.input_steps)
 
 
-def leg_method(chosen: Method, first: Task, task: Task, wanted: float) -> Method:
+def leg_method(
+    chosen: Method, first: InitialValueProblem, task: InitialValueProblem, wanted: float
+) -> Method:
     """Give the method of a later leg, of a run whose method was chosen in its first one.
 
     Where brakes hold what is stiff outside the modes, and vibrations last, an implicit method takes

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from flexarm.integrate.methods.base import Method
-from flexarm.integrate.solve import Ending, Solution, interruption, solve
-from flexarm.integrate.task import Task, bumps, has_dry_friction, has_tables
+from flexarm.integrate.method import Method
+from flexarm.integrate.solve import Ending, Solution, interruption, new_state, solve
+from flexarm.integrate.task import InitialValueProblem, bumps, has_dry_friction, has_tables
+from flexarm.integrate.tolerance import step_limits
 from flexarm.links.base import Array
 from flexarm.spatial import base_rotation_matrix
 
@@ -20,7 +21,7 @@ Refinement = Generator[float, Solution, Solution]
 
 
 def solve_in_equal_steps(
-    task: Task,
+    task: InitialValueProblem,
     method: Method,
     wanted: float,
     progress: Callable[[float], None] | None = None,
@@ -31,7 +32,7 @@ def solve_in_equal_steps(
     step = next(steps)
     while True:
         try:
-            found = solve(task.beginning(method, wanted, step), progress, None, live)
+            found = solve(new_state(task, method, wanted, step), progress, None, live)
             step = steps.send(found)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
@@ -41,7 +42,7 @@ def solve_in_equal_steps(
             return replace(found, ending=interruption(stop, float(found.times[-1])))
 
 
-def refinement(task: Task, method: Method, wanted: float) -> Refinement:
+def refinement(task: InitialValueProblem, method: Method, wanted: float) -> Refinement:
     """Ask for solutions of a motion in ever smaller equal steps until one keeps a tolerance.
 
     It yields steps [s], is sent the solution by each, and returns the last one, whose seconds are
@@ -56,7 +57,7 @@ def refinement(task: Task, method: Method, wanted: float) -> Refinement:
     """
     smooth, fastest = is_smooth(task), task.vibration.fastest
     longest = float(np.median(np.diff(task.times)))  # steps end at samples
-    step = min(task.beginning(method, wanted).h, longest)
+    step = min(step_limits(task, method, wanted).first, longest)
     found = yield step
     seconds = found.seconds
     ratio = 2.0
@@ -82,7 +83,7 @@ def refinement(task: Task, method: Method, wanted: float) -> Refinement:
     return replace(found, seconds=seconds)
 
 
-def is_smooth(task: Task) -> bool:
+def is_smooth(task: InitialValueProblem) -> bool:
     """Tell whether forces have no corners, or only such as steps end at.
 
     Differences of two runs by equal steps tell less of their errors where there are some, as by
@@ -108,7 +109,7 @@ def _error(
     found: Solution,
     finer: Solution,
     step: float,
-    task: Task,
+    task: InitialValueProblem,
     order: int,
 ) -> float:
     """Estimate the error of the finer of two runs; infinite if they do not tell."""
@@ -120,7 +121,7 @@ def _error(
     return float(_difference(found, finer, task) / (ratio**order - 1))
 
 
-def _difference(one: Solution, other: Solution, task: Task) -> float:
+def _difference(one: Solution, other: Solution, task: InitialValueProblem) -> float:
     """Return the largest difference of a quantity, rate, work or state over its measure."""
     measures, attitudes = task.measures, task.equation.model.attitudes
     n, actuators = task.equation.model.size, task.motion.actuators

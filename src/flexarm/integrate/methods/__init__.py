@@ -1,6 +1,6 @@
 """Integrators, one file each, and their registry."""
 
-from flexarm.integrate.methods.base import Method
+from flexarm.integrate.method import Method
 from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.methods.rk4 import RK4

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from flexarm.integrate.methods.base import Method
+from flexarm.integrate.method import Method
 from flexarm.integrate.methods.explicit import Tableau, explicit_sample, explicit_step
+from flexarm.integrate.tolerance import RULES
 
 C = np.array([
     0.0, 0.05260015195876773, 0.0789002279381516, 0.1183503419072274, 0.2816496580927726,
@@ -67,17 +68,13 @@ D = (
 TABLEAU = Tableau(A, B, C, E5, E3, EXTRA_A, (0.1, 0.2, 0.7777777777777778), D)
 
 
-def _per_step(wanted: float, damped: bool) -> float:
-    return max(0.002 * wanted, min(0.006 * wanted, 2e-11))  # beyond that rounding is near
-
-
 DOP853 = Method(
     name="dop853",
     order=8,
     adaptive=True,
+    rule=RULES["dop853"],
     citation="Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, 1993",
     summary="tight tolerances, reference solutions, energy",
-    per_step=_per_step,
     step=explicit_step,
     sample=explicit_sample,
     begin=TABLEAU.begin,
@@ -85,10 +82,6 @@ DOP853 = Method(
     vibration_steps=lambda of, damped: 0.5 * of.slowest,
     input_steps=0.5,
     abreast=True,
-    # Its error estimate may vanish where a force sets in.
-    under_contact=0.02,
-    under_bounces=0.005,
-    on_rails=0.05,
     on_gpu=True,
     reach=4.5,  # where what is fast dies away in each step: at 6 it is just stable
 )

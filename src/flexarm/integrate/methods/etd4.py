@@ -7,15 +7,17 @@ exactly; and an embedded cubic leaves the middle out.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
-from flexarm.integrate.methods.base import Beginning, Method, zeros
+from flexarm.integrate.method import Method, zeros
 from flexarm.integrate.methods.explicit import Tableau
 from flexarm.integrate.methods.exponential import exponential_sample, exponential_step
 from flexarm.integrate.methods.oscillator import POWERS, RESPONSES
-from flexarm.integrate.methods.reactions import ERROR, NEW, STAGES, ExponentialMarch
+from flexarm.integrate.methods.reactions import ERROR, NEW, STAGES, ExponentialState
 from flexarm.integrate.problem import table_of
+from flexarm.integrate.tolerance import RULES
 from flexarm.links.base import Array
 
 # Tries of steps, also those that fail, for which a basis is kept: on a GPU all arms renew at once.
@@ -56,13 +58,14 @@ TABLEAU = Tableau(
 )
 
 
-def _begin(beginning: Beginning) -> ExponentialMarch:
-    n, known, size = beginning.system.n, beginning.system.known, len(beginning.y)
-    compiled = beginning.motion.matrices()
+def _begin(shared: dict[str, Any]) -> ExponentialState:
+    n, known, size = shared["system"].n, shared["system"].known, shared["size"]
+    motion, buffers = shared["problem"].motion, shared["buffers"]
+    compiled = motion.matrices()
     names = {"M": "mass", "K": "stiffness", "D": "damping", "q": "matrix_q", "v": "matrix_v"}
     arrays = zeros({"M": n * n, "K": n * n, "D": n * n, "q": n, "v": n})
-    table, kept = table_of(compiled, beginning.buffers | arrays)
-    beginning.buffers["matrices work"] = kept[-1]
+    table, kept = table_of(compiled, buffers | arrays)
+    buffers["matrices work"] = kept[-1]
     sizes = {
         "modes": n * n, "inverse": n * n, "measured": n * n, "squares": n, "losses": n,
         "answers": 4 * RESPONSES * n, "part": RESPONSES * n, "x": 2 * n, "g": STAGES * n,
@@ -71,8 +74,8 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
         "room": n,
     }  # fmt: skip
     fields = {names[key]: array for key, array in arrays.items()} | zeros(sizes)
-    return ExponentialMarch(
-        **beginning.fields,
+    return ExponentialState(
+        **shared,
         matrices=compiled.table_address,
         matrix_table=table,
         renewal=RENEWAL,
@@ -84,29 +87,23 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
         weights=WEIGHTS.ravel(),
         nodes=NODES,
         passed=0,
-        servoed=int(beginning.motion.actuators.answers),
+        servoed=int(motion.actuators.answers),
         **fields,
     )
 
 
-def _restart(m: ExponentialMarch) -> None:
+def _restart(m: ExponentialState) -> None:
     m.age = m.renewal
     m.masses_at[:] = np.inf
-
-
-def _per_step(wanted: float, damped: bool) -> float:
-    # Long steps see too little of fast modes that hardly matter in deflections, but in rates.
-    lasting = min(wanted, math.sqrt(1e-3 * wanted))
-    return 0.08 * lasting if damped else 1.2e-5 * (wanted / 1e-3) ** 1.2
 
 
 ETD4 = Method(
     name="etd4",
     order=4,
     adaptive=True,
+    rule=RULES["etd4"],
     citation="Butcher, Journal of the Australian Mathematical Society 4, 1964, as ETD",
     summary="stiff links, many modes: steps past the fastest modes",
-    per_step=_per_step,
     step=exponential_step,
     sample=exponential_sample,
     begin=_begin,
@@ -116,13 +113,6 @@ ETD4 = Method(
     ),
     renewed_after=RENEWAL,
     renewal=lambda of: of.matrices + 12.0 * of.n**3,
-    # Its modes are those of the arm without the law: what it errs there, a law that holds the
-    # joints to a motion sees in the joints.
-    under_law=0.01,
-    # Its error estimate takes forces to be smooth and soft.
-    under_friction=0.1,
-    under_contact=0.01,
-    under_bounces=0.2,
     solves_vibrations=True,
     on_gpu=True,
     restart=_restart,

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from flexarm.integrate.march import March, measure
-from flexarm.integrate.methods.base import Beginning, zeros
+from flexarm.integrate.method import zeros
+from flexarm.integrate.state import IntegratorState, measure
 from flexarm.integrate.system import rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
@@ -15,7 +16,7 @@ from flexarm.loops.sums import weigh
 
 
 @dataclass(kw_only=True)
-class ExplicitMarch(March):
+class RungeKuttaState(IntegratorState):
     """A run by an explicit Runge-Kutta method."""
 
     # stages, extra: number of stages, the rate at the new state not counted, and of those that
@@ -94,13 +95,13 @@ class Tableau:
         rows = ((), *self.a, self.b, *self.extra_a)
         return coefficients(rows, len(rows))
 
-    def begin(self, beginning: Beginning) -> ExplicitMarch:
-        """Make the record of a run by this method."""
-        width, size, terms = len(self.table), len(beginning.y), 3 + len(self.d)
+    def begin(self, shared: dict[str, Any]) -> RungeKuttaState:
+        """Make the state of a run by this method from the fields that all methods share."""
+        width, size, terms = len(self.table), shared["size"], 3 + len(self.d)
         b, e, e3 = (row.copy() for row in self.weights)
         dense = coefficients(self.d, width).ravel() if len(self.d) else np.zeros(1)
-        return ExplicitMarch(
-            **beginning.fields,
+        return RungeKuttaState(
+            **shared,
             stages=self.stages,
             extra=len(self.extra_c),
             a=self.table.ravel(),
@@ -115,7 +116,7 @@ class Tableau:
 
 
 @kernel
-def stage(m: ExplicitMarch, i: int, t: float, h: float, y: Array) -> None:
+def stage(m: RungeKuttaState, i: int, t: float, h: float, y: Array) -> None:
     """Compute the rate at stage i of a step from t."""
     width = m.stages + 1 + m.extra
     weigh(i, m.size, m.k, m.a[i * width :], m.trial)
@@ -125,7 +126,7 @@ def stage(m: ExplicitMarch, i: int, t: float, h: float, y: Array) -> None:
 
 
 @kernel
-def combined(m: ExplicitMarch, weights: Array, out: Array) -> None:
+def combined(m: RungeKuttaState, weights: Array, out: Array) -> None:
     """Sum the rates of all stages with weights, times the step."""
     weigh(m.stages + 1, m.size, m.k, weights, out)
     for r in range(m.size):
@@ -133,7 +134,7 @@ def combined(m: ExplicitMarch, weights: Array, out: Array) -> None:
 
 
 @kernel
-def explicit_step(m: ExplicitMarch) -> int:
+def explicit_step(m: RungeKuttaState) -> int:
     """Try one step."""
     for r in range(m.size):
         m.k[r] = m.f[r]
@@ -159,7 +160,7 @@ def explicit_step(m: ExplicitMarch) -> int:
 
 
 @kernel
-def prepare_dense(m: ExplicitMarch) -> None:
+def prepare_dense(m: RungeKuttaState) -> None:
     """Compute the extra stages and the polynomial of the last step (Hairer, Norsett & Wanner)."""
     h = m.h_done
     width = m.stages + 1 + m.extra
@@ -180,7 +181,7 @@ def prepare_dense(m: ExplicitMarch) -> None:
 
 
 @kernel
-def explicit_sample(m: ExplicitMarch) -> int:
+def explicit_sample(m: RungeKuttaState) -> int:
     """Evaluate the dense output of the last step."""
     if m.sample_ready == 0:
         prepare_dense(m)

@@ -11,7 +11,6 @@ are solved by that method.  The last row is the error estimate: the quartic thro
 less a cubic through fewer of its values, as each mode answers it.
 """
 
-from flexarm.integrate.march import measure_modal
 from flexarm.integrate.methods.eigen import (
     cholesky,
     congruence,
@@ -25,7 +24,7 @@ from flexarm.integrate.methods.reactions import (
     ERROR,
     NEW,
     STAGES,
-    ExponentialMarch,
+    ExponentialState,
     coefficient,
     find_matrices,
     keep_masses,
@@ -34,6 +33,7 @@ from flexarm.integrate.methods.reactions import (
     pulled_work,
     take_pulls_off,
 )
+from flexarm.integrate.state import measure_modal
 from flexarm.integrate.system import PRESCRIBED, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
@@ -50,7 +50,7 @@ def detach(n: int, matrix: Array, k: int, diagonal: float) -> None:
 
 
 @kernel
-def renew(m: ExponentialMarch) -> int:
+def renew(m: ExponentialState) -> int:
     """Take the modes of the mass and stiffness at the present state."""
     n = m.system.n
     find_matrices(m, m.y)
@@ -73,7 +73,7 @@ def renew(m: ExponentialMarch) -> int:
 
 
 @kernel
-def see_modes(m: ExponentialMarch) -> None:
+def see_modes(m: ExponentialState) -> None:
     """Find the modes in those that errors are measured in."""
     n = m.system.n
     for r in range(n):
@@ -170,7 +170,7 @@ def _modes_from_rotation(n: int, mass: Array, modes: Array, inverse: Array) -> N
 
 
 @kernel
-def tabulate(m: ExponentialMarch) -> None:
+def tabulate(m: ExponentialState) -> None:
     """Tabulate the oscillators' responses at the quarters of the step m.h."""
     if m.table_h == m.h:
         return
@@ -188,7 +188,7 @@ def tabulate(m: ExponentialMarch) -> None:
 
 
 @kernel
-def remainder(m: ExponentialMarch, x: Array, f: Array, g: Array) -> None:
+def remainder(m: ExponentialState, x: Array, f: Array, g: Array) -> None:
     """Find what acceleration is left beside the oscillators' own at a modal state x."""
     n = m.system.n
     weigh(n, n, m.inverse, f[n:], g)
@@ -197,7 +197,7 @@ def remainder(m: ExponentialMarch, x: Array, f: Array, g: Array) -> None:
 
 
 @kernel
-def accelerate(m: ExponentialMarch, x: Array, g: Array, out: Array) -> None:
+def accelerate(m: ExponentialState, x: Array, g: Array, out: Array) -> None:
     """Give the accelerations of modes in a modal state x."""
     n = m.system.n
     for r in range(n):
@@ -205,7 +205,7 @@ def accelerate(m: ExponentialMarch, x: Array, g: Array, out: Array) -> None:
 
 
 @kernel
-def drive(m: ExponentialMarch, stage: int, h: float, begin: float, table: Array) -> None:
+def drive(m: ExponentialState, stage: int, h: float, begin: float, table: Array) -> None:
     """Move all modes on to a stage, into the modal state m.modal.
 
     They begin where x is 0, with so much of the rates there: all, or none.
@@ -227,7 +227,7 @@ def drive(m: ExponentialMarch, stage: int, h: float, begin: float, table: Array)
 
 
 @kernel
-def evaluate(m: ExponentialMarch, stage: int) -> None:
+def evaluate(m: ExponentialState, stage: int) -> None:
     """Evaluate the equations at a stage, into its rows of g and p."""
     n = m.system.n
     part = m.nodes[stage]
@@ -246,7 +246,7 @@ def evaluate(m: ExponentialMarch, stage: int) -> None:
 
 
 @kernel
-def goes_on(m: ExponentialMarch) -> int:
+def goes_on(m: ExponentialState) -> int:
     """Tell whether the step begins where the last trial ended, in the same basis."""
     if m.age == 0 or m.h_done == 0.0:
         return 0
@@ -257,7 +257,7 @@ def goes_on(m: ExponentialMarch) -> int:
 
 
 @kernel
-def begin_step(m: ExponentialMarch) -> None:
+def begin_step(m: ExponentialState) -> None:
     """Find rates of modes and g at the step's begin."""
     n = m.system.n
     if goes_on(m) == 1:
@@ -271,7 +271,7 @@ def begin_step(m: ExponentialMarch) -> None:
 
 @kernel
 def solution(
-    m: ExponentialMarch, table: Array, begin: Array, h: float, tau: float, out: Array
+    m: ExponentialState, table: Array, begin: Array, h: float, tau: float, out: Array
 ) -> None:
     """Solve the oscillators up to a time within a step, and add up powers."""
     n = m.system.n
@@ -292,7 +292,7 @@ def solution(
 
 
 @kernel
-def find_powers(m: ExponentialMarch) -> None:
+def find_powers(m: ExponentialState) -> None:
     """Find powers in the middle and at the end of a step anew, where the solution is.
 
     Stages are off it to either side.  A hard servo answers that by a large force, whose power is a
@@ -320,7 +320,7 @@ def find_powers(m: ExponentialMarch) -> None:
 
 
 @kernel
-def exponential_step(m: ExponentialMarch) -> int:
+def exponential_step(m: ExponentialState) -> int:
     """Try one step."""
     n = m.system.n
     if m.age >= m.renewal and renew(m) != 0:
@@ -340,7 +340,7 @@ def exponential_step(m: ExponentialMarch) -> int:
 
 
 @kernel
-def finish(m: ExponentialMarch) -> None:
+def finish(m: ExponentialState) -> None:
     """Evaluate the equations at the trial state, and measure its error."""
     n = m.system.n
     h = m.h
@@ -375,7 +375,7 @@ def finish(m: ExponentialMarch) -> None:
 
 
 @kernel
-def exponential_sample(m: ExponentialMarch) -> int:
+def exponential_sample(m: ExponentialState) -> int:
     """Solve the oscillators up to a time within the last step."""
     n = m.system.n
     h = m.h_done

@@ -8,8 +8,8 @@ products are parabolas in time.
 
 from dataclasses import dataclass
 
-from flexarm.integrate.march import March
 from flexarm.integrate.methods.oscillator import POWERS
+from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import PRESCRIBED, channel
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
@@ -21,7 +21,7 @@ NEW, ERROR = 6, 7  # rows of the tableau: the new state, the error estimate
 
 
 @dataclass(kw_only=True)
-class ExponentialMarch(March):
+class ExponentialState(IntegratorState):
     """A run by an exponential Runge-Kutta method."""
 
     # matrices, matrix_table, mass, stiffness, damping: compiled mass, elastic and damping matrices,
@@ -84,7 +84,7 @@ class ExponentialMarch(March):
 
 
 @kernel
-def find_matrices(m: ExponentialMarch, y: Array) -> None:
+def find_matrices(m: ExponentialState, y: Array) -> None:
     """Find mass, elastic and damping matrices at a state."""
     n = m.system.n
     for i in range(n):
@@ -94,7 +94,7 @@ def find_matrices(m: ExponentialMarch, y: Array) -> None:
 
 
 @kernel
-def _note(m: ExponentialMarch, row: int, t: float) -> None:
+def _note(m: ExponentialState, row: int, t: float) -> None:
     """Note the masses that were found last as those at a time."""
     n = m.system.n
     for c in range(m.system.known):
@@ -105,13 +105,13 @@ def _note(m: ExponentialMarch, row: int, t: float) -> None:
 
 
 @kernel
-def keep_masses(m: ExponentialMarch) -> None:
+def keep_masses(m: ExponentialState) -> None:
     """Keep the masses that were found last as those at the step's begin."""
     _note(m, BEGIN, m.t)
 
 
 @kernel
-def _find_masses(m: ExponentialMarch) -> None:
+def _find_masses(m: ExponentialState) -> None:
     """Find the masses at both ends of the step, where they are not known."""
     if m.masses_at[BEGIN] != m.t:
         if m.masses_at[END] == m.t:
@@ -127,14 +127,14 @@ def _find_masses(m: ExponentialMarch) -> None:
 
 
 @kernel
-def _speed(m: ExponentialMarch, c: int, t: float) -> float:
+def _speed(m: ExponentialState, c: int, t: float) -> float:
     """Give the rate of a prescribed coordinate."""
     value: float = channel(m.system, m.system.inputs + m.system.wrenches + c, t, 1)
     return value
 
 
 @kernel
-def moves_past(m: ExponentialMarch) -> int:
+def moves_past(m: ExponentialState) -> int:
     """Tell whether modes swing within the step while prescribed coordinates move."""
     swings = 0
     for r in range(m.system.n):
@@ -149,7 +149,7 @@ def moves_past(m: ExponentialMarch) -> int:
 
 
 @kernel
-def _find_pulls(m: ExponentialMarch, node: int, t: float, one: int, other: int) -> None:
+def _find_pulls(m: ExponentialState, node: int, t: float, one: int, other: int) -> None:
     """Find pulls at a time, by the mean of two rows of masses."""
     n = m.system.n
     known = m.system.known
@@ -169,7 +169,7 @@ def _find_pulls(m: ExponentialMarch, node: int, t: float, one: int, other: int) 
 
 
 @kernel
-def _pulled(m: ExponentialMarch, part: float, swings: Array) -> float:
+def _pulled(m: ExponentialState, part: float, swings: Array) -> float:
     """Return the power that modes with these accelerations take at a part of the step."""
     n = m.system.n
     power = 0.0
@@ -182,7 +182,7 @@ def _pulled(m: ExponentialMarch, part: float, swings: Array) -> float:
 
 
 @kernel
-def take_pulls_off(m: ExponentialMarch) -> None:
+def take_pulls_off(m: ExponentialState) -> None:
     """Take what modes pull off the powers of a trial step, and add its integral to the work."""
     n = m.system.n
     extra = m.size - 2 * n
@@ -199,7 +199,7 @@ def take_pulls_off(m: ExponentialMarch) -> None:
 
 
 @kernel
-def pulled_error(m: ExponentialMarch, errors: Array) -> float:
+def pulled_error(m: ExponentialState, errors: Array) -> float:
     """Return what errors of modes make of the work of prescribed coordinates."""
     n = m.system.n
     total = 0.0
@@ -209,7 +209,7 @@ def pulled_error(m: ExponentialMarch, errors: Array) -> float:
 
 
 @kernel
-def coefficient(m: ExponentialMarch, stage: int, power: int, r: int) -> float:
+def coefficient(m: ExponentialState, stage: int, power: int, r: int) -> float:
     """Return g of a mode on the way to a stage, by a power of the part of the step."""
     total = 0.0
     for j in range(stage):
@@ -219,7 +219,7 @@ def coefficient(m: ExponentialMarch, stage: int, power: int, r: int) -> float:
 
 
 @kernel
-def pulled_work(m: ExponentialMarch, h: float, tau: float) -> float:
+def pulled_work(m: ExponentialState, h: float, tau: float) -> float:
     """Integrate what modes pull from the begin of a step of length h, to m.modal at tau.
 
     By parts: a pull is a parabola in time, and the equation of a mode gives the integral of x.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexarm.integrate.methods.base import Method
+from flexarm.integrate.method import Method
 from flexarm.integrate.methods.explicit import Tableau, explicit_step
 
 # Largest stable product of a step and the size of an eigenvalue, for any damping.  The region of
@@ -16,17 +16,12 @@ TABLEAU = Tableau(
 )
 
 
-def _per_step(wanted: float, damped: bool) -> float:
-    return wanted
-
-
 RK4 = Method(
     name="rk4",
     order=4,
     adaptive=False,
     citation="Kutta 1901",
     summary="small soft arms, in equal steps",
-    per_step=_per_step,
     step=explicit_step,
     sample=None,
     begin=TABLEAU.begin,

@@ -1,15 +1,18 @@
 """The Rosenbrock method RODAS of order 4(3), with the exact tangent."""
 
+from typing import Any
+
 import numpy as np
 
-from flexarm.integrate.methods.base import Beginning, Method, zeros
+from flexarm.integrate.method import Method, zeros
 from flexarm.integrate.methods.rosenbrock import (
     STAGES,
-    RosenbrockMarch,
+    RosenbrockState,
     rosenbrock_sample,
     rosenbrock_step,
 )
 from flexarm.integrate.problem import table_of
+from flexarm.integrate.tolerance import RULES
 
 GAMMA = 0.25
 ALPHA = (0.0, 0.386, 0.21, 0.63, 1.0, 1.0)
@@ -43,22 +46,23 @@ DENSE = (
 FIELDS = {"a": "acceleration", "force_by_a": "mass", "force_by_q": "by_q", "force_by_v": "by_v"}
 
 
-def _begin(beginning: Beginning) -> RosenbrockMarch:
-    n, size = beginning.system.n, len(beginning.y)
-    compiled = beginning.motion.slopes()
+def _begin(shared: dict[str, Any]) -> RosenbrockState:
+    n, size = shared["system"].n, shared["size"]
+    motion, buffers = shared["problem"].motion, shared["buffers"]
+    compiled = motion.slopes()
     arrays = zeros({port.name: port.size for port in compiled.outputs} | {"a": n})
-    table, kept = table_of(compiled, beginning.buffers | arrays)
-    beginning.buffers["tangent work"] = kept[-1]
+    table, kept = table_of(compiled, buffers | arrays)
+    buffers["tangent work"] = kept[-1]
     square = [np.zeros((STAGES, STAGES)) for _ in range(2)]
     for matrix, rows in zip(square, (A, C), strict=True):
         for i, row in enumerate(rows):
             matrix[i, : len(row)] = row
     sizes = {"stages": STAGES * size, "right": size, "trial": size, "drift": size}
-    return RosenbrockMarch(
-        **beginning.fields,
+    return RosenbrockState(
+        **shared,
         tangent=compiled.table_address,
         tangent_table=table,
-        timely=int(beginning.motion.timely),
+        timely=int(motion.timely),
         gamma=GAMMA,
         alpha=np.array(ALPHA),
         d=np.array(D),
@@ -71,32 +75,25 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
     )
 
 
-def _proven(m: RosenbrockMarch, beginning: Beginning) -> None:
-    compiled = beginning.motion.slopes("fast")
+def _proven(m: RosenbrockState) -> None:
+    compiled = m.problem.motion.slopes("fast")
     names = ["a", *(port.name for port in compiled.outputs)]
     arrays = {name: getattr(m, FIELDS.get(name, name)) for name in names}
-    m.tangent_table, kept = table_of(compiled, beginning.buffers | arrays)
-    m.tangent, beginning.buffers["tangent work"] = compiled.table_address, kept[-1]
-
-
-def _per_step(wanted: float, damped: bool) -> float:
-    return (0.01 if damped else 0.0025) * wanted
+    m.tangent_table, kept = table_of(compiled, m.buffers | arrays)
+    m.tangent, m.buffers["tangent work"] = compiled.table_address, kept[-1]
 
 
 RODAS4 = Method(
     name="rodas4",
     order=4,
     adaptive=True,
+    rule=RULES["rodas4"],
     citation="Hairer & Wanner, Solving Ordinary Differential Equations II, 1996",
     summary="slow damped arms, and stiffness outside the links (high-gain control)",
-    per_step=_per_step,
     step=rosenbrock_step,
     sample=rosenbrock_sample,
     carries_states=False,
-    under_contact=0.3,
-    under_bounces=0.05,
     implicit=True,
-    on_rails=0.3,
     begin=_begin,
     proven=_proven,
     vibration_steps=lambda of, damped: (0.2 if damped else 2.0) * of.slowest,

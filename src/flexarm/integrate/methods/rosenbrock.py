@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from flexarm.integrate.march import March, measure
+from flexarm.integrate.state import IntegratorState, measure
 from flexarm.integrate.system import drive, moving, prescribe, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
@@ -12,7 +12,7 @@ STAGES = 6
 
 
 @dataclass(kw_only=True)
-class RosenbrockMarch(March):
+class RosenbrockState(IntegratorState):
     """A run by a Rosenbrock method."""
 
     # tangent, tangent_table: compiled derivatives of the equations and the table of the pointers
@@ -94,7 +94,7 @@ def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
 
 
 @kernel
-def linearise(m: RosenbrockMarch) -> int:
+def linearise(m: RosenbrockState) -> int:
     """Take the tangent at the present state and factorise the stages' matrix."""
     n = m.system.n
     drive(m.system, m.t)
@@ -124,7 +124,7 @@ def linearise(m: RosenbrockMarch) -> int:
 
 
 @kernel
-def find_drift(m: RosenbrockMarch) -> None:
+def find_drift(m: RosenbrockState) -> None:
     """Differentiate the rates by time, through the channels."""
     for r in range(m.size):
         m.drift[r] = 0.0
@@ -142,7 +142,7 @@ def find_drift(m: RosenbrockMarch) -> None:
 
 
 @kernel
-def solve_stage(m: RosenbrockMarch, u: Array) -> None:
+def solve_stage(m: RosenbrockState, u: Array) -> None:
     """Solve for a stage: eliminate positions, solve for rates, then positions and works."""
     n = m.system.n
     g = 1.0 / (m.h * m.gamma)
@@ -165,7 +165,7 @@ def solve_stage(m: RosenbrockMarch, u: Array) -> None:
 
 
 @kernel
-def rosenbrock_step(m: RosenbrockMarch) -> int:
+def rosenbrock_step(m: RosenbrockState) -> int:
     """Try one step."""
     size = m.size
     if linearise(m) != 0:
@@ -200,7 +200,7 @@ def rosenbrock_step(m: RosenbrockMarch) -> int:
 
 
 @kernel
-def rosenbrock_sample(m: RosenbrockMarch) -> int:
+def rosenbrock_sample(m: RosenbrockState) -> int:
     """Evaluate the dense output of the last step."""
     size = m.size
     if m.sample_ready == 0:

@@ -14,6 +14,7 @@ from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Acting, Actuators, actuators_of, impulses
+from flexarm.integrate.bounds import RTOL
 from flexarm.integrate.drivetrain import (
     Slipping,
     SpringDamper,
@@ -28,11 +29,10 @@ from flexarm.integrate.mission.event_functions import EventFunction, require_qua
 from flexarm.integrate.mission.slipping import MOST_AT_ONCE
 from flexarm.integrate.mission.starts import first_state
 from flexarm.integrate.mission.transitions import Transition
-from flexarm.integrate.options import RTOL
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import IMPULSES, WORKS, instant
-from flexarm.integrate.task import State, Task, prepare
+from flexarm.integrate.task import InitialValueProblem, State, prepare
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -353,7 +353,7 @@ def leg_task(
     wanted: float = RTOL,
     acting: tuple[Acting, ...] = (),
     compiles: bool = True,
-) -> Task:
+) -> InitialValueProblem:
     """Prepare the leg of a course that begins at a state.
 
     Raises
@@ -387,7 +387,7 @@ def leg_task(
     )
 
 
-def after(task: Task, solution: Solution, before: State) -> dict[str, Any]:
+def after(task: InitialValueProblem, solution: Solution, before: State) -> dict[str, Any]:
     """Return the state that a leg ended in, by its fields."""
     n, last = task.equation.model.size, solution.states[-1]
     actuators = task.motion.actuators

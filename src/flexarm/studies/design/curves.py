@@ -10,9 +10,9 @@ import numpy as np
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.batch.designs import DesignMotions, NotInArrays
 from flexarm.integrate.kept import run_of
-from flexarm.integrate.methods.base import Method
+from flexarm.integrate.method import Method
 from flexarm.integrate.solve import Solution
-from flexarm.integrate.task import Task
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.linear.elastic import moves
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
@@ -30,7 +30,7 @@ OBSERVED = {**{f"{name} energy": k for k, name in enumerate(ENERGIES)}, "total e
 STATE_WORKS = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # part of the state
 
 
-def curve_names(task: Task, method: Method) -> list[str]:
+def curve_names(task: InitialValueProblem, method: Method) -> list[str]:
     """List the names of an arm's curves."""
     start = Solution(task.times[:1], task.state[None], _anchors(task, 1))
     run = run_of(task, method, start, task.wanted, "")
@@ -38,11 +38,13 @@ def curve_names(task: Task, method: Method) -> list[str]:
     return [*names[1:], "total energy"]
 
 
-def _anchors(task: Task, count: int) -> Array:
+def _anchors(task: InitialValueProblem, count: int) -> Array:
     return np.tile(np.array(task.equation.anchor, dtype=float), (count, 1, 1))
 
 
-def together(task: Task, name: str, states: Array, anchors: Array | None = None) -> Array | None:
+def together(
+    task: InitialValueProblem, name: str, states: Array, anchors: Array | None = None
+) -> Array | None:
     """Evaluate a curve in runs of one arm that differ in their states, (N, T).
 
     Parameters
@@ -127,7 +129,7 @@ def curve(run: Run, name: str) -> Array:
 
 
 def curves_of(
-    tasks: Sequence[Task], solutions: Sequence[Solution], name: str, method: Method
+    tasks: Sequence[InitialValueProblem], solutions: Sequence[Solution], name: str, method: Method
 ) -> Array:
     """Evaluate a curve in finished runs, (N, T), those of one arm in one call."""
     values = np.zeros((len(tasks), len(tasks[0].times)))
@@ -147,7 +149,7 @@ def curves_of(
     return values
 
 
-def of_arm(task: Task, of: DesignQuantity) -> float:
+def of_arm(task: InitialValueProblem, of: DesignQuantity) -> float:
     """Return the mass [kg] or a frequency [Hz] of an arm."""
     model: Model = task.equation.model
     if of.mass:

@@ -20,13 +20,13 @@ from flexarm.integrate.batch.many import refuse_alone, solve_on_cores, started_a
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import LONG, Effort, consider, solution
 from flexarm.integrate.kept import run_of
+from flexarm.integrate.method import Method
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.options import RunOptions
 from flexarm.integrate.simulate import run_whole
 from flexarm.integrate.solve import Solution
-from flexarm.integrate.task import Task, equation_of, prepare, sample_times
+from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sample_times
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.model import Model, build
@@ -119,7 +119,7 @@ class Evaluator:
         }
         self._options = study.plan.run or NO_RUN
         self._times = sample_times(self._options.t_end, self._options.dt)
-        self._base: Task | None = None
+        self._base: InitialValueProblem | None = None
         keys = {axis.name: axis.keys for axis in study.axes}
         self._numbers = {
             name: [key for key in each if not key.startswith(START)] for name, each in keys.items()
@@ -209,7 +209,7 @@ class Evaluator:
 
     def _task(
         self, numbers: dict[str, Any], starts: dict[str, float], model: Model | None = None
-    ) -> Task:
+    ) -> InitialValueProblem:
         """Return the initial-value problem of a design, whose model may be built already."""
         assert self.study.arm is not None
         base = None if numbers else self._base
@@ -222,14 +222,14 @@ class Evaluator:
                 self._base = base
         return started_at(base, starts) if starts else base
 
-    def _prepared(self, model: Model) -> Task:
+    def _prepared(self, model: Model) -> InitialValueProblem:
         """Return the initial-value problem of a model."""
         equation = equation_of(model, name=self._options.formulation)
         return prepare(model, self._times, equation=equation, wanted=self._options.rtol)
 
     def _side_by_side(self, rows: Rows, which: Sequence[int]) -> None:
         """Compute designs, solving their motions in batches."""
-        tasks: dict[int, Task] = {}
+        tasks: dict[int, InitialValueProblem] = {}
         alone = []
         designs = {k: self._design(rows, k) for k in which}
         models: list[Model | FlexarmError | None] = [None] * len(designs)
@@ -265,7 +265,7 @@ class Evaluator:
         ended = [k for k in tasks if rows.status[k] == FINISHED]
         self._reduce(rows, [tasks[k] for k in ended], [solutions[k] for k in ended], ended)  # type: ignore[misc]
 
-    def _leave_out_long(self, rows: Rows, tasks: dict[int, Task]) -> None:
+    def _leave_out_long(self, rows: Rows, tasks: dict[int, InitialValueProblem]) -> None:
         """Remove designs that would take more than an hour of CPU each, and record why."""
         groups: dict[int, list[int]] = {}
         for k, task in tasks.items():
@@ -282,11 +282,11 @@ class Evaluator:
                     rows.fail(k, str(error))
                     del tasks[k]
 
-    def _effort(self, task: Task) -> Effort:
+    def _effort(self, task: InitialValueProblem) -> Effort:
         duration = self._options.t_end
         return solution(task, self._method, task.wanted, duration=duration, step=None, period=None)
 
-    def _solve(self, tasks: list[Task]) -> list[Solution | FlexarmError]:
+    def _solve(self, tasks: list[InitialValueProblem]) -> list[Solution | FlexarmError]:
         """Solve motions; return the error of each that cannot be solved."""
         try:
             if self.study.plan.device == "gpu":
@@ -300,7 +300,11 @@ class Evaluator:
             return [found for task in tasks for found in self._solve([task])]
 
     def _reduce(
-        self, rows: Rows, tasks: list[Task], solutions: list[Solution], which: list[int]
+        self,
+        rows: Rows,
+        tasks: list[InitialValueProblem],
+        solutions: list[Solution],
+        which: list[int],
     ) -> None:
         """Compute the quantities of finished runs."""
         if not tasks:
@@ -403,7 +407,7 @@ class Evaluator:
         with np.errstate(all="ignore"):
             rows.found[name][which] = self._reduced(each, x)
 
-    def _states(self, rows: Rows, task: Task) -> Array:
+    def _states(self, rows: Rows, task: InitialValueProblem) -> Array:
         """Return the initial states of designs, (count, size)."""
         names, n = list(task.equation.model.names), task.equation.model.size
         states = np.tile(task.state, (rows.count, 1))

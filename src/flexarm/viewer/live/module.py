@@ -1,21 +1,22 @@
 """A live arm as a WebAssembly module: equations, Runge-Kutta steps, and where they begin."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 import numpy as np
 
 from flexarm.engine.stream import Port, Stream
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.loop import march
-from flexarm.integrate.methods.base import Beginning, MotionFunctions
-from flexarm.integrate.methods.explicit import ExplicitMarch, explicit_step
+from flexarm.integrate.methods.explicit import RungeKuttaState, explicit_step
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.mission.hybrid import BEGINNING
 from flexarm.integrate.options import LONGEST
-from flexarm.integrate.problem import MISSION_PORTS, Channel, Measures, Watch, jumps, watches
+from flexarm.integrate.problem import MISSION_PORTS, Measures, Watch, jumps, watches
+from flexarm.integrate.state import StepLimits, start_fields
 from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates
-from flexarm.integrate.task import Task, prepare
+from flexarm.integrate.task import InitialValueProblem, prepare
 from flexarm.links.base import Array
 from flexarm.loops.kernel import kernel
 from flexarm.loops.wasm import Memory, WasmProgram, program
@@ -27,7 +28,7 @@ SLOTS = {"t": "t", "h": "wish", "steps": "steps", "watched": "watched"}
 
 
 @kernel
-def advance(m: ExplicitMarch, until: float, budget: int, changed: int) -> int:
+def advance(m: RungeKuttaState, until: float, budget: int, changed: int) -> int:
     """Step on until a time, from inputs or a state that may have changed."""
     m.t_end = until
     m.budget = budget
@@ -36,6 +37,70 @@ def advance(m: ExplicitMarch, until: float, budget: int, changed: int) -> int:
         rates(m.system, m.t, m.y, m.f)
     why: int = march(m)
     return why
+
+
+@dataclass(frozen=True)
+class LiveProblem(InitialValueProblem):
+    """A motion on a page: equal steps, whose error nobody measures."""
+
+    arm: LiveArm | None = None
+    # The arrays of the equations by name, and the places that they take [bytes].
+    buffers: dict[str, Array] = field(default_factory=dict)
+    table: Sequence[int] = ()
+
+    @cached_property
+    def measures(self) -> Measures:
+        """Nothing."""
+        nothing = np.zeros(0)
+        return Measures(
+            np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((1, 0, 0)), np.zeros((1, 0)),
+            np.zeros(0, dtype=np.int64), nothing, nothing, nothing, (), np.zeros(1),
+        )  # fmt: skip
+
+    @cached_property
+    def watches(self) -> tuple[Watch, ...]:
+        """Bounds beyond which the equations do not hold: limits of joints stop nothing."""
+        return live_watches(self)
+
+    @property
+    def breaks(self) -> Array:
+        """Times at which inputs, wrenches, motions or targets jump [s]."""
+        assert self.arm is not None
+        return np.union1d(
+            jumps([channel for group in self.groups[:3] for channel in group]),
+            self.arm.programme.breaks,
+        )
+
+    def joined(self) -> tuple[System, dict[str, Array]]:
+        """Join the equations to the inputs, wrenches, motions and targets of the file."""
+        assert self.arm is not None
+        arm, buffers, groups = self.arm, self.buffers, self.groups
+        driven, pushed, moved = groups[:3]
+        rows = [channel.pieces for channel in (*driven, *pushed, *moved)]
+        rows += [followed.rows for followed in arm.programme.targets]
+        first = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+        names = ("q", "v", "u", "w", "given", "a", "power", "r", "x", "dx")
+        system = System(
+            n=arm.model.size,
+            channels=len(rows),
+            inputs=len(driven),
+            wrenches=len(pushed),
+            known=len(moved),
+            targets=len(arm.programme.targets),
+            works=WORKS,
+            states=arm.programme.states,
+            energies=WORKS,
+            equations=0,
+            table=np.array(self.table, dtype=np.int64),
+            time=np.zeros(1),
+            **{name: buffers[name] for name in names},
+            coordinates=np.array(arm.model.prescribed, dtype=np.int64),
+            pieces=np.concatenate(rows).ravel() if rows else np.zeros(PIECE),
+            first=first,
+            current=first[:-1].copy(),
+            evaluations=0,
+        )
+        return system, buffers
 
 
 @dataclass(frozen=True)
@@ -59,17 +124,17 @@ class LiveModule:
     lasts: float
 
 
-def live_task(arm: LiveArm) -> Task:
+def live_task(arm: LiveArm) -> InitialValueProblem:
     """Return the initial-value problem of an arm at its start."""
     return prepare(arm.model, np.array([0.0, BEGINNING]), equation=formulation(DEFAULT, arm.model))
 
 
-def live_watches(task: Task) -> tuple[Watch, ...]:
+def live_watches(task: InitialValueProblem) -> tuple[Watch, ...]:
     """List what stops an arm: only where its equations do not hold."""
     return tuple(watches(task.equation.model, task.q, task.wanted, limits=False))
 
 
-def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
+def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveModule:
     """Compile an arm.
 
     Parameters
@@ -90,11 +155,17 @@ def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
         places = [arrays[port.name] for port in (*stream.inputs, *stream.outputs)]
         work = memory.array(np.zeros(made.work_sizes[stream.name] + 1))
         calls[stream.name] = [*places, work]
-    driven, pushed, moved = task.groups[:3]
-    system = _system(arm, buffers, calls["motion"], task.groups)
-    played = arm.programme
-    breaks = np.union1d(jumps([*driven, *pushed, *moved]), played.breaks)
-    record = _record(task, system, buffers, step, breaks, np.zeros(played.states))
+    problem = LiveProblem(
+        **{each.name: getattr(task, each.name) for each in fields(task)}
+        | {"times": np.array([0.0, LONGEST]), "states": np.zeros(arm.programme.states)},
+        arm=arm,
+        buffers=buffers,
+        table=calls["motion"],
+    )
+    record: RungeKuttaState = RK4.begin(start_fields(problem, RK4, StepLimits(1.0, step)))
+    record.kept = record.wanted = 1  # the state now is all that is kept
+    record.step = 0  # called by its name
+    record.obstacles.count = 0  # equal steps are short, and not looked along
     place = memory.record(record)
     names = list(record.layout().types)
     return LiveModule(
@@ -105,12 +176,16 @@ def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
         calls,
         place,
         {key: place + 8 * names.index(name) for key, name in SLOTS.items()},
-        min([last_time(each.profile) for each in (*pushed, *moved)], default=np.inf),
-        float(breaks.max(initial=0.0)),
+        min(
+            [last_time(each.profile) for each in (*task.groups[1], *task.groups[2])], default=np.inf
+        ),
+        float(problem.breaks.max(initial=0.0)),
     )
 
 
-def _buffers(arm: LiveArm, streams: Sequence[Stream], task: Task) -> dict[str, Array]:
+def _buffers(
+    arm: LiveArm, streams: Sequence[Stream], task: InitialValueProblem
+) -> dict[str, Array]:
     """Return the arrays of all equations, by the names of their inputs and outputs."""
     ports: dict[str, Port] = {}
     for stream in streams:
@@ -121,65 +196,3 @@ def _buffers(arm: LiveArm, streams: Sequence[Stream], task: Task) -> dict[str, A
     if "anchor" in buffers:
         buffers["anchor"] = np.array(task.equation.anchor, dtype=float).ravel()
     return buffers
-
-
-def _system(
-    arm: LiveArm, buffers: dict[str, Array], table: list[int], groups: tuple[list[Channel], ...]
-) -> System:
-    """Join the equations to the inputs, wrenches, motions and targets of the file."""
-    driven, pushed, moved = groups[:3]
-    rows = [channel.pieces for channel in (*driven, *pushed, *moved)]
-    rows += [followed.rows for followed in arm.programme.targets]
-    first = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    names = ("q", "v", "u", "w", "given", "a", "power", "r", "x", "dx")
-    return System(
-        n=arm.model.size,
-        channels=len(rows),
-        inputs=len(driven),
-        wrenches=len(pushed),
-        known=len(moved),
-        targets=len(arm.programme.targets),
-        works=WORKS,
-        states=arm.programme.states,
-        energies=WORKS,
-        equations=0,
-        table=np.array(table, dtype=np.int64),
-        time=np.zeros(1),
-        **{name: buffers[name] for name in names},
-        coordinates=np.array(arm.model.prescribed, dtype=np.int64),
-        pieces=np.concatenate(rows).ravel() if rows else np.zeros(PIECE),
-        first=first,
-        current=first[:-1].copy(),
-        evaluations=0,
-    )
-
-
-def _record(
-    task: Task, system: System, buffers: dict[str, Array], step: float, breaks: Array, states: Array
-) -> ExplicitMarch:
-    """Return the integrator's record for equal steps without error control."""
-    nothing = np.zeros(0)
-    unmeasured = Measures(
-        np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((1, 0, 0)), np.zeros((1, 0)),
-        np.zeros(0, dtype=np.int64), nothing, nothing, nothing, (), np.zeros(1),
-    )  # fmt: skip
-    record: ExplicitMarch = RK4.begin(
-        Beginning(
-            task.equation,
-            MotionFunctions(task.equation, None),
-            system,
-            buffers,
-            unmeasured,
-            live_watches(task),
-            np.array([0.0, LONGEST]),
-            breaks,
-            np.concatenate([task.q, task.v, task.works, states]),
-            RK4,
-            1.0,
-            step,
-        )
-    )
-    record.kept = record.wanted = 1  # the state now is all that is kept
-    record.step = 0  # called by its name
-    record.obstacles.count = 0  # equal steps are short, and not looked along
-    return record

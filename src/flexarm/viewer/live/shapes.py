@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm.arm.shapes import Counted
 from flexarm.errors import FlexarmError
-from flexarm.integrate.task import Task
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.model import LinkModel, Model, build
 from flexarm.studies.bases import of_family
 from flexarm.viewer.live.equations import LiveArm
@@ -27,7 +27,7 @@ class Prepared:
 
     # arm, task, tuned: the arm, its start, and what was chosen for it.
     arm: LiveArm
-    task: Task
+    task: InitialValueProblem
     tuned: Tuning
     left_out: str = ""  # what was left out of it, in words; empty if nothing
 

@@ -10,7 +10,7 @@ from flexarm.arm.forces import Contact
 from flexarm.engine.functions import compile_stream
 from flexarm.integrate.actuators import Actuators
 from flexarm.integrate.methods.rk4 import STABLE
-from flexarm.integrate.task import Task
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.linear_model import LinearModel, undamped
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -75,7 +75,7 @@ class Tuning:
         return float(reach / max(fastest, reach / LONGEST))
 
 
-def tuning(arm: LiveArm, task: Task) -> Tuning:
+def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
     """Choose for an arm at its start."""
     anchor = (task.equation.anchor,) if arm.model.attitudes else ()
     found = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
@@ -202,7 +202,7 @@ def _slowest(K: Array, M: Array) -> float:
     return float(elastic[0]) if len(elastic) else 0.0
 
 
-def hold_jacobians(arm: LiveArm, task: Task) -> Array:
+def hold_jacobians(arm: LiveArm, task: InitialValueProblem) -> Array:
     """Return the Jacobians of all points that can be pulled, at the start, (points, 3, n)."""
     anchor = (task.equation.anchor,) if arm.model.attitudes else ()
     hold = compile_stream(arm.grip, level="quick")

@@ -5,15 +5,18 @@ coordinates have put in and what was dissipated so far [J], and the states of se
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from flexarm.formulations.equation import Equation
+from flexarm.integrate.method import Method, zeros
 from flexarm.integrate.problem import table_of
 from flexarm.integrate.system import System
+from flexarm.integrate.task import InitialValueProblem
 from flexarm.loops.kernel import kernel
-from flexarm.loops.language import Array, Ints, Record, run_equations
+from flexarm.loops.language import UNSEEN, Array, Ints, Record, run_equations
 
 DIGITS = 1e-15  # of a number: what a step makes of its rounding, of double precision
 NOTED = 1e-3  # of what is allowed: less rounding is none
@@ -22,6 +25,8 @@ FAR = 1.0 / 64.0  # of a step: looks are as near as this where nothing comes clo
 # a step made again has, and the most that one may have.
 LOOK, SHARE, MOST = 0.2, 0.4, 0.6
 STILL = 1e-30  # [m/s]
+SMALLEST_STEP = 1e-12  # of the run's duration
+FEWEST_STEPS = 50
 
 
 @dataclass
@@ -115,9 +120,14 @@ def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> 
 
 
 @dataclass(kw_only=True)
-class March(Record):
+class IntegratorState(Record):
     """A run under way; methods append their own fields."""
 
+    # problem, method, buffers: what is solved, by what, and the arrays that compiled equations read
+    # and write, by name.  Kernels do not see them.
+    problem: InitialValueProblem = field(metadata=UNSEEN)
+    method: Method = field(metadata=UNSEEN)
+    buffers: dict[str, Array] = field(metadata=UNSEEN, repr=False)
     system: System
     obstacles: Obstacles  # what the arm may touch
     # step, sample: addresses of the method's kernels: one trial step, and the state within the last
@@ -246,8 +256,109 @@ class March(Record):
 RANGES = ("low", "high", "top", "least", "most", "energy", "touched")
 
 
+@dataclass(frozen=True)
+class StepLimits:
+    """The tolerance per step, and bounds of steps."""
+
+    tolerance: float  # per step
+    first: float  # the first trial step, or the equal step [s]
+    largest: float = math.inf  # bound of the step [s]
+    strict: float = 1.0  # part of the tolerance that is allowed once the arm touches something
+
+
+def start_fields(
+    problem: InitialValueProblem, method: Method, limits: StepLimits
+) -> dict[str, Any]:
+    """Return the fields that the states of all methods share, at the start of a run."""
+    (system, buffers), measured = problem.joined(), problem.measures
+    y, breaks, watches = problem.state, problem.breaks, problem.watches
+    size, times = len(y), problem.times.copy()
+    found = measured.frequencies.T
+    count, groups = len(measured.rows), len(measured.floor)
+    begin, end = float(problem.times[0]), float(problem.times[-1])
+    watched = [watch.row for watch in watches]
+    lookouts = len(problem.motion.actuators.lookouts)
+    low, high = np.full(lookouts, -np.inf), np.full(lookouts, np.inf)
+    low[: len(problem.bounds[0])], high[: len(problem.bounds[1])] = problem.bounds
+    m = IntegratorState(
+        problem=problem,
+        method=method,
+        buffers=buffers,
+        system=system,
+        obstacles=obstacles_of(problem.equation, buffers),
+        step=method.step.address,
+        sample=0 if method.sample is None else method.sample.address,
+        size=size,
+        t=begin,
+        wish=limits.first,
+        t_end=end,
+        t_old=begin,
+        largest=min((end - begin) / FEWEST_STEPS, limits.largest),
+        smallest=SMALLEST_STEP * (end - begin),
+        uneven=int(method.adaptive and math.isinf(method.reach)),
+        adaptive=int(method.adaptive),
+        order=method.order,
+        y=y.copy(),
+        y_old=y.copy(),
+        **zeros(dict.fromkeys(("f", "y_new", "f_new", "f_old", "sampled"), size)),
+        tolerance=limits.tolerance,
+        strict=limits.strict,
+        touched=np.zeros(1),
+        functionals=count,
+        rows=measured.rows.ravel(),
+        rate_rows=measured.rate_rows.ravel(),
+        to_modes=measured.to_modes.ravel(),
+        lanes=len(measured.to_modes),
+        modes_per_lane=measured.to_modes.shape[1],
+        **zeros(dict.fromkeys(("modal_places", "modal_rates", "rounded"), system.n)),
+        # Modes that it solves exactly are apart, held or not.
+        frequencies=(np.abs(found) if method.solves_vibrations else found).ravel(),
+        groups=groups,
+        group_of=measured.group,
+        low=np.full(count, np.inf),
+        high=np.full(count, -np.inf),
+        top=np.zeros(count),
+        floor=measured.floor,
+        top_floor=measured.rate_floor,
+        pace=measured.pace,
+        scale=np.zeros(groups),
+        top_scale=np.zeros(groups),
+        least=np.full(size - 2 * system.n, np.inf),
+        most=np.full(size - 2 * system.n, -np.inf),
+        energy=measured.energy_floor.copy(),
+        state_floor=measured.state_floor,
+        watches=len(watches),
+        watch_rows=np.concatenate(watched) if watched else np.zeros(1),
+        watch_low=np.array([watch.low for watch in watches]),
+        watch_high=np.array([watch.high for watch in watches]),
+        lookouts=lookouts,
+        seen=buffers["seen"],
+        seen_rate=buffers["seen_rate"],
+        seen_here=np.zeros(lookouts),
+        rate_here=np.zeros(lookouts),
+        peeks=int(problem.peeks),
+        peeked=np.zeros(6 * lookouts),
+        aside=np.zeros(size),
+        seen_low=low,
+        seen_high=high,
+        times=times,
+        samples=np.zeros(len(times) * size),
+        wanted=len(times),
+        breaks=breaks if len(breaks) else np.zeros(1),
+        break_count=len(breaks),
+        next_break=int(np.searchsorted(breaks, begin, side="right")),
+        sample_time=begin,
+    )
+    for name, known in problem.ranges.items():
+        if known.shape == getattr(m, name).shape:  # servos may have other states now
+            getattr(m, name)[:] = known
+    if m.touched[0] != 0.0:  # in a leg before
+        m.tolerance *= limits.strict
+    return vars(m)
+
+
 @kernel
-def find_modal(m: March, x: Array, out: Array) -> None:
+def find_modal(m: IntegratorState, x: Array, out: Array) -> None:
     """Take coordinates or rates to those of modes, lane by lane."""
     k = m.modes_per_lane
     for lane in range(m.lanes):
@@ -259,7 +370,7 @@ def find_modal(m: March, x: Array, out: Array) -> None:
 
 
 @kernel
-def find_modal_error(m: March, e: Array) -> None:
+def find_modal_error(m: IntegratorState, e: Array) -> None:
     """Take an error to those of modes and of their rates; numbers of `to_modes` are read once."""
     n = m.system.n
     k = m.modes_per_lane
@@ -276,7 +387,7 @@ def find_modal_error(m: March, e: Array) -> None:
 
 
 @kernel
-def find_modal_state(m: March) -> None:
+def find_modal_state(m: IntegratorState) -> None:
     """Find the rates of modes, and what the digits of coordinates leave out of each mode.
 
     Elastic forces see that.
@@ -306,7 +417,7 @@ def counting(allowed: float, rounding: float) -> float:
 
 
 @kernel
-def widen(m: March) -> None:
+def widen(m: IntegratorState) -> None:
     """Widen the ranges by the state at t."""
     n = m.system.n
     find_modal_state(m)
@@ -349,7 +460,7 @@ def widen(m: March) -> None:
 
 
 @kernel
-def measure(m: March, e: Array) -> float:
+def measure(m: IntegratorState, e: Array) -> float:
     """Measure an error of the state in the ranges of the motion so far.
 
     Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
@@ -363,7 +474,7 @@ def measure(m: March, e: Array) -> float:
 
 
 @kernel
-def measure_modal(m: March, places: Array, rates: Array, more: Array) -> float:
+def measure_modal(m: IntegratorState, places: Array, rates: Array, more: Array) -> float:
     """Measure an error of modes and of their rates, and one of works and further states."""
     n = m.system.n
     worst = 0.0
@@ -405,7 +516,7 @@ def measure_modal(m: March, places: Array, rates: Array, more: Array) -> float:
 
 
 @kernel
-def kinetic(m: March, v: Array) -> float:
+def kinetic(m: IntegratorState, v: Array) -> float:
     """Give the kinetic energy at rates v [J], by the mass matrix at the start."""
     find_modal(m, v, m.modal_rates)
     twice = 0.0

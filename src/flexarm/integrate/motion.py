@@ -1,0 +1,130 @@
+"""The compiled rates of a motion, and their derivatives."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from flexarm.engine.compile import Compiled, Level
+from flexarm.engine.interpret import Interpreted
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
+from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of
+from flexarm.model import Model
+
+
+@dataclass(frozen=True)
+class MotionFunctions:
+    """The function that gives accelerations and powers, and its compiled derivatives."""
+
+    equation: Equation  # the formulation
+    # A function (t, q, v) to u that is part of the equations, or None.
+    law: ca.Function | None = None
+    actuators: Actuators = NO_ACTUATORS  # servos, brakes and lookouts that are part of them
+    # Machine code lives as long as its object: a run has only its address.
+    kept: dict[tuple[str, Level], Compiled] = field(default_factory=dict, repr=False)
+
+    @property
+    def ruled(self) -> bool:
+        """Whether a law of time and state is part of the equations: of inputs, or of a wrench."""
+        return self.law is not None or bool(self.actuators.wrenches)
+
+    @property
+    def timely(self) -> bool:
+        """Whether time is part of the equations: in a law, or in the axes of impulses in orbit."""
+        return self.ruled or bool(self.actuators.impulses and self.equation.model.orbit)
+
+    def trace(self, formulation: Formulation | None = None) -> ca.Function:
+        """Trace it: see `motion_of`."""
+        return self._of(formulation or self.equation.formulation)
+
+    def compiled(self) -> Compiled:
+        """Compile it."""
+        return self._compile("motion", self.trace, "fast")
+
+    def tangent(self) -> Compiled:
+        """Compile the derivatives of accelerations and powers by coordinates and rates."""
+        return self._compile("tangent", lambda f: _tangent(self.trace(f)), "quick")
+
+    def slopes(self, level: Level = "quick") -> Compiled:
+        """Compile the derivatives of the force that accelerations take, and of powers.
+
+        They take half the operations of those of accelerations, which need M inverted.  Those of
+        the force come column after column, as they are solved with.
+        """
+
+        def make(formulation: Formulation) -> ca.Function:
+            return _slopes(self._of(formulation, accelerated=True))
+
+        return self._compile("slopes", make, level)
+
+    def matrices(self) -> Compiled:
+        """Compile mass, elastic and damping matrices, servos included."""
+        if not self.actuators.servos:
+            return self.equation.compiled("matrices")
+        return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
+
+    def _of(self, formulation: Formulation, *, accelerated: bool = False) -> ca.Function:
+        return motion_of(formulation, self.law, self._acting(formulation), accelerated=accelerated)
+
+    @cached_property
+    def _own(self) -> dict[str, Callable[[Model], Any]]:
+        """What drives the arm with numbers of its model, in equations that others share."""
+        return self.actuators.own(self.equation.model)
+
+    def _acting(self, formulation: Formulation) -> Actuators:
+        """Give what drives an arm, with its numbers as symbols where they are."""
+        read = {kind: made(formulation.model) for kind, made in self._own.items()}
+        return replace(self.actuators, **read)
+
+    def _compile(
+        self, name: str, make: Callable[[Formulation], ca.Function], level: Level
+    ) -> Compiled:
+        found = self.kept.get((name, level))
+        if found is None:
+            law = "" if self.law is None else self.law.serialize()
+            left_out: dict[str, Any] = dict.fromkeys(self._own, ())
+            rest = replace(self.actuators, **left_out)
+            key = f"integrate {name} {law}{rest.key} {', '.join(self._own)}"
+            found = self.equation.compile(key, make, level=level)
+        return self.kept.setdefault((name, level), found)  # threads that compile at once share one
+
+
+@dataclass(frozen=True)
+class InterpretedMotion(MotionFunctions):
+    """Equations of motion for a short trial: CasADi evaluates them, nothing is compiled."""
+
+    def matrices(self) -> Compiled:
+        """Trace mass, elastic and damping matrices, servos included."""
+        return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
+
+    def _compile(
+        self, name: str, make: Callable[[Formulation], ca.Function], level: Level
+    ) -> Compiled:
+        if (name, level) not in self.kept:
+            self.kept[name, level] = Interpreted(make(self.equation.formulation))
+        return self.kept[name, level]
+
+
+def _tangent(motion: ca.Function) -> ca.Function:
+    symbols = motion.sx_in()
+    a, power = motion.call(symbols, True, False)[:2]
+    q, v = (symbols[motion.index_in(name)] for name in ("q", "v"))
+    results = [ca.densify(ca.jacobian(of, by)) for of in (a, power) for by in (q, v)]
+    names = ["by_q", "by_v", "power_by_q", "power_by_v"]
+    return ca.Function("tangent", symbols, results, motion.name_in(), names)
+
+
+def _slopes(motion: ca.Function) -> ca.Function:
+    symbols = motion.sx_in()
+    values = dict(zip(("force", "power"), motion.call(symbols, True, False)[:2], strict=True))
+    by = {name: symbols[motion.index_in(name)] for name in "qva"}
+    found = {
+        f"{of}_by_{name}": ca.densify(ca.jacobian(value, each))
+        for of, value in values.items()
+        for name, each in by.items()
+    }
+    found |= {name: each.T for name, each in found.items() if name.startswith("force")}
+    return ca.Function("slopes", symbols, list(found.values()), motion.name_in(), list(found))

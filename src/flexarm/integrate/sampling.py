@@ -1,0 +1,182 @@
+"""What is asked at given times while a motion is computed: sampled laws and servos."""
+
+import traceback
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from flexarm.arguments import shown
+from flexarm.errors import SimulationError
+from flexarm.integrate.laws import Sampled, ServoMemory, no_number, real_answer
+from flexarm.integrate.state import IntegratorState
+from flexarm.integrate.system import PIECE, instant, rates
+from flexarm.integrate.task import InitialValueProblem
+from flexarm.links.base import Array
+
+
+def no_number_near(m: IntegratorState, step: float) -> str:
+    """Say for which joint a law in CasADi gives no number at the state or a step on, or nothing."""
+    problem, law = m.problem, m.problem.motion.law
+    if law is None:
+        return ""
+    for h in (0.0, step):
+        y = m.y + h * m.f if h else m.y
+        n = m.system.n
+        if np.all(np.isfinite(y)):
+            answer = np.array(law(m.t + h, y[:n], y[n : 2 * n])).ravel()
+            said = no_number(answer, problem.equation.input_names, m.t + h)
+            if said:
+                return said
+    return ""
+
+
+class Log:
+    """A sampled law at work, and what it said when."""
+
+    def __init__(self, control: Sampled, problem: InitialValueProblem) -> None:
+        self.control, self.end = control, float(problem.times[-1])
+        self.law = control.begin(problem.equation.model)
+        self.names = problem.equation.input_names
+        self.times: list[float] = []
+        self.values: list[Array] = []
+
+    def ask(self, m: IntegratorState) -> str:
+        """Ask the law at the present state and hold its answer; say why if it is no answer.
+
+        Raises
+        ------
+        SimulationError
+            If the first answer is not of the right kind: then there is no run to keep.
+        """
+        n = m.system.n
+        try:
+            given = self.law(m.t, m.y[:n].copy(), m.y[n : 2 * n].copy())
+        except Exception as error:
+            return f"{_raised(error)} at t = {m.t:.6g} s: look at the law there"
+        answer = real_answer(given)
+        if answer is None or answer.shape != (m.system.inputs,):
+            got = shown(given) if answer is None else f"an array of shape {answer.shape}"
+            what = f"must give {m.system.inputs} inputs ({', '.join(self.names)}) as real numbers"
+            said = f"the control law {what}, got {got}"
+            if not self.times:
+                raise SimulationError(said)
+            return f"{said} at t = {m.t:.6g} s"
+        said = no_number(answer, self.names, m.t)
+        if not said:
+            self._hold(m, answer, self.control.period)
+        return said
+
+    def _hold(self, m: IntegratorState, answer: Array, period: float) -> None:
+        self.times.append(m.t)
+        self.values.append(answer)
+        rows = m.system.pieces.reshape(-1, PIECE)
+        for k in range(m.system.inputs):
+            rows[m.system.current[k]] = 0.0
+            rows[m.system.current[k], 2] = answer[k]
+        rates(m.system, m.t, m.y, m.f)
+        m.h_done = 0.0
+        later = len(self.times) * period
+        m.t_end = later if later < self.end - instant(self.end) else self.end
+
+    def at(self, times: Array) -> Array | None:
+        """Give what was held at given times."""
+        if not self.values:
+            return None
+        which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
+        return np.array(self.values)[np.maximum(which, 0)]
+
+
+def _raised(error: Exception) -> str:
+    """Say in a line what a law raised, and where."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"the control law raised {what} ({Path(place.filename).name}, line {place.lineno})"
+
+
+class Digital:
+    """Sampled servos at work, and what they held when."""
+
+    def __init__(self, m: IntegratorState) -> None:
+        problem = m.problem
+        self.problem, self.end = problem, float(problem.times[-1])
+        self.servos = [
+            (k, each)
+            for k, each in enumerate(problem.motion.actuators.servos)
+            if each.servo.period is not None
+        ]
+        self.memory: dict[str, ServoMemory] = dict(problem.memory)
+        self.held = m.buffers["h"]
+        self.times: list[float] = []
+        self.values: list[Array] = []
+
+    def ask(self, m: IntegratorState) -> str:
+        """Let servos measure whose time has come, and go on to the next time."""
+        for place in range(len(self.servos)):
+            self._tick(m, place)
+        self.times.append(m.t)
+        self.values.append(self._row())
+        rates(m.system, m.t, m.y, m.f)
+        m.h_done = 0.0
+        due = [self._due(place) for place in range(len(self.servos))]
+        later = min(due, default=self.end)
+        m.t_end = later if later < self.end - instant(self.end) else self.end
+        return ""
+
+    def at(self, times: Array) -> Array:
+        """Give what was held at given times, and after it the integrals, (T, 2 sampled servos)."""
+        if not self.times:
+            return np.tile(self._row(), (len(times), 1))
+        which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
+        return np.array(self.values)[np.maximum(which, 0)]
+
+    def _row(self) -> Array:
+        known = [self.memory.get(each.name, ServoMemory()).integral for _, each in self.servos]
+        return np.concatenate([self.held, known])
+
+    def _due(self, place: int) -> float:
+        _, each = self.servos[place]
+        known = self.memory[each.name]
+        tick = known.ticks * (each.servo.period or 0.0)
+        return min([tick, *(t for t, _ in known.waiting)])
+
+    def _tick(self, m: IntegratorState, place: int) -> None:
+        k, each = self.servos[place]
+        period, delay = each.servo.period or 0.0, each.servo.delay
+        now = m.t + instant(m.t)
+        known = self.memory.get(each.name, ServoMemory())
+        passed = int(np.ceil((m.t - instant(m.t)) / period))
+        known = replace(known, ticks=max(known.ticks, passed))
+        if known.ticks * period <= now:
+            known, asked = self._measure(m, k, known)
+            known = replace(known, waiting=(*known.waiting, (m.t + delay, asked)))
+        for t, asked in known.waiting:
+            if t <= now:
+                self.held[place] = asked
+        left = tuple((t, asked) for t, asked in known.waiting if t > now)
+        self.memory[each.name] = replace(known, waiting=left, held=float(self.held[place]))
+
+    def _measure(self, m: IntegratorState, k: int, known: ServoMemory) -> tuple[ServoMemory, float]:
+        each, s = self.problem.motion.actuators.servos[k], m.system
+        servo, period = each.servo, each.servo.period or 0.0
+        n = s.n
+        position, speed = float(each.row @ m.y[:n]), float(each.row @ m.y[n : 2 * n])
+        if servo.resolution is not None:
+            position = float(np.round(position / servo.resolution) * servo.resolution)
+            before = position if known.before is None else known.before
+            speed = (position - before) / period
+        rates(s, m.t, m.y, m.f)  # the targets at this time
+        target = (float(s.r[k]), float(s.r[s.targets + k]))
+        fed = float(s.u[each.column])
+        total, rate = each.asks(fed, position, speed, target, known.integral)
+        known = replace(
+            known,
+            ticks=known.ticks + 1,
+            before=position,
+            integral=known.integral + period * float(rate),
+        )
+        return known, float(total) - fed
