@@ -86,7 +86,7 @@ def _spans(model: Model, start: Array) -> list[HeldInterval]:
         at = float(event.at or 0.0)
         if at > begin:
             intervals.append(span(at))
-        now = commanded(now, event.servo, model, at)
+        now = commanded(now, model.arm.events.index(event), model, at)
         braked = now.braked - set(event.release) | set(event.brake)
         now, begin = replace(now, braked=braked), at
     last, end = span(begin), begin

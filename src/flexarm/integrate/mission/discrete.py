@@ -21,6 +21,7 @@ from flexarm.model import Axis, Model
 from flexarm.model.contents import freeze
 from flexarm.spatial import IDENTITY, Inertia, Pose
 
+FOLLOWED = {"target", "rate"}  # keys of a servo, of which it follows one
 Locks = Mapping[str, Sequence[tuple[float, float]]]
 
 
@@ -140,9 +141,9 @@ class DiscreteState:
     # Coordinates that brakes or dry friction act on, with the direction in which each slips: 0 if
     # it is held.
     closed: Mapping[str, int] = field(default_factory=dict)
-    # By joint: the time [s] that the target of its servo counts from, and what events have changed
-    # of the model file's servo.
-    servos: Mapping[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
+    # By joint: the time [s] that the target of its servo counts from, and the events that have
+    # changed the model file's servo.
+    servos: Mapping[str, tuple[float, tuple[int, ...]]] = field(default_factory=dict)
     # Bodies that the tip holds: poses of their fixtures in its frame.
     held: Mapping[str, Pose] = field(default_factory=dict)
     freed: Mapping[str, FreeBodyState] = field(default_factory=dict)  # bodies that it has let go
@@ -238,17 +239,26 @@ class DiscreteState:
         """Return a model with the servos of this state: its equations are the same."""
         if not self.servos:
             return model
-        return replace(model, links=tuple(self._servoed(part) for part in model.links))
+        return replace(model, links=tuple(self._servoed(part, model) for part in model.links))
 
-    def _servoed(self, part: Any) -> Any:
-        axes = tuple(self._with_servo(axis) for axis in part.axes)
+    def servo_changes(self, name: str, model: Model) -> dict[str, Any]:
+        """Return what events have changed of the servo of a joint."""
+        found: dict[str, Any] = {}
+        for k in self.servos[name][1]:
+            more = model.arm.events[k].servo[name]
+            kept = {key for key in found if not (FOLLOWED & set(more) and key in FOLLOWED)}
+            found = {key: found[key] for key in found if key in kept} | more
+        return found
+
+    def _servoed(self, part: Any, model: Model) -> Any:
+        axes = tuple(self._with_servo(axis, model) for axis in part.axes)
         return part if axes == part.axes else replace(part, axes=axes)
 
-    def _with_servo(self, axis: Axis) -> Axis:
+    def _with_servo(self, axis: Axis, model: Model) -> Axis:
         if axis.name not in self.servos:
             return axis
         assert axis.acts.servo is not None
-        servo = axis.acts.servo.changed(self.servos[axis.name][1])
+        servo = axis.acts.servo.changed(self.servo_changes(axis.name, model))
         return replace(axis, acts=axis.acts.model_copy(update={"servo": servo}))
 
     def _loaded(self, model: Model) -> Model:

@@ -15,7 +15,7 @@ from flexarm.arm.mission import PAYLOAD, Event, Tie
 from flexarm.errors import SimulationError
 from flexarm.integrate.drivetrain import StickSlip, holders
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
-from flexarm.integrate.mission.discrete import DiscreteState
+from flexarm.integrate.mission.discrete import FOLLOWED, DiscreteState
 from flexarm.integrate.mission.slipping import OPEN, way_closed, way_moving, way_next
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -193,9 +193,9 @@ class Transition:
         braked = self.discrete.braked | set(names)
         self.discrete = replace(self.discrete, closed=closed, braked=braked)
 
-    def command(self, _: int, servos: Mapping[str, dict[str, Any]]) -> None:
+    def command(self, k: int, _: Mapping[str, dict[str, Any]]) -> None:
         """Change servos."""
-        self.discrete = commanded(self.discrete, servos, self.model, self.t)
+        self.discrete = commanded(self.discrete, k, self.model, self.t)
 
     def end(self, _: int, ends: bool) -> None:
         """End the run."""
@@ -262,30 +262,28 @@ EFFECTS: Mapping[str, Effect] = {
 }
 
 
-def commanded(
-    discrete: DiscreteState, servos: Mapping[str, dict[str, Any]], model: Model, t: float
-) -> DiscreteState:
-    """Change servos at a time [s].
+def commanded(discrete: DiscreteState, k: int, model: Model, t: float) -> DiscreteState:
+    """Change servos by an event, at a time [s].
 
     Raises
     ------
     SimulationError
         If a servo cannot be changed so.
     """
-    changed, axes = dict(discrete.servos), {axis.name: axis for axis in model.axes}
-    for name, changes in servos.items():
-        begin, before = changed.get(name, (0.0, {}))
-        follows = [key for key in ("target", "rate") if key in changes]
-        kept = {k: x for k, x in before.items() if not follows or k not in ("target", "rate")}
-        changed[name] = (t if follows else begin, kept | changes)
+    servos, axes = dict(discrete.servos), {axis.name: axis for axis in model.axes}
+    for name, changes in model.arm.events[k].servo.items():
+        begin, before = servos.get(name, (0.0, ()))
+        servos[name] = (t if FOLLOWED & set(changes) else begin, (*before, k))
+    discrete = replace(discrete, servos=servos)
+    for name in model.arm.events[k].servo:
         servo = axes[name].acts.servo
         assert servo is not None
         try:
-            servo.changed(kept | changes)
+            servo.changed(discrete.servo_changes(name, model))
         except ValidationError as error:
             said = error.errors()[0]["msg"]
             raise SimulationError(f"events: the servo of {name}: {said}") from None
-    return replace(discrete, servos=changed)
+    return discrete
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,8 @@ def _target(model: Model, each: Servoed, events: Sequence[Event]) -> ServoTarget
     channels, state = [Channel(name, each.profile(q))], DiscreteState()
     for event in events:
         if each.name in event.servo:
-            state = commanded(state, event.servo, model, float(event.at or 0.0))
-            begin, changes = state.servos[each.name]
-            found = replace(each, servo=each.servo.changed(changes))
-            channels.append(Channel(name, found.profile(q), begin))
+            k = model.arm.events.index(event)
+            state = commanded(state, k, model, float(event.at or 0.0))
+            found = replace(each, servo=each.servo.changed(state.servo_changes(each.name, model)))
+            channels.append(Channel(name, found.profile(q), state.servos[each.name][0]))
     return ServoTargets(tuple(channels))
