@@ -84,7 +84,7 @@ def test_a_trapezoid_of_limits_reaches_one_and_keeps_both(way: float) -> None:
     ],
 )  # fmt: skip
 def test_a_trapezoid_has_a_duration_or_both_limits(given: dict[str, float]) -> None:
-    with pytest.raises(ValidationError, match=r"duration \(and ramp|0\.5|must be > 0"):
+    with pytest.raises(ValidationError, match=r"duration \(and ramp|0\.5|greater than 0"):
         Trapezoid[float].model_validate({"kind": "trapezoid", "start": 0, "end": 1} | given)
 
 

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError, model_validator
 from flexarm.arm.joint import AnyActuated
 from flexarm.arm.part import (
     ONE_LINE,
+    SENTENCES,
     Angles,
     Body,
     Flag,
@@ -181,9 +182,9 @@ def _require_servo_fits(
         first = error.errors()[0]
         within = (*first["loc"], *first.get("ctx", {}).get("path", ()))
         place = [part for part in within if part in changes]
-        raise fault(
-            "{said}", "events", index, "servo", name, *place[:1], said=first["msg"]
-        ) from None
+        template = SENTENCES.get(first["type"])
+        text = template.format(**first["ctx"]) if template and "ctx" in first else first["msg"]
+        raise fault("{text}", "events", index, "servo", name, *place[:1], text=text) from None
     for key in ("target", "rate"):
         if key in changes and isinstance(getattr(changed, key), BesideModel):
             changes[key] = getattr(changed, key)

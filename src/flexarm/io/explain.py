@@ -7,44 +7,18 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from flexarm.arm.part import SENTENCES
 from flexarm.io.source import Diagnostic, Path, Source, shorten
 
 Node = Mapping[str, Any]  # a node of pydantic's core schema
 
-_SENTENCES = {
-    "greater_than": "must be > {gt:g}",
-    "greater_than_equal": "must be >= {ge:g}",
-    "less_than": "must be < {lt:g}",
-    "less_than_equal": "must be <= {le:g}",
-    "finite_number": "must be a finite number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_parsing_size": "must be a smaller number",
-    "int_from_float": "must be a whole number",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "string_type": "must be text",
-    "string_too_short": "must have at least {min_length} characters",
-    "string_too_long": "must have at most {max_length} characters",
-    "string_pattern_mismatch": "must match the pattern {pattern}",
-    "list_type": "must be a list",
-    "tuple_type": "must be a list",
-    "dict_type": "must be a mapping",
-    "mapping_type": "must be a mapping",
-    "model_type": "must be a mapping",
-    "model_attributes_type": "must be a mapping",
-    "too_short": "must have at least {min_length} items",
-    "too_long": "must have at most {max_length} items",
-}
 _KINDS = {
     "float": "a number", "int": "a whole number", "str": "text", "bool": "true or false",
     "list": "a list", "tuple": "a list", "dict": "a mapping", "model": "a mapping",
     "tagged-union": "a mapping",
 }  # fmt: skip
 _CONTAINERS = {"model", "tagged-union", "tuple", "list", "dict"}
-_REFUSALS = {"quantity_type"} | {kind for kind in _SENTENCES if kind.endswith("_type")}
+_REFUSALS = {"quantity_type"} | {kind for kind in SENTENCES if kind.endswith("_type")}
 _CHAIN = "flexarm has one chain of links, each carried by the one before it in 'links'"
 # Keys of other programs for features that flexarm does not have.
 _OUT_OF_SCOPE = {
@@ -121,7 +95,7 @@ def _hint(value: object, expected: Sequence[object]) -> str:
 
 
 def _sentence(fault: "_Fault", value: object) -> str:
-    template = _SENTENCES.get(fault.kind)
+    template = SENTENCES.get(fault.kind)
     if template is None:
         text = str(fault.context.get("error", fault.message))
         scalar = value is not None and not isinstance(value, dict | list)
