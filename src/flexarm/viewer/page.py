@@ -70,7 +70,8 @@ def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
     FlexarmError
         If there is no run, or the labels are not as many.
     """
-    return fill_page(title_of(runs), run_data(runs, require_runs(runs, labels)))
+    names = require_runs(runs, labels)
+    return fill_page(title_of(runs), run_data(runs, names))
 
 
 def require_runs(runs: Sequence[RunData], labels: Sequence[str]) -> Sequence[str]:
