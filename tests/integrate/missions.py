@@ -71,8 +71,7 @@ def _key(axis: Axis) -> str:
 
 
 def _can_brake(model: Model, axis: Axis) -> bool:
-    elastic = model.links[axis.link].beam
-    return axis.motor is not None or elastic is None or not np.any(elastic.root_angle)
+    return axis.motor is not None or not np.any(model.links[axis.link].body.root_turn)
 
 
 def _servo(random: np.random.Generator) -> dict[str, Any]:
