@@ -14,6 +14,7 @@ from flexarm.engine.cache import VARIABLE
 from flexarm.engine.emit.llvm import Code, emit_llvm
 from flexarm.engine.stream import Stream
 from flexarm.formulations import formulation
+from flexarm.formulations.numbers import structures
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import new_state, solve
 from flexarm.integrate.task import prepare
@@ -173,6 +174,7 @@ def test_an_arm_with_other_numbers_is_not_compiled_again(
     def swung(folder: str, **numbers: float) -> Run:
         monkeypatch.setenv(VARIABLE, str(tmp_path / folder))
         monkeypatch.setattr(functions, "_LOADED", WeakValueDictionary())
+        monkeypatch.setattr(structures, "_KNOWN", WeakValueDictionary())
         arm = flexarm.change_arm(flexarm.sample("driven-link-payload"), numbers)
         return flexarm.simulate(arm, t_end=0.02, method=method)
 

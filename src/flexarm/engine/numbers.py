@@ -90,7 +90,8 @@ class Number:
 
     def __neg__(self) -> Any:
         """Change the sign."""
-        return number(-self.expr)
+        value = self._value
+        return number(-self.expr, None if value is None else lambda: -value())
 
     def __pos__(self) -> "Number":
         """Return it unchanged."""
@@ -103,7 +104,8 @@ class Number:
 
     def sqrt(self) -> Any:
         """Return the square root: NumPy asks for it."""
-        return number(ca.sqrt(self.expr))
+        value = self._value
+        return number(ca.sqrt(self.expr), None if value is None else lambda: value() ** 0.5)
 
     def _compare(self, op: Callable[[Any, Any], bool], other: object) -> Any:
         if self._value is None:

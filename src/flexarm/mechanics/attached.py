@@ -13,7 +13,7 @@ from flexarm.mechanics.kinematics import (
     jacobian,
     section,
 )
-from flexarm.model import ArmPoint, LinkModel, Model
+from flexarm.model import ArmPoint, Model
 from flexarm.spatial import Expr, constant
 
 
@@ -57,7 +57,7 @@ def place(
         turned = frame.R_WT @ constant(model.end_pose.rotation)
         position = frame.p_WT + frame.R_WT @ constant(model.end_pose.position)
     else:
-        local = section(model, part, q, _along(part, point))
+        local = section(model, part, q, point.x)
         position, turned = frame.p_WL + frame.R_WL @ local.position, frame.R_WL @ local.rotation
     if any(point.offset):
         lever = turned @ constant(np.array(point.offset))
@@ -76,13 +76,5 @@ def attach(model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoin
     elif point.x == "end":
         linear, angular = end_jacobian(model, q)
     else:
-        x = _along(model.links[point.link], point)
-        linear, angular = jacobian(model, q, point.link, x)
+        linear, angular = jacobian(model, q, point.link, point.x)
     return Attached(position, turned, lever, linear, angular)
-
-
-def _along(part: LinkModel, point: ArmPoint) -> float:
-    """Tell the distance of a point's section from L [m] along the undeformed link."""
-    if not isinstance(point.x, str):
-        return point.x
-    return part.length + part.link.tip_length

@@ -9,6 +9,7 @@ T flexible tip.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import casadi as ca
 
@@ -82,21 +83,28 @@ def tip_section(model: Model, part: LinkModel, q: Expr) -> Local:
     return body_of(model, part).tip(q)
 
 
-def section(model: Model, part: LinkModel, q: Expr, x: float) -> Local:
-    """See a section of a link, at x [m] from L along the undeformed axis, from its root.
+def section(model: Model, part: LinkModel, q: Expr, x: float | Literal["tip"]) -> Local:
+    """Return pose of a link's section relative to its root L, at x [m] along the undeformed axis.
 
-    Below 0 it is on the rigid root piece, beyond the span on the tip piece.  For a sliding link x
-    counts from the inner end of the whole beam; numbers are needed where it is along the span, and
-    it must be a section that the hub has let out.
+    "tip" is the end of the link.  Below 0 a section is on the rigid root piece, beyond the span on
+    the tip piece.  For a sliding link x counts from the inner end of the whole beam; q must be
+    numbers where x is along the span, and the section must be outside of the hub.
     """
     body = body_of(model, part)
+    if x == "tip":
+        return beyond(body.tip(q), part.link.tip_length)
     if x >= part.length:
         return beyond(body.tip(q), x - part.length)
     return body.section(q, x)
 
 
 def jacobian(
-    model: Model, q: Expr, link: int, x: float | None = None, *, at_end: bool = False
+    model: Model,
+    q: Expr,
+    link: int,
+    x: float | Literal["tip"] | None = None,
+    *,
+    at_end: bool = False,
 ) -> tuple[Expr, Expr]:
     """Form the Jacobian of a section of a link, its kinematic influence coefficients.
 
@@ -107,7 +115,8 @@ def jacobian(
     link
         Index of the link, from 0.
     x
-        Distance of the section from the link's root [m]; None is the flexible tip.
+        Distance of the section from the link's root [m]; None is the flexible tip, "tip" the end
+        of the link.
     at_end
         Take the arm's tip frame, beyond the last link's flexible tip.
 

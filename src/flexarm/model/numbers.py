@@ -35,7 +35,7 @@ _WHOLE_FIELDS: tuple[tuple[type, frozenset[str]], ...] = (
     (Link, frozenset(Link.model_fields) - {"wrenches", "elastic_energy", "elastic_force"}),
     (Actuated, frozenset({"motion"})),
     (Flexible, frozenset({"span", "shapes", "points"})),
-    (Collocation, frozenset({"series"})),
+    (Collocation, frozenset({"edges", "series"})),
     (MovedBase, frozenset({"motion"})),
 )
 _CONSTANTS = frozenset({"restitution"})  # of stops: an equation is solved with it by numbers
