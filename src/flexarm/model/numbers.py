@@ -69,6 +69,11 @@ class Whole:
         self._note()
         return np.array(self._value, *how, **more)
 
+    def __len__(self) -> int:
+        """Return the number of entries of the part."""
+        self._note()
+        return len(self._value)
+
     def __getitem__(self, key: Any) -> Any:
         """Return an entry of the part."""
         self._note()
