@@ -35,6 +35,12 @@ class FoldingData(BodyData):
 class Folding(LinkBody):
     """Two halves that fold about z in the middle."""
 
+    @property
+    def folding(self) -> FoldingData:
+        """Numbers of the body."""
+        assert isinstance(self.part.body, FoldingData)
+        return self.part.body
+
     def fold(self, q: Expr, v: Expr) -> SectionMotion:
         """Follow the outer half at the fold."""
         angle, rate = (own_values(self.part, values) for values in (q, v))
@@ -63,13 +69,13 @@ class Folding(LinkBody):
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Compute inertia and velocity-dependent forces of both halves."""
-        half = self.part.body.half
+        half = self.folding.half
         return attach(rigid_terms(half, omega, 1), half, self.fold(q, v), omega)
 
     def energy(self, q: Expr) -> Expr:
         """Return the energy of the spring [J]."""
-        return self.part.body.stiffness * own_values(self.part, q) ** 2 / 2
+        return self.folding.stiffness * own_values(self.part, q) ** 2 / 2
 
     def effort(self, q: Expr) -> Expr:
         """Return the torque of the spring [N m]."""
-        return self.part.body.stiffness * own_values(self.part, q)
+        return self.folding.stiffness * own_values(self.part, q)
