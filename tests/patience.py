@@ -11,3 +11,8 @@ def patient(context: BrowserContext) -> BrowserContext:
     """Let the pages of a browser's context wait that long: by default it is 30 s."""
     context.set_default_timeout(1000 * HANGS)
     return context
+
+
+def without_progress(errors: str) -> str:
+    """Leave out the lines that a command prints on standard error when it takes long."""
+    return "".join(each for each in errors.splitlines(True) if not each.endswith(" s so far\n"))
