@@ -9,7 +9,6 @@ one quadratic program in the inputs: a real-time iteration with linear models a 
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -42,9 +41,8 @@ from flexarm.mechanics.loads import wrench_factors
 from flexarm.planning.limits import NUDGE, Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
 from flexarm.planning.problem import MotionProblem
-from flexarm.planning.receding.active import QuadraticProgram
-from flexarm.planning.receding.horizon import Goal, Horizon, improve, linearise, move
-from flexarm.planning.receding.program import SampleProgram
+from flexarm.planning.quadratic_program import SoftProgram, solve_active
+from flexarm.planning.sensitivity import integral_of_exponential
 from flexarm.planning.vibrations import vibrations
 
 # Upper bounds of the default bandwidth: [rad/s]; [rad] per period, which samples resolve; relative
@@ -56,6 +54,18 @@ AT_BOUND = 1e-7  # distance from a bound within which inputs and limits are acti
 BROKEN = 1e-4  # violation of a limit, relative or in [rad], [m], above which it was given up
 
 Target = Mapping[str, WithUnit] | Plan
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Reference states and inputs, and weights of the differences from them."""
+
+    x: Array  # states by sample from time 0 on, the last one for ever, (J, 2n)
+    u: Array  # inputs by sample, (J, k)
+    stage: Array  # root of the weight of (x, u) over an interval, (2n + k, 2n + k)
+    last: Array  # root of the weight of x after the horizon: the cost of LQR without limits
+    fastest: float  # size of the largest eigenvalue there [rad/s]
+    weight: Array  # weight of (x, u) over an interval, ``stage.T stage``
 
 
 @final
@@ -106,15 +116,9 @@ class Mpc(Summarised):
             compiled, len(self._states), (*inputs, *outside)
         )
         self._ended = np.zeros_like(self._hessian)
+        self._side = np.zeros(N * (k + len(self._rows)), dtype=int)
+        self._program = SoftProgram(N * k, N * len(self._rows))
         self._last: Goal | None = None
-        self._horizon = Horizon(
-            n, k, N, self._own.reshape(-1), self._integrals.reshape(-1), self._pushed.reshape(-1),
-            np.empty(N * n), self.x.reshape(-1), self.u.reshape(-1), np.empty((N + 1) * n),
-            np.empty(N * k), np.empty(0), np.empty(0), np.empty((N + 1) * n), np.empty(N * k),
-            np.empty(N * k), np.empty(2 * n), self.most, self._rows.reshape(-1), low, top,
-            QuadraticProgram.sized(self._hessian, N * len(self._rows)), period, 0.0, 0,
-            self._accelerations.reshape(-1), self._nudges, np.empty(n * n), np.empty(2 * n * n),
-        )  # fmt: skip
         self.begin()
 
     def _summary(self) -> Summary:
@@ -173,10 +177,11 @@ class Mpc(Summarised):
         )
         goal = self._goal(target)
         begun = round(require_number("t", t) / self.period)
-        if self._begun and goal is self._last:
-            self._recede(now, goal, begun)
-        if not self._begun or goal is not self._last:
-            self._start(now, goal, begun)
+        with np.errstate(over="ignore", invalid="ignore"):  # predictions that diverge are not used
+            if self._begun and goal is self._last:
+                self._recede(now, goal, begun)
+            if not self._begun or goal is not self._last:
+                self._start(now, goal, begun)
         self._last = goal
         self.broken += self._left
         return np.array(self.u[0])
@@ -217,13 +222,8 @@ class Mpc(Summarised):
                 "damping, or leave its shapes out"
             )
         fastest = float(np.abs(np.linalg.eigvals(plant.A)).max())
-        return Goal(
-            x,
-            u,
-            _root(np.asarray(np.block([[Q, N], [N.T, R]]), dtype=float)),
-            _root(np.asarray(P, dtype=float)),
-            fastest,
-        )
+        stage = _root(np.asarray(np.block([[Q, N], [N.T, R]]), dtype=float))
+        return Goal(x, u, stage, _root(np.asarray(P, dtype=float)), fastest, stage.T @ stage)
 
     def _energies(self, linear: LinearModel, q: Array) -> Weights:
         """Return weights of twice the energy, with springs in the joints at the bandwidth."""
@@ -243,19 +243,22 @@ class Mpc(Summarised):
         return Weights(state, (spent + spent.T) / 2)
 
     def _start(self, now: Array, goal: Goal, begun: int) -> None:
-        """Predict from the arm at rest, with a few iterations."""
-        self.x[:], self.u[:] = now, goal.u[-1]
-        self._horizon.program.side[:] = 0
-        for _ in range(FIRST):
-            self._linearise(0, goal.fastest)
-            self._hessian[:] = self._by[0] = 0.0
-            for j in range(self.intervals):
-                self._append(goal, j)
-            self._end(goal)
-            self._improve(now, goal, begun)
-            if not self._begun:  # not finite: the arm is only held
-                self.x[:], self.u[:] = now, np.clip(goal.u[-1], -self.most, self.most)
+        """Predict from the arm at rest: by a few iterations, or one if those diverge."""
+        for count in (FIRST, 1):
+            self.x[:], self.u[:] = now, goal.u[-1]
+            self._side[:] = 0
+            for _ in range(count):
+                self._linearise(0, goal.fastest)
+                self._hessian[:] = self._by[0] = 0.0
+                for j in range(self.intervals):
+                    self._append(goal, j)
+                self._end(goal)
+                self._improve(now, goal, begun)
+                if not self._begun:
+                    break
+            else:
                 return
+        self.x[:], self.u[:] = now, np.clip(goal.u[-1], -self.most, self.most)
 
     def _recede(self, now: Array, goal: Goal, begun: int) -> None:
         """Shift the horizon by an interval, and improve the prediction by one iteration.
@@ -264,11 +267,10 @@ class Mpc(Summarised):
         """
         k = len(self.names)
         self._hessian -= self._ended
-        for each in (self.u, self.x, self._own, self._integrals, self._pushed):
+        sides = np.split(self._side, [self.u.size])
+        sides = [each.reshape(self.intervals, -1) for each in sides]
+        for each in (self.u, self.x, self._own, self._integrals, self._pushed, *sides):
             each[:-1] = each[1:]
-        sides, size = self._horizon.program.side, self._horizon.program.n
-        for active, by in ((sides[:size], k), (sides[size:], len(self._rows))):
-            active[: len(active) - by] = active[by:]
         self._by, self._other = self._other, self._by
         self._by[:-1, :, :-k], self._by[:-1, :, -k:] = self._other[1:, :, k:], 0.0
         self._hessian[:-k, :-k] = self._hessian[k:, k:]
@@ -280,17 +282,20 @@ class Mpc(Summarised):
 
     def _linearise(self, first: int, fastest: float) -> None:
         """Compute accelerations at all intervals' beginnings, and linear models from one on."""
-        n, N, r = self._n, self.intervals, self._horizon
-        rows, count = self._states, N + (N - first) * len(self._nudges)
+        n, N, rows = self._n, self.intervals, self._states
+        count = N + (N - first) * len(self._nudges)
         rows[:N, : 2 * n], rows[:N, 2 * n :] = self.x[:-1], self.u
-        np.add(
-            rows[first:N, None],
-            self._moves,
-            out=rows[N:count].reshape(N - first, *self._moves.shape),
-        )
+        nudged = rows[N:count].reshape(N - first, *self._moves.shape)
+        np.add(rows[first:N, None], self._moves, out=nudged)
         self._run(count)
-        r.first, r.fastest = first, fastest
-        linearise(r)
+        a, moved = self._accelerations[:N], self._accelerations[N:count]
+        slopes = moved.reshape(N - first, -1, n) - a[first:, None]
+        slopes = np.swapaxes(slopes / self._nudges[:, None], 1, 2)
+        A = np.zeros((N - first, 2 * n, 2 * n))
+        A[:, :n, n:], A[:, n:] = np.eye(n), slopes[:, :, : 2 * n]
+        whole = integral_of_exponential(A, self.period, fastest)
+        self._integrals[first:], self._own[first:] = whole, np.eye(2 * n) + A @ whole
+        self._pushed[first:] = whole[:, :, n:] @ slopes[:, :, 2 * n :]
 
     def _append(self, goal: Goal, j: int) -> None:
         """Add an interval to the cost's Hessian and to the derivatives of states by inputs."""
@@ -310,38 +315,49 @@ class Mpc(Summarised):
 
     def _improve(self, now: Array, goal: Goal, begun: int) -> None:
         """Improve the prediction from a state by solving one quadratic program."""
-        N, r = self.intervals, self._horizon
+        n, N = self._n, self.intervals
         ends = np.minimum(begun + np.arange(N + 1), len(goal.x) - 1)
-        r.goal_x[:] = goal.x[ends].ravel()
-        r.goal_u[:], r.there[: r.s] = goal.u[ends[:-1]].ravel(), now
-        r.stage, r.last = goal.stage_weight, goal.last_weight
-        if len(self._rows):
-            np.matmul(self._rows, self._by[1:], out=r.program.A.reshape(N, -1, r.program.n))
-        code = improve(r)
-        self._begun = code != 2
-        if code == 1:
-            self._keep(r)
-            self._begun = bool(np.all(np.isfinite(r.change)))
+        there = self._foresee(now)
+        off = np.hstack([there[:-1] - goal.x[ends[:-1]], self.u - goal.u[ends[:-1]]])
+        costs = off @ goal.weight
+        last = goal.last.T @ (goal.last @ (there[-1] - goal.x[ends[-1]]))
+        pull = np.append(costs[:, : 2 * n], last)
+        by = self._by.reshape(len(pull), -1)
+        slope = costs[:, 2 * n :].ravel() + pull @ by
+        change = self._change(slope, there) if np.all(np.isfinite(slope)) else slope
+        self._begun = bool(np.all(np.isfinite(change)))
         if self._begun:
-            move(r)
+            self.x[:] = there + (by @ change).reshape(there.shape)
+            u = self.u + change.reshape(self.u.shape)
+            self.u[:] = np.minimum(np.maximum(u, -self.most), self.most)
         ahead, (low, top) = self.x[1:] @ self._rows.T, self._sides
         kept = np.all((low - BROKEN <= ahead) & (ahead <= top + BROKEN))
         self._left = not (self._begun and kept)
 
-    def _keep(self, r: Horizon) -> None:
-        """Compute the change of inputs, (N k,), by a solver that may give limits up."""
-        p = r.program
-        A = p.A.reshape(p.m, p.n)
-        r.change[:] = self._program.solve(
-            self._hessian, r.slope, (A, p.least, p.most), (p.low, p.top)
-        )
-        values = np.append(r.change, A @ r.change)
-        low, top = np.append(p.low, p.least) + AT_BOUND, np.append(p.top, p.most) - AT_BOUND
-        p.side[:] = 1 * (values > top) - 1 * (values < low)
+    def _foresee(self, now: Array) -> Array:
+        """Predict states from the present one with unchanged inputs, (N + 1, 2n)."""
+        rates = np.hstack([self.x[:-1, self._n :], self._accelerations[: self.intervals]])
+        off = np.empty_like(self.x)
+        off[0] = now - self.x[0]
+        off[1:] = self.x[:-1] - self.x[1:] + (self._integrals @ rates[:, :, None])[:, :, 0]
+        for j, own in enumerate(self._own):
+            off[j + 1] += own.dot(off[j])
+        return self.x + off
 
-    @cached_property
-    def _program(self) -> SampleProgram:
-        return SampleProgram(self._horizon.program.n, self._horizon.program.m)
+    def _change(self, slope: Array, there: Array) -> Array:
+        """Compute the best change of the inputs within limits, (N k,)."""
+        A = (self._rows @ self._by[1:]).reshape(-1, len(slope))
+        ahead = there[1:] @ self._rows.T
+        low, top = (
+            np.concatenate([(sign * self.most - self.u).ravel(), (bound - ahead).ravel()])
+            for sign, bound in zip((-1, 1), self._sides, strict=True)
+        )
+        change = solve_active(self._hessian, slope, A, low, top, self._side)
+        if change is None:
+            change = self._program.solve(self._hessian, slope, A, low, top)
+            values = np.append(change, A @ change)
+            self._side[:] = 1 * (values > top - AT_BOUND) - 1 * (values < low + AT_BOUND)
+        return change
 
 
 @dataclass

@@ -19,7 +19,7 @@ from flexarm.runs.run import Run
 
 TURN = 0.5  # phase of the fastest mode in a piece [rad], unless there were too many pieces
 MOST_PIECES, FEW_PIECES, LARGE = 16, 4, 16  # pieces of a part; fewer above LARGE coordinates
-SERIES = np.array([1 / math.factorial(k) for k in range(1, 10)]).reshape(3, 3)
+SERIES = np.array([1 / math.factorial(k) for k in range(1, 10)]).reshape(3, 3).tolist()
 COVERED = 0.8  # phase of the fastest motion [rad] up to which the series has an error of 4e-8
 
 
@@ -86,8 +86,7 @@ def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
     unit, X = np.eye(A.shape[-1]), A * (h / 2**doubled)
     square = X @ X
     cube = square @ X
-    powers = np.array([np.broadcast_to(unit, X.shape), X, square])
-    low, middle, high = np.tensordot(SERIES, powers, 1)
+    low, middle, high = (a * unit + b * X + c * square for a, b, c in SERIES)
     integral = (low + cube @ (middle + cube @ high)) * (h / 2**doubled)
     for _ in range(doubled):
         integral = integral + integral @ (unit + A @ integral)

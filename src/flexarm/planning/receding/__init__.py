@@ -1,1 +1,0 @@
-"""A receding horizon: what a law that looks ahead is made of."""
