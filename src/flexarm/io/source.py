@@ -9,13 +9,14 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
     AliasEvent,
-    CollectionStartEvent,
     DocumentStartEvent,
     Event,
     MappingEndEvent,
     MappingStartEvent,
+    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
+    SequenceStartEvent,
 )
 
 from flexarm.errors import ModelError
@@ -129,21 +130,21 @@ def read(content: str | bytes, name: str) -> Source:
     ModelError
         If the text is too large, not UTF-8, not YAML, or not one mapping.
     """
-    reader = _Reader()
+    reader = _Reader(_events(content))
     try:
-        text = _decode(content)
-        for event in _events(text):
-            reader.take(event)
-        reader.require_mapping()
+        data = reader.read()
     except _Fatal as fatal:
         raise ModelError(report(name, [*reader.problems, fatal.problem])) from None
-    return Source(reader.root, reader.keys, reader.values, tuple(reader.problems))
+    return Source(data, reader.keys, reader.values, tuple(reader.problems))
 
 
 def report(name: str, problems: Iterable[Diagnostic]) -> str:
     """Write problems as lines ``file:line:column: path: message``, sorted by position."""
     ordered = sorted(problems, key=lambda problem: problem.position)
-    lines = list(dict.fromkeys(_line(name, problem) for problem in ordered))
+    lines = list(dict.fromkeys(
+        f"{name}:{each.position[0]}:{each.position[1]}: {each if each.path else each.message}"
+        for each in ordered
+    ))  # fmt: skip
     more = len(lines) - MAX_REPORTED
     return "\n".join(lines[:MAX_REPORTED] + ([f"{name}: and {more} more"] if more > 0 else []))
 
@@ -177,12 +178,6 @@ def shorten(text: str, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def _line(name: str, problem: Diagnostic) -> str:
-    line, column = problem.position
-    where = f"{show_path(problem.path)}: " if problem.path else ""
-    return f"{name}:{line}:{column}: {where}{problem.message}"
-
-
 def _decode(content: str | bytes) -> str:
     if len(content) > MAX_BYTES:
         raise _Fatal(
@@ -209,13 +204,16 @@ def _position(before: str) -> Position:
     return len(lines), len(lines[-1]) + 1
 
 
-def _events(text: str) -> Iterator[Event]:
-    event: Event | None = None
+def _events(content: str | bytes) -> Iterator[Event]:
+    text, event = _decode(content), None
     try:
         for event in YAML(typ="safe", pure=True).parse(text):
             yield event
     except MarkedYAMLError as error:
-        raise _Fatal(_place_of(error), _sentence(error)) from None
+        # A quote that is never closed is noticed at the end of the text: its start is reported.
+        unclosed = any(clue in str(error.problem) for clue in ("expected ':'", "end of stream"))
+        place = _mark(error.context_mark if unclosed else error.problem_mark)
+        raise _Fatal(place, _sentence(error)) from None
     except (YAMLError, ValueError, OverflowError):
         # ValueError, OverflowError: escapes such as "\UFFFFFFFF" that are no character.
         position = _mark(event.end_mark if event else None)
@@ -224,12 +222,6 @@ def _events(text: str) -> Iterator[Event]:
 
 def _mark(mark: Any) -> Position:
     return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
-
-
-def _place_of(error: MarkedYAMLError) -> Position:
-    # A quote that is never closed is noticed at the end of the text: its start is reported.
-    unclosed = any(clue in str(error.problem) for clue in ("expected ':'", "end of stream"))
-    return _mark(error.context_mark if unclosed else error.problem_mark)
 
 
 def _sentence(error: MarkedYAMLError) -> str:
@@ -271,124 +263,82 @@ class _Fatal(Exception):
 
 
 @dataclass(slots=True)
-class _Open:
-    """A mapping or list that is being read; `key` is the key whose value comes next."""
-
-    path: Path
-    data: dict[str, Any] | list[Any]
-    key: str | None = None
-
-
-@dataclass(slots=True)
 class _Reader:
-    """Builds data from YAML events, one at a time, without recursion."""
+    """Builds data from YAML events."""
 
-    root: Any = None
+    events: Iterator[Event]
     keys: dict[Path, Position] = field(default_factory=dict)
     values: dict[Path, Position] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
-    open: list[_Open] = field(default_factory=list)
-    documents: int = 0
 
-    def take(self, event: Event) -> None:
-        """Add one event."""
-        if isinstance(event, ScalarEvent):
-            self._scalar(event)
-        elif isinstance(event, CollectionStartEvent):
-            self._start(event)
-        elif isinstance(event, MappingEndEvent | SequenceEndEvent):
-            self.open.pop()
-        elif isinstance(event, AliasEvent):
-            self._alias(event)
-        elif isinstance(event, DocumentStartEvent):
-            self._document(event)
-
-    def require_mapping(self) -> None:
-        """Refuse a file that is empty or whose top level is no mapping."""
-        if not isinstance(self.root, dict):
+    def read(self) -> dict[str, Any]:
+        """Return the mapping of the one document that there must be."""
+        root, documents = None, 0
+        for event in self.events:
+            if isinstance(event, DocumentStartEvent):
+                documents, position = documents + 1, _mark(event.start_mark)
+                if documents > 1:
+                    raise _Fatal(position, "a second document; a model file holds one arm")
+                if event.tags or event.version not in (None, (1, 2)):
+                    message = "leave the '%' lines out; model files are YAML 1.2, no tags"
+                    raise _Fatal(position, message)
+            elif isinstance(event, NodeEvent):
+                root = self._node(event, ())
+        if not isinstance(root, dict):
             position = self.values.get((), (1, 1))
-            got = {list: "a list", type(None): "nothing"}.get(type(self.root), "a single value")
+            got = {list: "a list", type(None): "nothing"}.get(type(root), "a single value")
             raise _Fatal(position, f"a model file is a mapping of keys to values, got {got}")
+        return root
 
-    def _document(self, event: DocumentStartEvent) -> None:
-        self.documents += 1
-        position = _mark(event.start_mark)
-        if self.documents > 1:
-            raise _Fatal(position, "a second document; a model file holds one arm")
-        if event.tags or event.version not in (None, (1, 2)):
-            raise _Fatal(position, "leave the '%' lines out; model files are YAML 1.2, no tags")
-
-    def _alias(self, event: AliasEvent) -> None:
-        position = _mark(event.start_mark)
-        if self._wants_key():
-            raise _Fatal(position, "an alias (*) is not allowed as a key; write it out")
-        path = self._place(None, position)
-        self._complain(position, path, "aliases (*) are not allowed; write the values out")
-
-    def _start(self, event: CollectionStartEvent) -> None:
-        position = _mark(event.start_mark)
-        if self._wants_key():
-            raise _Fatal(position, "a key must be a word, got a list or mapping")
-        if len(self.open) == MAX_DEPTH:
-            path = self.open[-1].path
+    def _node(self, event: NodeEvent, path: Path) -> Any:
+        """Read the value at a path, and all that is in it."""
+        position, complaint, value = _mark(event.start_mark), "", None
+        if isinstance(event, AliasEvent):
+            complaint = "aliases (*) are not allowed; write the values out"
+        elif isinstance(event, ScalarEvent):
+            value, complaint = _value(event)
+            if not event.value and not event.style:
+                # The parser finds an empty value where the next thing starts.
+                position = self.keys.get(path, position)
+        elif len(path) == MAX_DEPTH:
             raise _Fatal(position, f"nested deeper than {MAX_DEPTH} levels", path[:3])
-        data: dict[str, Any] | list[Any] = {} if isinstance(event, MappingStartEvent) else []
-        path = self._place(data, position)
-        self._check_plain(event, position, path)
-        self.open.append(_Open(path, data))
-
-    def _scalar(self, event: ScalarEvent) -> None:
-        position = _mark(event.start_mark)
-        value, complaint = _value(event)
-        if self._wants_key():
-            self._key(event, value, position)
-            return
-        if not event.value and not event.style and self.open and self.open[-1].key is not None:
-            # The parser finds an empty value where the next thing starts.
-            position = self.keys[(*self.open[-1].path, self.open[-1].key)]
-        path = self._place(value, position)
-        self._check_plain(event, position, path)
+        self.values[path] = position
+        if not isinstance(event, AliasEvent):
+            self._check_plain(event, position, path)
         if complaint:
             self._complain(position, path, complaint)
+        if isinstance(event, MappingStartEvent):
+            data: dict[str, Any] = {}
+            while not isinstance(inner := next(self.events), MappingEndEvent):
+                key = self._key(inner, path)
+                data[key] = self._node(next(self.events), (*path, key))
+            return data
+        if isinstance(event, SequenceStartEvent):
+            items: list[Any] = []
+            while not isinstance(inner := next(self.events), SequenceEndEvent):
+                items.append(self._node(inner, (*path, len(items))))
+            return items
+        return value
 
-    def _key(self, event: ScalarEvent, value: object, position: Position) -> None:
-        top = self.open[-1]
+    def _key(self, event: Event, above: Path) -> str:
+        """Read a key of the mapping at a path."""
+        position = _mark(event.start_mark)
+        if isinstance(event, AliasEvent):
+            raise _Fatal(position, "an alias (*) is not allowed as a key; write it out")
+        if not isinstance(event, ScalarEvent):
+            raise _Fatal(position, "a key must be a word, got a list or mapping")
         key = _HALVES.sub("?", event.value)
-        path = (*top.path, key)
+        path = (*above, key)
         self._check_plain(event, position, path)
-        if not isinstance(value, str) or find_unprintable(event.value):
+        if not isinstance(_value(event)[0], str) or find_unprintable(event.value):
             self._complain(position, path, "a key must be a word; put it in quotes if it is one")
         elif path in self.keys:
             line = self.keys[path][0]
             self._complain(position, path, f"is given twice, first on line {line}; keep one")
         self.keys.setdefault(path, position)
-        top.key = key
+        return key
 
-    def _wants_key(self) -> bool:
-        return (
-            bool(self.open) and isinstance(self.open[-1].data, dict) and self.open[-1].key is None
-        )
-
-    def _place(self, value: Any, position: Position) -> Path:
-        if not self.open:
-            self.root = value
-            self.values[()] = position
-            return ()
-        top = self.open[-1]
-        if isinstance(top.data, list):
-            path = (*top.path, len(top.data))
-            top.data.append(value)
-        else:
-            assert top.key is not None
-            path = (*top.path, top.key)
-            top.data[top.key] = value
-            top.key = None
-        self.values[path] = position
-        return path
-
-    def _check_plain(
-        self, event: ScalarEvent | CollectionStartEvent, position: Position, path: Path
-    ) -> None:
+    def _check_plain(self, event: NodeEvent, position: Position, path: Path) -> None:
         if event.anchor is not None:
             self._complain(position, path, "anchors (&) are not allowed; write the values out")
         if event.tag is not None:

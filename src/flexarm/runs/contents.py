@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from flexarm.io.model_file import dumps
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links, read_stations, section_forces
 from flexarm.model import Model
-from flexarm.runs.data import RunData
+from flexarm.runs.data import RunData, RunLeg
 from flexarm.runs.forces import joint_wrenches
 
 FILE = "model_file_"  # prefix of variables with the bytes of files that the model file names
@@ -90,12 +90,18 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "cpu_seconds": run.statistics.cpu_seconds,
         "energy_balance": run.energy_balance,
         **({} if run.momentum_balance is None else {"momentum_balance": run.momentum_balance}),
-        "happenings": json.dumps([[each.t, each.what, each.lost] for each in run.happenings]),
-        "pending": json.dumps([list(astuple(each)) for each in run.pending]),
-        "legs": json.dumps([leg.as_list() for leg in run.legs]),
+        "happenings": json.dumps(run.happenings),
+        "pending": json.dumps(run.pending),
+        "legs": json.dumps([_leg_numbers(leg) for leg in run.legs]),
         "drives": json.dumps([list(run.losses), list(run.drives.states if run.drives else ())]),
         "model_file": dumps(run.model.arm),
     }
+
+
+def _leg_numbers(leg: RunLeg) -> list[Any]:
+    """Return a phase as lists of plain numbers: first sample, held coordinates, tip, jumps."""
+    tip = leg.tip and [leg.tip.mass, leg.tip.first.tolist(), leg.tip.second.tolist()]
+    return [leg.first, leg.held, tip, leg.jump]
 
 
 def checksums(variables: Sequence[Variable], attrs: Mapping[str, str | int | float]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,34 +32,21 @@ class Statistics:
     cpu_seconds: float  # CPU time of the solver [s]
 
 
-@dataclass(frozen=True)
-class EventRecord:
-    """An event that happened during a run.
+class EventRecord(NamedTuple):
+    """An event that happened during a run."""
 
-    Attributes
-    ----------
-    t
-        Time [s].
-    what
-        Description.
-    lost
-        Energy that an impact dissipated [J].
-    """
-
-    t: float
-    what: str
-    lost: float = 0.0
+    t: float  # time [s]
+    what: str  # description
+    lost: float = 0.0  # energy that an impact dissipated [J]
 
 
-@dataclass(frozen=True)
-class PendingEvent:
+class PendingEvent(NamedTuple):
     """An event of the model file that did not happen."""
 
     what: str  # its name
     why: str  # why it did not happen
-    value: float | None = (
-        None  # nearest value of its quantity at a sample [SI]; None if never armed
-    )
+    # Nearest value of its quantity at a sample [SI]; None if it was never armed.
+    value: float | None = None
     t: float | None = None  # time of that sample [s]
 
 
@@ -73,30 +60,6 @@ class RunLeg:
         None  # inertia that the last link's tip carries; that of the model if None
     )
     jump: tuple[float, ...] = ()  # jumps of the rates at its beginning, (n,); empty if none
-
-    def as_list(self) -> list[Any]:
-        """Return it as lists of plain numbers."""
-        body = None
-        if self.tip is not None:
-            body = [self.tip.mass, self.tip.first.tolist(), self.tip.second.tolist()]
-        return [self.first, list(self.held), body, list(self.jump)]
-
-    @classmethod
-    def of_list(cls, given: Any, model: Model, samples: int) -> "RunLeg":
-        """Read it from lists; raise a ValueError or TypeError if they do not fit the arm."""
-        first, held, body, *jump = given  # files of older versions have no jumps
-        held, jump = tuple(int(i) for i in held), [float(x) for each in jump for x in each]
-        if len(jump) not in (0, model.size):
-            raise ValueError
-        if not 0 <= first < samples or not all(0 <= i < model.size for i in held):
-            raise ValueError
-        tip = None
-        if body is not None:
-            mass, moment, second = body
-            tip = Inertia(float(mass), np.array(moment, float), np.array(second, float))
-            if tip.first.shape != (3,) or tip.second.shape != (3, 3):
-                raise ValueError
-        return cls(int(first), held, tip, tuple(jump))
 
     def model(self, model: Model) -> Model:
         """Return the arm's model in this phase."""
@@ -114,14 +77,13 @@ class DriveData:
 
     def joined(self, other: "DriveData") -> "DriveData":
         """Append other instants, the first of which is the last one of these."""
-        names = dict.fromkeys([*self.states, *other.states])
-        parts = [
-            (each.push, each.stored, [each.states.get(k, 0 * each.stored) for k in names])
-            for each in (self.at(slice(0, -1)), other)
-        ]
-        push, stored, rows = (np.concatenate(pair, axis=-1 - (k == 0))
-                              for k, pair in enumerate(zip(*parts, strict=True)))  # fmt: skip
-        return DriveData(push, stored, dict(zip(names, rows, strict=True)))
+        both = self.at(slice(0, -1)), other
+        states = {
+            name: np.concatenate([each.states.get(name, 0 * each.stored) for each in both])
+            for name in dict.fromkeys([*self.states, *other.states])
+        }
+        push, stored = zip(*((each.push, each.stored) for each in both), strict=True)
+        return DriveData(np.concatenate(push), np.concatenate(stored), states)
 
     def at(self, rows: Any) -> "DriveData":
         """Return some of the instants."""

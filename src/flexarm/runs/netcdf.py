@@ -6,21 +6,23 @@ link is followed, and no other file opened.
 
 import json
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import h5py  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.runs.contents import CHECKSUMS, attribute_checksum, variable_checksum
 
+T = TypeVar("T")
 LARGEST = 1e100  # largest number in a run, so that its square does not overflow
 MAX_TEXT = 1_000_000  # characters of an attribute: model files are shorter
 MAX_UNPACKED = 64_000_000  # bytes that any file may take when unpacked
@@ -111,9 +113,9 @@ class Stored:
 
         Texts are stored outside, and are read before their size is known.
         """
-        names = [name for name in self.file
-                 if isinstance(self.file.get(name, getlink=True), h5py.HardLink)]  # fmt: skip
-        members = [self.file[name] for name in names]
+        hard = h5py.HardLink
+        members = [self.file[name] for name in self.file
+                   if isinstance(self.file.get(name, getlink=True), hard)]  # fmt: skip
         held = sum(each.id.get_storage_size() for each in members if isinstance(each, h5py.Dataset))
         if self.size - held > MAX_UNPACKED:
             raise FlexarmError(
@@ -192,25 +194,41 @@ class Stored:
 
     def text(self, name: str, owner: str = "") -> str:
         """Read an attribute that is text, of a variable or of the file."""
-        attribute = self._attribute(name, owner)
+        attrs, attribute = self._attribute(name, owner)
         if attribute.shape != () or h5py.check_string_dtype(attribute.dtype) is None:
             raise self.wrong(name, f"must be one text, got {attribute.dtype} {attribute.shape}")
         if attribute.get_storage_size() > MAX_TEXT:
             raise self.wrong(name, f"must be at most {MAX_TEXT:,} characters")
-        value = self._holder(owner).attrs[name]
+        value = attrs[name]
         text = value.decode() if isinstance(value, bytes) else str(value)
         if len(text) > MAX_TEXT:
             raise self.wrong(name, f"must be at most {MAX_TEXT:,} characters, got {len(text):,}")
         return text
 
-    def number(self, name: str, *, whole: bool = False) -> float:
-        """Read an attribute of the file that is a number >= 0."""
-        attribute = self._attribute(name, "")
-        kinds = "iu" if whole else "f"
+    def word(self, name: str, words: Iterable[str]) -> str:
+        """Read an attribute of the file that is one of some words."""
+        word = self.text(name)
+        if word not in words:
+            raise self.wrong(name, f"must be one of {', '.join(words)}")
+        return word
+
+    def listed(self, name: str, item: type[T], what: str) -> tuple[T, ...]:
+        """Read an attribute that lists items of a type as JSON; older files have none."""
+        if not self.says(name):
+            return ()
+        try:
+            return TypeAdapter(tuple[item, ...]).validate_json(self.text(name))  # type: ignore[valid-type]
+        except ValueError:
+            raise self.wrong(name, f"must be {what}") from None
+
+    def number(self, name: str, *, whole: bool = False, kinds: str = "") -> float:
+        """Read an attribute of the file that is a number >= 0, of some of NumPy's kinds."""
+        attrs, attribute = self._attribute(name)
+        kinds = kinds or ("iu" if whole else "f")
         if attribute.shape not in ((), (1,)) or attribute.dtype.kind not in kinds:
             kind = "a whole number" if whole else "a number"
             raise self.wrong(name, f"must be {kind}, got {attribute.dtype} {attribute.shape}")
-        value = float(np.ravel(self.file.attrs[name])[0])
+        value = float(np.ravel(attrs[name])[0])
         if not 0 <= value < np.inf:
             raise self.wrong(name, f"must be >= 0 and finite, got {value}")
         return value
@@ -234,7 +252,9 @@ class Stored:
             if variable_checksum(self._values(name, variable), *said) != checksum:
                 raise self.wrong(name, "was changed since the file was written")
         for name, checksum in dict(stated["attributes"]).items():
-            if attribute_checksum(self._text_or_number(name)) != checksum:
+            is_text = h5py.check_string_dtype(self._attribute(name)[1].dtype) is not None
+            value = self.text(name) if is_text else self.number(name, kinds="iuf")
+            if attribute_checksum(value) != checksum:
                 raise self.wrong(name, "was changed since the file was written")
 
     def _values(self, name: str, variable: Any) -> NDArray[Any]:
@@ -248,17 +268,6 @@ class Stored:
         if len(variable.shape) != 1 or variable.shape[0] > MAX_WORDS:
             raise self.wrong(name, f"must be a list of at most {MAX_WORDS:,} words")
         return np.array([variable[k].decode() for k in range(variable.shape[0])], dtype=object)
-
-    def _text_or_number(self, name: str) -> str | float:
-        """Read an attribute of the file."""
-        attribute = self._attribute(name, "")
-        if h5py.check_string_dtype(attribute.dtype) is not None:
-            return self.text(name)
-        if attribute.shape not in ((), (1,)) or attribute.dtype.kind not in "iuf":
-            raise self.wrong(
-                name, f"must be a text or a number, got {attribute.dtype} {attribute.shape}"
-            )
-        return float(np.ravel(self.file.attrs[name])[0])
 
     def wrong(self, name: str, why: str) -> FlexarmError:
         """Return the error for a part of the file that is not as it must be."""
@@ -275,14 +284,12 @@ class Stored:
             raise self.wrong(name, "must be a variable")
         return variable
 
-    def _holder(self, owner: str) -> Any:
-        return self._variable(owner) if owner else self.file
-
-    def _attribute(self, name: str, owner: str) -> Any:
-        holder = self._holder(owner)
-        if name not in holder.attrs:
+    def _attribute(self, name: str, owner: str = "") -> tuple[Any, Any]:
+        """Return the attributes of the file or of a variable, and the unread one of a name."""
+        attrs = (self._variable(owner) if owner else self.file).attrs
+        if name not in attrs:
             raise self.wrong(name, "is missing")
-        return h5py.h5a.open(holder.id, name.encode())
+        return attrs, attrs.get_id(name)
 
     def _check_storage(self, name: str, variable: Any, *, of_words: bool = False) -> None:
         """Raise an error for data that are not in this file, or more than it can hold."""

@@ -46,16 +46,9 @@ def to_dataset(
     """Return an xarray dataset of variables; those named as their axis are its coordinates."""
     import xarray
 
-    made: dict[str, Any] = {}
-    for each in variables:
-        described = {"long_name": each.meaning} | ({"units": each.unit} if each.unit else {})
-        made[each.name] = (each.axes, each.values, described)
-    labels = {each.name for each in variables if each.is_label or each.axes == (each.name,)}
-    return xarray.Dataset(
-        {name: value for name, value in made.items() if name not in labels},
-        {name: value for name, value in made.items() if name in labels},
-        attrs,
-    )
+    made: Any = {each.name: (each.axes, each.values, _described(each)) for each in variables}
+    labels = [each.name for each in variables if each.is_label]
+    return xarray.Dataset(made, attrs=attrs).set_coords(labels)
 
 
 def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
@@ -77,6 +70,7 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
         back.
     """
     import h5netcdf  # type: ignore[import-untyped]
+    import h5py  # type: ignore[import-untyped]
 
     require_run_file(path)
     kept_files = files_kept_with(run.model.arm)
@@ -88,12 +82,16 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
     # Made in memory, since HDF5 may fail on a full disk without an error.
     memory = io.BytesIO()
     with h5netcdf.File(memory, "w") as file:
-        for variable in variables:
-            _write_variable(file, variable)
+        for each in variables:
+            for axis, size in zip(each.axes, each.values.shape, strict=True):
+                if axis not in file.dimensions:
+                    file.dimensions[axis] = size
+            kind = h5py.string_dtype() if each.is_label else each.values.dtype
+            made = file.create_variable(each.name, each.axes, kind, data=each.values)
+            made.attrs.update(_described(each))
         # By convention of NetCDF these variables label an axis.
         file.attrs["coordinates"] = " ".join(each.name for each in variables if each.is_label)
-        for key, value in {**said, CHECKSUMS: checksums(variables, said)}.items():
-            file.attrs[key] = value
+        file.attrs.update({**said, CHECKSUMS: checksums(variables, said)})
     _require_readable(memory, run, SideFiles(kept=kept_files))
     write_whole(path, memory.getvalue(), force=force)
 
@@ -122,19 +120,10 @@ def save_table(run: RunData, path: str | Path, *, force: bool = False) -> None:
     write_whole(path, ("\n".join(rows) + "\n").encode(), force=force)
 
 
-def _write_variable(file: Any, variable: Variable) -> None:
-    import h5py  # type: ignore[import-untyped]
-
-    values = variable.values
-    for axis, size in zip(variable.axes, values.shape, strict=True):
-        if axis not in file.dimensions:
-            file.dimensions[axis] = size
-    kind = h5py.string_dtype() if variable.is_label else values.dtype
-    made = file.create_variable(variable.name, variable.axes, kind)
-    made[...] = values
-    made.attrs["long_name"] = variable.meaning
-    if variable.unit:
-        made.attrs["units"] = variable.unit
+def _described(variable: Variable) -> dict[str, str]:
+    """Return the attributes of a variable by the conventions of NetCDF."""
+    unit = {"units": variable.unit} if variable.unit else {}
+    return {"long_name": variable.meaning, **unit}
 
 
 def files_kept_with(arm: Arm) -> dict[str, bytes]:
