@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-from flexarm.io.schema import _Quantities, schema, schema_path, schema_text
+from flexarm.io.schema import schema, schema_path, schema_text
 from flexarm.io.source import read
 from tests.io.arms import RICH
 
@@ -35,13 +35,7 @@ def test_an_editor_learns_keys_units_and_choices_from_the_schema() -> None:
     assert set(read(RICH, "").data) <= set(document["properties"])
     assert document["additionalProperties"] is False
     link = document["$defs"]["Link"]["properties"]
-    length = link["length"]["$ref"].removeprefix("#/$defs/")
-    assert document["$defs"][length]["x-unit"] == "m"
+    assert link["length"]["x-unit"] == "m"
     kinds = {each["$ref"] for each in link["joint"]["oneOf"]}
     assert {"#/$defs/Revolute", "#/$defs/Sliding"} <= kinds
     assert document["$defs"]["Revolute"]["properties"]["kind"]["const"] == "revolute"
-
-
-def test_a_key_of_model_files_called_title_stays() -> None:
-    model = {"properties": {"title": {"title": "Title", "type": "string"}}}
-    assert _Quantities().shared(model) == {"properties": {"title": {"type": "string"}}}
