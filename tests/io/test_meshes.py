@@ -10,7 +10,7 @@ import flexarm
 from flexarm.arm.side_files import Mesh, parts_beside
 from flexarm.cli import main
 from flexarm.errors import ModelError
-from flexarm.io.meshes import box, coarser, cylinder, read_mesh, sphere, write_stl
+from flexarm.io.meshes import coarser, read_mesh, solid, write_stl
 from flexarm.io.urdf.convert import import_urdf
 from flexarm.viewer.pack import Arrays
 from flexarm.viewer.scene import scene
@@ -86,10 +86,10 @@ def test_a_hostile_collada_is_refused_in_words(old: str, new: str, told: str) ->
 
 
 def test_solids_have_their_volumes_and_stay_closed_when_made_coarser() -> None:
-    assert volume(*box(np.array([1.0, 2.0, 3.0]))) == pytest.approx(6)
+    assert volume(*solid("box", np.array([1.0, 2.0, 3.0]))) == pytest.approx(6)
     sides = 24 / (2 * np.pi) * np.sin(2 * np.pi / 24)  # of a circle's area: that of its polygon
-    assert volume(*cylinder(0.5, 2.0)) == pytest.approx(np.pi * 0.5 * sides)
-    points, faces = sphere(1.0)
+    assert volume(*solid("cylinder", np.array([0.5, 2.0]))) == pytest.approx(np.pi * 0.5 * sides)
+    points, faces = solid("sphere", np.array([1.0]))
     assert volume(points, faces) == pytest.approx(4 / 3 * np.pi, rel=0.03)
     fewer = coarser(points, faces, 200)
     assert 50 < len(fewer[1]) <= 200

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -183,32 +183,29 @@ def coarser(points: Array, faces: Integers, most: int = MOST_DRAWN) -> Surface:
         cell = max(1.25 * cell, size / 250)
 
 
-def box(size: Array) -> Surface:
-    """Return a box about the origin."""
-    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size / 2
-    sides = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    return corners, np.array([[s[0], s[k], s[k + 1]] for s in sides for k in (1, 2)])
+def solid(kind: str, sizes: Array) -> Surface:
+    """Return the hull of a solid about the origin.
 
+    Parameters
+    ----------
+    kind
+        ``box``, ``cylinder`` (along z) or ``sphere``.
+    sizes
+        Its sides; its radius and length; or its radius [m].
+    """
+    from scipy.spatial import ConvexHull
 
-def turned(radii: Array, heights: Array) -> Surface:
-    """Return the surface of revolution of a profile about z, closed where its radius is 0."""
-    angles = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
-    rings = np.stack([np.outer(radii, np.cos(angles)), np.outer(radii, np.sin(angles)),
-                      np.repeat(heights[:, None], ROUND, 1)], axis=2)  # fmt: skip
-    faces = []
-    for i in range(len(radii) - 1):
-        for j in range(ROUND):
-            a, b = i * ROUND + j, i * ROUND + (j + 1) % ROUND
-            faces += [[a, b, b + ROUND], [a, b + ROUND, a + ROUND]]
-    return rings.reshape(-1, 3), np.array(faces)
-
-
-def cylinder(radius: float, length: float) -> Surface:
-    """Return a cylinder along z about the origin."""
-    return turned(np.array([0, radius, radius, 0]), length / 2 * np.array([-1, -1, 1, 1]))
-
-
-def sphere(radius: float) -> Surface:
-    """Return a ball about the origin."""
+    turn = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
     rise = np.linspace(-np.pi / 2, np.pi / 2, ROUND // 2 + 1)
-    return turned(radius * np.cos(rise), radius * np.sin(rise))
+    rings = {
+        "sphere": zip(np.cos(rise), np.sin(rise), strict=True),
+        "cylinder": [(1, -0.5), (1, 0.5)],
+    }
+    if kind == "box":
+        unit = np.array(list(product((-0.5, 0.5), repeat=3)))
+    else:
+        unit = np.array([(r * np.cos(a), r * np.sin(a), z) for r, z in rings[kind] for a in turn])
+        sizes = np.array([sizes[0], sizes[0], sizes[-1]])
+    faces = ConvexHull(unit).simplices.astype(np.int64)
+    inside_out = np.linalg.det(unit[faces]) < 0
+    return unit * sizes, np.where(inside_out[:, None], faces[:, ::-1], faces)

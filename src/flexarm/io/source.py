@@ -9,6 +9,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
     AliasEvent,
+    CollectionStartEvent,
     DocumentStartEvent,
     Event,
     MappingEndEvent,
@@ -290,7 +291,7 @@ class _Reader:
             raise _Fatal(position, f"a model file is a mapping of keys to values, got {got}")
         return root
 
-    def _node(self, event: NodeEvent, path: Path) -> Any:
+    def _node(self, event: Event, path: Path) -> Any:
         """Read the value at a path, and all that is in it."""
         position, complaint, value = _mark(event.start_mark), "", None
         if isinstance(event, AliasEvent):
@@ -303,7 +304,7 @@ class _Reader:
         elif len(path) == MAX_DEPTH:
             raise _Fatal(position, f"nested deeper than {MAX_DEPTH} levels", path[:3])
         self.values[path] = position
-        if not isinstance(event, AliasEvent):
+        if isinstance(event, ScalarEvent | CollectionStartEvent):
             self._check_plain(event, position, path)
         if complaint:
             self._complain(position, path, complaint)
@@ -338,7 +339,9 @@ class _Reader:
         self.keys.setdefault(path, position)
         return key
 
-    def _check_plain(self, event: NodeEvent, position: Position, path: Path) -> None:
+    def _check_plain(
+        self, event: ScalarEvent | CollectionStartEvent, position: Position, path: Path
+    ) -> None:
         if event.anchor is not None:
             self._complain(position, path, "anchors (&) are not allowed; write the values out")
         if event.tag is not None:

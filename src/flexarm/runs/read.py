@@ -129,8 +129,8 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         anchors = [np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))]
     losses, drives = _drives(stored, model, samples)
     # Older files have no bodies that are captured.
-    works = [name for name in WORKS if name != "brought" or stored.says("happenings")]
-    works = [stored.numbers(name, (samples,)) for name in works]
+    named = [name for name in WORKS if name != "brought" or stored.says("happenings")]
+    works = [stored.numbers(name, (samples,)) for name in named]
     happenings = stored.listed("happenings", EventRecord, "a list of time, what and energy lost")
     pending = stored.listed("pending", PendingEvent, "a list of name, reason, value and time")
     return Run(

@@ -327,7 +327,7 @@ class HybridSimulation:
         for k, lost in found.lost.items():
             if k >= 0:
                 record = self.log[self._places[k]]
-                self.log[self._places[k]] = replace(record, lost=record.lost + float(lost))
+                self.log[self._places[k]] = record._replace(lost=record.lost + float(lost))
         works = state.works.copy()
         works[2:WORKS] += (found.given, sum(found.lost.values()))
         if impulses(self.model):

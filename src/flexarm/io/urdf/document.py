@@ -2,11 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import cast
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -18,8 +17,6 @@ from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation
 
 # Sizes beyond which a file is hostile or broken.
 MAX_BYTES = 5_000_000
-MAX_DEPTH = 64  # of nested elements
-PIECE = 1 << 16  # characters parsed between two checks of the depth
 MAX_LINKS = 2000
 MAX_LOOKS = 100  # geometries of a link
 # Magnitudes beyond which numbers are in other units than URDF's metres, kilograms and radians.
@@ -72,54 +69,30 @@ def _parse(content: bytes) -> ET.Element:
             f"declares the encoding '{shorten(named[1])}', but is read as UTF-8: save it as UTF-8"
         )
     try:
-        return _shallow(_events(text))
+        root = ET.fromstring(text)  # as UTF-8, whatever encoding the file declares
     except ET.ParseError as error:
         raise ModelError(f"is not XML: {error}") from None
-
-
-def _events(text: str) -> Iterator[tuple[str, ET.Element]]:
-    """Parse text piece by piece, as UTF-8 whatever encoding the file declares."""
-    parser: ET.XMLPullParser[ET.Element] = ET.XMLPullParser(("start", "end"))
-    for at in range(0, len(text), PIECE):
-        parser.feed(text[at : at + PIECE])
-        yield from cast(Iterator[tuple[str, ET.Element]], parser.read_events())
-    parser.close()
-
-
-def _shallow(events: Iterable[tuple[str, ET.Element]]) -> ET.Element:
-    """Build the tree of a robot; raise an error if it is too deep, xacro, or no robot."""
-    depth, root = 0, None
-    for event, element in events:
-        depth += 1 if event == "start" else -1
-        root = element if root is None else root
-        if depth > MAX_DEPTH:
-            raise ModelError(f"<{_tag(element)}> is nested deeper than {MAX_DEPTH} levels")
+    for element in root.iter():
         if "xacro" in element.tag:
             raise ModelError(
-                f"<{_tag(element)}> is of xacro: expand it first, by 'xacro FILE.xacro > FILE.urdf'"
+                f"<{shorten(element.tag)}> is of xacro: expand it first, by 'xacro FILE.xacro > "
+                "FILE.urdf'"
             )
-    if root is None or root.tag != "robot":
-        raise ModelError(
-            f"must be a URDF, whose root is <robot>, got <{'' if root is None else _tag(root)}>"
-        )
+    if root.tag != "robot":
+        raise ModelError(f"must be a URDF, whose root is <robot>, got <{shorten(root.tag)}>")
     return root
-
-
-def _tag(element: ET.Element) -> str:
-    return shorten(element.tag)
 
 
 def _robot(root: ET.Element) -> "Robot":
     for kind in ("link", "joint"):
-        if len(root.findall(kind)) > MAX_LINKS:
+        elements = root.findall(kind)
+        if len(elements) > MAX_LINKS:
             raise ModelError(f"has more than {MAX_LINKS} of <{kind}>: no arm has")
+        names = [_name(each, kind) for each in elements]
+        for double in [name for i, name in enumerate(names) if name in names[:i]]:
+            raise ModelError(f"{kind} '{double}': is there twice: names must differ")
     links = {each.name: each for each in map(_link, root.findall("link"))}
     joints = {each.name: each for each in map(_joint, root.findall("joint"))}
-    for kind, elements in (("link", links), ("joint", joints)):
-        names = [_name(each, kind) for each in root.findall(kind)]
-        if len(names) > len(elements):
-            double = next(name for i, name in enumerate(names) if name in names[:i])
-            raise ModelError(f"{kind} '{double}': is there twice: names must differ")
     if not links:
         raise ModelError("there is no <link> in <robot>")
     for joint in joints.values():
@@ -133,15 +106,14 @@ def _robot(root: ET.Element) -> "Robot":
 
 def _require_tree(robot: "Robot") -> None:
     """Raise an error for loops, links with two parents and links without a joint."""
-    carried: dict[str, str] = {}
     for joint in robot.joints.values():
-        if joint.child in carried:
+        other = robot.above[joint.child]
+        if other is not joint:
             raise ModelError(
-                f"link '{joint.child}': joints '{carried[joint.child]}' and '{joint.name}' both "
+                f"link '{joint.child}': joints '{joint.name}' and '{other.name}' both "
                 "carry it, a closed loop: a serial arm is a tree without loops"
             )
-        carried[joint.child] = joint.name
-    roots = [name for name in robot.links if name not in carried]
+    roots = [name for name in robot.links if name not in robot.above]
     if not roots:
         raise ModelError("every link is carried by another, a closed loop: there is no base")
     if len(roots) > 1:
@@ -241,8 +213,7 @@ def _joint(element: ET.Element) -> "UrdfJoint":
         if end is None or not end.get("link"):
             raise ModelError(f"{where}: <{side} link=...> is missing")
         ends.append(str(end.get("link")))
-    origin = element.find("origin")
-    xyz, rpy = _xyz_rpy(origin, where)
+    xyz, rpy = _xyz_rpy(element.find("origin"), where)
     return UrdfJoint(
         name, urdf_type, ends[0], ends[1], xyz, rpy, _axis(element, where),
         _limits(element.find("limit"), urdf_type, where), _rubbing(element.find("dynamics"), where),
@@ -252,11 +223,7 @@ def _joint(element: ET.Element) -> "UrdfJoint":
 
 def _axis(element: ET.Element, where: str) -> tuple[float, float, float]:
     direction = element.find("axis") if element.get("type") != "fixed" else None
-    axis = (
-        (1.0, 0.0, 0.0)
-        if direction is None
-        else _three(direction, "xyz", f"{where}: axis", (1, 0, 0))
-    )
+    axis = _three(direction, "xyz", f"{where}: axis", (1.0, 0.0, 0.0))
     if not 1e-6 < math.hypot(*axis) < 1e6:
         raise ModelError(f"{where}: axis must be a direction, got {axis}")
     return axis
@@ -296,15 +263,14 @@ def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str,
 
 def _rubbing(element: ET.Element | None, where: str) -> dict[str, float]:
     """Read damping and friction by flexarm's names."""
-    if element is None:
-        return {}
-    friction = {}
+    friction: dict[str, float] = {}
     for key, mine in (("damping", "viscous"), ("friction", "coulomb")):
-        if element.get(key) is not None:
-            friction[mine] = _number(element, key, f"{where}: dynamics")
-            if friction[mine] < 0:
-                raise ModelError(f"{where}: dynamics {key} must be >= 0, got {friction[mine]:g}")
-    return {key: value for key, value in friction.items() if value}
+        if element is not None and element.get(key) is not None:
+            value = _number(element, key, f"{where}: dynamics")
+            if value < 0:
+                raise ModelError(f"{where}: dynamics {key} must be >= 0, got {value:g}")
+            friction |= {mine: value} if value else {}
+    return friction
 
 
 def _origin(element: ET.Element, where: str) -> Pose:
@@ -316,9 +282,8 @@ Triple = tuple[float, float, float]
 
 
 def _xyz_rpy(element: ET.Element | None, where: str) -> tuple[Triple, Triple]:
-    if element is None:
-        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    xyz, rpy = (_three(element, key, f"{where}: origin", (0, 0, 0)) for key in ("xyz", "rpy"))
+    none = (0.0, 0.0, 0.0)
+    xyz, rpy = (_three(element, key, f"{where}: origin", none) for key in ("xyz", "rpy"))
     if max(map(abs, xyz)) > FARTHEST:
         raise ModelError(f"{where}: origin xyz must be within {FARTHEST:g} m, got {xyz}: URDF has "
                        "metres")  # fmt: skip
@@ -328,8 +293,8 @@ def _xyz_rpy(element: ET.Element | None, where: str) -> tuple[Triple, Triple]:
     return xyz, rpy
 
 
-def _three(element: ET.Element, key: str, where: str, default: Triple) -> Triple:
-    text = element.get(key)
+def _three(element: ET.Element | None, key: str, where: str, default: Triple) -> Triple:
+    text = None if element is None else element.get(key)
     if text is None:
         return default
     values = [_finite(word, f"{where} {key}") for word in text[:1000].split()]
@@ -417,10 +382,14 @@ class Robot:
     joints: dict[str, UrdfJoint]
 
     @cached_property
+    def above(self) -> dict[str, UrdfJoint]:
+        """Joint that carries a link, by the link's name; the root has none."""
+        return {joint.child: joint for joint in self.joints.values()}
+
+    @cached_property
     def root(self) -> str:
         """The link that nothing carries."""
-        carried = {joint.child for joint in self.joints.values()}
-        return next(name for name in self.links if name not in carried)
+        return next(name for name in self.links if name not in self.above)
 
     @cached_property
     def carried(self) -> dict[str, list[UrdfJoint]]:
@@ -440,12 +409,11 @@ class Robot:
 
     def path_to(self, tip: str) -> list[UrdfJoint]:
         """Joints from the root to a link."""
-        above = {joint.child: joint for joint in self.joints.values()}
         path: list[UrdfJoint] = []
-        while tip in above:
-            path.append(above[tip])
-            tip = path[-1].parent
-        return path[::-1]
+        while tip in self.above:
+            path.insert(0, self.above[tip])
+            tip = path[0].parent
+        return path
 
     def ends(self) -> list[str]:
         """Name the children of the last moving joints: where the branches end."""

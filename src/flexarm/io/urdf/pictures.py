@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.arm.side_files import read_regular
 from flexarm.errors import ModelError
-from flexarm.io.meshes import Surface, box, coarser, cylinder, read_mesh, sphere, write_stl
+from flexarm.io.meshes import Surface, coarser, read_mesh, solid, write_stl
 from flexarm.io.source import shorten
 from flexarm.io.urdf.chain import Segment
 from flexarm.io.urdf.document import Geometry, Robot, UrdfLink
@@ -77,9 +77,7 @@ def _surface(geometry: Geometry, urdf: Path) -> Surface:
         return points * sizes, faces
     if not (sizes > 0).all():
         raise ModelError(f"its {geometry.kind} has no size")
-    if geometry.kind == "box":
-        return box(sizes)
-    return sphere(sizes[0]) if geometry.kind == "sphere" else cylinder(sizes[0], sizes[1])
+    return solid(geometry.kind, sizes)
 
 
 def _found(name: str, urdf: Path) -> Path:
