@@ -17,9 +17,9 @@ from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.craig_bampton import reduced_data
 from flexarm.links.imported.file import inspect_data, read_body, write_body
 from flexarm.links.imported.imports import Choices, import_body
-from flexarm.links.imported.readers.full import listed_nodes, market_keys
+from flexarm.links.imported.readers.calculix import SOLIDS
+from flexarm.links.imported.readers.market import listed_nodes, market_keys
 from flexarm.links.imported.readers.plain import full_data, read_keys
-from flexarm.links.imported.readers.solids import SOLIDS
 from flexarm.links.imported.report import Findings
 from tests.io.mutate import DAMAGES
 from tests.links.reduced_bodies import clamped, craig_bampton, lattice

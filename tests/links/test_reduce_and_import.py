@@ -13,8 +13,13 @@ import flexarm
 from flexarm.cli import main
 from flexarm.errors import ModelError
 from flexarm.links.imported.file import read_body
-from flexarm.links.imported.readers.calculix import mesh_arrays, mesh_elements, read_frd
-from flexarm.links.imported.readers.solids import SOLIDS, consistent_mass
+from flexarm.links.imported.readers.calculix import (
+    SOLIDS,
+    consistent_mass,
+    mesh_arrays,
+    mesh_elements,
+    read_frd,
+)
 from tests.links.reduced_bodies import Array, craig_bampton, lattice, rigid, said
 
 Keys = dict[str, Any]

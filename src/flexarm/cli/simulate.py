@@ -178,8 +178,8 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "settling": None if (rest := _settling(result)) is None else dataclasses.asdict(rest),
         "missed": result.missed,
         "lost": {name: float(lost[-1]) for name, lost in result.losses.items()},
-        "happenings": [dataclasses.asdict(event) for event in result.happenings],
-        "pending": [dataclasses.asdict(event) for event in result.pending],
+        "happenings": [event._asdict() for event in result.happenings],
+        "pending": [event._asdict() for event in result.pending],
         "validity": dataclasses.asdict(result.validity),
         "errors": dataclasses.asdict(result.errors) | {"total": result.errors.total},
     }

@@ -16,11 +16,15 @@ from flexarm.links.imported.body import Drawn, ReducedBody
 from flexarm.links.imported.data import ModalData
 from flexarm.links.imported.examine import check_whole, examine, finished
 from flexarm.links.imported.line import examine_line
-from flexarm.links.imported.readers.arrays import ArrayReader, Shape
-from flexarm.links.imported.readers.labelled import LARGEST
-from flexarm.links.imported.readers.npz import read_arrays
-from flexarm.links.imported.readers.plain import arrays_beside, plain_data
+from flexarm.links.imported.readers.plain import (
+    ArrayReader,
+    Shape,
+    arrays_beside,
+    plain_data,
+    read_arrays,
+)
 from flexarm.links.imported.readers.stations import read_stations
+from flexarm.links.imported.readers.superelements import LARGEST
 from flexarm.links.imported.report import Findings
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.imported.superelement import examine_superelement

@@ -8,36 +8,34 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm.side_files import MAX_BYTES, SideFiles, read_at_most
+from flexarm.arm.side_files import SideFiles
 from flexarm.errors import ModelError
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.data import Integers
 from flexarm.links.imported.file import inspect_body, inspect_data
-from flexarm.links.imported.readers.abaqus import read_abaqus
 from flexarm.links.imported.readers.calculix import (
     Deck,
+    consistent_mass,
     mesh_arrays,
     mesh_elements,
     mesh_faces,
     read_frd,
     read_inp,
 )
-from flexarm.links.imported.readers.dmig import read_dmig
-from flexarm.links.imported.readers.labelled import LARGEST as LARGEST_NUMBER
-from flexarm.links.imported.readers.labelled import (
+from flexarm.links.imported.readers.market import dense, is_market, market_head, read_market
+from flexarm.links.imported.readers.plain import content_of, plain_data, read_keys
+from flexarm.links.imported.readers.sid import read_sid
+from flexarm.links.imported.readers.superelements import LARGEST as LARGEST_NUMBER
+from flexarm.links.imported.readers.superelements import (
     Matrices,
     interface_order,
+    read_abaqus,
+    read_dmig,
     require_superelement,
 )
-from flexarm.links.imported.readers.market import dense, is_market, market_head, read_market
-from flexarm.links.imported.readers.plain import plain_data, read_keys
-from flexarm.links.imported.readers.sid import read_sid
-from flexarm.links.imported.readers.solids import consistent_mass
 from flexarm.links.imported.readers.universal import read_universal
 from flexarm.links.imported.report import Findings
 from flexarm.links.imported.standard import examine_sid
-
-LARGEST = 10 * MAX_BYTES
 
 
 @dataclass(frozen=True)
@@ -115,14 +113,6 @@ def read_frames(path: Path | None) -> dict[str, Any]:
 
 def _text(path: Path) -> str:
     return content_of(path).decode("utf-8", errors="replace")
-
-
-def content_of(path: Path) -> bytes:
-    """Read a regular file that is not too large."""
-    content = read_at_most(path, LARGEST)
-    if len(content) > LARGEST:
-        raise ModelError(f"{path}: is larger than {LARGEST:,} bytes")
-    return content
 
 
 def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> dict[str, Any]:

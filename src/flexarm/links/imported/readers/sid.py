@@ -11,7 +11,7 @@ import numpy as np
 
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.imported.readers.labelled import number, whole_number
+from flexarm.links.imported.readers.superelements import number, whole_number
 
 BLOCKS = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
 NODE_BLOCKS = ("origin", "phi", "psi", "AP")

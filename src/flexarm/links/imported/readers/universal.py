@@ -8,8 +8,8 @@ import numpy as np
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.imported.data import rigid_columns
-from flexarm.links.imported.readers.arrays import ArrayReader
-from flexarm.links.imported.readers.labelled import LARGEST
+from flexarm.links.imported.readers.plain import ArrayReader
+from flexarm.links.imported.readers.superelements import LARGEST
 from flexarm.links.imported.report import Findings
 
 NODES, SHAPES, UNITS = (15, 2411), (55, 2414), 164

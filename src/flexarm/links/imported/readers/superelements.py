@@ -1,4 +1,4 @@
-"""Matrices over labelled unknowns, (node, direction), as superelement files have them."""
+"""Matrices of superelements over labelled unknowns, (node, direction), of Abaqus and Nastran."""
 
 import math
 import re
@@ -152,3 +152,99 @@ def whole_number(text: str, where: str) -> int:
     if not re.fullmatch(r"[-+]?[0-9]{1,18}", word):
         raise ModelError(f"{where}: expected a whole number, got {word[:30]!r}")
     return int(word)
+
+
+TYPES = {"STIFFNESS": "K", "MASS": "M", "VISCOUSDAMPING": "D", "DAMPING": "D",
+         "STRUCTURALDAMPING": "K4"}  # fmt: skip
+
+
+def read_abaqus(text: str, name: str, matrices: Matrices) -> None:
+    """Add matrices in `MATRIX INPUT` format; ``*MATRIX, TYPE=`` says which one follows.
+
+    Raises
+    ------
+    ModelError
+        If a line has not five fields, a matrix has no type, or there are two of a type.
+    """
+    current: Entries | None = None
+    for k, line in enumerate(text.splitlines(), 1):
+        where, words = f"{name}:{k}", [word.strip() for word in line.split(",")]
+        if line.startswith("**") or not line.strip():
+            continue
+        if line.startswith("*"):
+            options = dict(w.upper().replace(" ", "").split("=", 1) for w in words if "=" in w)
+            kind = TYPES.get(options.get("TYPE", ""))
+            current = matrices.begin(kind, f"TYPE={options['TYPE']}", where) if kind else None
+            continue
+        if current is None:
+            raise ModelError(f"{where}: a '*MATRIX, TYPE=STIFFNESS' or 'MASS' must come before it")
+        if len(words) < 5:
+            raise ModelError(
+                f"{where}: expected node, direction, node, direction, value (MATRIX INPUT format)"
+            )
+        a, b, c, d = (whole_number(word, where) for word in words[:4])
+        current.add((a, b), (c, d), number(words[4], where), where)
+
+
+# How names of matrices begin: KAAX, MAAX, BAAX, and K4AAX of structural damping.
+NAMES = {"K4": "K4", "K": "K", "M": "M", "B": "D"}
+SYMMETRIC = 6
+WIDE = 16  # characters of a field where the entry has a star
+
+
+def read_dmig(text: str, name: str) -> Matrices:
+    """Read the symmetric matrices of a punch file; those of no kind that is used are left out.
+
+    Raises
+    ------
+    ModelError
+        If a line is no DMIG entry, a matrix is not symmetric and real, or there are two of a kind.
+    """
+    matrices, titled = Matrices(), dict[str, Entries | None]()
+    current, column = "", (0, 0)
+    for k, line in enumerate(text.splitlines(), 1):
+        where = f"{name}:{k}"
+        if not line.strip() or line.startswith("$"):
+            continue
+        fields = _fields(line)
+        if line.startswith("DMIG") and not line.startswith("DMIG*"):
+            if fields[2].strip() == "0":
+                _require_real(fields, where)
+                title = fields[1].strip()
+                kind = next((NAMES[key] for key in NAMES if title.startswith(key)), None)
+                titled[title] = matrices.begin(kind, title, where) if kind else None
+                continue
+            raise ModelError(f"{where}: expected DMIG* with fields of {WIDE} characters")
+        if line.startswith("DMIG*"):
+            current, column = fields[1].strip(), _label(fields[2], fields[3], where)
+        elif line.startswith("*"):
+            if current not in titled:
+                raise ModelError(f"{where}: an entry before the head of its matrix")
+            if (entries := titled[current]) is not None:
+                row = _label(fields[1], fields[2], where)
+                entries.add(row, column, number(fields[3], where), where)
+        else:
+            raise ModelError(f"{where}: is no DMIG entry: {line[:40]!r}")
+    if not titled:
+        raise ModelError(f"{name}: has no DMIG matrices")
+    return matrices
+
+
+def _fields(line: str) -> list[str]:
+    """Cut a line into its name of 8 characters and its fields, of 16 where it has a star."""
+    size = WIDE if "*" in line[:8] else 8
+    body = line[8:72]
+    return [
+        line[:8],
+        *(body[i : i + size] for i in range(0, max(len(body), 4 * size), size)),
+        *[""] * 4,
+    ]
+
+
+def _require_real(fields: list[str], where: str) -> None:
+    if fields[3].strip() != str(SYMMETRIC) or fields[4].strip() not in ("1", "2"):
+        raise ModelError(f"{where}: must be a symmetric real matrix (form 6, type 1 or 2)")
+
+
+def _label(node: str, direction: str, where: str) -> Label:
+    return whole_number(node, where), whole_number(direction.strip() or "0", where)
