@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from flexarm.planning.plan import plan
     from flexarm.planning.shape_inputs import shape_inputs
     from flexarm.runs.read import load_run
-    from flexarm.runs.together import runs_dataset
+    from flexarm.runs.run import runs_dataset
     from flexarm.samples import sample_names
     from flexarm.studies.compare import compare
     from flexarm.studies.converge import converge
@@ -111,7 +111,7 @@ _HOMES = {
     "plan": "flexarm.planning.plan",
     "reduce": "flexarm.links.imported.craig_bampton",
     "rigid": "flexarm.model.rigid",
-    "runs_dataset": "flexarm.runs.together",
+    "runs_dataset": "flexarm.runs.run",
     "sample": "flexarm.io.sample",
     "sample_names": "flexarm.samples",
     "save": "flexarm.io.model_file",

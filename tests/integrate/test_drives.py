@@ -10,7 +10,7 @@ from scipy.optimize import brentq, root
 
 import flexarm
 from flexarm.errors import ModelError, SimulationError
-from flexarm.runs.forces import accelerations
+from flexarm.runs.contents import accelerations
 from flexarm.runs.run import Run
 from tests.integrate.mission_arms import flexible_arm, one_joint
 

@@ -21,7 +21,7 @@ from flexarm.integrate.mission.bodies import FreeBodyState
 from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.system import rates
 from flexarm.io.model_file import dumps
-from flexarm.runs.forces import accelerations
+from flexarm.runs.contents import accelerations
 from flexarm.runs.read import load_run
 from tests.integrate.mission_arms import flexible_arm, one_joint, parsed
 from tests.physics.random_arms import random_arm

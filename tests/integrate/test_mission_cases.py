@@ -9,7 +9,7 @@ import pytest
 import flexarm
 from flexarm.errors import SimulationError
 from flexarm.io.model_file import load
-from flexarm.runs.between import pick
+from flexarm.runs.plot import pick
 from tests.integrate.mission_arms import one_joint, parsed
 
 

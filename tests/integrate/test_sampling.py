@@ -9,11 +9,10 @@ import flexarm
 from flexarm.integrate.task import MOST_PARTS, SAMPLES
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
-from flexarm.runs import between
-from flexarm.runs.between import fill_in, pick
+from flexarm.runs import plot
 from flexarm.runs.curves import LINES, curves_of, what_is_missed
 from flexarm.runs.data import RunData
-from flexarm.runs.plot import plot_run
+from flexarm.runs.plot import fill_in, pick, plot_run
 from flexarm.viewer.motion import FRAMES, shown
 from flexarm.viewer.page import run_data
 from tests.integrate.test_live import TUMBLING
@@ -137,7 +136,7 @@ def test_a_base_that_tumbles_is_filled_in_across_its_anchors(
     truth = flexarm.simulate(loads(TUMBLING), t_end=0.2, dt=1e-5, method="dop853")
     run = pick(truth, np.arange(0, 20_001, 20))
     assert len(np.unique(run.anchors, axis=0)) > 1
-    monkeypatch.setattr(between, "LINES", 1e-9)
+    monkeypatch.setattr(plot, "LINES", 1e-9)
     filled = fill_in(run)
     assert len(filled.t) > 6 * len(run.t)
     tips = np.array([np.interp(truth.t, filled.t, x) for x in filled.tip.T]).T

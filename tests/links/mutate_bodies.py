@@ -15,8 +15,7 @@ import scipy.sparse
 from flexarm.arm.side_files import SideFiles
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.craig_bampton import reduced_data
-from flexarm.links.imported.file import inspect_data, read_body, write_body
-from flexarm.links.imported.imports import Choices, import_body
+from flexarm.links.imported.file import Choices, import_body, inspect_data, read_body, write_body
 from flexarm.links.imported.readers.calculix import SOLIDS
 from flexarm.links.imported.readers.market import listed_nodes, market_keys
 from flexarm.links.imported.readers.plain import full_data, read_keys

@@ -17,8 +17,7 @@ import scipy.sparse
 from flexarm.cli import main
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.imported.file import read_body
-from flexarm.links.imported.imports import Choices, import_body
+from flexarm.links.imported.file import Choices, import_body, read_body
 from flexarm.links.imported.readers.calculix import read_inp
 from flexarm.links.imported.readers.market import dense, listed_nodes, market_keys, read_market
 from flexarm.links.imported.readers.superelements import MOST_UNKNOWNS

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 import flexarm
 from flexarm.cli import main
 from flexarm.errors import ModelError
-from flexarm.links.imported.file import read_body
-from flexarm.links.imported.imports import Choices, import_body
+from flexarm.links.imported.file import Choices, import_body, read_body
 from tests.links.reduced_bodies import arm_with, clamped, craig_bampton
 
 Array = NDArray[np.float64]

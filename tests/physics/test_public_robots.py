@@ -12,9 +12,8 @@ import pytest
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.io.urdf.chain import chain_of
 from flexarm.io.urdf.convert import import_urdf
-from flexarm.io.urdf.document import read_urdf
+from flexarm.io.urdf.document import chain_of, read_urdf
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.model.state import start_state

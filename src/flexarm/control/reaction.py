@@ -11,7 +11,7 @@ from flexarm.errors import ModelError
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
-from flexarm.runs.forces import over_legs
+from flexarm.runs.contents import over_legs
 from flexarm.runs.run import Run
 from flexarm.spatial import base_rotation_matrix, base_spin
 

@@ -22,7 +22,7 @@ from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model import Model, build, start_state
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.shape_inputs import joint_key
-from flexarm.runs.motions import contact_variables
+from flexarm.runs.contents import contact_variables
 from flexarm.runs.run import Run
 from flexarm.spatial import NEGLIGIBLE
 

@@ -2,19 +2,24 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flexarm.formulations import formulation
+from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import dumps
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links, read_stations, section_forces
 from flexarm.model import Model
 from flexarm.runs.data import RunData, RunLeg
-from flexarm.runs.forces import joint_wrenches
+
+if TYPE_CHECKING:
+    import xarray
 
 FILE = "model_file_"  # prefix of variables with the bytes of files that the model file names
 FORMAT = 1  # version of the file format
@@ -102,6 +107,23 @@ def _leg_numbers(leg: RunLeg) -> list[Any]:
     """Return a phase as lists of plain numbers: first sample, held coordinates, tip, jumps."""
     tip = leg.tip and [leg.tip.mass, leg.tip.first.tolist(), leg.tip.second.tolist()]
     return [leg.first, leg.held, tip, leg.jump]
+
+
+def described(variable: Variable) -> dict[str, str]:
+    """Return the attributes of a variable by the conventions of NetCDF."""
+    unit = {"units": variable.unit} if variable.unit else {}
+    return {"long_name": variable.meaning, **unit}
+
+
+def to_dataset(
+    variables: Sequence[Variable], attrs: Mapping[str, str | int | float] = MappingProxyType({})
+) -> "xarray.Dataset":
+    """Return an xarray dataset of variables; those named as their axis are its coordinates."""
+    import xarray
+
+    made: Any = {each.name: (each.axes, each.values, described(each)) for each in variables}
+    labels = [each.name for each in variables if each.is_label]
+    return xarray.Dataset(made, attrs=attrs).set_coords(labels)
 
 
 def checksums(variables: Sequence[Variable], attrs: Mapping[str, str | int | float]) -> str:
@@ -335,3 +357,160 @@ def _labels(model: Model, places: Array) -> list[Variable]:
 
 def _words(words: Any) -> NDArray[Any]:
     return np.array(list(words), dtype=object)
+
+
+def equation_of(run: RunData) -> Equation:
+    """Return the equation of a run's arm at the start, with the samples' reference attitudes."""
+    return formulation(run.formulation, run.model, paper=run.paper).anchored(run.anchors)
+
+
+def over_legs(
+    run: RunData, evaluate: Callable[[Equation, slice], Array], name: str | None = None
+) -> Array:
+    """Evaluate a function at all samples with the equation of each phase of a run.
+
+    Parameters
+    ----------
+    run
+        The run.
+    evaluate
+        Function of an equation with the reference attitudes of some samples, and these samples.
+    name
+        Name of the formulation; that of the run if None.
+    """
+    legs = run.legs or (RunLeg(0, run.model.prescribed),)
+    values = []
+    for leg, end in zip(legs, [*(each.first for each in legs[1:]), len(run.t)], strict=True):
+        rows = slice(leg.first, end)
+        model = leg.model(run.model) if run.legs else run.model
+        equation = formulation(name or run.formulation, model, paper=run.paper and name is None)
+        values.append(evaluate(equation.anchored(run.anchors[rows]), rows))
+    return np.concatenate(values)
+
+
+def accelerations(run: RunData) -> Array:
+    """Compute the accelerations at a run's samples under its inputs, (T, n)."""
+
+    def evaluate(equation: Equation, rows: slice) -> Array:
+        q, v = run.q[rows], run.v[rows]
+        a = equation.forward_dynamics(q, v, run.u[rows], run.t[rows])
+        if run.drives is None:
+            return a
+        open_ = [i for i in range(equation.model.size) if i not in equation.model.prescribed]
+        mass = equation.mass_matrix(q)[:, open_][:, :, open_]
+        a[:, open_] += np.linalg.solve(mass, run.drives.push[rows][:, open_, None])[..., 0]
+        return a
+
+    return over_legs(run, evaluate)
+
+
+def joint_wrenches(run: RunData) -> Array:
+    """Compute force [N] and torque [N m] of each joint on its link, (T, links, 6).
+
+    In world axes, at the joint's origin.
+    """
+    a = accelerations(run)
+    return over_legs(
+        run,
+        lambda equation, rows: equation.joint_wrench(
+            run.q[rows], run.v[rows], a[rows], run.t[rows]
+        ),
+        "composite",
+    )
+
+
+Rows = tuple[str, Array, str, str]
+
+
+def momentum_variables(run: RunData) -> list[Variable]:
+    """List momenta and centre of mass of all that moves."""
+    rows_of_all = over_legs(run, lambda equation, rows: np.hstack([
+        equation.linear_momentum(run.q[rows], run.v[rows]),
+        equation.angular_momentum(run.q[rows], run.v[rows]),
+        equation.angular_momentum(run.q[rows], run.v[rows], about="centre-of-mass"),
+        equation.centre_of_mass(run.q[rows]),
+    ]))  # fmt: skip
+    of, moment = "of all that moves, in the world", "kg m^2/s"
+    names = [
+        ("linear_momentum", "kg m/s", f"momentum {of}"),
+        ("angular_momentum", moment, f"angular momentum {of}, about its origin"),
+        ("angular_momentum_about_centre", moment,
+         f"angular momentum {of}, about its centre of mass"),
+        ("centre_of_mass", "m", f"centre of mass {of}"),
+    ]  # fmt: skip
+    return _over_time(run, [
+        (name, values, unit, meaning)
+        for values, (name, unit, meaning) in zip(
+            np.split(rows_of_all, 4, axis=1), names, strict=True)
+    ])  # fmt: skip
+
+
+def tip_variables(run: RunData) -> list[Variable]:
+    """List velocity and acceleration of the arm's tip."""
+    equation = equation_of(run)
+    v = equation.tip_velocity(run.q, run.v)
+    a = equation.tip_acceleration(run.q, run.v, accelerations(run))
+    return _over_time(run, [
+        ("velocity", v[:, :3], "m/s", "velocity of the arm's tip in the world"),
+        ("angular_velocity", v[:, 3:], "rad/s", "angular velocity of the arm's tip"),
+        ("acceleration", a[:, :3], "m/s^2", "acceleration of the arm's tip in the world"),
+        ("angular_acceleration", a[:, 3:], "rad/s^2", "angular acceleration of the arm's tip"),
+    ])  # fmt: skip
+
+
+def frame_variables(run: RunData) -> list[Variable]:
+    """List position and rotation of the root and the flexible tip of every link."""
+    frames = equation_of(run).link_frames(run.q)
+    names = np.array([part.name for part in run.model.links], dtype=object)
+    place, turn = ("time", "link", "axis"), ("time", "link", "axis", "link_axis")
+    ends = {
+        "root": (frames.root_position, frames.root_rotation),
+        "tip": (frames.tip_position, frames.tip_rotation),
+    }
+    variables = [*time_and_axis(run), Variable("link", ("link",), names, "", "links")]
+    for end, (position, rotation) in ends.items():
+        what = f"of the link's {end} in the world"
+        variables += [
+            Variable(f"{end}_position", place, position, "m", f"place {what}"),
+            Variable(f"{end}_rotation", turn, rotation, "1", f"axes (columns) {what}"),
+        ]
+    return variables
+
+
+def contact_variables(run: RunData) -> list[Variable]:
+    """List distance, penetration, normal force and friction of every contact."""
+    found = equation_of(run).contacts(run.q, run.v)
+    names = np.array(run.model.arm.contact_names, dtype=object)
+    axes = ("time", "contact")
+    return [
+        *time_and_axis(run),
+        Variable("contact", ("contact",), names, "", "contacts"),
+        Variable("distance", axes, found.distance, "m", "distance from touching, less the depth"),
+        Variable("penetration", axes, np.maximum(-found.distance, 0), "m", "depth of contact"),
+        Variable("normal_force", axes, found.normal, "N", "force on the arm out of the obstacle"),
+        Variable(
+            "friction_force", (*axes, "axis"), found.friction, "N",
+            "friction on the arm, in the world",
+        ),
+    ]  # fmt: skip
+
+
+def spring_variables(run: RunData) -> list[Variable]:
+    """List length and force of every spring between points."""
+    springs = equation_of(run).springs(run.q, run.v)
+    names = np.array(run.model.arm.spring_names, dtype=object)
+    axes = ("time", "spring")
+    return [
+        Variable("time", ("time",), run.t, "s", "time"),
+        Variable("spring", ("spring",), names, "", "springs between points"),
+        Variable("length", axes, springs.length, "m", "distance of the two points"),
+        Variable("force", axes, springs.force, "N", "force that pulls the points together"),
+    ]
+
+
+def _over_time(run: RunData, rows: list[Rows]) -> list[Variable]:
+    """List vectors in the world at all samples, with the labels of their axes."""
+    return time_and_axis(run) + [
+        Variable(name, ("time", "axis"), values, unit, meaning)
+        for name, values, unit, meaning in rows
+    ]

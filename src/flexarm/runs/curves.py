@@ -1,4 +1,4 @@
-"""Curves of a run that are drawn: whether samples resolve them, and when the tip settles."""
+"""Curves of a run: whether samples resolve them, more or fewer samples, when the tip settles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

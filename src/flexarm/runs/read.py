@@ -1,10 +1,22 @@
-"""Loading runs from NetCDF files, which need not be trusted."""
+"""Loading runs from NetCDF files, which need not be trusted.
 
-from collections.abc import Iterable
+They are HDF5 files.  Nothing is read before its size is known.  Variables are read by name, and
+only if they are stored in the file itself: no link is followed, and no other file opened.
+"""
+
+import json
+import mmap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
+import h5py  # type: ignore[import-untyped]
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from flexarm.arguments import require_path
 from flexarm.arm import Arm
@@ -15,6 +27,7 @@ from flexarm.io.model_file import parse
 from flexarm.links.base import Array
 from flexarm.model import LinkTheory, Model, TipRotation, build
 from flexarm.runs.contents import (
+    CHECKSUMS,
     ENERGIES,
     FILE,
     FORMAT,
@@ -22,14 +35,302 @@ from flexarm.runs.contents import (
     MOMENTUM,
     WORKS,
     anchor_names,
+    attribute_checksum,
     input_units,
+    variable_checksum,
 )
 from flexarm.runs.data import DriveData, EventRecord, PendingEvent, RunLeg, Statistics
 from flexarm.runs.run import Run
 from flexarm.spatial import Inertia
 
-if TYPE_CHECKING:
-    from flexarm.runs.netcdf import Stored
+T = TypeVar("T")
+LARGEST = 1e100  # largest number in a run, so that its square does not overflow
+MAX_TEXT = 1_000_000  # characters of an attribute: model files are shorter
+MAX_UNPACKED = 64_000_000  # bytes that any file may take when unpacked
+MAX_RATIO = 50  # of unpacked data to the size of a larger file: motions compress less
+ROTATION = 1e-6  # largest deviation of a rotation times its transpose from the identity
+MAX_WORDS = 100_000  # labels of an axis: more than any arm has coordinates
+MAX_SAMPLES = 20_000_000  # twice as many as a run may have
+REMEDY = "the file is damaged, or was not written by flexarm: simulate the arm again"
+KINDS = "it is cut off, damaged or of another kind; runs are kept by 'flexarm simulate --out'"
+_FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
+_HEAP = b"GCOL\x01\0\0\0"
+_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError, MemoryError)
+
+
+@contextmanager
+def open_stored(path: Path) -> Iterator["Stored"]:
+    """Open a NetCDF file; read from it within `explained`.
+
+    Raises
+    ------
+    FlexarmError
+        If it is no NetCDF file, or cannot be read.
+    """
+    with explained(path):
+        if not path.is_file():
+            raise FlexarmError(f"{path}: no such file")
+        file = h5py.File(path, "r")
+    with file:
+        stored = Stored(path, file, path.stat().st_size)
+        with explained(path):
+            stored.refuse_ballast()  # before the rest of the file is looked through
+            _check_heaps(path)
+        yield stored
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Convert errors of HDF5 into one line."""
+    try:
+        yield
+    except PermissionError:
+        raise FlexarmError(f"{path}: the file cannot be read: permission denied") from None
+    except _ERRORS:
+        raise FlexarmError(f"{path}: is no NetCDF file that can be read: {KINDS}") from None
+
+
+def _check_heaps(path: Path) -> None:
+    """Raise an error for a collection of texts that HDF5 would read endlessly.
+
+    Raises
+    ------
+    ValueError
+        If there is one, or if collections overlap.
+
+    Notes
+    -----
+    A collection of the HDF5 file format, III.E, starts with its signature, version and size; each
+    of its objects with index, references and size.  Free space has index 0 and its header counted
+    in its size, so that HDF5 does not get past one of size 0.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        left = len(data) // 16  # objects that fit into the file, once each
+        start = data.find(_HEAP)
+        while start >= 0:
+            at, end = start + 16, start + int.from_bytes(data[start + 8 : start + 16], "little")
+            while at + 16 <= min(end, len(data)):
+                index = int.from_bytes(data[at : at + 2], "little")
+                size = int.from_bytes(data[at + 8 : at + 16], "little")
+                if not index and size < 16:
+                    raise ValueError("a collection that does not end")
+                left -= 1
+                if left < 0:
+                    raise ValueError("collections that overlap")
+                at += size if not index else 16 + (size + 7) // 8 * 8
+            start = data.find(_HEAP, start + 1)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An open NetCDF file: its path, the file itself and its size [bytes]."""
+
+    path: Path
+    file: Any
+    size: int
+
+    def refuse_ballast(self) -> None:
+        """Raise an error if much of the file is outside its variables.
+
+        Texts are stored outside, and are read before their size is known.
+        """
+        hard = h5py.HardLink
+        members = [self.file[name] for name in self.file
+                   if isinstance(self.file.get(name, getlink=True), hard)]  # fmt: skip
+        held = sum(each.id.get_storage_size() for each in members if isinstance(each, h5py.Dataset))
+        if self.size - held > MAX_UNPACKED:
+            raise FlexarmError(
+                f"{self.path}: holds {self.size - held:,} bytes besides its variables: {REMEDY}"
+            )
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a variable of a name."""
+        return name in self.file
+
+    def says(self, name: str) -> bool:
+        """Return whether the file has an attribute of a name."""
+        return name in self.file.attrs
+
+    def is_run(self, version: int) -> bool:
+        """Return whether this is a run in a version of the format."""
+        try:
+            return self.number("flexarm_run", whole=True) == version
+        except FlexarmError:
+            return False
+
+    def numbers(self, name: str, shape: Sequence[int]) -> Array:
+        """Read numbers of a known shape; all are finite."""
+        variable = self._variable(name)
+        if variable.shape != tuple(shape):
+            raise self.wrong(name, f"must be numbers of shape {tuple(shape)}, got {variable.shape}")
+        if variable.dtype.kind != "f" or variable.dtype.itemsize not in (4, 8):
+            raise self.wrong(name, f"must be floating-point numbers, got {variable.dtype}")
+        self._check_storage(name, variable)
+        values = np.array(variable[...], dtype=float)
+        if not (np.abs(values) <= LARGEST).all():
+            raise self.wrong(name, f"must be finite numbers, not beyond {LARGEST:g}")
+        return values
+
+    def rotations(self, name: str, count: int) -> Array:
+        """Read rotations, (count, 3, 3)."""
+        turned = self.numbers(name, (count, 3, 3))
+        small = np.abs(turned).max() <= 2  # so that nothing overflows
+        off = turned @ turned.transpose(0, 2, 1) - np.eye(3) if small else np.ones(1)
+        if np.abs(off).max() > ROTATION or np.linalg.det(turned).min() < 0:
+            raise self.wrong(name, "must be rotations")
+        return turned
+
+    def count(self, name: str) -> int:
+        """Return the length of a list, which is not empty."""
+        shape = self._variable(name).shape
+        if shape is None or len(shape) != 1 or shape[0] < 1:
+            raise self.wrong(name, f"must be a list of at least one number, got {shape}")
+        if shape[0] > MAX_SAMPLES:
+            raise self.wrong(name, f"must be at most {MAX_SAMPLES:,} numbers, got {shape[0]:,}")
+        return int(shape[0])
+
+    def bytes_of(self, name: str, most: int) -> bytes:
+        """Read the bytes of a file that is kept as a variable."""
+        variable = self._variable(name)
+        if variable.dtype != np.uint8 or variable.shape is None or len(variable.shape) != 1:
+            raise self.wrong(
+                name, f"must be a list of bytes, got {variable.dtype} {variable.shape}"
+            )
+        if variable.shape[0] > most:
+            raise self.wrong(name, f"must be at most {most:,} bytes, got {variable.shape[0]:,}")
+        self._check_storage(name, variable)
+        return bytes(np.asarray(variable[...]).tobytes())
+
+    def require_words(self, name: str, words: Sequence[str]) -> None:
+        """Raise an error unless a variable is the given list of texts, read one at a time."""
+        variable = self._variable(name)
+        if variable.shape != (len(words),) or h5py.check_string_dtype(variable.dtype) is None:
+            raise self.wrong(
+                name, f"must be {len(words)} words, got {variable.dtype} {variable.shape}"
+            )
+        self._check_storage(name, variable, of_words=True)
+        for k, word in enumerate(words):
+            if variable[k] != word.encode():
+                raise self.wrong(name, f"must be those of the model file: number {k + 1} is not")
+
+    def text(self, name: str, owner: str = "") -> str:
+        """Read an attribute that is text, of a variable or of the file."""
+        attrs, attribute = self._attribute(name, owner)
+        if attribute.shape != () or h5py.check_string_dtype(attribute.dtype) is None:
+            raise self.wrong(name, f"must be one text, got {attribute.dtype} {attribute.shape}")
+        if attribute.get_storage_size() > MAX_TEXT:
+            raise self.wrong(name, f"must be at most {MAX_TEXT:,} characters")
+        value = attrs[name]
+        text = value.decode() if isinstance(value, bytes) else str(value)
+        if len(text) > MAX_TEXT:
+            raise self.wrong(name, f"must be at most {MAX_TEXT:,} characters, got {len(text):,}")
+        return text
+
+    def word(self, name: str, words: Iterable[str]) -> str:
+        """Read an attribute of the file that is one of some words."""
+        word = self.text(name)
+        if word not in words:
+            raise self.wrong(name, f"must be one of {', '.join(words)}")
+        return word
+
+    def listed(self, name: str, item: type[T], what: str) -> tuple[T, ...]:
+        """Read an attribute that lists items of a type as JSON; older files have none."""
+        if not self.says(name):
+            return ()
+        try:
+            return TypeAdapter(tuple[item, ...]).validate_json(self.text(name))  # type: ignore[valid-type]
+        except ValueError:
+            raise self.wrong(name, f"must be {what}") from None
+
+    def number(self, name: str, *, whole: bool = False, kinds: str = "") -> float:
+        """Read an attribute of the file that is a number >= 0, of some of NumPy's kinds."""
+        attrs, attribute = self._attribute(name)
+        kinds = kinds or ("iu" if whole else "f")
+        if attribute.shape not in ((), (1,)) or attribute.dtype.kind not in kinds:
+            kind = "a whole number" if whole else "a number"
+            raise self.wrong(name, f"must be {kind}, got {attribute.dtype} {attribute.shape}")
+        value = float(np.ravel(attrs[name])[0])
+        if not 0 <= value < np.inf:
+            raise self.wrong(name, f"must be >= 0 and finite, got {value}")
+        return value
+
+    def require_unchanged(self) -> None:
+        """Raise an error if contents were changed since the file was written.
+
+        Data may be compressed, and others added.  Files of older versions have no checksums.
+        """
+        if not self.says(CHECKSUMS):
+            return
+        stated = json.loads(self.text(CHECKSUMS))
+        left = max(MAX_UNPACKED, MAX_RATIO * self.size)
+        for name, checksum in dict(stated["variables"]).items():
+            variable = self._variable(name)
+            left -= variable.id.get_type().get_size() * prod(variable.shape or (0,))
+            if left < 0:
+                raise self.wrong(name, "is more than the file can hold")
+            unit = self.text("units", name) if "units" in variable.attrs else ""
+            said = unit, self.text("long_name", name)
+            if variable_checksum(self._values(name, variable), *said) != checksum:
+                raise self.wrong(name, "was changed since the file was written")
+        for name, checksum in dict(stated["attributes"]).items():
+            is_text = h5py.check_string_dtype(self._attribute(name)[1].dtype) is not None
+            value = self.text(name) if is_text else self.number(name, kinds="iuf")
+            if attribute_checksum(value) != checksum:
+                raise self.wrong(name, "was changed since the file was written")
+
+    def _values(self, name: str, variable: Any) -> NDArray[Any]:
+        """Read numbers, bytes or, one at a time, words."""
+        of_words = h5py.check_string_dtype(variable.dtype) is not None
+        self._check_storage(name, variable, of_words=of_words)
+        if not of_words:
+            if variable.dtype.kind != "f" and variable.dtype != np.uint8:
+                raise self.wrong(name, f"must be numbers, bytes or words, got {variable.dtype}")
+            return np.asarray(variable[...])
+        if len(variable.shape) != 1 or variable.shape[0] > MAX_WORDS:
+            raise self.wrong(name, f"must be a list of at most {MAX_WORDS:,} words")
+        return np.array([variable[k].decode() for k in range(variable.shape[0])], dtype=object)
+
+    def wrong(self, name: str, why: str) -> FlexarmError:
+        """Return the error for a part of the file that is not as it must be."""
+        return FlexarmError(f"{self.path}: {name}: {why}: {REMEDY}")
+
+    def _variable(self, name: str) -> Any:
+        link = self.file.get(name, getlink=True)
+        if link is None:
+            raise self.wrong(name, "is missing")
+        if not isinstance(link, h5py.HardLink):
+            raise self.wrong(name, "must lie in this file, not behind a link")
+        variable = self.file[name]
+        if not isinstance(variable, h5py.Dataset):
+            raise self.wrong(name, "must be a variable")
+        return variable
+
+    def _attribute(self, name: str, owner: str = "") -> tuple[Any, Any]:
+        """Return the attributes of the file or of a variable, and the unread one of a name."""
+        attrs = (self._variable(owner) if owner else self.file).attrs
+        if name not in attrs:
+            raise self.wrong(name, "is missing")
+        return attrs, attrs.get_id(name)
+
+    def _check_storage(self, name: str, variable: Any, *, of_words: bool = False) -> None:
+        """Raise an error for data that are not in this file, or more than it can hold."""
+        plan = variable.id.get_create_plist()
+        if plan.get_layout() == h5py.h5d.VIRTUAL or plan.get_external_count():
+            raise self.wrong(name, "must lie in this file, not in another")
+        filters = {plan.get_filter(k)[0] for k in range(plan.get_nfilters())}
+        if not filters <= _FILTERS:
+            raise self.wrong(name, f"must be plain or compressed by deflate, got filters {filters}")
+        width = variable.id.get_type().get_size()
+        taken, stored = width * prod(variable.shape), variable.id.get_storage_size()
+        if not filters and not of_words and variable.chunks is None:
+            fits = taken == stored <= self.size
+        else:
+            chunk = width * prod(variable.chunks or (0,))
+            most = max(MAX_UNPACKED, MAX_RATIO * self.size)
+            fits = max(taken, chunk) <= most and (stored > 0 or not taken)
+        if not fits:
+            raise self.wrong(name, f"says {taken:,} bytes, for which {stored:,} are in the file")
+
 
 SOONEST = 1e-14  # relative to the last time: closer samples are at the same time
 STATUSES = ("finished", "stopped", "interrupted", "running")
@@ -55,8 +356,6 @@ def load_run(path: str | Path) -> Run:
     ModelError
         If the model file in it is not valid in this version of flexarm.
     """
-    from flexarm.runs.netcdf import explained, open_stored
-
     path = require_path("path", path)
     with open_stored(path) as stored:
         with explained(path):

@@ -1,36 +1,35 @@
-"""The result of a simulation, by name and with units."""
+"""The result of a simulation, by name and with units; many runs of one arm as one dataset."""
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import WithUnit, listed, refused, require_number
+from flexarm.arguments import WithUnit, listed, refused, require_kind, require_number
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.runs.contents import (
-    Variable,
     along_variables,
     attributes,
+    contact_variables,
     force_variables,
+    frame_variables,
     main_variables,
+    momentum_variables,
+    spring_variables,
     time_and_axis,
+    tip_variables,
+    to_dataset,
     wrench_variables,
 )
 from flexarm.runs.curves import Settling, motion_end, settling
 from flexarm.runs.data import RunData
-from flexarm.runs.motions import (
-    contact_variables,
-    frame_variables,
-    momentum_variables,
-    spring_variables,
-    tip_variables,
-)
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -41,12 +40,6 @@ if TYPE_CHECKING:
 PAGE_SIZE = 3_000_000  # characters of a page in a notebook; a run with more is shown as a picture
 FRAME = "width:100%;height:540px;border:0;resize:vertical;overflow:auto"
 STILL_DPI = 72  # resolution of that picture: one dot per pixel
-
-
-def _dataset(variables: list[Variable]) -> "xarray.Dataset":
-    from flexarm.runs.write import to_dataset
-
-    return to_dataset(variables, {})
 
 
 def _require_runs(name: str, value: object) -> "list[Run]":
@@ -76,8 +69,6 @@ class Run(RunData):
     @cached_property
     def dataset(self) -> "xarray.Dataset":
         """The run as an xarray dataset, with units; the arm's model file is in its attributes."""
-        from flexarm.runs.write import to_dataset
-
         variables = [*main_variables(self), *along_variables(self, None)]
         return to_dataset(variables, attributes(self))
 
@@ -141,7 +132,7 @@ class Run(RunData):
         xarray.Dataset
             ``deflection`` [m], ``slope`` and ``twist`` [rad] over time, link and station.
         """
-        return _dataset([*time_and_axis(self), *along_variables(self, stations)])
+        return to_dataset([*time_and_axis(self), *along_variables(self, stations)])
 
     def section_forces(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
         """Compute section forces, moments and largest strains along each flexible link.
@@ -162,7 +153,7 @@ class Run(RunData):
         slowly with the number of shapes than deflections do.  `joint_wrenches` follow from
         equilibrium instead.
         """
-        return _dataset(force_variables(self, stations))
+        return to_dataset(force_variables(self, stations))
 
     def joint_wrenches(self) -> "xarray.Dataset":
         """Compute force and torque that each joint exerts on its link, at the joint, in the world.
@@ -172,7 +163,7 @@ class Run(RunData):
         xarray.Dataset
             ``force`` [N] and ``torque`` [N m] over time, joint and axis.
         """
-        return _dataset(wrench_variables(self))
+        return to_dataset(wrench_variables(self))
 
     def contacts(self) -> "xarray.Dataset":
         """Compute distance, penetration, normal force and friction of every contact, by name.
@@ -183,7 +174,7 @@ class Run(RunData):
             ``distance``, ``penetration`` [m] and ``normal_force`` [N] over time and contact,
             ``friction_force`` [N] over axis too.
         """
-        return _dataset(contact_variables(self))
+        return to_dataset(contact_variables(self))
 
     def springs(self) -> "xarray.Dataset":
         """Compute length and force of every spring between two points, by name.
@@ -193,7 +184,7 @@ class Run(RunData):
         xarray.Dataset
             ``length`` [m] and ``force`` [N], which pulls the points together, over time and spring.
         """
-        return _dataset(spring_variables(self))
+        return to_dataset(spring_variables(self))
 
     def momenta(self) -> "xarray.Dataset":
         """Compute momentum, angular momentum and centre of mass of all that moves, in the world.
@@ -205,7 +196,7 @@ class Run(RunData):
             ``angular_momentum_about_centre`` [kg m^2/s] and ``centre_of_mass`` [m], over time and
             axis.
         """
-        return _dataset(momentum_variables(self))
+        return to_dataset(momentum_variables(self))
 
     def tip_motion(self) -> "xarray.Dataset":
         """Compute velocity and acceleration of the arm's tip, linear and angular, in the world.
@@ -216,7 +207,7 @@ class Run(RunData):
             ``velocity`` [m/s], ``angular_velocity`` [rad/s], ``acceleration`` [m/s^2] and
             ``angular_acceleration`` [rad/s^2] over time and axis.
         """
-        return _dataset(tip_variables(self))
+        return to_dataset(tip_variables(self))
 
     def link_frames(self) -> "xarray.Dataset":
         """Compute position and axes of the root and the tip of every link, in the world.
@@ -227,7 +218,7 @@ class Run(RunData):
             ``root_position``, ``tip_position`` [m] over time, link and axis; ``root_rotation`` and
             ``tip_rotation``, whose columns are the link's axes.
         """
-        return _dataset(frame_variables(self))
+        return to_dataset(frame_variables(self))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the run to a NetCDF file, whole or not at all; `load_run` reads it back.
@@ -338,3 +329,53 @@ class Run(RunData):
         if path is not None:
             write_figure(path, figure, force=force)
         return figure
+
+
+# Attributes that may differ from run to run.
+OF_A_RUN = ("status", "reason", "method", "rtol", "steps", "rejections", "evaluations",
+            "cpu_seconds", "energy_balance", "momentum_balance")  # fmt: skip
+
+
+def runs_dataset(
+    runs: Sequence[Run], parameters: Sequence[Mapping[str, Any]] | None = None
+) -> "xarray.Dataset":
+    """Combine runs of one arm, such as those of `flexarm.simulate_many`, in one dataset.
+
+    Parameters
+    ----------
+    runs
+        At least one, all with the same coordinates.
+    parameters
+        Values by name that differ by run, one mapping per run; they become coordinates of the
+        ``run`` axis.
+
+    Returns
+    -------
+    xarray.Dataset
+        States, inputs, tip, energies and works over ``run`` and ``time``, NaN after the end of a
+        run that stopped early; status, reason, method and cost over ``run``.
+    """
+    import xarray
+
+    if not isinstance(runs, Sequence) or not runs:
+        raise refused("runs", runs, "a list of runs, such as simulate_many gives")
+    for run in runs:
+        require_kind("runs", run, Run, "a list of runs, such as simulate_many gives")
+        if run.model.names != runs[0].model.names:
+            raise FlexarmError("runs: must be of one arm: their coordinates differ")
+    said = [attributes(run) for run in runs]
+    common = {key: said[0][key] for key in said[0] if len({str(each[key]) for each in said}) == 1}
+    dataset = xarray.concat(
+        [to_dataset(main_variables(run)) for run in runs], dim="run", join="outer",
+        data_vars="all", coords="minimal", compat="override",
+    )  # fmt: skip
+    dataset.attrs = {key: value for key, value in common.items() if key not in OF_A_RUN}
+    for key in (each for each in OF_A_RUN if each in said[0]):
+        dataset[key] = ("run", np.array([each[key] for each in said]))
+    if parameters is not None:
+        if not isinstance(parameters, Sequence) or len(parameters) != len(runs):
+            raise refused("parameters", parameters, f"as many as runs, {len(runs)}: mappings")
+        keys = dict.fromkeys(key for each in parameters for key in each)
+        columns = {key: np.array([each.get(key, np.nan) for each in parameters]) for key in keys}
+        dataset = dataset.assign_coords({key: ("run", values) for key, values in columns.items()})
+    return dataset

@@ -2,7 +2,7 @@
 
 import io
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from flexarm.runs.contents import (
     along_variables,
     attributes,
     checksums,
+    described,
     main_variables,
     table_columns,
 )
@@ -33,22 +34,10 @@ from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
-    import xarray
 
 SHARE = 0.05  # largest share of a simulation's time for its snapshots
 PAUSE = 0.5  # [s] least time between two of them
 LONGEST = 63  # characters of a name in MATLAB
-
-
-def to_dataset(
-    variables: Sequence[Variable], attrs: dict[str, str | int | float]
-) -> "xarray.Dataset":
-    """Return an xarray dataset of variables; those named as their axis are its coordinates."""
-    import xarray
-
-    made: Any = {each.name: (each.axes, each.values, _described(each)) for each in variables}
-    labels = [each.name for each in variables if each.is_label]
-    return xarray.Dataset(made, attrs=attrs).set_coords(labels)
 
 
 def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
@@ -88,7 +77,7 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
                     file.dimensions[axis] = size
             kind = h5py.string_dtype() if each.is_label else each.values.dtype
             made = file.create_variable(each.name, each.axes, kind, data=each.values)
-            made.attrs.update(_described(each))
+            made.attrs.update(described(each))
         # By convention of NetCDF these variables label an axis.
         file.attrs["coordinates"] = " ".join(each.name for each in variables if each.is_label)
         file.attrs.update({**said, CHECKSUMS: checksums(variables, said)})
@@ -118,12 +107,6 @@ def save_table(run: RunData, path: str | Path, *, force: bool = False) -> None:
     for row in np.stack(list(columns.values()), axis=1).tolist():
         rows.append(",".join(map(repr, row)))
     write_whole(path, ("\n".join(rows) + "\n").encode(), force=force)
-
-
-def _described(variable: Variable) -> dict[str, str]:
-    """Return the attributes of a variable by the conventions of NetCDF."""
-    unit = {"units": variable.unit} if variable.unit else {}
-    return {"long_name": variable.meaning, **unit}
 
 
 def files_kept_with(arm: Arm) -> dict[str, bytes]:

@@ -10,11 +10,10 @@ from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import along, fibre_strain, flexible_links
 from flexarm.model import Model
-from flexarm.runs.between import fill_in, pick
-from flexarm.runs.contents import ENERGIES, input_units
+from flexarm.runs.contents import ENERGIES, equation_of, input_units
 from flexarm.runs.curves import what_is_missed
 from flexarm.runs.data import EventRecord, RunData
-from flexarm.runs.forces import equation_of
+from flexarm.runs.plot import fill_in, pick
 from flexarm.spatial import NEGLIGIBLE
 from flexarm.viewer.forces import point_marks
 from flexarm.viewer.pack import LARGEST, Arrays

@@ -15,9 +15,8 @@ from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable
 from flexarm.io.whole_file import require_writable, write_figure, write_whole
 from flexarm.links.base import Array
-from flexarm.runs.between import fill_in, pick
 from flexarm.runs.data import RunData
-from flexarm.runs.plot import arm_outline
+from flexarm.runs.plot import arm_outline, fill_in, pick
 from flexarm.viewer.outlook import Outlook, outlook, scaled
 from flexarm.viewer.page import require_runs
 from flexarm.viewer.surroundings import body_places, obstacles

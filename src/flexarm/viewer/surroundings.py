@@ -10,8 +10,8 @@ from flexarm.arm.mission import PAYLOAD
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
 from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.runs.contents import equation_of
 from flexarm.runs.data import RunData
-from flexarm.runs.forces import equation_of
 from flexarm.spatial import Pose, rotation_from_angles
 from flexarm.viewer.pack import Arrays
 

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the checks, and write the body."""
     from flexarm.io.whole_file import require_apart, require_writable
-    from flexarm.links.imported.imports import Choices, import_body
+    from flexarm.links.imported.file import Choices, import_body
 
     require_npz(args.out)
     require_writable(args.out, force=args.force)

@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.arm.side_files import SideFiles
     from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.links.imported.craig_bampton import reduced_data
-    from flexarm.links.imported.file import inspect_data
-    from flexarm.links.imported.imports import read_frames
+    from flexarm.links.imported.file import inspect_data, read_frames
     from flexarm.links.imported.readers.market import listed_nodes, market_keys
     from flexarm.links.imported.readers.plain import full_data, read_keys
     from flexarm.links.imported.report import Findings

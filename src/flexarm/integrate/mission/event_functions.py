@@ -16,8 +16,8 @@ from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.drives import windup
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
 from flexarm.model import Model
+from flexarm.runs.contents import equation_of
 from flexarm.runs.data import RunData
-from flexarm.runs.forces import equation_of
 from flexarm.spatial import ACCUMULATED, Expr
 
 XYZ = ("x", "y", "z")
