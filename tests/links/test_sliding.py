@@ -17,7 +17,7 @@ from flexarm.links.fields import AXES, Field, evaluate
 from flexarm.links.growing.fields import SlidingMotion, length_factor
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
-from flexarm.mechanics.bodies.growing_motion import GrowingMotion
+from flexarm.mechanics.bodies.exact.growing import ExactSlidingMotion
 from tests.links.spans import HELD, uniform
 
 Array = npt.NDArray[np.float64]
@@ -222,15 +222,16 @@ def own_state(kind: str, length: float) -> Array:
 
 
 @cache
-def coefficients(kind: str, stiffening: bool) -> tuple[GrowingMotion, ca.Function]:
+def coefficients(kind: str, stiffening: bool) -> tuple[SlidingMotion, ca.Function]:
     """Trace the fields of displacement and angles: value, columns and bias per axis."""
     count = len(shapes_named(kind).names) + 1
     own, rates = ca.SX.sym("own", count), ca.SX.sym("rates", count)
     shapes = shapes_named(kind)
-    nodes = GrowingNodes.of(shapes, NODES) if stiffening else None
-    motion = GrowingMotion(SlidingMotion(shapes, own, rates), nodes, rates)
+    motion = SlidingMotion(shapes, own, rates)
+    if stiffening:
+        motion = ExactSlidingMotion(GrowingNodes.of(shapes, NODES), shapes, own, rates)
     outputs = []
-    for moving in (motion.displacement(), motion.linear.rotation()):
+    for moving in (motion.displacement(), motion.rotation()):
         fields = [moving.value, *moving.columns, moving.bias]
         outputs += [ca.horzcat(*[field.of(axis) for field in fields]) for axis in AXES]
     return motion, ca.Function("fields", [own, rates], outputs)
@@ -246,7 +247,7 @@ def section_of(
     motion, function = coefficients(kind, stiffening)
     parts = [np.array(part) for part in function(own, rates)]
     xi = np.array([(material - (TOTAL - own[0])) / own[0]])
-    both = motion.displacement_functions(xi), motion.linear.rotation_functions(xi)
+    both = motion.displacement_functions(xi), motion.rotation_functions(xi)
     rows = [functions[axis][:, 0] for functions in both for axis in AXES]
     values = np.stack([row @ part for row, part in zip(rows, parts, strict=True)])
     return values[:3], values[3:]

@@ -135,7 +135,10 @@ class SlidingBeam(BodyData, LazyDesign):
     damping: Array | None
     nodes: GrowingNodes | None  # nodes of one that bends as an exact beam, else None
 
-    kind = "growing"
+    @property
+    def kind(self) -> str:
+        """Name of its class of equations."""
+        return "growing" if self.nodes is None else "exact growing"
 
     @cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -145,7 +148,7 @@ class SlidingBeam(BodyData, LazyDesign):
     @property
     def exact(self) -> Collocation | None:
         """Nodes of a geometrically exact beam, else None."""
-        return None if self.nodes is None else self.nodes.at
+        return self.nodes
 
     @property
     def range(self) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from flexarm.links.base import DIRECTIONS, Array, Direction
-from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, MovingField
+from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, MovingField, evaluate
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import gauss_points
 from flexarm.spatial import Expr, constant
@@ -88,6 +88,10 @@ class SlidingMotion:
         z = self._direction(self._divided["y"])
         columns = [Field(a, -b, c) for a, b, c in zip(x[1], y[1], z[1], strict=True)]
         return MovingField(Field(x[0], -y[0], z[0]), tuple(columns), Field(x[2], -y[2], z[2]))
+
+    def angles(self, xi: float) -> tuple[Expr, Expr, Expr]:
+        """Return a section's first-order angles (3,), their columns (3, k) and second rate (3,)."""
+        return evaluate(self.rotation(), self.rotation_functions(np.array([xi])))
 
     def displacement_functions(self, xi: Array) -> Functions:
         """Evaluate the functions of the displacement at places xi."""

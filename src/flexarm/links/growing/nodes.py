@@ -15,6 +15,7 @@ the momentum that sections take on as they pass such places.
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -49,16 +50,19 @@ class GrowingPolar:
 
 
 @dataclass(frozen=True)
-class GrowingNodes:
-    """G nodes of a sliding link's parent curves over xi, and integrals per unit of mass."""
+class GrowingNodes(Collocation):
+    """G nodes of a sliding link's parent curves over xi, of a span of unit length and unit mass."""
 
-    at: Collocation  # the parent curves at the nodes, of a span of unit length and unit mass
-    # Where sections' rotary inertia about their axes is taken, of a link that bends and twists.
-    polar: GrowingPolar | None
+    # Sections of the rotary inertia about the axis, of a link that bends and twists.
+    turning: GrowingPolar | None
     passing: Array  # ``int I^a (1 - xi) l^b`` for two of the axes x, y, z, (3, 3, G, G)
     passed: Array  # ``int (1 - xi)^2 l^a l^b``, (3, 3, G, G)
     gain: Array  # ``int (1 - xi) l^a``, (3, G)
     cards: Array  # Legendre series of ``l^a`` on each panel, (3, panels, order, G)
+
+    # Sums over nodes are of `gram`, the mass of the amplitudes of its factor.
+    even: ClassVar[bool] = True
+    few: ClassVar[bool] = True
 
     @classmethod
     def of(cls, shapes: SlidingShapes, more: int) -> "GrowingNodes":
@@ -78,21 +82,20 @@ class GrowingNodes:
         past = np.stack(cards) * (1 - fine.x)[:, None]
         heavy = past * fine.weights[:, None]
         return cls(
-            replace(collocate(span, parents, more), more=asked),
-            GrowingPolar.of(span, parents, *polar_nodes(found)),
-            settled(np.einsum("apg,bph->abgh", reach, heavy)),
-            settled(np.einsum("apg,bph->abgh", past, heavy)),
-            settled(heavy.sum(axis=1)),
-            np.stack([fine.series(card) for card in cards]),
+            **vars(replace(collocate(span, parents, more), more=asked)),
+            turning=GrowingPolar.of(span, parents, *polar_nodes(found)),
+            passing=settled(np.einsum("apg,bph->abgh", reach, heavy)),
+            passed=settled(np.einsum("apg,bph->abgh", past, heavy)),
+            gain=settled(heavy.sum(axis=1)),
+            cards=np.stack([fine.series(card) for card in cards]),
         )
 
     def functions(self, xi: Array) -> Functions:
         """Evaluate ``I, (1 - xi) l, (1 - xi)^2 dl/dxi`` at places, (3 G, len(xi)) per axis."""
-        reach, left = self.at.reach(xi), 1 - xi
-        edges = self.at.edges
+        left, edges = 1 - xi, self.edges
         panel = np.clip(np.searchsorted(edges, xi, side="right") - 1, 0, len(edges) - 2)
         low, high = edges[panel], edges[panel + 1]
-        t, found = (2 * xi - low - high) / (high - low), [reach]
+        t, found = (2 * xi - low - high) / (high - low), [self.reach(xi)]
         for nu in (0, 1):
             series = legendre.legder(self.cards, nu, axis=2)
             values = np.einsum(
@@ -101,21 +104,21 @@ class GrowingNodes:
             found.append(values * (left * (2 * left / (high - low)) ** nu)[:, None])
         return {axis: np.concatenate([f[a].T for f in found]) for a, axis in enumerate(AXES)}
 
-    def basis(self) -> Basis:
+    def integrals(self) -> Basis:
         """Integrate the functions; the last of them only against the others, in squares of one."""
-        at_mouth = [self.functions(np.zeros(1))[axis][self.at.count : 2 * self.at.count, 0]
+        at_mouth = [self.functions(np.zeros(1))[axis][self.count : 2 * self.count, 0]
                     for axis in AXES]  # fmt: skip
         gram: dict[tuple[Axis, Axis], Array] = {}
         for a, p in enumerate(AXES):
             for b, q in enumerate(AXES):
-                A, B, D = self.at.gram[a, b], self.passing[a, b], self.passed[a, b]
+                A, B, D = self.gram[a, b], self.passing[a, b], self.passed[a, b]
                 back = self.passing[b, a].T
                 squares = (3 * D - np.outer(at_mouth[a], at_mouth[b])) / 2
                 gram[p, q] = np.block(
                     [[A, B, 2 * B - D], [back, D, squares], [2 * back - D, squares, 0 * D]]
                 )
         mean = {
-            axis: np.concatenate([self.at.mean[a], self.gain[a], 2 * self.gain[a] - at_mouth[a]])
+            axis: np.concatenate([self.mean[a], self.gain[a], 2 * self.gain[a] - at_mouth[a]])
             for a, axis in enumerate(AXES)
         }
         return Basis(gram, mean, 1.0)

@@ -2,6 +2,7 @@
 
 from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.mechanics.bodies.exact.body import Exact
+from flexarm.mechanics.bodies.exact.growing import ExactGrowing
 from flexarm.mechanics.bodies.growing import Growing
 from flexarm.mechanics.bodies.modal import Modal
 from flexarm.mechanics.bodies.reduced.body import Reduced
@@ -10,7 +11,8 @@ from flexarm.model import LinkModel, Model
 
 # By the kind of a body's numbers.
 BODIES: dict[str, type[LinkBody]] = {
-    "exact": Exact, "growing": Growing, "modal": Modal, "reduced": Reduced, "rigid": Rigid,
+    "exact": Exact, "exact growing": ExactGrowing, "growing": Growing, "modal": Modal,
+    "reduced": Reduced, "rigid": Rigid,
 }  # fmt: skip
 
 

@@ -1,14 +1,20 @@
-"""A beam that slides out of its hub."""
+"""A beam that slides out of its hub, by linear theory: its exposed part, and the straight rest.
 
-from typing import Literal, final
+Forces are those of the material points (d'Alembert), so the beam's axial momentum and its inertia
+force along the deflected axis are kept.  All integrals are constant matrices between coefficients
+of `flexarm.links.growing.fields`.
+"""
+
+from dataclasses import replace
+from typing import Literal
 
 import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.links.base import DIRECTIONS, Array, Shapes
-from flexarm.links.fields import evaluate
+from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
+from flexarm.links.fields import AXES, Basis, Field, MovingField, evaluate
 from flexarm.links.growing.fields import (
     SlidingMotion,
     chebyshev_series,
@@ -16,29 +22,38 @@ from flexarm.links.growing.fields import (
     length_factor,
 )
 from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.integrals import settled_pairs
 from flexarm.links.span import Span
-from flexarm.mechanics.bodies.base import LinkBody, given_energy
+from flexarm.mechanics.bodies.base import LinkBody, given_energy, section_spin
 from flexarm.mechanics.bodies.deformed import Deformed, parent_amplitudes
-from flexarm.mechanics.bodies.elements import CUBIC, ROD, ElementSection, Spin, element_points
-from flexarm.mechanics.bodies.growing_motion import GrowingMotion
-from flexarm.mechanics.bodies.growing_terms import (
-    hidden_points,
-    sliding_effort,
-    sliding_energy,
-    sliding_terms,
-    sliding_turning,
-)
+from flexarm.mechanics.bodies.elements import ROD, ElementSection, element_points
 from flexarm.mechanics.bodies.material import MaterialPoints
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms
-from flexarm.mechanics.sections import Local, own_values, picked
+from flexarm.mechanics.bodies.terms import (
+    SectionMotion,
+    Terms,
+    add,
+    no_terms,
+    rigid_terms,
+    turning_terms,
+)
+from flexarm.mechanics.sections import Local, own_values, picked, turned_section
 from flexarm.model import SlidingBeam
 from flexarm.model.elastic.sliding import sliding_damping
 from flexarm.spatial import Expr, constant
 
+# By direction: stiffness, which derivative of its curves is strained, and the power of the length
+# that its energy goes with: stretch is a slope, curvature and torsion are derivatives of one.
+STIFFNESS: dict[Direction, tuple[str, int, float]] = {
+    "y": ("EIz", 2, -1.0), "z": ("EIy", 2, -1.0), "twist": ("GJ", 1, -1.0), "x": ("EA", 1, 1.0)
+}  # fmt: skip
+FITTED = 100.0  # by how much second derivatives of fitted curves magnify what rounding leaves
 
-@final
+
 class Growing(LinkBody):
-    """The exposed part of a beam, and the straight part in its hub."""
+    """The exposed part of a beam that bends by linear theory, and the straight part in its hub.
+
+    `ExactGrowing` replaces the motion of its points, the rotation of its sections and the energy.
+    """
 
     @property
     def beam(self) -> SlidingBeam:
@@ -50,19 +65,21 @@ class Growing(LinkBody):
         """Shape functions of place and exposed length."""
         return self.beam.shapes
 
+    def motion(self, own: Expr, rates: Expr) -> SlidingMotion:
+        """Return the motion of the exposed part at own coordinates and rates, (k,)."""
+        return SlidingMotion(self.shapes, own, rates)
+
     def tip(self, q: Expr) -> Local:
-        """See the flexible tip from the mouth of the hub."""
+        """Return the flexible tip from the mouth of the hub."""
         return self.at_fraction(q, 1.0)
 
     def cayley_angles(self, q: Expr) -> Expr:
-        """Return the first-order angles of the tip of a linear beam, (3,)."""
-        if self.part.exact is not None:
-            return ca.SX(3, 1)
+        """Return the first-order angles of the tip, (3,)."""
         own = own_values(self.part, q)
-        return ca.sparsify(GrowingMotion.of(self.part, own, 0 * own).angles(1.0)[0])
+        return ca.sparsify(self.motion(own, 0 * own).angles(1.0)[0])
 
     def section(self, q: Expr, x: float) -> Local:
-        """See the section at material distance x from the inner end; numbers only."""
+        """Return the section at material distance x from the inner end; numbers only."""
         if not isinstance(q, ca.DM):
             raise FlexarmError("a material section of a sliding link needs numbers, not symbols")
         exposed = float(q[self.part.exposed])
@@ -75,44 +92,116 @@ class Growing(LinkBody):
         return self.at_fraction(q, beyond / exposed)
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """See a section at a fraction of the exposed length."""
-        own = own_values(self.part, q)
-        return GrowingMotion.of(self.part, own, 0 * own).section(self.model, fraction).local
+        """Return a section at a fraction of the exposed length."""
+        return self.section_motion(q, 0 * q, fraction).local
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Follow the flexible tip."""
+        """Return the motion of the flexible tip."""
+        return self.section_motion(q, v, 1.0)
+
+    def section_motion(self, q: Expr, v: Expr, xi: float) -> SectionMotion:
+        """Return the motion of the material section that is now at x = xi l from the mouth."""
         own, rates = own_values(self.part, q), own_values(self.part, v)
-        return GrowingMotion.of(self.part, own, rates).section(self.model, 1.0)
+        motion, at = self.motion(own, rates), np.array([xi])
+        place, columns, bias = evaluate(motion.displacement(), motion.displacement_functions(at))
+        angle, by, gained = motion.angles(xi)
+        local, spin, spin_bias = self.rotated((place, columns), (angle, by, gained), by @ rates)
+        return SectionMotion(local, spin, columns @ rates, spin_bias, bias)
+
+    def rotated(
+        self, moved: tuple[Expr, Expr], angles: tuple[Expr, Expr, Expr], rate: Expr
+    ) -> tuple[Local, Expr, Expr]:
+        """Rotate a section by its first-order angles.
+
+        Parameters
+        ----------
+        moved
+            Its place (3,), and its velocity per rate of own coordinate (3, k).
+        angles
+            The angles (3,), their columns (3, k) and their second rate at zero accelerations (3,).
+        rate
+            Rate of the angles, (3,).
+
+        Returns
+        -------
+        The section, its angular velocity and the velocity-dependent angular acceleration, (3,).
+        """
+        angle, by, gained = angles
+        spin, bias = section_spin(self.model, angle, rate, gained)
+        return turned_section(self.model, *moved, angle, by), spin, bias
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Weigh the beam, exposed and inside."""
-        return sliding_terms(self.part, q, v, omega)
+        """Compute the terms of the beam, exposed and inside."""
+        own, rates = own_values(self.part, q), own_values(self.part, v)
+        total = rigid_terms(self.part.root_body, omega, len(self.part.own))
+        total = add(total, self._hidden(own).terms(rates, omega))
+        return add(total, self.exposed_terms(own, rates, omega))
+
+    def exposed_terms(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
+        """Compute the terms of the exposed part, and the rotary inertia of all sections."""
+        total = self._exposed(own, rates).terms(rates, omega)
+        return add(total, self.turning(own, rates, omega))
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the points of the exposed part, and those of the straight part in the hub."""
-        mu, motion = self.shapes.mass_per_length, GrowingMotion.of(self.part, own, rates)
-        moved = MaterialPoints(motion.displacement(), motion.displacement_basis(), mu * own[0])
-        return [moved, hidden_points(self.part.length - own[0], mu, own.shape[0])]
+        return [self._exposed(own, rates), self._hidden(own)]
+
+    def _exposed(self, own: Expr, rates: Expr) -> MaterialPoints:
+        motion, mass = self.motion(own, rates), self.shapes.mass_per_length * own[0]
+        return MaterialPoints(motion.displacement(), motion.displacement_basis(), mass)
+
+    def _hidden(self, own: Expr) -> MaterialPoints:
+        """Return the straight part in the hub, x = -hidden to 0, which the length moves."""
+        new, k, hidden = type(own), own.shape[0], self.part.length - own[0]
+        along = np.array([[1.0, 1 / 2], [1 / 2, 1 / 3]])  # of 1 and s = 0 to 1
+        gram = {(a, b): along if a == b == "x" else np.zeros((2 * (a == "x"), 2 * (b == "x")))
+                for a in AXES for b in AXES}  # fmt: skip
+        mean = {a: along[0] if a == "x" else np.zeros(0) for a in AXES}
+        none, still = new(0, 1), new(2, 1)
+        out = Field(new(ca.DM([1, 0])), none, none)
+        columns = (out, *[Field(still, none, none)] * (k - 1))
+        place = Field(ca.vertcat(new(1, 1), -hidden), none, none)
+        field = MovingField(place, columns, Field(still, none, none))
+        return MaterialPoints(field, Basis(gram, mean, 1.0), self.shapes.mass_per_length * hidden)
 
     def turning(self, own: Expr, rates: Expr, omega: Expr) -> Terms:
-        """Compute the rotary inertia of the sections, and what material takes up at the mouth."""
-        return sliding_turning(self.part, own, rates, omega)
+        """Compute the rotary inertia of the sections, and what material takes up at the mouth.
 
-    @property
-    def points_per_element(self) -> int:
-        """Gauss points in each element that integrate its inertia exactly.
-
-        Tangents reach as three slopes do, and what passes the hub is a product of two.
+        Stretch begins there, so velocities jump; with the momentum that passes, ``mu l'`` times the
+        jump, Lagrange's equations of the changing domain hold and energy is kept.
         """
-        nodes = self.part.exact
-        if nodes is None:
-            return super().points_per_element
-        return max(CUBIC, -(-nodes.count // (len(nodes.edges) - 1)) + 4)
+        motion = self.motion(own, rates)
+        at = motion.displacement_functions(np.zeros(1))
+        speed = evaluate(motion.displacement(), at)[1][:, 0]
+        none, push = no_terms(rates), self.shapes.mass_per_length * rates[0] ** 2
+        effort = ca.SX(rates.shape[0], 1)
+        effort[0] = push * (ca.sumsqr(speed) - 1) / 2
+        jump = replace(none, force=push * (speed - ca.DM([1, 0, 0])), effort=effort)
+        return add(jump, self.rotary_terms(motion, rates, omega))
+
+    def rotary_terms(self, motion: SlidingMotion, rates: Expr, omega: Expr) -> Terms:
+        """Compute the rotary inertia of the sections, exposed and in the hub, in link axes.
+
+        Curvature begins at the mouth, which turns the material that passes it.
+        """
+        none = no_terms(rates)
+        if not np.any(self.shapes.rotary):
+            return none
+        inertia = constant(self.shapes.rotary)
+        rotation, basis = motion.rotation(), motion.rotation_basis()
+        total = _first_order_terms(rotation, basis, rates, omega, inertia * motion.length)
+        angle, push = motion.angles(0.0)[1][:, 0], rates[0] ** 2
+        effort = ca.SX(rates.shape[0], 1)
+        effort[0] = push * ca.dot(angle, inertia * angle) / 2
+        total = add(total, replace(none, torque=push * (inertia * angle), effort=effort))
+        second = ca.diag(inertia) * (self.part.length - motion.length)
+        inside = replace(none, second=second, torque=ca.cross(omega, second @ omega))
+        return add(total, inside)
 
     def elements(self, own: Expr, count: int) -> list[ElementSection]:
         """Return the points in the elements of the exposed part, and the straight rest."""
         mu, J = self.shapes.mass_per_length, self.shapes.rotary
-        motion, new = GrowingMotion.of(self.part, own, 0 * own), type(own)
+        motion, new = self.motion(own, 0 * own), type(own)
         moved = motion.displacement()
         sections = []
         for xi, weight in zip(*element_points(self.shapes.edges, count), strict=True):
@@ -131,40 +220,63 @@ class Growing(LinkBody):
         inertia = constant(J) * hidden + constant(ROD) * mu * hidden**3
         return [*sections, ElementSection(mu * hidden, inertia, centre, along, new(3, 1), none)]
 
-    def spins(self, own: Expr) -> list[Spin]:
-        """Return what turns sections' inertia about the link's x into one about their own axes."""
-        nodes, found = self.beam.nodes, list[Spin]()
-        if nodes is None or nodes.polar is None:
-            return found
-        motion = GrowingMotion.of(self.part, own, 0 * own)
-        along = type(own)(constant(np.array([[1.0, 0.0, 0.0]])))
-        for J, left in zip(nodes.polar.inertia.tolist(), nodes.polar.left.tolist(), strict=True):
-            at, straight = motion.section(self.model, 1 - left).local, motion.angles(1 - left)[1]
-            axis = at.rotation[:, 0].T
-            found.append(Spin(J * own[0], axis, axis @ at.angular))
-            found.append(Spin(-J * own[0], along, straight[0, :]))
-        return found
-
     def energy(self, q: Expr) -> Expr:
-        """Give the elastic energy [J]."""
-        return sliding_energy(self.part, q) + self._given(q)
+        """Return the elastic energy [J]."""
+        own = own_values(self.part, q)
+        e = self.motion(own, 0 * own).slopes().value
+        energy = ca.dot(e, self._stiffness(own[0]) @ e) / 2 + self.strained(own[0], e)[0]
+        return energy + self._given(q)
 
     def effort(self, q: Expr) -> Expr:
-        """Differentiate the elastic energy by exposed length and amplitudes, (k,)."""
-        effort, link = sliding_effort(self.part, q), self.part.link
+        """Differentiate the elastic energy by exposed length and amplitudes, (k,).
+
+        Theodore & Ghosal 1995, eqs. 26-31, leave out what the stiffness's change with the length
+        does to the joint (erratum).
+        """
+        own, link = own_values(self.part, q), self.part.link
+        slopes, length = self.motion(own, 0 * own).slopes(), own[0]
+        e, parents = slopes.value, self.shapes.parents
+        effort = self._stiffness(length) @ e
+        powers = np.concatenate([np.full(len(parents[d]), STIFFNESS[d][2]) for d in DIRECTIONS])
+        energy, gradient = self.strained(length, e)
+        grown = ca.dot(constant(powers) * e, effort) / (2 * length) - energy / length
+        effort += gradient
+        effort = ca.vertcat(grown + ca.dot(slopes.slope, effort), slopes.matrix.T @ effort)
         if link.elastic_energy or link.elastic_force:
             effort += picked(ca.gradient(self._given(q), q), self.part.own)
         return effort
 
+    def strained(self, length: Expr, e: Expr) -> tuple[Expr, Expr]:
+        """Return the energy beyond the linear theory's, which goes with 1/l, and its gradient.
+
+        Both are functions of the parent curves' amounts in the angles, (K,).
+        """
+        return type(e)(1, 1), 0 * e
+
+    def _stiffness(self, length: Expr) -> Expr:
+        """Return the stiffness matrix of slopes and twists, in blocks per direction."""
+        shapes = self.shapes
+        xi, weight = exposed_points(shapes)
+        form, places = np.zeros((0, 0)), list[tuple[slice, float]]()
+        for direction, (name, order, power) in STIFFNESS.items():
+            rows, known = shapes.values(direction, xi, order), shapes.span.has(name)
+            value, start = float(shapes.span.table[name][0]) if known else 0.0, len(form)
+            form = np.pad(form, (0, len(rows)))
+            form[start:, start:] = value * ((weight * rows) @ rows.T)
+            places.append((slice(start, len(form)), power))
+        form = settled_pairs(form, FITTED * form)
+        blocks = [(constant(form[block, block]), power) for block, power in places]
+        return ca.diagcat(*[k * length if power > 0 else k / length for k, power in blocks])
+
     def damping(self, q: Expr) -> Expr | None:
-        """Give the damping matrix of the amplitudes at the exposed length, (m, m), or None."""
+        """Return the damping matrix of the amplitudes at the exposed length, (m, m), or None."""
         series = self.beam.damping
         if series is None:
             return None
         return chebyshev_series(series, self.shapes.range, q[self.part.exposed])
 
     def deformed(self, q: Array) -> Deformed:
-        """Take the deformation out of coordinates q, (T, n)."""
+        """Return the deformation at coordinates q, (T, n)."""
         length = q[:, self.part.exposed]
         amplitudes = parent_amplitudes(self.shapes, length, q[:, self.part.modes])
         points, weights = exposed_points(self.shapes)
@@ -181,7 +293,7 @@ class Growing(LinkBody):
     def slope_amounts(self, q: Expr) -> tuple[Expr, str]:
         """Return the parent curves' amounts in the angles, (K,), and the unit of their places."""
         own = own_values(self.part, q)
-        return SlidingMotion(self.shapes, own, 0 * own).slopes().value, "exposed lengths"
+        return self.motion(own, 0 * own).slopes().value, "exposed lengths"
 
     def ratio_damping(self, q: Array, arm: Arm, index: int) -> Array:
         """Return the damping matrix at q that a link of another arm would have."""
@@ -196,16 +308,40 @@ class Growing(LinkBody):
         return (constant(parents).T @ length_factor(self.shapes, axis, length)) / length**2
 
     def shapes_at(self, q: Array) -> Shapes:
-        """Give the shapes over the exposed length."""
+        """Return the shapes over the exposed length."""
         return self.shapes.at(float(q[self.part.exposed]))
 
     def span_at(self, q: Array) -> Span:
-        """Give what is exposed."""
+        """Return the exposed span."""
         section = self.part.link.section
         assert section is not None
         return Span.of(section, float(q[self.part.exposed]))
 
     def _given(self, q: Expr) -> Expr:
-        """Give the nonlinear elastic energy of the model file [J]."""
-        d = q[self.part.modes.start : self.part.modes.stop]
-        return given_energy(self.part, self.shapes.names, d)
+        """Return the nonlinear elastic energy of the model file [J]."""
+        return given_energy(self.part, self.shapes.names, q[self.part.modes])
+
+
+def _first_order_terms(
+    moving: MovingField, basis: Basis, rates: Expr, omega: Expr, inertia: Expr
+) -> Terms:
+    """Compute the terms of the sections' rotary inertia, in link axes, by first-order angles."""
+    k = len(moving.columns)
+    means = ca.horzcat(*[inertia * basis.integral(c) for c in moving.columns])
+    modal, effort = ca.SX(k, k), ca.SX(k, 1)
+    for i, a in enumerate(moving.columns):
+        effort[i] = _product(basis, inertia, a, moving.bias)
+        for j, b in enumerate(moving.columns[: i + 1]):
+            modal[i, j] = modal[j, i] = _product(basis, inertia, a, b)
+    momentum = inertia * omega + means @ rates
+    torque = ca.cross(omega, momentum) + inertia * basis.integral(moving.bias)
+    return turning_terms(ca.diag(inertia), means, modal, torque, effort)
+
+
+def _product(basis: Basis, inertia: Expr, a: Field, b: Field) -> Expr:
+    """Integrate the product of two fields of angles, times the inertia about each axis."""
+    parts = [
+        inertia[n] * ca.dot(constant(basis.gram[axis, axis]) @ a.of(axis), b.of(axis))
+        for n, axis in enumerate(AXES)
+    ]
+    return sum(parts[1:], parts[0])

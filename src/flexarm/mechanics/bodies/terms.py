@@ -111,6 +111,11 @@ def add(a: Terms, b: Terms) -> Terms:
     return Terms(*(x + y for x, y in zip(vars(a).values(), vars(b).values(), strict=True)))
 
 
+def scaled(a: Terms, factor: Expr) -> Terms:
+    """Scale the terms of a link by a factor of its mass."""
+    return Terms(*(factor * x for x in vars(a).values()))
+
+
 def axial(moment: Expr) -> Expr:
     """Give ``int a x b`` from ``int a b^T``."""
     return ca.vertcat(

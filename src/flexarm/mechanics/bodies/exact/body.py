@@ -15,7 +15,7 @@ from flexarm.mechanics.bodies.elements import CUBIC, Spin
 from flexarm.mechanics.bodies.exact.material import exact_material
 from flexarm.mechanics.bodies.exact.plane import plane_terms
 from flexarm.mechanics.bodies.exact.polar import polar_terms
-from flexarm.mechanics.bodies.exact.space import columns, space_terms
+from flexarm.mechanics.bodies.exact.space import XYZ, NodeMotion, space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, node_tangents, turned
 from flexarm.mechanics.bodies.material import MaterialPoints
@@ -82,7 +82,8 @@ class Exact(Shaped):
             at, turning = Angles.of(nodes, d), Angles.of(nodes, rates)
             terms = plane_terms(moved, mass, at, turning, omega)
         else:
-            terms = space_terms(moved, mass, node_tangents(nodes, d, rates), omega)
+            motion = NodeMotion.of(moved, node_tangents(nodes, d, rates))
+            terms = space_terms(moved, mass, motion, omega)
         if nodes.polar is not None and moved.polar is not None:
             terms = add(terms, polar_terms(nodes.polar, moved.polar, d, rates, omega))
         terms = add(terms, self.turning(d, rates, omega))
@@ -155,7 +156,8 @@ class Exact(Shaped):
         t = node_tangents(self.nodes, d, rates)
         at = turned(Angles.at(*rows, d), Angles.at(*rows, rates))
         weights = constant(reach)
-        linear = ca.vertcat(*[columns(self._moved, t.by(a), reach[a][None]) for a in range(3)])
+        moved = NodeMotion.of(self._moved, t)
+        linear = ca.vertcat(*[moved.columns(a, reach[a][None]) for a in XYZ])
         angular = angular_columns(at, *per)
         place = ca.sum2(weights * t.place)
         local = Local(place, at.rotation, linear, angular)

@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation, Polar
 from flexarm.links.fields import AXES, Basis, Field, MovingField
-from flexarm.mechanics.bodies.exact.space import columns
+from flexarm.mechanics.bodies.exact.space import XYZ, NodeMotion
 from flexarm.mechanics.bodies.exact.tangents import (
     Angles,
     Tangents,
@@ -44,8 +44,8 @@ def tangent_material(
         Of the unit vectors along x, y, z of the p sections that have rotary inertia, per axis:
         place, bias (3p,), columns (3p, m).  Empty if there are none.
     """
-    each = np.eye(nodes.count)
-    per = [columns(nodes, (t.by_a[a, :], t.by_b[a, :], t.unit[a, :]), each) for a in range(3)]
+    motion = NodeMotion.of(nodes, t)
+    per = [motion.columns(a, np.eye(nodes.count)) for a in XYZ]
     value, bias = [t.place[a, :].T for a in range(3)], [t.bias[a, :].T for a in range(3)]
     weights = np.zeros(0)
     if nodes.polar is not None:

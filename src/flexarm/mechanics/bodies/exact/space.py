@@ -1,88 +1,206 @@
-"""What a link weighs that bends in two planes or stretches: tangents per axis in a space of theirs.
+"""Inertia of a link that bends in two planes, stretches or slides: tangents per axis in its space.
 
-Points along x, y, z are sums of the tangents P at the nodes times functions of that axis, whose
-products over the mass are the constant matrices ``gram[a, b]``.  Axes may have one space of them.
+Points along x, y, z are sums of vectors R at the nodes times functions of that axis, whose products
+over the mass are the constant matrices ``gram[a, b]``.  Axes may share one space of functions.
 Where much of such sums would cancel out, functions are taken that are orthonormal over the mass,
-and ``roots[a] P`` in place of P.
+and ``roots[a] R`` in place of R.
 """
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
+from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.mechanics.bodies.exact.tangents import Tangents
-from flexarm.mechanics.bodies.terms import Terms
+from flexarm.mechanics.bodies.terms import Terms, add
 from flexarm.spatial import Expr, constant
 
 XYZ = range(3)
 AROUND = ((1, 2), (2, 0), (0, 1))
+Sums = dict[tuple[int, int], Expr]  # by axis and space of functions, (G,) each
 
 
-def columns(nodes: Collocation, by: tuple[Expr, Expr, Expr], weights: Array) -> Expr:
-    """Sum tangents per rate of amplitude, times weights (rows, G) of the nodes, (rows, m).
+@dataclass(frozen=True)
+class NodeMotion:
+    """Vectors R at the nodes, of which points are sums: tangents times the exposed length, if any.
 
-    ``by`` are one coordinate of the tangents per unit of the two angles and of stretch, (1, G).
+    A way to move them is a pair: angles or stretch at the nodes per rate of own coordinate (G, k),
+    and R per unit of those, (3, G).
     """
-    m = nodes.stretch.shape[1]
-    total = type(by[0])(len(weights), m)
-    for rows, tangent in zip((*nodes.bend, nodes.stretch), by, strict=True):
-        if tangent.nnz() and np.any(rows):
-            flat = np.einsum("kg,gj->jkg", weights, rows).reshape(-1, nodes.count)
-            total += ca.reshape(constant(flat) @ tangent.T, len(weights), m)
-    return total
+
+    place: Expr  # R, (3, G)
+    # rate, bias: rate of R, and its second rate at zero accelerations, (3, G) each.
+    rate: Expr
+    bias: Expr
+    ways: list[tuple[Array | Expr, Expr]]
+    k: int  # number of own coordinates
+
+    @classmethod
+    def of(cls, moved: Collocation, t: Tangents) -> "NodeMotion":
+        """Return the motion of tangents that shapes of constant length turn and stretch."""
+        every = zip((*moved.bend, moved.stretch), (t.by_a, t.by_b, t.unit), strict=True)
+        ways = [(rows, by) for rows, by in every if by.nnz() and np.any(rows)]
+        return cls(t.place, t.rate, t.bias, ways, moved.stretch.shape[1])
+
+    def columns(self, axis: int, weights: Array) -> Expr:
+        """Sum R along an axis per rate of own coordinate, times weights (w, G): (w, k)."""
+        new = type(self.place)
+        total, moved = new(len(weights), self.k), new(weights.shape[1], self.k)
+        for rows, by in self.ways:
+            along = by[axis, :].T
+            if isinstance(rows, np.ndarray) and along.nnz():
+                flat = np.einsum("wg,gj->jwg", weights, rows).reshape(-1, weights.shape[1])
+                total += ca.reshape(constant(flat) @ along, len(weights), self.k)
+            elif along.nnz():
+                moved += ca.repmat(along, 1, self.k) * rows
+        if moved.nnz():
+            total += constant(weights) @ moved
+        return total
 
 
-def space_terms(nodes: Collocation, mass: float, t: Tangents, omega: Expr) -> Terms:
-    """Weigh the points of a span, without its sections' rotary inertia."""
+@dataclass(frozen=True)
+class Passing:
+    """Material that passes the nodes of a sliding link, at the velocity ``(1 - xi) l' P``.
+
+    Its accelerations have coefficients of ``(1 - xi) l`` and of ``(1 - xi)^2 dl/dxi``.  The latter
+    are integrated by parts; what remains of that at the mouth is joined with the momentum of the
+    material that passes there, so that Lagrange's equations hold for the changing domain.
+    """
+
+    nodes: GrowingNodes
+    length: Expr
+    out: Expr  # rate of the length
+    # tangents, rate: tangents P and their rate, (3, G) each.
+    tangents: Expr
+    rate: Expr
+    spin: Expr  # cross-product matrix of the angular velocity of the root, (3, 3)
+
+    @cached_property
+    def along(self) -> list[Expr]:
+        """Tangents along each axis, (G,)."""
+        return [self.tangents[a, :].T for a in XYZ]
+
+    @cached_property
+    def accelerations(self) -> Sums:
+        """Coefficients of ``(1 - xi) l`` in the accelerations."""
+        own, out, P = self.nodes.spaces, self.out, self.along
+        found = {(a, s): type(out)(self.nodes.count, 1) for a in XYZ for s in own}
+        for a in XYZ:
+            found[a, own[a]] += 2 * out * (self.rate[a, :].T + out / self.length * P[a])
+            for b in {0, 1, 2} - {a}:
+                found[a, own[b]] += 2 * out * self.spin[a, b] * P[b]
+        return found
+
+    @cached_property
+    def slowed(self) -> Sums:
+        """Tangents integrated with ``(1 - xi) l`` of each space, times ``1 - xi``."""
+        return self.integrated(self.nodes.passed, self.along)
+
+    def integrated(self, table: Array, vectors: Sequence[Expr]) -> Sums:
+        """Integrate vectors by ``table[s, a]`` with the functions of each space s."""
+        own = self.nodes.spaces
+        return {(a, s): constant(table[s, own[a]]) @ vectors[a] for a in XYZ for s in own}
+
+    def pull(self, axis: int) -> Expr:
+        """Return the force of the passing material on R along an axis, (G,)."""
+        own, Y = self.nodes.spaces, self.accelerations
+        felt = sum(
+            constant(self.nodes.passing[own[axis], s]) @ Y[axis, s] for s in sorted(set(own))
+        )
+        return felt - self.out**2 / self.length * self.slowed[axis, own[axis]]
+
+    def terms(self, m: NodeMotion, accelerations: Sums) -> Terms:
+        """Compute the terms of the passing material, but for its `pull`.
+
+        Parameters
+        ----------
+        m
+            Motion of the nodes.
+        accelerations
+            Those over the functions of the nodes.
+        """
+        nodes, own, new, P = self.nodes, self.nodes.spaces, type(self.spin), self.along
+        spaces, ahead, Y, w = (
+            sorted(set(own)),
+            self.out**2 / self.length,
+            self.accelerations,
+            self.slowed,
+        )
+        met = self.integrated(nodes.passing.transpose(1, 0, 3, 2), [m.place[a, :].T for a in XYZ])
+        p = self.integrated(nodes.passing, P)
+        angular, linear, modal = new(3, m.k), new(3, m.k), new(m.k, m.k)
+        torque, force, effort = new(3, 1), new(3, 1), new(m.k, 1)
+        force[0] -= ahead
+        effort[0] -= ahead / 2
+        for a, (b, c) in enumerate(AROUND):
+            angular[a, 0] = ca.dot(met[b, own[c]], P[c]) - ca.dot(met[c, own[b]], P[b])
+            linear[a, 0] = ca.dot(constant(nodes.gain[own[a]]), P[a])
+            shared = m.columns(a, np.eye(nodes.count)).T @ p[a, own[a]]
+            modal[:, 0] += shared
+            modal[0, :] += shared.T
+            modal[0, 0] += ca.dot(w[a, own[a]], P[a])
+            effort[0] -= ahead / 2 * ca.dot(w[a, own[a]], P[a])
+            for s in spaces:
+                force[a] += ca.dot(constant(nodes.gain[s]), Y[a, s])
+                if own[b] != own[c]:  # else the moment of `pull` has it
+                    torque[a] += ca.dot(met[b, s], Y[c, s]) - ca.dot(met[c, s], Y[b, s])
+                effort[0] += ca.dot(p[a, s], accelerations[a, s]) + ca.dot(w[a, s], Y[a, s])
+        none = new(3, 3)
+        return Terms(0.0, new(3, 1), none, angular, linear, modal, torque, force, effort)
+
+
+def space_terms(
+    nodes: Collocation, mass: float, m: NodeMotion, omega: Expr, passing: Passing | None = None
+) -> Terms:
+    """Compute the terms of the points of a span, without its sections' rotary inertia."""
     new, own = type(omega), nodes.spaces
     spaces = sorted(set(own))
     every = nodes.gram if nodes.cross is None else nodes.cross
     gram = {(s, z): constant(every[s, z]) for s in spaces for z in spaces}
     roots, mean = _functions(nodes, spaces)
-    P = [roots[own[a]] @ t.place[a, :].T for a in XYZ]
-    # points along an axis, weighed over the functions of a space
+    P = [roots[own[a]] @ m.place[a, :].T for a in XYZ]
+    # points along an axis, integrated with the functions of a space
     W = {(a, s): gram[s, own[a]] @ P[a] for a in XYZ for s in spaces}
     # accelerations along an axis that are sums of the functions of a space
-    X = {(a, s): roots[s] @ _acceleration(nodes, t, omega, a, s) for a in XYZ for s in spaces}
+    X = {(a, s): roots[s] @ _acceleration(nodes, m, omega, a, s) for a in XYZ for s in spaces}
     felt = [sum((gram[own[a], s] @ X[a, s] for s in spaces), new(nodes.count, 1)) for a in XYZ]
     second, torque, force = new(3, 3), new(3, 1), new(3, 1)
     for a in XYZ:
         for b in range(a, 3):
             second[a, b] = second[b, a] = ca.dot(W[a, own[b]], P[b])
         force[a] = sum((ca.dot(mean[s], X[a, s]) for s in spaces), new(1, 1))
+        if passing is not None:
+            felt[a] += passing.pull(a)
     for a, (b, c) in enumerate(AROUND):
         if own[b] == own[c]:
             torque[a] = ca.dot(P[b], felt[c]) - ca.dot(P[c], felt[b])
         else:
             parts = [ca.dot(W[b, s], X[c, s]) - ca.dot(W[c, s], X[b, s]) for s in spaces]
             torque[a] = sum(parts[1:], parts[0])
-    # what it comes to per tangent at a node
+    # what it comes to per vector at a node
     at = {(a, b): roots[own[b]].T @ W[a, own[b]] for a in XYZ for b in XYZ if a != b}
     pull = [roots[own[a]].T @ felt[a] for a in XYZ]
-    k = nodes.stretch.shape[1]
-    angular, effort = new(3, k), new(k, 1)
-    for rows, by in _ways(nodes, t):
-        shapes, along = constant(rows), [by[a, :].T for a in XYZ]
+    angular, effort = new(3, m.k), new(m.k, 1)
+    for rows, by in m.ways:
+        shapes = constant(rows) if isinstance(rows, np.ndarray) else rows
+        along = [by[a, :].T for a in XYZ]
         turned = [at[b, c] * along[c] - at[c, b] * along[b] for b, c in AROUND]
         angular += ca.horzcat(*turned).T @ shapes
         effort += shapes.T @ (along[0] * pull[0] + along[1] * pull[1] + along[2] * pull[2])
-    linear, modal = _momenta(nodes, t)
-    return Terms(
-        mass,
-        ca.vertcat(*[ca.dot(mean[own[a]], P[a]) for a in XYZ]),
-        ca.trace(second) * new.eye(3) - second,
-        angular,
-        linear,
-        modal,
-        torque,
-        force,
-        effort,
-    )
+    linear, modal = _momenta(nodes, m)
+    first = ca.vertcat(*[ca.dot(mean[own[a]], P[a]) for a in XYZ])
+    inertia = ca.trace(second) * new.eye(3) - second
+    terms = Terms(mass, first, inertia, angular, linear, modal, torque, force, effort)
+    return terms if passing is None else add(terms, passing.terms(m, X))
 
 
 def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], dict[int, Expr]]:
-    """Give what makes coordinates in functions of tangents, (G, G), and those' means, (G,)."""
+    """Return what turns tangents into coordinates in functions, (G, G), and those' means, (G,)."""
     one = np.eye(nodes.count)
     if nodes.even:
         return {s: constant(one) for s in spaces}, {s: constant(nodes.mean[s]) for s in spaces}
@@ -93,37 +211,31 @@ def _functions(nodes: Collocation, spaces: list[int]) -> tuple[dict[int, Expr], 
     )
 
 
-def _ways(nodes: Collocation, t: Tangents) -> list[tuple[Array, Expr]]:
-    """List what moves tangents, shapes (G, m) and tangents per unit of them (3, G)."""
-    every = zip((*nodes.bend, nodes.stretch), (t.by_a, t.by_b, t.unit), strict=True)
-    return [(rows, by) for rows, by in every if by.nnz() and np.any(rows)]
-
-
-def _acceleration(nodes: Collocation, t: Tangents, omega: Expr, a: int, space: int) -> Expr:
-    """Accelerate tangents along an axis at zero accelerations, by those of a space, (G,)."""
+def _acceleration(nodes: Collocation, m: NodeMotion, omega: Expr, a: int, space: int) -> Expr:
+    """Accelerate vectors along an axis at zero accelerations, by those of a space, (G,)."""
     spin = ca.skew(omega)
     square = ca.triu2symm(ca.triu(spin @ spin))
     total = type(omega)(nodes.count, 1)
     for b in XYZ:
         if nodes.spaces[b] == space:
-            swept = t.bias[a, :].T if a == b else 2 * spin[a, b] * t.rate[b, :].T
-            total += square[a, b] * t.place[b, :].T + swept
+            swept = m.bias[a, :].T if a == b else 2 * spin[a, b] * m.rate[b, :].T
+            total += square[a, b] * m.place[b, :].T + swept
     return total
 
 
-def _momenta(nodes: Collocation, t: Tangents) -> tuple[Expr, Expr]:
-    """Give momenta per rate of amplitude, (3, m), and the mass of the amplitudes, (m, m)."""
-    new, k = type(t.unit), nodes.stretch.shape[1]
-    modal, ways = new(k, k), _ways(nodes, t)
+def _momenta(nodes: Collocation, m: NodeMotion) -> tuple[Expr, Expr]:
+    """Return momenta per rate of amplitude, (3, k), and the mass of the amplitudes, (k, k)."""
+    new = type(m.place)
+    modal = new(m.k, m.k)
     if nodes.few:
-        roots = [columns(nodes, t.by(a), nodes.factor[a]) for a in XYZ]
+        roots = [m.columns(a, nodes.factor[a]) for a in XYZ]
         for root in roots:
             modal += ca.triu(root.T @ root)
         linear = ca.vertcat(*[nodes.lever[a] * roots[a][0, :] for a in XYZ])
         return linear, ca.triu2symm(modal)
-    linear = ca.vertcat(*[columns(nodes, t.by(a), nodes.mean[a][None]) for a in XYZ])
-    for i, (rows, along) in enumerate(ways):
-        for others, across in ways[i:]:
+    linear = ca.vertcat(*[m.columns(a, nodes.mean[a][None]) for a in XYZ])
+    for i, (rows, along) in enumerate(m.ways):
+        for others, across in m.ways[i:]:
             products = new(nodes.count, nodes.count)
             for s in sorted(set(nodes.spaces)):
                 axes = [a for a in XYZ if nodes.spaces[a] == s]

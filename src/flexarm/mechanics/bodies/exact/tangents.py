@@ -58,10 +58,6 @@ class Tangents:
     rate: Expr
     bias: Expr
 
-    def by(self, axis: int) -> tuple[Expr, Expr, Expr]:
-        """Give one coordinate of P per unit of the two angles and of stretch, (1, n) each."""
-        return self.by_a[axis, :], self.by_b[axis, :], self.unit[axis, :]
-
 
 def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangents:
     """See tangents and how they move; ``straight`` are their lengths but for stretch, if any."""
@@ -74,11 +70,11 @@ def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangen
     long, speed = (constant(straight) + at.stretch).T, rates.stretch.T
     return Tangents(
         t,
-        _scaled(t, long),
-        _scaled(by_a, long),
-        _scaled(by_b, long),
-        _scaled(t, speed) + _scaled(rate, long),
-        2 * _scaled(rate, speed) + _scaled(bias, long),
+        scaled_rows(t, long),
+        scaled_rows(by_a, long),
+        scaled_rows(by_b, long),
+        scaled_rows(t, speed) + scaled_rows(rate, long),
+        2 * scaled_rows(rate, speed) + scaled_rows(bias, long),
     )
 
 
@@ -88,7 +84,7 @@ def node_tangents(nodes: Collocation, d: Expr, rates: Expr) -> Tangents:
     return tangents(Angles.of(nodes, d), Angles.of(nodes, rates), straight)
 
 
-def _scaled(rows: Expr, factors: Expr) -> Expr:
+def scaled_rows(rows: Expr, factors: Expr) -> Expr:
     """Multiply every row by factors (1, n); rows of zeros stay structural."""
     return ca.vertcat(*[rows[k, :] * factors if rows[k, :].nnz() else rows[k, :] for k in range(3)])
 
