@@ -5,8 +5,8 @@ import pickle
 import queue
 import subprocess
 import sys
-import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from functools import lru_cache
 from typing import IO, Any
@@ -53,72 +53,52 @@ def compute_in_processes(
     packed: bytes, numbers: Iterable[int], kind: str, workers: int
 ) -> Iterator[Made]:
     """Compute chunks in processes of this machine; repeat the chunk of a process that dies."""
-    waiting: queue.SimpleQueue[int | None] = queue.SimpleQueue()
-    made: queue.SimpleQueue[Made | BaseException | None] = queue.SimpleQueue()
-    for number in numbers:
-        waiting.put(number)
-    lines = [_Line(packed, kind, waiting, made) for _ in range(workers)]
-    for _ in lines:
-        waiting.put(None)
-    working = len(lines)
-    try:
-        for line in lines:
-            line.start()
-        while working:
-            found = made.get()
-            if isinstance(found, BaseException):
-                raise found
-            if found is None:
-                working -= 1
-            else:
-                yield found
-    finally:
-        for line in lines:
-            line.stop()
+    lines = [_Line(packed, kind) for _ in range(workers)]
+    idle: queue.SimpleQueue[_Line] = queue.SimpleQueue()
+    for line in lines:
+        idle.put(line)
 
-
-class _Line(threading.Thread):
-    """A thread that passes chunks to a process of its own and collects the results."""
-
-    def __init__(
-        self,
-        packed: bytes,
-        kind: str,
-        waiting: "queue.SimpleQueue[int | None]",
-        made: "queue.SimpleQueue[Made | BaseException | None]",
-    ) -> None:
-        super().__init__(daemon=True)
-        self._packed, self._kind, self._waiting, self._made = packed, kind, waiting, made
-        self._process: subprocess.Popen[bytes] | None = None
-        self._stopped = False
-
-    def run(self) -> None:
-        """Pass on chunks until there are none."""
+    def made(number: int) -> Made:
+        line = idle.get()
         try:
-            while (number := self._waiting.get()) is not None and not self._stopped:
-                self._made.put((number, self._compute(number)))
-            self._made.put(None)
-        except BaseException as error:
-            self._made.put(error)
+            return number, line.compute(number)
         finally:
-            self.stop()
+            idle.put(line)
 
-    def _compute(self, number: int) -> bytes:
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for future in as_completed([pool.submit(made, number) for number in numbers]):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for line in lines:
+                line.stopped = True
+                line.end()
+
+
+class _Line:
+    """A process that computes one chunk after the other."""
+
+    def __init__(self, packed: bytes, kind: str) -> None:
+        self._task = packed, kind
+        self._process: subprocess.Popen[bytes] | None = None
+        self.stopped = False  # whether no other process begins
+
+    def compute(self, number: int) -> bytes:
+        """Compute a chunk, in a new process if the last one died; return the contents."""
         for _ in range(TRIES):
-            if self._process is None:
-                self._process = self._begin()
-            with suppress(OSError, EOFError):
-                assert self._process.stdin is not None
-                assert self._process.stdout is not None
-                _send(self._process.stdin, number)
-                found = _receive(self._process.stdout)
+            with suppress(OSError, EOFError, pickle.UnpicklingError):
+                process = self._process or self._begin()
+                assert process.stdin is not None
+                assert process.stdout is not None
+                _send(process.stdin, number)
+                found = pickle.load(process.stdout)
                 if isinstance(found, BaseException):
                     raise found
                 return bytes(found)
-            if self._stopped:
+            self.end()
+            if self.stopped:
                 raise KeyboardInterrupt
-            self._process.wait()
-            self._process = None
         raise FlexarmError(
             f"chunk {number}: the process that computes it died {TRIES} times: is there memory "
             "enough? Take fewer workers, or smaller chunks"
@@ -127,17 +107,15 @@ class _Line(threading.Thread):
     def _begin(self) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "flexarm.studies.design.workers"]
         paths = os.pathsep.join(path for path in sys.path if path)
-        pipe = subprocess.PIPE
-        begun = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, env={**os.environ, "PYTHONPATH": paths}
-        )
+        pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONPATH": paths}
+        begun = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment)
+        self._process = begun
         assert begun.stdin is not None
-        _send(begun.stdin, (self._packed, self._kind))
+        _send(begun.stdin, self._task)
         return begun
 
-    def stop(self) -> None:
+    def end(self) -> None:
         """End the process."""
-        self._stopped = True
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -145,19 +123,8 @@ class _Line(threading.Thread):
 
 
 def _send(to: IO[bytes], what: object) -> None:
-    data = pickle.dumps(what)
-    to.write(len(data).to_bytes(8, "little") + data)
+    pickle.dump(what, to)
     to.flush()
-
-
-def _receive(of: IO[bytes]) -> Any:
-    size = of.read(8)
-    if len(size) < 8:
-        raise EOFError
-    data = of.read(length := int.from_bytes(size, "little"))
-    if len(data) < length:
-        raise EOFError
-    return pickle.loads(data)
 
 
 def _serve() -> None:
@@ -165,9 +132,9 @@ def _serve() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of users' functions goes to stderr
     with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
-        packed, kind = _receive(sys.stdin.buffer)
+        packed, kind = pickle.load(sys.stdin.buffer)
         while True:
-            number = _receive(sys.stdin.buffer)
+            number = pickle.load(sys.stdin.buffer)
             try:
                 found: object = compute(packed, number, kind)
             except Exception as error:
