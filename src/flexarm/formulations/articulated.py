@@ -11,7 +11,7 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
-from flexarm.formulations.base import Factors, Formulation, ldl_solve, mass_of
+from flexarm.formulations.base import Factors, ldl_solve
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.low_rank import LowRank, low_rank
 from flexarm.formulations.recursion import (
@@ -73,28 +73,12 @@ class _Eliminated:
     reaction: tuple[Expr, Expr, Expr] | None
 
 
-class Articulated(Formulation):
+class Articulated(Composite):
     """Forward dynamics by eliminating each link's accelerations from tip to base."""
 
     name: ClassVar[str] = "articulated"
     citation: ClassVar[str] = "Jain & Rodriguez 1992, with columns for amplitudes"
     assumptions: ClassVar[str] = "none beyond the model's own; M and c are those of composite"
-
-    def mass_expression(self, q: Expr) -> Expr:
-        """Trace the mass matrix, that of composite, (n, n)."""
-        return mass_of(Composite(self.model), q)
-
-    def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace what inertia and gravity need, by composite, (n,)."""
-        return Composite(self.model).inertial_expression(q, v, a, gravity=gravity)
-
-    def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
-        """Trace what inertia and gravity need beyond contacts of the tip, by composite."""
-        return Composite(self.model).touched_expression(q, v, a)
-
-    def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
-        """Trace what each joint transmits to its link, by composite, (6, links)."""
-        return Composite(self.model).joint_wrench_expression(q, v, a, factors)
 
     def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
         """Trace accelerations (n,) and the effort (n,) that the prescribed coordinates take."""

@@ -143,7 +143,7 @@ def stable_inversion(
     start = Statics(model).at_joints({})
     require_inertia(model, formulation("composite", model).mass_matrix(start))
     first, last = link.bearing(start), float(to)
-    rest = link.equilibrium(first, start)
+    rest = np.append(start[link.rest], np.zeros(len(link.rest)))
     A = np.array(link.slope(rest, first, 0.0, 0.0))
     zeros = np.linalg.eigvals(A).astype(complex)
     if np.abs(zeros.real).min() < 1e-3 * np.abs(zeros).min():
@@ -215,17 +215,6 @@ class _Link:
     def bearing(self, q: Array) -> float:
         """Return the tip's angle about the joint's axis [rad]."""
         return float(self._tip(q))
-
-    def equilibrium(self, bearing: float, guess: Array) -> Array:
-        """Compute the internal state at rest with the tip at an angle, (2m,)."""
-        x = np.concatenate([guess[self.rest], np.zeros(len(self.rest))])
-        for _ in range(50):
-            value = np.array(self.rates(x, bearing, 0.0, 0.0)).ravel()
-            step = np.linalg.solve(np.array(self.slope(x, bearing, 0.0, 0.0)), value)
-            x = x - step
-            if np.abs(step).max() <= 1e-14 + 1e-10 * np.abs(x).max():
-                return np.asarray(x)
-        raise FlexarmError(f"no equilibrium found with the tip at {bearing:g} rad")
 
     def _bearing_function(self) -> ca.Function:
         """Trace the tip's angle about the joint's axis, whole turns included."""
