@@ -12,19 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.errors import FlexarmError
-from flexarm.spatial import Array
+from flexarm.spatial import NEGLIGIBLE, ROUNDING, Array
 
 Complex = npt.NDArray[np.complex128]
 
 # Thresholds of this module, relative unless a unit is given.  They tell a quantity that is 0 but
 # for rounding (1e-16 times the condition of the problem) from one that is small.
 STILL = 1e-6  # [rad/s] slowest eigenvalue that counts as motion: a period of ten weeks
-STILL_SHARE = 1e-9  # slowest eigenvalue that counts as motion, relative to the fastest frequency
 SINGULAR = 1e-12  # eigenvalue of a matrix of unit diagonal that counts as 0
 SYMMETRIC = 1e-10  # asymmetry of the stiffness, or damping, below which modes are real
-ROUNDING = 1e-13  # real part of an eigenvalue that rounding leaves, relative to its size
-NO_PART = 1e-9  # real or imaginary part of an eigenvalue that counts as 0, relative to its size
-RANK = 1e-9  # singular value that counts as 0, relative to the largest one
+RANK = NEGLIGIBLE  # singular value that counts as 0, relative to the largest one
 TINY = 1e-300  # replaces a divisor that is 0
 
 
@@ -124,7 +121,7 @@ class LinearModel:
         squares, basis = undamped(
             (self.mass + self.mass.T) / 2, (self.stiffness + self.stiffness.T) / 2
         )
-        still = max(STILL, STILL_SHARE * float(np.sqrt(np.abs(squares).max())))
+        still = max(STILL, NEGLIGIBLE * float(np.sqrt(np.abs(squares).max())))
         stiffness, damping = (basis.T @ m @ basis for m in (self.stiffness, self.damping))
         size = np.sqrt(np.maximum(np.abs(squares), still**2))
         nearly = np.abs(squares) < still**2
@@ -234,9 +231,9 @@ def _complex_modes(
     kept = [
         i
         for i, value in enumerate(values)
-        if abs(value) > still and value.imag >= -NO_PART * abs(value)
+        if abs(value) > still and value.imag >= -NEGLIGIBLE * abs(value)
     ]
-    real = [i for i in kept if abs(values[i].imag) <= NO_PART * abs(values[i])]
+    real = [i for i in kept if abs(values[i].imag) <= NEGLIGIBLE * abs(values[i])]
     for i in real:  # of a real pair, which no damping tells apart, only the growing one
         twin = [j for j in real if abs(values[i] + values[j]) < 1e-6 * abs(values[i])]
         if twin and values[i].real < 0:

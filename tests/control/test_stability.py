@@ -17,8 +17,8 @@ from flexarm.control import (
 )
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
-from flexarm.linear_model import NO_PART
 from flexarm.links.base import Array
+from flexarm.spatial import NEGLIGIBLE
 from tests.control.arms import one_link, two_links
 
 
@@ -132,7 +132,7 @@ def test_the_lemma_is_never_contradicted_along_a_path_with_slow_gains() -> None:
     assert np.all(found.largest > 0)
     assert np.all(found.largest < found.bound)
     assert found.bound.max() > 1.1 * found.bound.min()  # it depends on the posture
-    scale = NO_PART * np.abs(found.eigenvalues).max()
+    scale = NEGLIGIBLE * np.abs(found.eigenvalues).max()
     assert np.array_equal(found.growth > scale, found.largest < 0.05)
 
 

@@ -10,7 +10,6 @@ from flexarm.model import LinkModel, Model
 from flexarm.spatial import NEGLIGIBLE
 
 SHARE = 1e-3  # rotary inertia over mass times length squared, below which other errors prevail
-PARALLEL = 1e-9  # largest sine between axes of rotation that are one axis
 UNKNOWN = (
     "sections of {link} keep their rotary inertia in the axes of its root, and it bends in space: "
     "the error of that is unknown"
@@ -60,4 +59,4 @@ def _in_space(model: Model, index: int, q: Array, moved: Array) -> bool:
     axes = np.array(jacobian(model, ca.DM(q), index)[1])[:, moved]
     sizes = np.linalg.norm(axes, axis=0)
     axes = axes[:, sizes > 0] / sizes[sizes > 0]
-    return bool(axes.size and np.linalg.svd(axes)[1][1:].max(initial=0.0) > PARALLEL)
+    return bool(axes.size and np.linalg.svd(axes)[1][1:].max(initial=0.0) > NEGLIGIBLE)

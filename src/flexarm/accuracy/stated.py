@@ -13,7 +13,7 @@ from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import NEGLIGIBLE
+from flexarm.spatial import ACCUMULATED, NEGLIGIBLE
 
 LARGE = 0.01  # relative error above which a remedy is printed
 # Factors on estimates, which measured errors stay below:
@@ -27,7 +27,6 @@ STEEP = 0.5
 # corners, else a 16th.
 UNSEEN = 0.5
 MOST = 2.0  # largest relative error: two motions within a range do not differ by more
-STILL = 1e-12  # relative to a length: smaller deflections are rounding
 # Rounding error of a wind-up relative to its two angles, times the root of the number of steps;
 # motions of 1e-7 to 2e-5 rad had 0.6 of that or less.
 ROUNDED = 4e-15
@@ -190,7 +189,7 @@ def run_errors(
     tips = {part.name: _tip(model, part.name, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
     lengths = {part.name: max(part.length, 1e-3) for part in model.links}
-    moving = {name: size for name, size in ranges.items() if size > STILL * lengths[name]}
+    moving = {name: size for name, size in ranges.items() if size > ACCUMULATED * lengths[name]}
     wound = _wind_ups(model, motion.q)
     rounding = _rounding(model, motion.q, steps) if wound.size else 0.0
     integration, deflects = rtol, bool(moving or wound.size)
@@ -214,7 +213,7 @@ def run_errors(
         return solved
     if not moving:
         sizes = {name: float(np.abs(tip).max()) for name, tip in tips.items()}
-        bent = {name: size for name, size in sizes.items() if size > STILL * lengths[name]}
+        bent = {name: size for name, size in sizes.items() if size > ACCUMULATED * lengths[name]}
         rest = _at_rest(bent, validity, at_rest, why)
         return replace(solved, model=rest.model, shapes=rest.shapes, parts=rest.parts, why=rest.why,
                        cause=rest.cause)  # fmt: skip

@@ -13,12 +13,11 @@ import numpy as np
 from flexarm.control.statics import Statics
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
-from flexarm.linear_model import RANK
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
+from flexarm.spatial import ACCUMULATED, NEGLIGIBLE
 
 Along = Callable[[float], Array]  # coordinates (n,) as a function of progress
-TOLERANCE = 1e-12  # of coordinates along a path, far below the fit of a path
 STEEPEST = 1.4  # largest angle ry of the base [rad]: at 1.57 its angles are singular
 LONGEST = 0.02  # longest step of progress, since the solution between steps is less accurate
 STEP = 1e-5  # step of progress of the differences for a path's direction
@@ -98,7 +97,7 @@ class Floating:
 
         names = statics.drives.names
         projector = self._still(first, statics.moved_by_joints(first))
-        if np.linalg.norm(projector @ direction) <= RANK * np.linalg.norm(direction):
+        if np.linalg.norm(projector @ direction) <= NEGLIGIBLE * np.linalg.norm(direction):
             left = round(float(np.trace(projector)))
             what = f"{left} motions of {', '.join(names)} leave the base, none that way"
             if not left:
@@ -109,7 +108,9 @@ class Floating:
     def _still(self, q: Array, columns: Array) -> Array:
         """Return the projector of joint motions on those that do not turn the base, (k, k)."""
         coupling = self.turning(q, columns)
-        return np.asarray(np.eye(columns.shape[1]) - np.linalg.pinv(coupling, RANK) @ coupling)
+        return np.asarray(
+            np.eye(columns.shape[1]) - np.linalg.pinv(coupling, NEGLIGIBLE) @ coupling
+        )
 
 
 def base_along(
@@ -133,7 +134,7 @@ def _integrated(rates: Callable[[float, Array], Array], first: Array) -> Along:
 
     steep.terminal = True  # type: ignore[attr-defined]
     found = solve_ivp(
-        rates, (0.0, 1.0), first, method="DOP853", rtol=TOLERANCE, atol=TOLERANCE,
+        rates, (0.0, 1.0), first, method="DOP853", rtol=ACCUMULATED, atol=ACCUMULATED,
         max_step=LONGEST, dense_output=True, events=steep,
     )  # fmt: skip
     if found.t[-1] < 1:

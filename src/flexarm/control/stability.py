@@ -32,13 +32,14 @@ from flexarm.integrate.laws import refuse_misfit
 from flexarm.integrate.motion import MotionFunctions
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import LEFT_OUT, Tangent
-from flexarm.linear_model import NO_PART, undamped
+from flexarm.linear_model import undamped
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_list
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model
 from flexarm.runs.run import Run
+from flexarm.spatial import NEGLIGIBLE
 
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 MOST_POINTS = 100_000  # postures along a path
@@ -137,7 +138,7 @@ class FrozenLoop:
 
         def growth(error: float) -> float:
             values = np.linalg.eigvals(exact + error * change)
-            return float(values.real.max() - allowed - NO_PART * np.abs(values).max())
+            return float(values.real.max() - allowed - NEGLIGIBLE * np.abs(values).max())
 
         if growth(0.0) > 0:
             return 0.0

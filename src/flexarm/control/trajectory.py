@@ -31,7 +31,8 @@ from flexarm.model import Model, trace_prescribed
 from flexarm.spatial import Expr
 
 FIT = 1e-10  # largest error of a path's interpolation, relative to its largest coordinate
-NODES = (9, 17, 33, 65)  # numbers of nodes of the interpolation, tried until it fits
+# Numbers of nodes of the interpolation, tried until it fits: 9 to 65.
+NODES = tuple(2**k + 1 for k in range(3, 7))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How M and c are obtained: one file per formulation, a registry by name."""
+"""Formulations, the ways to M and c: one file each, and a registry by name."""
 
 from collections.abc import Sequence
 
@@ -41,7 +41,7 @@ def formulation(
     points: int | None = None,
     parameters: Sequence[str] = (),
 ) -> Equation:
-    """Make the equation of a model by the formulation of the given name.
+    """Build the equation of a model by the formulation of the given name.
 
     Parameters
     ----------

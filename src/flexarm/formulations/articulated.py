@@ -38,7 +38,7 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class _Outboard:
-    """What acts on a tip: inertia and bias force in the axes that ``rotation`` leads from."""
+    """Articulated inertia and bias force at a tip, in the axes that ``rotation`` leads from."""
 
     inertia: Expr
     force: Expr
@@ -60,7 +60,7 @@ class _Own:
 
 @dataclass(frozen=True)
 class _Eliminated:
-    """What the outward pass needs of a link.
+    """Results of a link's elimination, for the outward pass.
 
     The joint's free accelerations are ``L^-T (start - gain A_in)`` by the factors of their inertia,
     with A_in that of L before the joint moves it: ``joint``.  Prescribed ones take the effort
@@ -252,7 +252,7 @@ class _Sweep:
         return ca.SX(6, 6), force + self.applied[k] / rotor.ratio * axis
 
     def outward(self) -> None:
-        """Let accelerations follow from base to tip."""
+        """Compute the accelerations from base to tip."""
         current, turn = self._base(), None
         for state, kept in zip(self.states, self.kept, strict=True):
             # they come in the axes of the previous link's root, or of the base

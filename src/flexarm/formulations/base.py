@@ -42,12 +42,12 @@ class Formulation(ABC):
     paper: bool = False
 
     def __post_init__(self) -> None:
-        """Take the arm as the paper has it."""
+        """Replace the arm by the paper's."""
         if self.paper:
             object.__setattr__(self, "model", self.paper_model(self.model))
 
     def of(self, model: Model) -> Self:
-        """Give the same formulation of another model, which is as the paper has it."""
+        """Return the same formulation of another model, which is as the paper has it."""
         made = object.__new__(type(self))
         for each in fields(self):
             object.__setattr__(made, each.name, getattr(self, each.name))
@@ -56,7 +56,7 @@ class Formulation(ABC):
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Tell why a model cannot be treated this way, or None if it can."""
+        """Return why a model cannot be treated this way, or None if it can."""
         if paper:
             return "it has no paper whose approximations it could keep"
         if model.tip_rotation == "first-order":
@@ -68,7 +68,7 @@ class Formulation(ABC):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Give a model the kinematics of the paper; one that has them is given back."""
+        """Return the model with the kinematics of the paper."""
         return model
 
     @property
@@ -140,7 +140,7 @@ def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
 
 
 def recursions_only(model: Model) -> str | None:
-    """Tell why only the recursions can treat an arm, or None: most sum along beams on tips."""
+    """Return why only the recursions can treat an arm, or None: most sum along beams on tips."""
     if model.orbit:
         return (
             "the base is in an orbit, and the method takes the world for inertial: use "
@@ -244,7 +244,7 @@ class Factors:
         return cls(lower, inverse, order)
 
     def forward(self, right: Expr) -> Expr:
-        """Give ``L^-1 right``, (n, k)."""
+        """Compute ``L^-1 right``, (n, k)."""
         rows = [right[i, :] for i in self.order]
         for i, factors in enumerate(self.lower):
             for k, factor in factors.items():
@@ -252,12 +252,12 @@ class Factors:
         return ca.vertcat(right[:0, :], *rows)
 
     def scaled(self, right: Expr) -> Expr:
-        """Give ``D^-1 right``, (n, k)."""
+        """Compute ``D^-1 right``, (n, k)."""
         rows = [right[i, :] * each for i, each in enumerate(self.inverse)]
         return ca.vertcat(right[:0, :], *rows)
 
     def back(self, right: Expr) -> Expr:
-        """Give ``L^-T right``, (n, k)."""
+        """Compute ``L^-T right``, (n, k)."""
         rows = [right[i, :] for i in range(len(self.lower))]
         for i in range(len(rows) - 1, -1, -1):
             for k, factor in self.lower[i].items():

@@ -65,13 +65,13 @@ def axes_of(given: Any) -> int:
 
 
 def as_matrix(found: Array, rows: int, columns: int) -> Array:
-    """Give a result of one state, or of each of a batch, the shape of a matrix."""
+    """Reshape a result of one state, or of each of a batch, to a matrix."""
     single = 1 if columns == 1 else 2
     return found.reshape(*found.shape[: found.ndim - single], rows, columns)
 
 
 def within_range(model: Model, q: Array) -> Array:
-    """Take coordinates as an array, or refuse those that leave the range of a sliding link."""
+    """Return coordinates as an array; refuse those that leave the range of a sliding link."""
     n = model.size
     q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
     for index, low, high in model.sliding_ranges:

@@ -313,7 +313,7 @@ def _base_block(matrix: Expr, base: BaseState, inertia: Expr, pending: Columns) 
 def _newton_euler(
     model: Model, base: BaseState, states: list[LinkState], v: Expr, a: Expr | None, gravity: bool
 ) -> tuple[Expr, list[Expr]]:
-    """Give the generalised force, and what each link's root takes, in L, (6,)."""
+    """Compute the generalised force, and the wrench on each link's root, in L, (6,)."""
     accelerations, tips, start = _accelerate(model, base, states, a, gravity)
     result = ca.SX(model.size, 1)
     roots: list[Expr] = []

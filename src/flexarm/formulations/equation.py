@@ -83,12 +83,12 @@ class Equation:
     _compiled: dict[tuple[str, Level], Compiled] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Say in a line what it is."""
+        """Return a description in one line."""
         return f"Equation of {self.model.arm.name} by {self.name}: {self.model.size} coordinates"
 
     @classmethod
     def of(cls, formulation: Formulation, parameters: Sequence[str] = ()) -> "Equation":
-        """Make the equation of a formulation, with numbers of the model file as inputs."""
+        """Build the equation of a formulation, with numbers of the model file as inputs."""
         anchor = formulation.model.start_anchors
         if not parameters:
             return cls(formulation, anchor)
@@ -346,7 +346,7 @@ class Equation:
         return kernel(name, self.formulation, make, self.pattern, level=level)
 
     def anchored(self, anchor: Array) -> "Equation":
-        """Take another attitude that a free base's angles are relative to, (3, 3) or (N, 3, 3).
+        """Return it with another reference attitude of a free base, (3, 3) or (N, 3, 3).
 
         Attitudes of spherical joints come below it, in their order: (3 k, 3) or (N, 3 k, 3).
         """
@@ -362,7 +362,7 @@ class Equation:
         return replace(self, anchor=stacked)
 
     def at(self, values: Sequence[float] | Array) -> "Equation":
-        """Take other values, (k,), of the parameters: what `flexarm.change_arm` would make of them.
+        """Return it with other values, (k,), of the parameters, as by `flexarm.change_arm`.
 
         Nothing is traced or compiled anew unless the operations differ: since a value is 0 or 1,
         say.  They must be finite, and such that a model file may have them.
@@ -413,7 +413,7 @@ class Equation:
         return nearby(self.model, self.parameters)
 
     def singularity(self, q: Array) -> str:
-        """Say why the mass matrix at coordinates q, (n,), cannot be inverted, or nothing."""
+        """Return why the mass matrix at coordinates q, (n,), cannot be inverted; else empty."""
         n = self.model.size
         mass = self.compiled("mass_matrix").call(*self._inputs(q))[0].reshape(n, n)
         return why_singular(self.name, self.model, mass, paper=self.paper)
@@ -459,7 +459,7 @@ class Equation:
 
     @property
     def given(self) -> tuple[Array, ...]:
-        """What every function takes beside its own inputs: attitudes, and what the tip carries."""
+        """Inputs that every function has beside its own: attitudes, and the body at the tip."""
         anchor = (self.anchor,) if self.model.attitudes else ()
         load = (self.model.links[-1].tip_body.numbers,) if self.model.load_given else ()
         return (*anchor, *load)

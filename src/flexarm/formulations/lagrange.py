@@ -68,7 +68,7 @@ class Lagrange(Formulation):
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Tell why a model cannot be treated this way, or None if it can."""
+        """Return why a model cannot be treated this way, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
         if model.size > LARGEST:
@@ -84,7 +84,7 @@ class Lagrange(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Give a model the kinematics of Theodore & Ghosal, whatever it was built with.
+        """Return the model with the kinematics of Theodore & Ghosal.
 
         Notes
         -----
@@ -137,7 +137,7 @@ class _Closed(NamedTuple):
 
 @dataclass(frozen=True)
 class LagrangeBody:
-    """What is fixed in a frame, or moves in it by own coordinates."""
+    """Mass that is fixed in a frame, or moves in it by own coordinates."""
 
     # T, D: the frame in the world, (4, 4), and its derivatives by the coordinates that move it.
     T: Expr
@@ -233,7 +233,7 @@ def _link_weights(model: Model, part: LinkModel, q: Expr, points: Points | None)
 
 
 def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
-    """Weigh a rotor: its spin and, where it is full, its turning with what carries it."""
+    """Compute a rotor's moments: its spin and, where it is full, its turning with its carrier."""
     new = type(q)
     spin = new(rotor.ratio**2 * rotor.inertia)
     G, H = new(4, 4), new(4, 4)

@@ -1,4 +1,4 @@
-"""What an equation gives: each quantity by name, as an expression of a formulation."""
+"""Quantities of an equation by name, as expressions of a formulation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ LOAD = 10  # numbers of the body at the tip
 
 
 class Power(NamedTuple):
-    """What inputs, wrenches and prescribed coordinates put in, and what is dissipated [W]."""
+    """Power of inputs, wrenches and prescribed coordinates, and dissipated power [W]."""
 
     inputs: Any
     wrenches: Any
@@ -92,7 +92,7 @@ class Partitioned(NamedTuple):
 
 @dataclass(frozen=True)
 class Quantity:
-    """What can be traced."""
+    """A quantity that can be traced."""
 
     expression: Callable[..., Any]  # of a formulation and the inputs
     # inputs, outputs: their names: coordinates q, rates v, accelerations a, inputs u, wrench
@@ -124,12 +124,12 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
 
 
 def symbol(model: Model, key: str) -> ca.SX:
-    """Give the symbols of an input, the same in all functions of an arm."""
+    """Return the symbols of an input, the same in all functions of an arm."""
     return once(model, f"symbol {key}", (), lambda: ca.SX.sym(key, _size(model, key)))
 
 
 def anchored(model: Model) -> tuple[Model, list[ca.SX]]:
-    """Let symbols, if there is an attitude, be what it is measured from; give model and them."""
+    """Return the model with symbols as reference attitudes, and those symbols if it has some."""
     if not model.attitudes:
         return model, []
     anchor = once(model, "anchor", (), lambda: ca.SX.sym("anchor", *model.start_anchors.shape))

@@ -41,7 +41,7 @@ class BaseState:
 
 @dataclass(frozen=True)
 class LinkState:
-    """How a link is carried by what comes before it, and what it weighs."""
+    """Motion of a link relative to the one before it, and its inertia."""
 
     part: LinkModel
     rotation: Expr  # axes of the previous tip frame from axes of L, (3, 3)
@@ -105,7 +105,7 @@ def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
 
 
 def link_states(model: Model, q: Expr, v: Expr, *, combined: bool = False) -> list[LinkState]:
-    """Carry velocities outward and weigh every link on the way.
+    """Compute the velocities and the inertia terms of all links, from base to tip.
 
     If ``combined``, columns of a link may be sums of its amplitudes.
     """
@@ -179,7 +179,7 @@ def _link_state(
 
 
 def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
-    """Let a link and the body at its tip feel gravity's gradient."""
+    """Add gravity's gradient to the loads of a link and of the body at its tip."""
     placed, rate, part = frames(model, q)[index], model.orbit, state.part
     terms = feel_gradient(rate, placed.R_WL, placed.p_WL, state.terms, picked(q, part.own))
     force = state.tip_force
@@ -211,7 +211,7 @@ def body_matrix(body: Inertia) -> Expr:
 
 
 def shift_inertia(inertia: Expr, p: Expr) -> Expr:
-    """Take a (6, 6) inertia about a point at p over to the origin."""
+    """Shift a (6, 6) inertia about a point at p to the origin."""
     a, b, c = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
     lever = ca.skew(p)
     moved = b + lever @ c
@@ -230,7 +230,7 @@ def rotate_inertia(rotation: Expr, inertia: Expr) -> Expr:
 
 
 def shift_force(force: Expr, p: Expr) -> Expr:
-    """Take spatial forces, (6, k), that act at a point p over to the origin."""
+    """Shift spatial forces, (6, k), that act at a point p to the origin."""
     return ca.vertcat(force[:3, :] + ca.skew(p) @ force[3:, :], force[3:, :])
 
 
@@ -240,7 +240,7 @@ def rotate(rotation: Expr, vector: Expr) -> Expr:
 
 
 def shift_motion(motion: Expr, p: Expr) -> Expr:
-    """Take spatial motions, (6, k), of the origin over to a point p."""
+    """Shift spatial motions, (6, k), of the origin to a point p."""
     return ca.vertcat(motion[:3, :], motion[3:, :] - ca.skew(p) @ motion[:3, :])
 
 

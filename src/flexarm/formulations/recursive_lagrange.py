@@ -80,7 +80,7 @@ class RecursiveLagrange(Formulation):
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Tell why a model cannot be treated this way, or None if it can."""
+        """Return why a model cannot be treated this way, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
         sliding = [part.name for part in model.links if part.carried_by != part.coordinates]
@@ -96,7 +96,7 @@ class RecursiveLagrange(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Give a model the kinematics and energies of Chen, Zhang & Liu.
+        """Return the model with the kinematics and energies of Chen, Zhang & Liu.
 
         Notes
         -----
@@ -126,7 +126,7 @@ class RecursiveLagrange(Formulation):
 
 
 class Flow(NamedTuple):
-    """What rates and accelerations of the amplitudes add: moments with h' and h''."""
+    """Terms by rates and accelerations of the amplitudes: moments with h' and h''."""
 
     H: Expr  # int mu h h'^T
     h: Expr  # int mu h h''^T
@@ -327,7 +327,7 @@ def _with_sections(flow: Flow, sections: Terms, rates: Expr, more: Expr | None) 
 
 
 def _below(block: Expr) -> Expr:
-    """Put zeros before and above a block (3, 3)."""
+    """Return a block (3, 3) with zeros before and above it."""
     return ca.diagcat(type(block)(1, 1), block)
 
 

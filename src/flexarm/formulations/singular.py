@@ -1,4 +1,4 @@
-"""Where a mass matrix cannot be inverted: some motion has no inertia there, or a negative one.
+"""Mass matrices that cannot be inverted: some motion has no inertia, or a negative one.
 
 That of an arm's points is positive definite at every posture.  Approximations of it need not be:
 one point per element loses rank (element-jacobian), tips that are no rotations (lagrange and
@@ -17,7 +17,7 @@ NAMED = 3  # coordinates that a message names
 
 
 def why_singular(name: str, model: Model, mass: Array, *, paper: bool) -> str:
-    """Say why the mass matrix of a formulation, (n, n), cannot be inverted, or nothing."""
+    """Return why the mass matrix of a formulation, (n, n), cannot be inverted; else empty."""
     names, prescribed = model.names, model.prescribed
     free = [i for i in range(len(names)) if i not in prescribed]
     least, pattern = least_inertia(mass[np.ix_(free, free)])

@@ -130,7 +130,7 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
 
 
 def torque_refusal(model: Model) -> str | None:
-    """Tell why forces on first-order sections are refused, or None if there are none."""
+    """Return why forces on first-order sections are refused, or None if there are none."""
     found = {key: each for key, each in vars(model.points).items() if each}
     if not found:
         return None
@@ -167,7 +167,7 @@ def _motions(factors: Factors, own: Expr, q: Expr) -> Iterator[Motion]:
 
 
 def _put_in(results: list[Expr], symbols: list[Expr], values: list[Expr]) -> list[Expr]:
-    """Put values in the place of symbols; what other symbols there are stay."""
+    """Substitute values for symbols; other symbols stay."""
     mine = {one.element_hash() for each in symbols for one in ca.symvar(each)}
     every = ca.symvar(ca.vertcat(*[ca.vec(ca.densify(each)) for each in results]))
     others = ca.vertcat(*[one for one in every if one.element_hash() not in mine])

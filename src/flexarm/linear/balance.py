@@ -11,12 +11,13 @@ from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.spatial import NEGLIGIBLE
 
 Push = Callable[[Array], tuple[Array, Array]]  # generalised force at q, (n,), and its derivative
 ITERATIONS = 50  # of Newton's method at most; one that converges needs about five
-STAGES = (1, 4, 16, 64)  # numbers of stages of the load, tried until Newton's method converges
+# Numbers of stages of the load, tried until Newton's method converges: 1 to 64.
+STAGES = tuple(4**k for k in range(4))
 CONVERGED = 1e-13  # last step over deflection, both as square roots of their strain energy
-MET = 1e-9  # error of a constraint relative to the reach within which it is met
 HELD = 1e-11  # last step with a constraint, relative to the reach
 LARGEST = 0.5  # longest step with a constraint [rad], and relative to the reach
 SMALL = 1e-10  # force relative to the largest one that is rounding
@@ -137,7 +138,9 @@ class Balance:
     def is_held(self, residual: Array) -> bool:
         """Return whether a residual has the constraint at its target."""
         k = self.columns.shape[1]
-        return self.held is None or bool(np.all(np.abs(residual[k:]) <= MET * self.held.reach))
+        return self.held is None or bool(
+            np.all(np.abs(residual[k:]) <= NEGLIGIBLE * self.held.reach)
+        )
 
     def modes(self, point: OperatingPoint) -> "_Modes":
         """Compute the forces along the modes at a point.

@@ -38,7 +38,7 @@ from flexarm.linear.names import (
 )
 from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import Tangent
-from flexarm.linear_model import NO_PART, Complex, energy_shares
+from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import Array
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, build
@@ -303,7 +303,7 @@ def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) 
 
 
 def _kind(value: complex) -> Kind:
-    if abs(value.imag) > NO_PART * abs(value):
+    if abs(value.imag) > NEGLIGIBLE * abs(value):
         return "vibration"
     return "growth" if value.real > 0 else "decay"
 

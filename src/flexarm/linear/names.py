@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.linear_model import NO_PART, Complex, energy_shares
+from flexarm.linear_model import Complex, energy_shares
 from flexarm.links.base import Array, Direction
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import hub_row
 from flexarm.model import Axis, LinkModel, Model
+from flexarm.spatial import NEGLIGIBLE
 
 WORDS: dict[Direction, str] = {
     "y": "bending y", "z": "bending z", "twist": "torsion", "x": "stretch",
@@ -93,7 +94,7 @@ def place_energies(
     for k, group in enumerate(groups):
         if group.amplitudes:
             energies[k] = kinetic[list(group.amplitudes)].sum(axis=0)
-    vibrates = (np.abs(values.imag) > NO_PART * np.abs(values)) & np.any(energies > 0, axis=0)
+    vibrates = (np.abs(values.imag) > NEGLIGIBLE * np.abs(values)) & np.any(energies > 0, axis=0)
     return np.where(vibrates, energies, strain)
 
 

@@ -21,11 +21,12 @@ from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.refined import frequency_errors
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.linear_model import NO_PART, Complex, transmission_zeros
+from flexarm.linear_model import Complex, transmission_zeros
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
+from flexarm.spatial import NEGLIGIBLE
 
 if TYPE_CHECKING:
     import scipy.signal
@@ -279,7 +280,7 @@ class StateSpace(Summarised):
             for what, pair in named.items()
         ]
         found = sorted((s for s in np.linalg.eigvals(self.A) if s.imag >= 0), key=abs)
-        grow = [0.0 if abs(s.real) <= NO_PART * abs(s) else s.real for s in found]
+        grow = [0.0 if abs(s.real) <= NEGLIGIBLE * abs(s) else s.real for s in found]
         rows = [
             (f"{g:.4g}", f"{abs(s) / (2 * np.pi):.4g}", f"{-g / abs(s) + 0.0:.4g}" if s else "")
             for s, g in zip(found, grow, strict=True)

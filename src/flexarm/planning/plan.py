@@ -32,7 +32,7 @@ from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.planning.inputs import FINE, Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
-from flexarm.planning.problem import METHOD, MotionProblem, require_clear, require_rest
+from flexarm.planning.problem import METHOD, TOLERANCE, MotionProblem, require_clear, require_rest
 from flexarm.planning.program import HIT, NEAR_HIT, Iterate, NonlinearProgram
 from flexarm.planning.robustness import Variation, variations
 from flexarm.planning.shape_inputs import joint_key
@@ -48,7 +48,6 @@ POINTS = 41  # along a motion at which efforts are estimated
 EASY = 0.6  # share of the inputs left by holding the arm that a first motion uses
 HOPELESS = 5.0  # effort over its limit above which no motion of a similar duration exists
 LEAST_SPREAD = 0.05  # least scale of an input relative to the largest of all
-STILL = 1e-6  # vibration relative to the arm's reach that is always tolerated
 LEFT = 1e-3  # vibration relative to the unshaped motion's that is tolerated by default
 SHORTER, SHORTEST = 0.8, 0.003  # factor of shorter durations; relative accuracy of the shortest
 TIGHT = 1e-8  # tolerance of the simulation that verifies a plan
@@ -189,7 +188,7 @@ def plan(
     require_positive("tolerance", tolerance)
     anyway = 0.0 if atol is None else require_positive("atol", atol, unit="m")
     problem, program, first = _pose(arm, to, aim, duration, start, limits, intervals, joining)
-    anyway = anyway or STILL * sum(part.length for part in problem.model.links)
+    anyway = anyway or TOLERANCE * sum(part.length for part in problem.model.links)
     fast = vibrations(problem.tangent, {}).frequency
     if not len(fast):
         raise FlexarmError("arm: nothing vibrates: a plan is for arms that bend or wind up")
@@ -439,7 +438,7 @@ def _unshaped(problem: MotionProblem, duration: float, t_end: float) -> Run:
         prescribed,
         t_end=t_end,
         dt=duration / 200,
-        rtol=problem.tolerance(1e-6, t_end),
+        rtol=problem.tolerance(TOLERANCE, t_end),
         method=METHOD,
         start="equilibrium" if bent else "stated",
     )

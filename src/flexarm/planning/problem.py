@@ -27,6 +27,9 @@ from flexarm.runs.run import Run
 from flexarm.spatial import NEGLIGIBLE
 
 METHOD = "dop853"  # integrator for tight tolerances
+# Relative tolerance of simulations that are compared; smaller changes of inputs, and vibrations
+# relative to the reach, are below their errors.
+TOLERANCE = 1e-6
 TURNS = 3000.0  # phase of the fastest vibration [rad] above which tolerances are looser
 # Factor of the looser tolerance, and its least value, below which rounding shortens steps.
 LESS_TIGHT, ROUNDS = 100.0, 1e-5

@@ -12,17 +12,15 @@ from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.limits import Limit
-from flexarm.planning.problem import MotionProblem
+from flexarm.planning.problem import TOLERANCE, MotionProblem
 from flexarm.planning.sensitivity import sensitivity
 from flexarm.runs.run import Run
 
-TOLERANCE = 1e-6  # relative tolerance of the simulations during the search
 HIT, NEAR_HIT = 1e-4, 1e-3  # misses over the ranges: the goal is reached; to be judged tightly
 # Weight of squared misses and excesses beside the cost of the first inputs, relative change of the
 # sum that ends a stage, and simulations at most.  Misses that count too much at once ask for inputs
 # beyond all that linear equations hold for.
 STAGES = ((10.0, 1e-2, 4), (1e3, 1e-2, 4), (1e6, 1e-4, 20))
-LEAST_STEP = 1e-6  # of the inputs' spread: changes below the simulations' tolerance
 LEAST_RANGE = 0.03  # of the largest range of its kind: least scale of a coordinate's miss
 
 
@@ -98,7 +96,7 @@ class NonlinearProgram:
         x = np.clip((first.values[sought.free] / sought.unit).ravel(), -top, top)
         for weight, settled, evaluations in STAGES if first.miss > NEAR_HIT else STAGES[-1:]:
             x = least_squares(
-                sought.residuals, x, sought.jacobian, (-top, top), ftol=settled, xtol=LEAST_STEP,
+                sought.residuals, x, sought.jacobian, (-top, top), ftol=settled, xtol=TOLERANCE,
                 gtol=None, x_scale="jac", max_nfev=evaluations, args=(np.sqrt(weight),),
             ).x  # fmt: skip
         now, count = sought.motion(x), len(sought.slopes)

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from scipy.linalg.lapack import dposv
 
 from flexarm.links.base import Array
+from flexarm.spatial import ACCUMULATED, NEGLIGIBLE
 
 TRIES = 12  # changes of the active set at most: a program that is solved takes three or four
-BEYOND = 1e-9  # violation of a row's bound that is rounding
-RAISED = 1e-12  # relative addition to a diagonal, for rows that are nearly dependent
 PRICE = 1e3  # cost of violating limits, relative to the largest derivative of the cost
 
 
@@ -38,7 +37,7 @@ def solve_active(
     n = len(g)
     value, push = np.empty((2, len(side)))
     room = np.zeros(len(side))
-    room[n:] = BEYOND
+    room[n:] = NEGLIGIBLE
     least, most = low - room, top + room
     for _ in range(TRIES):
         at = np.where(side < 0, low, top)
@@ -53,7 +52,7 @@ def solve_active(
             _, solved, failed = dposv(part.T, right)
             if len(held) and not failed:
                 S = rows @ solved[:, 1:]
-                S.flat[:: len(held) + 1] *= 1.0 + RAISED
+                S.flat[:: len(held) + 1] *= 1.0 + ACCUMULATED
                 _, price, failed = dposv(S, rows @ solved[:, 0] - (at[n:] - A @ x)[held])
                 push[n + held] = -price
             if failed:

@@ -7,7 +7,7 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.io.overrides import read_value
-from flexarm.planning.problem import METHOD
+from flexarm.planning.problem import METHOD, TOLERANCE
 from flexarm.runs.run import Run
 
 PAYLOAD, STIFFNESS = 0.2, 0.1  # relative errors of a model that plans are tested with
@@ -32,7 +32,7 @@ def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
     for share in (-STIFFNESS, STIFFNESS):
         listed[f"stiffness {share:+.0%}"] = _stiffnesses(arm, 1 + share)
     runs = simulate_many(
-        arm, t_end=float(run.t[-1]), dt=duration / 200, rtol=1e-6, method=METHOD,
+        arm, t_end=float(run.t[-1]), dt=duration / 200, rtol=TOLERANCE, method=METHOD,
         parameters=list(listed.values()),
     )  # fmt: skip
     pairs = zip(listed, runs, strict=True)

@@ -46,7 +46,6 @@ SAMPLES = 400  # points of the table of a smooth shaped motion
 STILL = 0.01  # share of its duration for which the table ends at rest
 POSTURES = 9  # postures along a motion at which vibrations are computed
 WORTH = 0.5  # largest vibration of an EI shaper relative to that by damping alone
-CLOSE = 1e-6  # tolerance of the simulations that are compared
 SEEN = 1e-3  # relative singular value below which motions of similar rates are not separated
 PRINTED = 4  # vibrations that are printed, so that a summary has ten lines
 BEYOND = "motion beyond the linear model"
@@ -132,7 +131,7 @@ class ShapedInputs(Summarised):
         t_end = self.end + 2 * float(slowest)
         dt = float(slowest) / 100
         first, second = (
-            simulate_whole(arm, t_end=t_end, rtol=CLOSE, dt=dt)
+            simulate_whole(arm, t_end=t_end, rtol=1e-6, dt=dt)
             for arm in (_held(self.unshaped), self.arm)
         )
         return first, second

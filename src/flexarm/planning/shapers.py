@@ -18,6 +18,7 @@ from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.figures import COLOURS, drawable, panels
 from flexarm.links.base import Array
+from flexarm.spatial import NEGLIGIBLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 ShaperKind = Literal["zv", "zvd", "zvdd", "ei"]
 KINDS: tuple[ShaperKind, ...] = get_args(ShaperKind)
 VIBRATION = 0.05  # residual vibration of an EI shaper at its frequency, relative to the unshaped
-SAME = 1e-9  # distance of impulses that are one, relative to a shaper's duration
 HUMP = 0.03  # relative excess of a damped EI shaper's residual vibration within its band
 RANGE, POINTS = (0.5, 1.5), 401  # of a robustness curve, relative to the frequency
 
@@ -64,7 +64,7 @@ class Shaper(Summarised):
         sizes = np.multiply.outer(self.amplitudes, other.amplitudes).ravel()
         order = np.argsort(times, kind="stable")
         times, sizes = times[order], sizes[order]
-        apart = np.diff(times, prepend=-1.0) > SAME * max(times[-1], 1e-300)
+        apart = np.diff(times, prepend=-1.0) > NEGLIGIBLE * max(times[-1], 1e-300)
         joined = np.add.reduceat(sizes, np.flatnonzero(apart))
         return Shaper(times[apart], joined, f"{self.label} * {other.label}")
 
@@ -158,7 +158,7 @@ def _ei(half: float, damping: float, v: float) -> Shaper:
     guess = np.array([(1 + v) / 4, (1 + v) / 4, 1.0, 1 - side, 1 + side])
     for z in np.linspace(0.0, damping, 2 + int(50 * damping))[1:] if damping else ():
         found = root(left, guess, args=(float(z),), tol=1e-13)
-        if np.abs(left(found.x, float(z))).max() > SAME:
+        if np.abs(left(found.x, float(z))).max() > NEGLIGIBLE:
             raise FlexarmError(
                 f"damping: no EI shaper found for a damping ratio of {damping:g}: take zvd"
             )

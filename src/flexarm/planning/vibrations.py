@@ -12,13 +12,13 @@ from flexarm.linear.elastic import moves
 from flexarm.linear.equilibrium import settle_down
 from flexarm.linear.names import mode_names, place_energies, strain_groups
 from flexarm.linear.tangent import Tangent
-from flexarm.linear_model import NO_PART, Complex, LinearModel
+from flexarm.linear_model import Complex, LinearModel
 from flexarm.links.base import Array
 from flexarm.model.profiles import pieces
+from flexarm.spatial import ACCUMULATED, NEGLIGIBLE
 
 RINGS = 0.5  # damping ratio from which on a mode needs no shaping
 EXCITED = 0.01  # swing of the tip relative to the largest from which on a vibration is excited
-STILL = 1e-12  # swing of the tip [m] that is rounding
 ALIKE = 0.5  # least cosine between the shapes of one vibration at two postures
 
 
@@ -37,7 +37,7 @@ class Vibrations:
     def excited(self) -> npt.NDArray[np.int_]:
         """Indices of the excited vibrations, slowest first; all if none moves the tip."""
         most = self.swing.max(initial=0.0)
-        return np.flatnonzero(self.swing >= (EXCITED * most if most > STILL else 0.0))
+        return np.flatnonzero(self.swing >= (EXCITED * most if most > ACCUMULATED else 0.0))
 
     @property
     def order(self) -> npt.NDArray[np.int_]:
@@ -119,7 +119,7 @@ def vibrations(
     linear = whole.along(kept, columns)
     found = linear.modes()
     values, ratio = found.values, -found.values.real / np.abs(found.values)
-    rings = (np.abs(values.imag) > NO_PART * np.abs(values)) & (ratio < RINGS)
+    rings = (np.abs(values.imag) > NEGLIGIBLE * np.abs(values)) & (ratio < RINGS)
     speed, less = np.abs(values[rings]), np.maximum(ratio[rings], 0.0)
     if ways is None:
         return Vibrations(speed, less, (), np.zeros(len(speed)), {}, found.vectors[:, rings])

@@ -25,7 +25,7 @@ from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.linear_model import NO_PART, StateMatrices
+from flexarm.linear_model import StateMatrices
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model
@@ -269,7 +269,7 @@ def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
         cost = scaled / size[None, :] / size[:, None]
         gain = np.asarray(np.linalg.solve(weights.input, model.B.T @ cost), dtype=float)
         values = np.linalg.eigvals(model.A - model.B @ gain)
-        solved = bool(values.real.max() < -NO_PART * np.abs(values).max())
+        solved = bool(values.real.max() < -NEGLIGIBLE * np.abs(values).max())
     except (np.linalg.LinAlgError, ValueError):  # SciPy's, of a pencil that is ill-conditioned
         solved = False
     if not solved:

@@ -68,7 +68,7 @@ def _weight(lumps: list[Lump], gravity: Array) -> Expr:
 
 
 def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
-    """Tell why the paper has no such arm, or why its mass matrix cannot be inverted."""
+    """Return why the paper has no such arm, or why its mass matrix cannot be inverted."""
     if model.base_moves:
         return "the paper's robots stand on a fixed base: say paper=False"
     q = np.zeros(model.size)
@@ -89,7 +89,7 @@ def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
 
 @direct_operators()
 def _singularity(equation: "ElementJacobian") -> str | None:
-    """Tell in words that undeformed links leave the mass matrix singular, or None."""
+    """Return a sentence if undeformed links leave the mass matrix singular, else None."""
     model = equation.model
     q = np.random.default_rng(0).uniform(-1.0, 1.0, model.size)
     for part in model.links:
@@ -176,7 +176,7 @@ class ElementJacobian(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Leave out the shortening, which the paper does not have."""
+        """Return the model without shortening, which the paper does not have."""
         return unstiffened(model, "cayley")
 
     @property
@@ -193,7 +193,7 @@ class ElementJacobian(Formulation):
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Tell why a model cannot be treated this way, or None if it can."""
+        """Return why a model cannot be treated this way, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
         reason = None if paper else Formulation.refusal(model, paper=False)
@@ -240,7 +240,7 @@ class ElementJacobian(Formulation):
         return _kinetic_energy(lumps, v), elastic, _weight(lumps, self.model.gravity)
 
     def _lumps(self, q: Expr) -> list[Lump]:
-        """Walk from the base to the tip and weigh every element on the way."""
+        """Walk from the base to the tip and compute the lumps of every element."""
         what = (type(self), self.options())
         return once(self.model, what, (q,), lambda: self._weigh(q))
 
@@ -266,7 +266,7 @@ class ElementJacobian(Formulation):
         return lumps
 
     def _elements(self, part: LinkModel, q: Expr, frame: LumpFrame) -> list[Lump]:
-        """Weigh the elements of a flexible link."""
+        """Compute the lumps of a flexible link's elements."""
         body, own = body_of(self.model, part), own_values(part, q)
         sections = body.elements(own, self.per_element)
         lumps = [frame.weigh(s, part.own, turned=self.paper) for s in sections]

@@ -15,7 +15,7 @@ from flexarm.spatial import Expr, Inertia, Pose, constant, skew_matrix, turn_z
 
 
 def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
-    """See the tip as eq. 1 has it: turned about z by the slope itself."""
+    """Return the tip as eq. 1 has it: turned about z by the slope itself."""
     flat = replace(model, tip_rotation="first-order")
     tip = tip_section(flat, part, q)
     slope = tip.rotation[1, 0]
@@ -46,7 +46,7 @@ class LumpFrame:
     J_R: Expr
 
     def carry(self, body: Inertia) -> list[Lump]:
-        """Weigh a rigid body that is fixed in the frame, if there is one."""
+        """Compute the lump of a rigid body that is fixed in the frame, if there is one."""
         if not body.weighs:
             return []
         centre = body.first / body.mass if body.mass else body.first
@@ -57,7 +57,7 @@ class LumpFrame:
         return [Lump(body.mass, self.r + at, J_T, inertia, self.A.T @ self.J_R)]
 
     def weigh(self, s: ElementSection, own: tuple[int, ...], *, turned: bool) -> Lump:
-        """Weigh a point of a link whose frame this is, its inertia turned with the section."""
+        """Compute the lump of a point of this frame's link, its inertia turned with the section."""
         u, J_f, J_Rf = self.A @ s.place, s.columns, s.angle_columns
         select = selection(own, self.J_T.shape[1])
         J_T = self.J_T - ca.skew(u) @ self.J_R + self.A @ J_f @ select  # (eqs. 10, 12, 20)
@@ -68,19 +68,19 @@ class LumpFrame:
         return Lump(s.mass, self.r + u, J_T, ca.SX(ca.diag(s.inertia)), J_R)  # (eq. 6)
 
     def spin(self, s: Spin, own: tuple[int, ...]) -> Lump:
-        """Weigh an inertia about an axis of a link whose frame this is."""
+        """Compute the lump of an inertia about an axis of this frame's link."""
         select = selection(own, self.J_T.shape[1])
         row = s.axis @ self.A.T @ self.J_R + s.columns @ select
         return Lump(0.0, self.r, self.J_T, ca.SX(s.inertia), row)
 
     def placed(self, pose: Pose) -> "LumpFrame":
-        """Go to a frame that is fixed in this one."""
+        """Compute a frame that is fixed in this one."""
         offset = self.A @ constant(pose.position)
         J_T = self.J_T - ca.skew(offset) @ self.J_R
         return LumpFrame(self.A @ constant(pose.rotation), self.r + offset, J_T, self.J_R)
 
     def through_joint(self, part: LinkModel, q: Expr) -> "LumpFrame":
-        """Go from the previous tip to a link's frame."""
+        """Compute a link's frame from that of the previous tip."""
         frame, own = self.placed(part.pose_FJ), picked(q, part.carried_by)
         R_JK, p_JK = part.motion.place(own)
         A, moved, columns = frame.A @ R_JK, frame.A @ p_JK, part.motion.columns(own)
@@ -90,7 +90,7 @@ class LumpFrame:
         return LumpFrame(A, frame.r + moved, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
 
     def through(self, tip: Local, own: tuple[int, ...]) -> "LumpFrame":
-        """Go from a link's frame to its deflected tip (eqs. 3, 4)."""
+        """Compute the frame of a link's deflected tip from the link's (eqs. 3, 4)."""
         offset, select = self.A @ tip.position, selection(own, self.J_T.shape[1])
         J_T = self.J_T - ca.skew(offset) @ self.J_R + self.A @ tip.linear @ select
         # omega^f is in the link's axes

@@ -1,4 +1,4 @@
-"""What a link of the Gibbs-Appell formulation is made of: points, rigid bodies, rotors.
+"""Parts of a link of the Gibbs-Appell formulation: points, rigid bodies, rotors.
 
 Part of `gibbs_appell`, which has the table of symbols.  Each part is brought into them with the
 shape columns taken at the current deflection.
@@ -45,13 +45,13 @@ def link_body(
 
 
 def rigid(fixed: Inertia, m: int) -> AccelerationEnergy:
-    """Weigh a rigid body that is fixed in the link's frame: its part of eqs. 25 and 42."""
+    """Compute the terms of a rigid body fixed in the link's frame: its part of eqs. 25 and 42."""
     mass, first = ca.SX(fixed.mass), ca.SX(constant(fixed.first))
     return replace(nothing(m), M=mass, B3=tilde(first), B9=ca.SX(constant(fixed.second)))
 
 
 def attached(body: Inertia, motion: SectionMotion, rate: Expr) -> AccelerationEnergy:
-    """Weigh a rigid body that is fixed in a section, its points ``r = p + E rho``."""
+    """Compute the terms of a rigid body fixed in a section, its points ``r = p + E rho``."""
     m = rate.shape[0]
     if not body.weighs:
         return nothing(m)
@@ -81,7 +81,7 @@ def attached(body: Inertia, motion: SectionMotion, rate: Expr) -> AccelerationEn
 
 
 def rotor_body(rotor: Rotor, motion: SectionMotion, rate: Expr, speed: Expr) -> AccelerationEnergy:
-    """Weigh a rotor that a link's tip carries; its angle is one more deflection variable, the last.
+    """Compute the terms of a rotor at a link's tip; its angle is the last deflection variable.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How an arm becomes the chain of links that Korayem & Shafei 2009 write their steps for.
+"""Chain of links for the steps of Korayem & Shafei 2009, built from any arm.
 
 Part of `gibbs_appell`, which has the table of symbols.  The paper's arm has revolute joints at the
 tips of slender links.  What it does not have is put in as links and deflection variables of the
@@ -175,7 +175,7 @@ def _carry(
 
 
 def _joint(part: LinkModel | None, q: Expr) -> tuple[Expr, Hinge | None, Expr | None]:
-    """Give the rotation A of a joint, its hinge, and from the hinge's origin O to L, in L."""
+    """Return the rotation A of a joint, its hinge, and from the hinge's origin O to L, in L."""
     if part is None:
         return ca.SX.eye(3), None, None
     R_JK, _ = part.motion.place(picked(q, part.carried_by))
@@ -201,7 +201,7 @@ def _offset(outer: LinkModel | None, q: Expr) -> Expr:
 
 
 def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-    """See how a joint that is no hinge moves the next link, from the link before, in its axes.
+    """Compute how a joint that is no hinge moves the next link, in the axes of the one before.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, E
 
 
 def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
-    """Make the massless link that places a moving base, in world axes: x, y, z, rx, ry, rz."""
+    """Build the massless link that places a moving base, in world axes: x, y, z, rx, ry, rz."""
     rotation, position = base_frame(model, q)
     linear, angular = (ca.sparsify(j[:, :6]) for j in base_jacobian(model, q, position))
     none = ca.SX(3, 1)
@@ -236,7 +236,7 @@ def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
 
 
 def _widened_motion(tip: SectionMotion, m: int) -> SectionMotion:
-    """Give a tip's motion columns for variables that do not move it, too."""
+    """Return a tip's motion with columns of 0 for variables that do not move it."""
     local = tip.local
     more = m - local.linear.shape[1]
     linear, angular = (ca.horzcat(x, ca.SX(3, more)) for x in (local.linear, local.angular))

@@ -91,12 +91,12 @@ class GibbsAppell(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Leave out the shortening, which the paper does not have."""
+        """Return the model without shortening, which the paper does not have."""
         return unstiffened(model, model.tip_rotation)
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Tell why a model cannot be treated this way, or None if it can."""
+        """Return why a model cannot be treated this way, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
         return _paper_lacks(model) if paper else Formulation.refusal(model, paper=False)
@@ -154,7 +154,7 @@ class GibbsAppell(Formulation):
 
 
 def _paper_lacks(model: Model) -> str | None:
-    """Tell what an arm has that the paper does not, or None."""
+    """Return what an arm has that the paper does not, or None."""
     if model.base_moves:
         return _reason("a base that moves", "fix the base")
     for i, part in enumerate(model.links):

@@ -287,13 +287,13 @@ def _summed(B: list[Expr], R: Table, sign: int) -> Table:
 
 
 def _after(X: Table, R: Table) -> Table:
-    """Give jX_k+, the sums from link k+1 on, in the axes of k."""
+    """Compute jX_k+, the sums from link k+1 on, in the axes of k."""
     n = len(X)
     return [[X[j][k + 1] @ R[k + 1][k] for k in range(n - 1)] for j in range(n)]
 
 
 def _before(X: Table, R: Table) -> Table:
-    """Give j+X_k, the sums from link j+1 on, in the axes of j."""
+    """Compute j+X_k, the sums from link j+1 on, in the axes of j."""
     return [[R[j][j + 1] @ x for x in X[j + 1]] for j in range(len(X) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""What the Gibbs-Appell formulation knows of one link: the integrals of its acceleration energy.
+"""Integrals of the acceleration energy of one link of the Gibbs-Appell formulation.
 
 Part of `gibbs_appell`, which has the table of symbols: eqs. 14-42 (erratum: tildes are lost in
 15-22).  The paper's links are beams whose points move linearly with the amplitudes; everything else
@@ -108,7 +108,7 @@ def tilde(a: Expr) -> Expr:
 
 
 def link_constants(i: Integrals) -> Constants:
-    """Put the integrals of a flexible span into the paper's symbols (eqs. 34-42)."""
+    """Convert the integrals of a flexible span to the paper's symbols (eqs. 34-42)."""
     m = i.shape.shape[1]
 
     def crossed(moment: Array) -> Array:
@@ -175,7 +175,7 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Accel
 
 
 def nothing(m: int) -> AccelerationEnergy:
-    """Give a link without inertia, with m deflection variables."""
+    """Return a link without inertia, with m deflection variables."""
     none, zero, columns = ca.SX(3, 1), ca.SX(3, 3), ca.SX(3, m)
     return AccelerationEnergy(
         M=ca.SX(0), B2=zero, B3=zero, B8=zero, B9=zero, eps=columns, alpha=columns,
@@ -235,5 +235,5 @@ def of_moments(x: PointSums, rate: Expr) -> AccelerationEnergy:
 
 
 def _crossed(moment: Expr) -> Expr:
-    """Give ``int a~^T b~`` from ``int a b^T``."""
+    """Return ``int a~^T b~`` from ``int a b^T``."""
     return ca.trace(moment) * ca.SX.eye(3) - moment.T

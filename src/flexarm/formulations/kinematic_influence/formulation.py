@@ -52,7 +52,7 @@ class KinematicInfluence(Formulation):
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Tell why a model cannot be treated this way, or None if it can."""
+        """Return why a model cannot be treated this way, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
         if not paper:
@@ -68,7 +68,7 @@ class KinematicInfluence(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Leave out the shortening, which the paper does not have."""
+        """Return the model without shortening, which the paper does not have."""
         return unstiffened(model, "cayley")
 
     def mass_expression(self, q: Expr) -> Expr:
@@ -134,7 +134,7 @@ class KinematicInfluence(Formulation):
 
 @dataclass(frozen=True)
 class Influence:
-    """How one coordinate moves what is outboard of it, in the world (eqs. 8-11)."""
+    """Motion of all that is outboard of one coordinate by it, in the world (eqs. 8-11)."""
 
     column: int  # its index in q
     # shift, turn, centre: velocity and angular velocity per rate, and the point that it is the
@@ -144,7 +144,7 @@ class Influence:
     centre: Expr
 
     def at(self, point: Expr) -> Expr:
-        """Give the kinematic influence coefficient of a point outboard, (6,)."""
+        """Compute the kinematic influence coefficient of a point outboard, (6,)."""
         R = point - self.centre
         return ca.vertcat(ca.cross(self.turn, R) + self.shift, self.turn)  # (eqs. 8-11)
 
@@ -158,7 +158,7 @@ class Rate:
     alpha: Expr
 
     def across(self, r: Expr, v_rel: Expr, omega_rel: Expr, drift: Expr | None = None) -> "Rate":
-        """Go over to a frame at r that moves relative to this one.
+        """Compute the rate of a frame at r that moves relative to this one.
 
         ``drift`` is the relative acceleration that curved paths bring, (6,).
         """
@@ -174,7 +174,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class InfluenceBody:
-    """A link, the base or a rotor: axes and Jacobian of its frame, and what it weighs there.
+    """A link, the base or a rotor: axes and Jacobian of its frame, and its inertia there.
 
     ``own`` are the coordinates that its inertia counts beside the frame's motion; ``link`` is the
     index of the link that carries it, -1 for the base.
@@ -189,7 +189,7 @@ class InfluenceBody:
     link: int
 
     def load(self, a: Expr | None) -> Expr:
-        """Give the force over the torque, in the world, and the efforts that accelerations take."""
+        """Compute the force over the torque, in the world, and the efforts for accelerations."""
         acceleration: Expr = ca.vertcat(self.rate.a, self.rate.alpha)
         own = ca.SX(len(self.own), 1)
         if a is not None:
@@ -235,17 +235,17 @@ class Walk:
         return J
 
     def body(self, share: LinkTerms, own: tuple[int, ...], link: int) -> InfluenceBody:
-        """Put what was weighed into the current frame."""
+        """Return terms as a body in the current frame."""
         return InfluenceBody(self.T, self.point, self.jacobian(), self.rate, share, own, link)
 
     def base(self) -> InfluenceBody:
-        """Put the base's body into its frame."""
+        """Return the base's body in its frame."""
         omega = self.T.T @ self.rate.omega
         share = rigid_share(self.model.base_body, riding_along(0), ca.SX(0, 1), omega)
         return self.body(share, (), -1)
 
     def rotor(self, rotor: Rotor, carrier: int) -> InfluenceBody:
-        """See a rotor as a body on the previous tip that one coordinate spins."""
+        """Return a rotor as a body on the previous tip that one coordinate spins."""
         axis = ca.SX(3, 1) if rotor.axis is None else ca.SX(constant(rotor.axis))
         row = ca.horzcat(ca.SX(1, 3), axis.T, rotor.ratio)
         spin = self.T.T @ self.rate.omega
@@ -256,7 +256,7 @@ class Walk:
         return self.body(share, (rotor.coordinate,), carrier)
 
     def cross_joint(self, part: LinkModel, frame: LinkFrames) -> None:
-        """Go from the previous tip to a link's frame."""
+        """Advance from the previous tip to a link's frame."""
         none = ca.SX(3, 1)
         self.rate = self.rate.across(frame.p_WJ - self.point, none, none)
         own, rates = picked(self.q, part.carried_by), picked(self.v, part.carried_by)
@@ -279,7 +279,7 @@ class Walk:
         return ca.sparsify(ca.jtimes(velocity, self.q, self.v))
 
     def cross_link(self, part: LinkModel, frame: LinkFrames, drift: Expr) -> None:
-        """Go from a link's frame to its deflected tip."""
+        """Advance from a link's frame to its deflected tip."""
         turned: Expr = ca.diagcat(self.T, self.T)
         psi = turned @ ca.vertcat(frame.tip.linear, frame.tip.angular)
         for k, column in enumerate(part.own):

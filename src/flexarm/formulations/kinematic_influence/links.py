@@ -24,7 +24,7 @@ Rows = dict[tuple[Axis, Axis], Expr]
 
 @dataclass(frozen=True)
 class LinkTerms:
-    """What a part of a link adds, k own coordinates."""
+    """Terms that a part of a link adds, k own coordinates."""
 
     # Generalised inertia Pi of translation, rotation and own coordinates, (6 + k, 6 + k).
     inertia: Expr
@@ -65,7 +65,7 @@ class LinkPoints:
 def link_share(
     model: Model, part: LinkModel, q: Expr, rates: Expr, omega: Expr, tip: Riding
 ) -> LinkTerms:
-    """Weigh a link with what its hub and tip carry.
+    """Compute the terms of a link with the bodies at its hub and tip.
 
     Parameters
     ----------
@@ -95,13 +95,13 @@ def link_share(
 
 
 def riding_along(k: int) -> Riding:
-    """See the link's frame itself, which its k own coordinates do not move."""
+    """Return the motion of the link's frame itself, which its k own coordinates do not move."""
     none = ca.SX(3, k)
     return Riding(Local(ca.SX(3, 1), ca.SX.eye(3), none, none), ca.SX(6, 1))
 
 
 def rigid_share(body: Inertia, riding: Riding, rates: Expr, omega: Expr) -> LinkTerms:
-    """Weigh a rigid body that rides in a section of a link."""
+    """Compute the terms of a rigid body that rides in a section of a link."""
     at = riding.at
     eye, blank = ca.SX.eye(3), ca.SX(3, 3)
     J = ca.vertcat(
@@ -126,7 +126,7 @@ def rigid_share(body: Inertia, riding: Riding, rates: Expr, omega: Expr) -> Link
 
 
 def _side_by_side(points: MaterialPoints) -> LinkPoints:
-    """Put the columns of a moving field side by side."""
+    """Join the columns of a moving field side by side."""
     moving = points.moving
     psi = Field(*[ca.horzcat(*[c.of(axis) for c in moving.columns]) for axis in AXES])
     return LinkPoints(points.basis, points.scale, moving.value, moving.bias, psi)
@@ -169,7 +169,7 @@ def _spread(points: LinkPoints, rates: Expr, omega: Expr) -> LinkTerms:
 
 
 def _turning(terms: Terms) -> LinkTerms:
-    """Put the turning of sections in the link's axes into a generalised inertia."""
+    """Add the turning of sections in the link's axes to a generalised inertia."""
     k = terms.modal.shape[0]
     turned = ca.horzcat(ca.SX(3, 3), terms.second, terms.angular)  # (eqs. 25d, 25f)
     own = ca.horzcat(ca.SX(k, 3), terms.angular.T, terms.modal)

@@ -20,14 +20,22 @@ from flexarm.model.numbers import common_pattern, numbers_of
 
 ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
 STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are alike
-# Places of a number and weights of what is found there, both in steps: differences of fourth order
-# about it, and to one side for a number that cannot be less, or more.
-CENTRAL = ((-2.0, -1.0, 1.0, 2.0), np.array([1, -8, 8, -1]) / 12)
-FORWARD = ((0.0, 1.0, 2.0, 3.0, 4.0), np.array([-25, 48, -36, 16, -3]) / 12)
+
+
+def _differences(*places: float) -> tuple[tuple[float, ...], Array]:
+    """Return places in steps, and the weights by which values there make a first derivative."""
+    unit = np.eye(len(places))[1]
+    weights = np.linalg.solve(np.vander(places, increasing=True).T, unit)
+    return places, np.round(12 * weights) / 12  # twelfths, of fourth order
+
+
+# Differences about a number, and to one side for a number that cannot be less, or more.
+CENTRAL = _differences(-2.0, -1.0, 1.0, 2.0)
+FORWARD = _differences(0.0, 1.0, 2.0, 3.0, 4.0)
 
 
 def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
-    """Take keys of numbers of an arm, each once, or refuse what is none."""
+    """Return keys of numbers of an arm, each once; refuse what is none."""
     keys: list[object] = []
     if isinstance(parameters, Iterable) and not isinstance(parameters, str):
         keys = list(parameters)
@@ -239,7 +247,7 @@ def _by_numbers(function: ca.Function, count: int) -> ca.Function:
 
 
 def _shapes(formulation: Formulation, name: str) -> list[tuple[int, ...]]:
-    """Give the shapes of a quantity's outputs, columns as vectors."""
+    """Return the shapes of a quantity's outputs, columns as vectors."""
     function = trace(formulation, name)
     sizes = [function.size_out(k) for k in range(function.n_out())]
     return [(rows,) if columns == 1 else (rows, columns) for rows, columns in sizes]

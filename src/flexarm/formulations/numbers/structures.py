@@ -67,7 +67,7 @@ class Structure:
 
     @cached_property
     def streams(self) -> tuple[Stream, Stream]:
-        """What depends on the numbers alone, and what is evaluated."""
+        """Prologue, which depends on the numbers alone, and body, which is evaluated."""
         with direct_operators():
             function, read = self.make()
         streams = split(lower(function), NUMBERS)
@@ -77,12 +77,12 @@ class Structure:
 
     @property
     def body(self) -> Stream:
-        """What is evaluated, with the outcome of the prologue as its last input."""
+        """The evaluated part, with the results of the prologue as its last input."""
         return self.streams[1]
 
     @cached_property
     def prologue(self) -> Compiled:
-        """What depends on the numbers alone, computed once per arm."""
+        """The part that depends on the numbers alone, computed once per arm."""
         recipe = f"{self.recipe}, prologue"
         return compile_stream_recipe(recipe, lambda: self.streams[0], level="quick")
 
@@ -172,7 +172,7 @@ def _parts_read(recipe: str) -> tuple[Path, ...]:
 
 
 def abreast(members: Sequence[BoundKernel]) -> BoundKernel | None:
-    """Put members into the lanes of one function, or None if their operations differ."""
+    """Bind members to the lanes of one function; None if their operations differ."""
     structure = members[0].structure
     if any(member.structure is not structure for member in members):
         return None
