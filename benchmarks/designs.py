@@ -1,7 +1,7 @@
 """Cost of a further set of numbers of an arm: ``python benchmarks/designs.py``.
 
 CPU time per set, from the values to machine code with its constants: validation, build, matching
-and prologue, over 200 sets, the first of them included; then 10,000 sets as arrays.
+and prologue, over 200 sets, the first of them included.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.integrate.task import equation_of
 from flexarm.io.overrides import read_value
 from flexarm.model import Model
-from flexarm.model.designs.build import build_designs, built, designs_together
+from flexarm.model.designs import build_designs, built
 
 ARMS = {
     "korayem-two-link": ("links.1.length", "links.2.section.EIz"),
@@ -38,8 +38,8 @@ def member(model: Model) -> BoundKernel:
     return found
 
 
-def one_by_one(name: str, count: int) -> str:
-    """Measure sets that become models."""
+def measured(name: str, count: int) -> str:
+    """Measure the sets of an arm."""
     arm, sets = flexarm.sample(name), drawn(name, ARMS[name], count + 2)
     for model in build_designs(arm, sets[:2]):
         member(built(model))
@@ -55,29 +55,15 @@ def one_by_one(name: str, count: int) -> str:
     )
 
 
-def as_arrays(name: str, count: int) -> str:
-    """Measure sets of which nothing but their constants is made."""
-    arm, sets = flexarm.sample(name), drawn(name, ARMS[name], count)
-    structure = member(built(build_designs(arm, sets[:1])[0])).structure
-    began, done = time.process_time(), 0
-    for first in range(0, count, 2000):
-        for _, stack in designs_together(arm, sets[first : first + 2000]):
-            values, fits = structure.pattern.values(stack.numbers.values)
-            done += len(structure.constants(values[:, fits]))
-    return f"{name}: {done:,} sets as arrays in {time.process_time() - began:.2f} s of CPU"
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=200)
-    parser.add_argument("--arrays", type=int, default=10_000)
     options = parser.parse_args()
     print("| arm | coordinates | what varies | build [ms] | matching, prologue [ms] | traces |")
     print("|---|---|---|---|---|---|")
     for name in ARMS:
-        print(one_by_one(name, options.sets), flush=True)
-    print(as_arrays("korayem-two-link", options.arrays))
+        print(measured(name, options.sets), flush=True)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ FRONT = "flexarm"
 ROOMS = (
     "errors",
     "interrupts",
-    "varied",
     "figures",
     "engine",
     "loops",
@@ -77,8 +76,8 @@ def forbidden(room: str, target: str) -> str | None:
             return f"'{name}' is not a known room"
     if room == target:
         return None
-    if room == "engine" and target not in ("errors", "varied"):
-        return f"'engine' imports '{target}', but may import 'errors' and 'varied' only"
+    if room == "engine" and target != "errors":
+        return f"'engine' imports '{target}', but may import 'errors' only"
     if ROOMS.index(target) > ROOMS.index(room):
         return f"'{room}' imports '{target}', which is listed below it"
     return None

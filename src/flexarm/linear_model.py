@@ -167,38 +167,36 @@ class LinearModel:
 
 
 def undamped(mass: Array, stiffness: Array) -> tuple[Array, Array]:
-    """Solve ``K x = w^2 M x`` of symmetric matrices, or of stacks of them (..., n, n).
+    """Solve ``K x = w^2 M x`` of symmetric matrices (n, n).
 
     Returns
     -------
     squares, modes
-        Squared frequencies, smallest first, (..., n), and modes of unit mass, (..., n, n).
+        Squared frequencies, smallest first, (n,), and modes of unit mass, (n, n).
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a mass matrix is not positive definite.
+        If the mass matrix is not positive definite.
     """
-    diagonal = np.diagonal(mass, axis1=-2, axis2=-1)
-    if not np.all(diagonal > 0):
+    if not np.all(np.diag(mass) > 0):
         raise np.linalg.LinAlgError("a coordinate has no mass")
-    size = np.sqrt(diagonal)[..., None]
-    scale = size * size.mT
+    size = np.sqrt(np.diag(mass))[:, None]
+    scale = size * size.T
     back = np.linalg.inv(np.linalg.cholesky(mass / scale))
-    reduced = back @ (stiffness / scale) @ back.mT
-    vectors = back.mT @ np.linalg.eigh((reduced + reduced.mT) / 2)[1] / size
+    reduced = back @ (stiffness / scale) @ back.T
+    vectors = back.T @ np.linalg.eigh((reduced + reduced.T) / 2)[1] / size
     # Rayleigh's quotient gives slow modes the digits that fast ones cost the eigenvalues.
-    weights = np.sum(vectors * (mass @ vectors), axis=-2)
-    squares = np.sum(vectors * (stiffness @ vectors), axis=-2) / weights
-    order = np.argsort(squares, axis=-1)
-    vectors = np.take_along_axis(vectors / np.sqrt(weights)[..., None, :], order[..., None, :], -1)
-    return np.take_along_axis(squares, order, -1), vectors
+    weights = np.sum(vectors * (mass @ vectors), axis=0)
+    squares = np.sum(vectors * (stiffness @ vectors), axis=0) / weights
+    order = np.argsort(squares)
+    return squares[order], (vectors / np.sqrt(weights))[:, order]
 
 
 def first_order(
     stiffness: Array, damping: Array, size: Array, moving: npt.NDArray[np.bool_]
 ) -> Array:
-    """Return the first-order matrix in modal coordinates of unit mass, (..., m + n, m + n).
+    """Return the first-order matrix in modal coordinates of unit mass, (m + n, m + n).
 
     States are the m positions of the modes that have a stiffness, each times its frequency so that
     all entries are rates, and the rates of all n.
@@ -206,19 +204,16 @@ def first_order(
     Parameters
     ----------
     stiffness
-        Forces per scaled position, (..., n, m).
+        Forces per scaled position, (n, m).
     damping
-        Damping matrix in these coordinates, (..., n, n).
+        Damping matrix in these coordinates, (n, n).
     size
-        Frequencies [rad/s] by which positions are scaled, (..., m).
+        Frequencies [rad/s] by which positions are scaled, (m,).
     moving
         Which modes have a stiffness, (n,).
     """
-    n, m = damping.shape[-1], int(moving.sum())
-    system = np.zeros((*damping.shape[:-2], m + n, m + n))
-    system[..., :m, m:] = size[..., None] * np.eye(n)[moving]
-    system[..., m:, :m], system[..., m:, m:] = -stiffness, -damping
-    return system
+    positions = size[:, None] * np.eye(len(damping))[moving]
+    return np.block([[np.zeros((len(size), len(size))), positions], [-stiffness, -damping]])
 
 
 def _complex_modes(

@@ -25,7 +25,7 @@ ACCUMULATED = 1e-12  # relative to the largest term: rounding error of a compute
 NEGLIGIBLE = 1e-9
 
 
-def settled(values: Array, size: Array | float | None = None, designs: int = 0) -> Array:
+def settled(values: Array, size: Array | float | None = None) -> Array:
     """Snap values that differ only by rounding from 0, from an integer or from each other.
 
     Traced equations skip zeros and compute equal numbers once.  Without snapping, the rounding of
@@ -39,35 +39,27 @@ def settled(values: Array, size: Array | float | None = None, designs: int = 0) 
     size
         Scale of each number, to which its rounding error is relative; by default the largest
         magnitude.
-    designs
-        Number of leading axes whose entries are snapped independently of each other.
     """
     if values.dtype == object:
         return values
     sizes = np.abs(values)
     if not sizes.size or not np.all(np.isfinite(sizes)):
         return values
-    front, beyond = values.shape[:designs], tuple(range(designs, values.ndim))
-    natural = sizes.max(axis=beyond, keepdims=True) if size is None else np.asarray(size)
-    room = np.broadcast_to(ROUNDING * natural, values.shape).reshape(*front, -1)
-    flat = sizes.reshape(*front, -1)
-    some = np.flatnonzero(np.any(flat, axis=tuple(range(designs))))  # which are not 0 anywhere
-    flat, room = flat[..., some], room[..., some]
-    order = np.argsort(flat, axis=-1)
-    flat, room = (np.take_along_axis(each, order, axis=-1) for each in (flat, room))
+    flat, result = sizes.ravel(), np.zeros(sizes.size)
+    order = np.argsort(flat)[np.count_nonzero(flat == 0) :]  # of those that are not 0
+    flat = flat[order]
+    natural = sizes.max() if size is None else size
+    room = ROUNDING * np.broadcast_to(natural, values.shape).ravel()[order]
     close = np.minimum(room, ALIKE * flat)
-    apart = np.diff(flat, axis=-1, prepend=-1.0) > np.minimum(close, np.roll(close, 1, axis=-1))
-    apart[..., :1] = True
-    first = np.maximum.accumulate(np.where(apart, np.arange(flat.shape[-1]), 0), axis=-1)
-    snapped = np.take_along_axis(flat, first, axis=-1)
-    snapped = np.where(flat - snapped <= close, snapped, flat)
+    apart = np.diff(flat, prepend=-1.0) > np.minimum(close, np.roll(close, 1))
+    apart[:1] = True
+    first = np.maximum.accumulate(np.where(apart, np.arange(len(flat)), 0))
+    snapped = np.where(flat - flat[first] <= close, flat[first], flat)
     whole = np.round(snapped)
     snapped = np.where(
         flat <= room, 0.0, np.where(np.abs(snapped - whole) <= close, whole, snapped)
     )
-    kept, result = np.empty_like(snapped), np.zeros((*front, values[(0,) * designs].size))
-    np.put_along_axis(kept, order, snapped, axis=-1)
-    result[..., some] = kept
+    result[order] = snapped
     return np.asarray(np.where(values < 0, -1.0, 1.0) * result.reshape(values.shape) + 0.0)
 
 

@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.arm import Body
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.numbers.parameters import Nearby, directions_of, nearby
+from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.quantities import QUANTITIES
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_factors
-from flexarm.model import Model, build
+from flexarm.model import Model
 from flexarm.samples import shown_names
 from tests.physics.cases import campaign_if
 
@@ -412,27 +411,3 @@ def test_all_numbers_at_which_operations_change_are_named(monkeypatch: pytest.Mo
     with pytest.raises(FlexarmError, match=r"^'a', 'c': the operations of the equations change"):
         directions_of(pattern, 0, near)  # type: ignore[arg-type]
     assert directions_of(pattern, 0, {"b": near["b"]}).tolist() == [[2.0]]  # type: ignore[arg-type]
-
-
-def test_arms_nearby_are_built_together_but_for_some_numbers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Links that taper otherwise are built one by one, and others beside them are not."""
-    keys = ["links.1.section.stations.2.EIy", "gravity.3", "links.2.body.mass", "gravity.2"]
-    plain, alone = Nearby.of, list[str]()
-    ends = [
-        {"at": at, "mass_per_length": 2.0, "EIy": stiff} for at, stiff in ((0, 9e3), (1.5, 7e3))
-    ]
-    tapered = {"links.1.section": {"stations": ends}}
-
-    def of(model: Model, key: str) -> Nearby:
-        alone.append(key)
-        return plain(model, key)
-
-    monkeypatch.setattr(Nearby, "of", of)
-    found = nearby(build(change_arm(flexarm.sample("carriage-on-rail"), tapered)), keys)
-    assert list(found) == keys
-    assert alone == keys[:2]
-    bodies = [each.models[0].arm.links[1].body for each in found.values()]
-    masses = [body.mass for body in bodies if isinstance(body, Body)]
-    assert masses == pytest.approx([2.0, 2.0, 1.998, 2.0])

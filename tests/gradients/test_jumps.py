@@ -285,9 +285,9 @@ def test_arms_of_the_last_values_are_built_once(monkeypatch: pytest.MonkeyPatch)
     seeds = np.ones(runs.at().q.shape)
     plain, built = parameters.nearby, list[float]()
 
-    def nearby(model: Model, keys: Sequence[str], **alone: bool) -> dict[str, parameters.Nearby]:
+    def nearby(model: Model, keys: Sequence[str]) -> dict[str, parameters.Nearby]:
         built.append(model.arm.bodies[0].body.mass)
-        return plain(model, keys, **alone)
+        return plain(model, keys)
 
     monkeypatch.setattr("flexarm.gradients.runs.nearby", nearby)
     for mass in (0.8, 0.8, 0.9, 0.9, 0.8):
@@ -318,30 +318,6 @@ def test_slopes_that_were_broken_off_are_not_kept(monkeypatch: pytest.MonkeyPatc
 
 def _interrupted(model: Model) -> None:
     raise KeyboardInterrupt
-
-
-def test_arms_that_do_not_fit_together_are_built_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = ["links.1.length", "links.1.body.mass"]
-    runs = flexarm.differentiable(loads(CATCHES), t_end=0.1, parameters=keys, rtol=1e-6)
-    seeds = np.ones(runs.at().q.shape)
-    expected = runs.at().gradient(seeds).parameters
-    plain, asked = parameters.nearby, list[bool]()
-
-    def nearby(
-        model: Model, keys: Sequence[str], *, alone: bool = False
-    ) -> dict[str, parameters.Nearby]:
-        asked.append(alone)
-        if alone:
-            return plain(model, keys, alone=True)
-        other = flexarm.build(
-            flexarm.change_arm(model.arm, {"links.1.joint.spring": {"stiffness": 2}})
-        )
-        return {key: replace(plain(model, [key])[key], models=(other,) * 4) for key in keys}
-
-    monkeypatch.setattr("flexarm.gradients.runs.nearby", nearby)
-    found = runs.at(runs.values).gradient(seeds).parameters
-    assert asked == [False, True]
-    np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
 def test_a_capture_at_the_start_is_refused_before_a_run() -> None:

@@ -11,7 +11,6 @@ from flexarm.links.collocation import Collocation
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.model import Model, build
-from flexarm.model.designs.build import designs_together
 from flexarm.spatial import Expr
 
 SEED = 4
@@ -174,25 +173,3 @@ def missed_identities(model: Model) -> float:
         np.abs(here - there).max() / np.abs(there).max() for here, there in (found[:2], found[2:])
     ]
     return float(max(misses))
-
-
-@pytest.mark.parametrize(
-    "shapes",
-    ["bending_y: 4, bending_z: 3, torsion: 0", "bending_y: 0, bending_z: 0, torsion: 3"],
-)
-def test_designs_are_built_together_whatever_their_links_weigh_by(shapes: str) -> None:
-    """Large functions between nodes, and nothing that moves nodes."""
-    text = UNEVEN.replace("EIy: 9", "EIy: 9, GJ: 6, Jx: 0.01")
-    arm = loads(text.replace("bending_y: 4, bending_z: 3", shapes))
-    sets = [{"links.1.length": 0.8 + 0.1 * k} for k in range(9)]
-    ((which, stack),) = designs_together(arm, sets)
-    assert which == [*range(9)]
-    for k in (0, 5):
-        drawn, alone = stack.at(k), build(flexarm.change_arm(arm, sets[k]))
-        (here, tip, _), (there, expected, _) = (
-            seen(body_of(m, m.links[0])) for m in (drawn, alone)
-        )
-        assert np.abs(tip - expected).max() < 1e-10 * np.abs(expected).max()
-        for name, value in there.items():
-            size = max(np.abs(value).max(initial=0.0), 1e-12)
-            assert np.abs(here[name] - value).max(initial=0.0) < 1e-9 * size, name

@@ -10,8 +10,6 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError
-from flexarm.integrate.batch import designs
-from flexarm.integrate.batch.gpu import Fleet
 from flexarm.integrate.methods import METHODS
 from flexarm.runs.contents import table_columns
 from flexarm.studies.design import table
@@ -283,8 +281,7 @@ def test_a_gpu_finds_the_same_rows(tmp_path: Path, numbers: bool) -> None:
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_designs_in_arrays_are_what_each_is_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    parameters = {"start.joint1.rate": [-1, 1], EIZ: [40, 60], "links.1.length": [0.8, 1.2],
-                  "links.1.section.mass_per_length": [1, 2]}  # fmt: skip
+    parameters = {"start.joint1.rate": [-1, 1]}
     quantities = {"peak": "link1 tip deflection y: peak", "shorter": "link1 tip deflection x: peak",
                   "energy": "total energy: max", "height": "tip y: max"}  # fmt: skip
     arm = flexarm.change_arm(link(), {"stiffening": True, "links.1.shapes.bending_y": 1})
@@ -303,35 +300,8 @@ def test_designs_in_arrays_are_what_each_is_by_itself(monkeypatch: pytest.Monkey
         assert np.ptp(apart[name]) > 1e-3 * np.abs(apart[name]).max()
 
 
-@pytest.mark.campaign
 @pytest.mark.usefixtures("emulated_gpu")
-def test_designs_in_arrays_begin_where_their_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Those that start at 0 and the others are groups, each with a start of its own.
-    parameters = {EIZ: [40, 60], "links.1.joint.start.position": {"values": [0, 0.3]},
-                  "links.1.section.mass_per_length": [1, 2]}  # fmt: skip
-    given = plan(parameters=parameters, quantities={"last": "joint1: last"}, device="gpu",
-                 sampling={"kind": "random", "count": 32})  # fmt: skip
-    found = Evaluator(read_study(given)).rows(0, 32)
-    here = Evaluator(read_study({**given, "device": "cpu"})).rows(0, 32)
-    assert found["last"] == pytest.approx(here["last"], abs=1e-4)
-    assert np.ptp(here["last"]) > 0.1
-    # What is left to be looked at by itself does not fly.
-    begun: list[int] = []
-    flown = Fleet.fly_all
-
-    def watched(self: Fleet, states: Any, fields: Any) -> Any:
-        begun.append(len(states))
-        return flown(self, states, fields)
-
-    monkeypatch.setattr(Fleet, "fly_all", watched)
-    monkeypatch.setattr(designs, "MOST_STEPS", 3.0)
-    again = Evaluator(read_study(given)).rows(0, 32)
-    assert sum(begun) < 32
-    assert again["last"] == pytest.approx(here["last"], abs=1e-4)
-
-
-@pytest.mark.usefixtures("emulated_gpu")
-def test_mass_and_frequency_of_designs_in_arrays() -> None:
+def test_mass_and_frequency_of_designs_on_a_gpu() -> None:
     quantities = {"last": "joint1: last", "mass": "mass", "f": {"frequency": 1}}
     given = plan(parameters={EIZ: [40, 60], "links.1.length": [0.8, 1.2]}, quantities=quantities,
                  device="gpu", sampling={"kind": "random", "count": 12})  # fmt: skip

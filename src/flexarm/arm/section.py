@@ -17,7 +17,6 @@ from flexarm.units import (
     Stress,
     Time,
 )
-from flexarm.varied import varies
 
 
 class Rectangle(Part):
@@ -218,11 +217,7 @@ def shape_properties(
         "Jy": material.density * about_y if rotary else 0.0,
         "Jz": material.density * about_z if rotary else 0.0,
     }
-    if not any(map(varies, properties.values())):
-        return Properties(**properties)
-    for end in (min, max):  # of many designs: what holds for the ends of ranges holds in between
-        Properties(**{n: end(v.values) if varies(v) else v for n, v in properties.items()})
-    return Properties.model_construct(**properties)
+    return Properties(**properties)
 
 
 class Station(Properties):

@@ -246,7 +246,7 @@ def _centre_of_mass(model: Model, pose: Array) -> tuple[float, Vector]:
     q = ca.DM(undeformed(model, pose))
     bodies = [(model.base_body, *base_frame(model, q))]
     for part, frame in zip(model.links, frames(model, q), strict=True):
-        inner = part.link.root_length + part.length - float(part.span_length(pose))
+        inner = part.link.root_length + part.length - part.span_length(pose)
         own = own_inertia(part.link).moved(Pose.along(-inner))
         bodies += [(own, frame.R_WL, frame.p_WL), (part.tip_body, frame.R_WT, frame.p_WT)]
     mass = total_mass(model)

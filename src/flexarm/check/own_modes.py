@@ -43,7 +43,7 @@ def flexible_report(model: Model, index: int, linear: LinearModel, pose: Array) 
     kind, summary = body.described()
     span = part.span_length(pose)
     return FlexibleReport(
-        span=float(span),
+        span=span,
         shapes=kind,
         summary=summary,
         root=root.state,

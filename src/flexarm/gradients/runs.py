@@ -66,7 +66,7 @@ from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 
-Arms = Callable[..., Mapping[str, Nearby]]  # that differ a little in one number, by its key
+Arms = Callable[[], Mapping[str, Nearby]]  # that differ a little in one number, by its key
 Known = dict[tuple[int, ...], dict[Any, Array]]  # slopes by the numbers, after events
 APPROACHES = 3  # to an event near a sample, of which it is not clear which comes first
 JUMPS = (

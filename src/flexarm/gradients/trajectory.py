@@ -28,7 +28,6 @@ from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, start_state
-from flexarm.model.numbers import common_pattern
 
 __all__ = ["RecordedTrajectory", "RunGradient", "Samples"]
 
@@ -124,7 +123,7 @@ class RecordedTrajectory(Samples):
     nodes
         Times [s] at which inputs are given, with straight lines between them.
     arms
-        Gives arms that differ a little in one parameter, by its key; ``alone`` as `nearby` has it.
+        Function that returns arms which differ a little in one parameter, by its key.
     started
         Whether the start is that of the model file, and moves with its numbers.
     held
@@ -141,7 +140,7 @@ class RecordedTrajectory(Samples):
     tableau: Tableau
     plan: StepSequence
     nodes: Array
-    arms: Callable[..., Mapping[str, Nearby]]
+    arms: Callable[[], Mapping[str, Nearby]]
     started: bool
     held: tuple[int, ...] = ()
     like: "RecordedTrajectory | None" = None
@@ -379,13 +378,7 @@ class RecordedTrajectory(Samples):
         return self._members[name]
 
     def _others(self) -> list[Model]:
-        return _models(self._near)
-
-    @cached_property
-    def _near(self) -> Mapping[str, Nearby]:
-        """Arms nearby, built alone where those built together differ in more than numbers."""
-        together = common_pattern([self.model, *_models(self.nearby)])
-        return self.arms(alone=True) if together is None else self.nearby
+        return _models(self.nearby)
 
     def _joined(self, name: str, buffers: dict[str, Array]) -> tuple[int, Ints]:
         """Join a function to buffers, if there are any: its address and its table."""
@@ -406,7 +399,7 @@ class RecordedTrajectory(Samples):
             return self.like.along(name)
         structure = self._member(name).structure
         if structure not in self.known:
-            self.known[structure] = directions_of(structure.pattern, self.model, self._near)
+            self.known[structure] = directions_of(structure.pattern, self.model, self.nearby)
         return self.known[structure]
 
     @cached_property

@@ -27,7 +27,6 @@ from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, breakpoints, evaluate_at, last_time, pieces
 from flexarm.spatial import NEGLIGIBLE
-from flexarm.varied import by_designs
 
 # [rad] slope of a link's tip beyond which a run stops, of exact beams and of others
 STEEPEST, STEEPEST_SERIES = 2.5, 1.0
@@ -249,19 +248,18 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         if len(shapes):
             add(list(shapes), NEGLIGIBLE * max(part.length, 1e-3), deflects=True)
     rates = [least if not kind else 1e2 * least for least, kind in zip(floor, kinds, strict=True)]
-    designs = vibration.basis.shape[:-2]
-    matrix = by_designs(np.array(rows).reshape(-1, model.size), designs)
+    matrix, groups = np.array(rows).reshape(-1, model.size), np.array(group, dtype=np.int64)
     return Measures(
         matrix,
         matrix @ vibration.basis,
-        vibration.to_modes[..., None, :, :],
-        vibration.rates[..., None, :],
-        np.array(group, dtype=np.int64),
-        by_designs(floor, designs),
-        by_designs(rates, designs),
-        np.where(kinds, vibration.modes.pace(matrix, np.array(group, dtype=np.int64)), 0.0),
+        vibration.to_modes[None],
+        vibration.rates[None],
+        groups,
+        np.array(floor),
+        np.array(rates),
+        np.where(kinds, vibration.modes.pace(matrix, groups), 0.0),
         tuple(kinds),
-        np.asarray(NEGLIGIBLE * vibration.inertia)[..., None],
+        np.array([NEGLIGIBLE * vibration.inertia]),
     )
 
 

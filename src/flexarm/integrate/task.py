@@ -39,7 +39,6 @@ from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.mechanics.weightless import require_inertia
 from flexarm.model import Model, start_state
 from flexarm.runs.curves import PER_PERIOD
-from flexarm.varied import agreed, plain
 
 DAMPED = 0.005  # damping ratio from which on errors die away
 CARRIES = 1e-3  # share in a deflection or its rate: a mode with less does not matter to it
@@ -261,25 +260,25 @@ class InitialValueProblem:
     @property
     def damped(self) -> bool:
         """Whether errors of vibrations die away, in all that errors are measured in."""
-        return agreed(np.asarray(self.damping >= DAMPED))
+        return self.damping >= DAMPED
 
     @cached_property
     def damping(self) -> float:
         """The least damping ratio of a mode that carries a deflection; 0 of a rigid arm."""
-        least = np.where(self._carries, self.vibration.modes.ratios, 1.0).min(axis=-1, initial=1.0)
-        return plain(np.where(self._carries.any(axis=-1), least, 0.0))
+        ratios = self.vibration.modes.ratios[self._carries]
+        return float(ratios.min(initial=1.0)) if len(ratios) else 0.0
 
     @property
     def _carries(self) -> NDArray[np.bool_]:
         """Whether each mode carries a deflection, or its rate."""
         shares = np.maximum(self._carried(), self._carried(rates=True))
-        return np.asarray((shares > CARRIES).any(axis=-2))
+        return np.asarray((shares > CARRIES).any(axis=0))
 
     def _carried(self, *, rates: bool = False) -> Array:
         """Give the shares of modes in each deflection or its rate, (groups, modes)."""
         measured = self.measures
         shares = self.vibration.modes.carried(measured.rows, measured.group, rates=rates)
-        return np.asarray(shares[..., np.array(measured.deflects, dtype=bool), :])
+        return np.asarray(shares[np.array(measured.deflects, dtype=bool)])
 
     def vibrations(self, *, rates: bool = False, least: float | None = None) -> float:
         """Count vibrations that add up their errors in a deflection, or its rate.
@@ -293,9 +292,9 @@ class InitialValueProblem:
         each = lasting * modes.frequencies / (2 * np.pi)
         shares = self._carried(rates=rates)
         shares = shares if least is None else np.where(shares > least, 1.0, 0.0)
-        counted = shares * each[..., None, :]
-        counted = counted.sum(axis=-1) if least is None else counted.max(axis=-1, initial=0.0)
-        return plain(counted.max(axis=-1, initial=0.0))
+        counted = shares * each
+        counted = counted.sum(axis=1) if least is None else counted
+        return float(counted.max(initial=0.0))
 
     @cached_property
     def measures(self) -> Measures:
@@ -321,8 +320,7 @@ class InitialValueProblem:
         modes = self.vibration.modes
         swings = np.where(self._carries & (modes.ratios < 1), modes.frequencies, 0.0)
         decays = np.where(modes.ratios < 1, 0.0, modes.frequencies)
-        fastest = OUTSIDE * swings.max(axis=-1, initial=0.0)
-        return agreed(np.asarray(decays.max(axis=-1, initial=0.0) > fastest))
+        return bool(decays.max(initial=0.0) > OUTSIDE * swings.max(initial=0.0))
 
     def parts(self, method: Method, wanted: float, step: float | None = None) -> int:
         """Choose into how many parts to split intervals between samples; rk4 ends steps at them."""
@@ -336,7 +334,7 @@ class InitialValueProblem:
     def trial_step(self) -> float:
         """The first step that is tried [s]."""
         least = 10.0 / float(self.times[-1])
-        return plain(0.01 / np.maximum(self.vibration.fastest, least))
+        return 0.01 / max(self.vibration.fastest, least)
 
     def longest_step(self, method: Method) -> float:
         """Bound the steps of a method [s]."""
@@ -344,8 +342,7 @@ class InitialValueProblem:
         dry = has_dry_friction(self.equation.model)
         rate = self.vibration.fastest if dry else self.vibration.largest
         spins = max((look.fastest for look in self.motion.actuators.lookouts), default=0.0)
-        limits = method.reach / np.maximum(rate, 1e-12), TURNED / np.maximum(spins, 1e-12)
-        return plain(np.minimum(*limits))
+        return min(method.reach / max(rate, 1e-12), TURNED / max(spins, 1e-12))
 
     @property
     def breaks(self) -> Array:
@@ -389,7 +386,7 @@ def tangent_pays(task: "InitialValueProblem") -> bool:
 
 def has_strong_dampers(task: "InitialValueProblem", times: float = OUTSIDE) -> bool:
     """Tell whether dampers make decays so many times as fast as the fastest mode."""
-    return agreed(np.asarray(task.vibration.largest > times * task.vibration.fastest))
+    return task.vibration.largest > times * task.vibration.fastest
 
 
 def has_tables(model: Model) -> bool:

@@ -20,7 +20,6 @@ from flexarm.integrate.task import (
     has_tables,
 )
 from flexarm.model import Model
-from flexarm.varied import plain
 
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that rules state
 LEAST = 1e-14  # tolerance per step: rounding of double precision is near
@@ -82,13 +81,13 @@ def step_tolerance(
         wanted *= rule.under_bounces if _bounces(model) else 1.0
     elif rides:
         wanted = max(wanted * rule.on_rails, min(wanted, ROUNDS))
-    share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
+    share = min(1.0, CALIBRATED / max(counted, 1.0))
     # What rides or touches changes the modes and jolts them.
     jolted = rides or touching or has_stops(model)
     changes = problem.coupled or actuators.gives_way or has_tables(model)
     lasts = method.solves_vibrations and changes
     damped = problem.damped and not (jolted or lasts)
-    return plain(np.maximum(rule.per_step(wanted, damped) * share, LEAST))
+    return max(rule.per_step(wanted, damped) * share, LEAST)
 
 
 def step_limits(

@@ -10,7 +10,6 @@ from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Curve, Direction, Shape, Shapes
 from flexarm.links.curves import Piecewise, combine, parts
 from flexarm.links.span import Span, union
-from flexarm.varied import agreed
 
 SMALL_TIP = 1e-3
 NEARER = 1e-3  # relative difference below which two extremes of a curve count as equal
@@ -236,25 +235,25 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
 
 
 def unit_columns(columns: Array, stiffness: Array) -> Array:
-    """Combine columns (..., n, m) so that each has unit stiffness and no two couple."""
-    shared = columns.swapaxes(-1, -2) @ stiffness @ columns
-    size = np.sqrt(np.diagonal(shared, axis1=-2, axis2=-1))
-    lower = np.linalg.cholesky(shared / (size[..., :, None] * size[..., None, :]))
-    return np.asarray(columns @ (np.linalg.inv(lower) / size[..., None, :]).swapaxes(-1, -2))
+    """Combine columns (n, m) so that each has unit stiffness and no two couple."""
+    shared = columns.T @ stiffness @ columns
+    size = np.sqrt(np.diag(shared))
+    lower = np.linalg.cholesky(shared / np.outer(size, size))
+    return np.asarray(columns @ (np.linalg.inv(lower) / size).T)
 
 
 def left_over(modes: Array, more: Array, stiffness: Array) -> Array:
-    """Subtract the modes' part from more columns (..., n, k); scale the rest to unit stiffness.
+    """Subtract the modes' part from more columns (n, k); scale the rest to unit stiffness.
 
-    Modes (..., n, m) have unit stiffness.  Return no column if only rounding is left of each.
+    Modes (n, m) have unit stiffness.  Return no column if only rounding is left of each.
     """
-    back = modes.swapaxes(-1, -2) @ stiffness
-    whole = np.sum(more * (stiffness @ more), axis=-2)
+    back = modes.T @ stiffness
+    whole = np.sum(more * (stiffness @ more), axis=0)
     for again in (False, True):  # because little is left, and that is much alike
         more = more - modes @ (back @ more)
-        energy = np.sum(more * (stiffness @ more), axis=-2)
-        if not again and agreed(np.atleast_1d(np.all(energy < DEPENDENT**2 * whole, axis=-1))):
-            return more[..., :0]
+        energy = np.sum(more * (stiffness @ more), axis=0)
+        if not again and np.all(energy < DEPENDENT**2 * whole):
+            return more[:, :0]
         more = unit_columns(more, stiffness)
     return more
 

@@ -9,7 +9,6 @@ from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import Integrals
 from flexarm.spatial import Inertia
-from flexarm.varied import by_designs
 
 
 @dataclass(frozen=True)
@@ -24,10 +23,7 @@ class StraightBody:
 
 
 class BodyData(ABC):
-    """Numbers of the body of a link between its root L and its flexible tip T.
-
-    Arrays of many designs have an axis more in front.
-    """
+    """Numbers of the body of a link between its root L and its flexible tip T."""
 
     names: tuple[str, ...]  # of its amplitudes within the link
 
@@ -95,12 +91,12 @@ class BodyData(ABC):
         """
         return self
 
-    def span_length(self, whole: Array | float, own: Array) -> Array:
-        """Return the length of the (exposed) span [m] at own coordinates (.., k): (..)."""
-        return by_designs(whole, own.shape[:-1])
+    def span_length(self, whole: float, own: Array) -> float:
+        """Return the length of the (exposed) span [m] at own coordinates, (k,)."""
+        return whole
 
     @abstractmethod
-    def straight(self, length: Array) -> StraightBody:
+    def straight(self, length: float) -> StraightBody:
         """Return the undeformed body at a length [m] of its (exposed) span."""
 
 
@@ -111,12 +107,12 @@ class RigidData(BodyData):
     names: tuple[str, ...] = ()
     kind = "rigid"
 
-    def straight(self, length: Array) -> StraightBody:
+    def straight(self, length: float) -> StraightBody:
         """Return a body without amplitudes."""
         none = np.zeros((3, 0))
         return StraightBody(Integrals.none(), along_x(length), none, none)
 
 
-def along_x(length: Array) -> Array:
-    """Return the point at a distance [m] along x, (3,); of designs (N, 3)."""
-    return np.stack([length, 0 * length, 0 * length], axis=-1)
+def along_x(length: float) -> Array:
+    """Return the point at a distance [m] along x, (3,)."""
+    return np.array([length, 0.0, 0.0])

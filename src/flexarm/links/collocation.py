@@ -10,6 +10,7 @@ tangents.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from flexarm.links.curves import polynomials
 from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, gauss_nodes
 from flexarm.links.span import Span
 from flexarm.spatial import settled
-from flexarm.varied import agreed
 
 SAME = 1e-12  # between functions, and of their products from 0 or 1
 FAR = 16.0  # up to which nodes follow others, at which shapes are told apart
@@ -98,21 +98,20 @@ class Collocation:
     @cached_property
     def basis(self) -> Array | None:
         """Sums of amplitudes that turn or stretch single nodes, (m, m), if those are shorter."""
-        parts = [*np.moveaxis(self.bend, -3, 0), self.stretch]
+        parts = [*self.bend, self.stretch]
         parts += [] if self.polar is None else [self.polar.twist]
-        m = self.stretch.shape[-1]
         if not any(self.bends):
             return None  # what moves nodes is constant
-        moved = [np.flatnonzero(np.any(part, axis=tuple(range(part.ndim - 1)))) for part in parts]
+        moved = [np.flatnonzero(np.any(part, axis=0)) for part in parts]
         if np.bincount(np.concatenate(moved), minlength=1).max(initial=0) > 1:
             return None  # some move nodes in several ways
-        singles = [_single(part[..., own]) for part, own in zip(parts, moved, strict=True)]
+        singles = [_single(part[:, own]) for part, own in zip(parts, moved, strict=True)]
         if all(each is None for each in singles):
             return None
-        basis = np.zeros((*self.stretch.shape[:-2], m, m)) + np.eye(m)
+        basis = np.eye(self.stretch.shape[1])
         for own, single in zip(moved, singles, strict=True):
             if single is not None:
-                basis[..., own[:, None], own] = single
+                basis[np.ix_(own, own)] = single
         return basis
 
     @cached_property
@@ -122,24 +121,19 @@ class Collocation:
         if basis is None:
             return self
 
-        def of(rows: Array) -> Array:
-            wide = basis if rows.ndim == basis.ndim else basis[..., None, :, :]
-            return settled(rows @ wide, designs=basis.ndim - 2)
-
         if polar is not None:
-            polar = replace(polar, bend=of(polar.bend), twist=of(polar.twist))
-        found = replace(
-            self, bend=of(self.bend), stretch=of(self.stretch), polar=polar,
-            tip_bend=of(self.tip_bend), tip_twist=of(self.tip_twist[..., None, :])[..., 0, :],
-        )  # fmt: skip
+            bend, twist = settled(polar.bend @ basis), settled(polar.twist @ basis)
+            polar = replace(polar, bend=bend, twist=twist)
+        moved = ("bend", "stretch", "tip_bend", "tip_twist")
+        update: dict[str, Any] = {name: settled(getattr(self, name) @ basis) for name in moved}
+        found = replace(self, polar=polar, **update)
         vars(found)["basis"] = None  # its amplitudes are such sums already
         return found
 
     @cached_property
     def spaces(self) -> tuple[int, ...]:
         """For each axis the first one that has its space."""
-        gram = np.moveaxis(self.gram, (-4, -3), (0, 1))
-        found: list[int] = []
+        gram, found = self.gram, list[int]()
         for a in range(3):
             same = [s for s in found if all(np.array_equal(gram[s, s], gram[x, a]) for x in (s, a))]
             found.append(same[0] if same else a)
@@ -152,8 +146,8 @@ class Collocation:
         Where nodes hardly tell functions apart, these are large between the nodes, and digits of
         `gram` are lost that `factor` and `cross` have.
         """
-        sizes = np.abs(np.einsum("...aagh->...agh", self.gram)).sum(axis=(-1, -2)).max(axis=-1)
-        return bool(np.all(sizes <= UNEVEN * self.gram[..., 0, 0, :, :].sum(axis=(-1, -2))))
+        sizes = np.abs(np.einsum("aagh->agh", self.gram)).sum(axis=(1, 2))
+        return bool(sizes.max() <= UNEVEN * self.gram[0, 0].sum())
 
     @cached_property
     def cross(self) -> Array | None:
@@ -164,15 +158,13 @@ class Collocation:
         if self.even:
             return None
         inverse = np.linalg.pinv(self.factor)
-        back = inverse.swapaxes(-1, -2)[..., :, None, :, :]
-        found = back @ self.gram @ inverse[..., None, :, :, :]
-        return settled(found, 1.0, found.ndim - 4)  # axes of one space have the same functions
+        # axes of one space have the same functions
+        return settled(inverse.mT[:, None] @ self.gram @ inverse, 1.0)
 
     @cached_property
     def lever(self) -> Array:
         """``mean[a] = lever[a] factor[a][0]``, (3,)."""
-        found = np.sum(self.mean * np.linalg.pinv(self.factor)[..., 0], axis=-1)
-        return settled(found, designs=found.ndim - 1)
+        return settled(np.sum(self.mean * np.linalg.pinv(self.factor)[..., 0], axis=-1))
 
     @cached_property
     def few(self) -> bool:
@@ -183,8 +175,8 @@ class Collocation:
         with the products K of the tangents at two nodes.
         """
         G, axes = self.count, [0, *(k for k, bends in enumerate(self.bends, 1) if bends)]
-        every = [*np.moveaxis(self.bend, -3, 0), self.stretch]
-        ways = [one.reshape(-1, *one.shape[-2:])[0] for one in every if np.any(one)]
+        every = [*self.bend, self.stretch]
+        ways = [one for one in every if np.any(one)]
         if not (self.even and ways):
             return True
         moved = [int(np.count_nonzero(way.any(axis=0))) for way in ways]
@@ -198,7 +190,7 @@ class Collocation:
             nodes += len(axes) * sums + G * (i + 1) * short + ((moved[i] + 1) / 2 + after) * short
             nodes += entry * (G * (G + 1) / 2 + G * G * i)
         for a in axes:
-            factor = (self.factor.reshape(-1, 3, G, G)[0, a] != 0.0).astype(int)
+            factor = (self.factor[a] != 0.0).astype(int)
             met = factor @ (np.hstack(ways) != 0.0)
             roots += k + np.sum(np.maximum(2 * met - 1, 0)) + factor.any(axis=1).sum() * k * (k + 1)
         return bool(roots - k * (k + 1) / 2 < nodes)
@@ -207,8 +199,8 @@ class Collocation:
         """Evaluate ``I_g^a``, (3, len(x), G)."""
         panel = self.edges[1:-1].searchsorted(x, side="right")
         low, high = self.edges[panel], self.edges[panel + 1]
-        powers = polynomials((2 * x - low - high) / (high - low), self.series.shape[-2] - 1)
-        return np.asarray(np.einsum("sk,...askg->...asg", powers, self.series[..., panel, :, :]))
+        powers = polynomials((2 * x - low - high) / (high - low), self.series.shape[2] - 1)
+        return np.asarray(np.einsum("sk,askg->asg", powers, self.series[:, panel]))
 
 
 @dataclass(frozen=True)
@@ -231,8 +223,7 @@ class Cardinals:
         nodes, weights = gauss_nodes(edges, counts)
         to_nodes = fine.to(nodes)
         cards = [space @ np.linalg.inv(to_nodes @ space) for space in spaces]
-        apart = np.abs(cards[2] - cards[1]).max(axis=(-1, -2), initial=0.0)
-        if agreed(np.atleast_1d(apart <= SAME)):
+        if np.abs(cards[2] - cards[1]).max(initial=0.0) <= SAME:
             cards[2] = cards[1]  # what rounding keeps apart would be computed twice
         common = all(space is spaces[0] for space in spaces)
         return cls(nodes, weights, counts, edges, cards, common)
@@ -253,34 +244,32 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
     nodes, weights, cards = found.nodes, found.weights, found.cards
     where, jumps = _jumps(fine, shapes)
     beyond = np.where(fine.x[:, None] > where, 1.0, 0.0)
-    ends = np.ones((1, len(where)))
-    reach = np.stack([_beside(fine.running @ card, beyond) for card in cards], axis=-3)
-    tip = [_beside(fine.weights[None] @ card, ends) for card in cards]
+    reach = np.stack([np.hstack([fine.running @ card, beyond]) for card in cards])
+    tip = np.stack([np.append(fine.weights @ card, np.ones(len(where))) for card in cards])
     heavy = reach * fine.mass[:, None]
-    gram = heavy.swapaxes(-1, -2)[..., :, None, :, :] @ reach[..., None, :, :, :]
-    gram = settled((gram + gram.swapaxes(-3, -4).swapaxes(-1, -2)) / 2, designs=gram.ndim - 4)
-    mean, end = settled(heavy.sum(axis=-2), designs=gram.ndim - 4), np.array([span.length])
+    gram = heavy.mT[:, None] @ reach
+    gram = settled((gram + gram.transpose(1, 0, 3, 2)) / 2)
+    mean, end = settled(heavy.sum(axis=1)), np.array([span.length])
     # a tangent at an edge is that of the panel which the edge opens
     x, weights = np.append(nodes, where), np.append(weights, 0 * where)
     inside = np.append(nodes, where + 1e-9 * span.length)
 
     def of(direction: Direction, nu: int, places: Array = inside) -> Array:
-        values = shapes.values(direction, places, nu)
-        return settled(values, designs=values.ndim - 2)
+        return settled(shapes.values(direction, places, nu))
 
     # sections of the rotary inertia that are turned as nodes are have the same numbers
     turning, stands_for = polar_nodes(found)
     both = [
-        np.concatenate([axis_slopes(shapes, d, inside), shapes.values(d, turning, 1)], axis=-2)
+        np.concatenate([axis_slopes(shapes, d, inside), shapes.values(d, turning, 1)])
         for d in AXES[1:]
     ]
-    slopes, turned = np.split(_merged(*both), [len(inside)], axis=-2)
+    slopes, turned = np.split(_merged(*both), [len(inside)], axis=1)
     return Collocation(
         x=x,
         bend=slopes,
         curve=_merged(of("y", 2), of("z", 2)),
         lean=_merged(leans(shapes, "y", inside), leans(shapes, "z", inside)),
-        stretch=np.concatenate([of("x", 1, nodes), jumps], axis=-2),
+        stretch=np.concatenate([of("x", 1, nodes), jumps]),
         straight=np.append(0 * nodes + 1, 0 * where),
         twist=of("twist", 0),
         torsion=of("twist", 1),
@@ -288,15 +277,12 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         polar=_polar(span, shapes, turned, turning, stands_for),
         gram=gram,
         mean=mean,
-        factor=settled(
-            np.stack([_factor(gram[..., a, a, :, :], mean[..., a, :]) for a in range(3)], -3),
-            designs=gram.ndim - 4,
-        ),
-        tip=settled(np.concatenate(tip, axis=-2), designs=gram.ndim - 4),
-        tip_bend=_merged(of("y", 1, end), of("z", 1, end))[..., 0, :],
-        tip_twist=of("twist", 0, end)[..., 0, :],
+        factor=settled(np.stack([_factor(gram[a, a], mean[a]) for a in range(3)])),
+        tip=settled(tip),
+        tip_bend=_merged(of("y", 1, end), of("z", 1, end))[:, 0],
+        tip_twist=of("twist", 0, end)[0],
         edges=fine.edges,
-        series=settled(fine.series(reach), designs=gram.ndim - 4),
+        series=settled(fine.series(reach)),
         common=found.common,
         more=more,
     )
@@ -304,13 +290,7 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
 
 def _merged(y: Array, z: Array) -> Array:
     """Put what shapes do along y and z, (G, m) each, into one, (2, G, m)."""
-    return settled(np.stack([y, z], axis=-3), designs=y.ndim - 2)
-
-
-def _beside(functions: Array, more: Array) -> Array:
-    """Put further functions, (p, J), beside some, (p, G)."""
-    further = np.broadcast_to(more, (*functions.shape[:-1], more.shape[-1]))
-    return np.concatenate([functions, further], axis=-1)
+    return settled(np.stack([y, z]))
 
 
 def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
@@ -344,8 +324,7 @@ def polar_nodes(found: Cardinals) -> tuple[Array, Array]:
 
 def _polar(span: Span, shapes: Shapes, bend: Array, x: Array, weights: Array) -> Polar | None:
     """Take sections for the rotary inertia, with their slopes, if it is there and sections turn."""
-    inertia, twist = weights * span.at("Jx", x), shapes.values("twist", x)
-    twist = settled(twist, designs=twist.ndim - 2)
+    inertia, twist = weights * span.at("Jx", x), settled(shapes.values("twist", x))
     return Polar(inertia, bend, twist) if np.any(inertia) and np.any(twist) else None
 
 
@@ -355,38 +334,30 @@ def _single(rows: Array) -> Array | None:
     None if that does not make numbers at all nodes, (G, k), fewer.  Where the nodes are does not
     depend on numbers, so that arms which differ in these alone have the same operations.
     """
-    count, k = rows.shape[-2:]
-    there = np.count_nonzero(rows.any(axis=tuple(range(rows.ndim - 2))))
-    if not 1 < k <= count or k + (count - k) * k >= there:
+    count, k = rows.shape
+    if not 1 < k <= count or k + (count - k) * k >= np.count_nonzero(rows):
         return None
     places = [(2 * j + 1) * count // (2 * k) for j in range(k)]
     if count - k < 2:  # the first one turns least
         places = list(range(count - k, count))
-    chosen = rows[..., places, :]
-    if np.any(np.linalg.matrix_rank(chosen) < k):
+    if np.linalg.matrix_rank(rows[places]) < k:
         return None
-    single = np.asarray(np.linalg.inv(chosen), dtype=np.float64)
+    single = np.asarray(np.linalg.inv(rows[places]), dtype=np.float64)
     return single if np.abs(rows @ single).max() < FAR else None
 
 
 def _factor(gram: Array, mean: Array) -> Array:
     """Factor a Gram matrix into ``F^T F``, the first row of F along the mean."""
     values, vectors = np.linalg.eigh(gram)
-    ranks = np.sum(values > 1e-15 * np.maximum(values[..., -1:], 0.0), axis=-1)
-    rank = int(ranks.flat[0])
-    agreed(np.atleast_1d(ranks == rank))
-    factor = np.zeros_like(gram)
+    rank, factor = int(np.sum(values > 1e-15 * max(values[-1], 0.0))), np.zeros_like(gram)
     if not rank:
         return factor
-    rows = vectors.swapaxes(-1, -2)[..., -rank:, :]
-    sizes = np.sqrt(values[..., -rank:])[..., None]
-    first = rows @ mean[..., None] / sizes
-    one = np.broadcast_to(np.eye(rank), (*first.shape[:-1], rank))
-    turned = np.linalg.qr(np.concatenate([first, one], axis=-1))[0]
-    turned = turned * np.sign(turned[..., :1].swapaxes(-1, -2) @ first)
-    rows = turned.swapaxes(-1, -2) @ (sizes * rows)
-    factor[..., 0, :] = rows[..., 0, :]
-    factor[..., 1:rank, :] = np.linalg.qr(rows[..., 1:, :])[1]
+    rows, sizes = vectors.T[-rank:], np.sqrt(values[-rank:])[:, None]
+    first = rows @ mean[:, None] / sizes
+    turned = np.linalg.qr(np.hstack([first, np.eye(rank)]))[0]
+    turned = turned * np.sign(turned[:, :1].T @ first)
+    rows = turned.T @ (sizes * rows)
+    factor[0], factor[1:rank] = rows[0], np.linalg.qr(rows[1:])[1]
     return factor
 
 

@@ -14,7 +14,6 @@ from flexarm.arm import AnyActuated, Arm, Link
 from flexarm.arm.drive import SpringTable
 from flexarm.arm.shapes import Loaded
 from flexarm.links.span import Span
-from flexarm.varied import least
 
 # Of EI/L.  With a spring softer than that, three modes on a free root have the first three
 # frequencies to 0.6 %, one and two links, hubs or none; with a stiffer one, or none, four modes on
@@ -83,8 +82,7 @@ def _spring_ratio(joint: AnyActuated, link: Link) -> float:
     if not bending:
         return math.inf
     springs = [part.stiffness for part in (joint.drive, joint.spring) if part is not None]
-    softest: float = least(bending)
-    return sum(relaxed_stiffness(k) for k in springs) * link.span / softest
+    return sum(relaxed_stiffness(k) for k in springs) * link.span / min(bending)
 
 
 def relaxed_stiffness(stiffness: "float | SpringTable[float, float] | None") -> float:

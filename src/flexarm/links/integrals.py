@@ -20,7 +20,6 @@ from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
 from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
-from flexarm.varied import plain
 
 _TOLERANCE = 1e-13  # relative change of an integral from one order to the next
 # Orders of Gauss's rule that are tried, each half as many again.
@@ -212,7 +211,7 @@ def integrate(
     extra: Sequence[QuadraticShape] = (),
     order: int | None = None,
 ) -> tuple[Integrals, Points]:
-    """Integrate the shapes of a span, with so many points between edges, or as many as it takes.
+    """Integrate the shapes of a span, with ``order`` points between edges or as many as it takes.
 
     Returns
     -------
@@ -250,41 +249,38 @@ def _at_order(
         bending=np.stack(
             [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("EIz", "EIy")]
         ),
-        slope=np.stack([shapes.values(d, x, 1) for d in ("y", "z")], axis=-3),
-        curvature=np.stack([shapes.values(d, x, 2) for d in ("y", "z")], axis=-3),
+        slope=np.stack([shapes.values(d, x, 1) for d in ("y", "z")]),
+        curvature=np.stack([shapes.values(d, x, 2) for d in ("y", "z")]),
     )
     inertia = np.stack([weight * span.at(n, x) for n in ("Jx", "Jy", "Jz")], axis=1)
     return sums(points, inertia, shapes.rotation(x), shapes), points
 
 
 def sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integrals:
-    """Integrate over points, with the rotary inertia and the angles of their sections.
-
-    Of points of N designs, all arrays are (N, ...).
-    """
+    """Integrate over points, with the rotary inertia and the angles of their sections."""
     mu, x, phi, quad = points.mass, points.x, points.shape, points.quadratic
-    m, designs = phi.shape[-1], phi.shape[:-3]
-    flat = phi.reshape(*designs, phi.shape[-3], 3 * m)
-    products = (mu[..., None] * flat).swapaxes(-1, -2) @ flat
-    shape_shape = np.einsum("...aibj->...ijab", products.reshape(*designs, 3, m, 3, m))
-    rotary_modal = np.einsum("...ga,...gai,...gaj->...ij", inertia, angle, angle)
-    position_shape = np.zeros((*designs, m, 3, 3))
-    position_shape[..., 0, :] = np.einsum("...g,...gai->...ia", mu * x, phi)
-    first, second = np.zeros((*designs, 3)), np.zeros((*designs, 3, 3))
-    first[..., 0], second[..., 0, 0] = np.sum(mu * x, axis=-1), np.sum(mu * x**2, axis=-1)
-    integrated = np.einsum("...ijaa->...ij", shape_shape) + rotary_modal
+    m = phi.shape[2]
+    flat = phi.reshape(len(x), 3 * m)
+    products = (mu[:, None] * flat).T @ flat
+    shape_shape = np.einsum("aibj->ijab", products.reshape(3, m, 3, m))
+    rotary_modal = np.einsum("ga,gai,gaj->ij", inertia, angle, angle)
+    position_shape = np.zeros((m, 3, 3))
+    position_shape[:, 0] = np.einsum("g,gai->ia", mu * x, phi)
+    first, second = np.zeros(3), np.zeros((3, 3))
+    first[0], second[0, 0] = np.sum(mu * x), np.sum(mu * x**2)
+    integrated = np.einsum("ijaa->ij", shape_shape) + rotary_modal
     return Integrals(
-        mass=plain(mu.sum(axis=-1)),
+        mass=float(mu.sum()),
         first=first,
         second=second,
-        shape=np.einsum("...g,...gai->...ai", mu, phi),
+        shape=np.einsum("g,gai->ai", mu, phi),
         position_shape=position_shape,
         shape_shape=shape_shape,
-        rotary=inertia.sum(axis=-2)[..., None] * np.eye(3),
-        rotary_shape=np.einsum("...ga,...gai->...ai", inertia, angle),
+        rotary=np.diag(inertia.sum(axis=0)),
+        rotary_shape=np.einsum("ga,gai->ai", inertia, angle),
         rotary_modal=rotary_modal,
-        quadratic=np.einsum("...g,...gaij->...aij", mu, quad),
-        position_quadratic=np.einsum("...g,...gaij->...aij", mu * x, quad),
+        quadratic=np.einsum("g,gaij->aij", mu, quad),
+        position_quadratic=np.einsum("g,gaij->aij", mu * x, quad),
         modal_mass=integrated if shapes.mass is None else shapes.mass,
         stiffness=shapes.stiffness,
     )
@@ -317,29 +313,21 @@ def _fourth_order(points: Points) -> Array:
 def cleaned(integrals: Integrals) -> Integrals:
     """Take for 0, or for equal, what quadrature and rounding leave, so that equations skip it."""
     named = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
-    designs = integrals.modal_mass.ndim - 2
-    front = integrals.modal_mass.shape[:designs]
-    arrays = {
-        name: value
-        for name, value in named.items()
-        if np.ndim(value) > designs and value.shape[:designs] == front and np.any(value)
-    }
+    arrays = {name: value for name, value in named.items() if np.ndim(value) and np.any(value)}
     if not arrays:
         return integrals
     pairs = pair_sizes(integrals.modal_mass)
     natural = {"modal_mass": pairs, "rotary_modal": pairs}
     natural["stiffness"] = pair_sizes(integrals.stiffness)
-    natural["shape_shape"] = pairs[..., None, None]
+    natural["shape_shape"] = pairs[:, :, None, None]
     for name, value in arrays.items():
-        beyond = tuple(range(designs, value.ndim))
-        largest = np.abs(value).max(axis=beyond, initial=0.0, keepdims=True)
-        natural[name] = np.broadcast_to(natural.get(name, largest), value.shape)
+        size = natural[name] if name in natural else np.abs(value).max()
+        natural[name] = np.broadcast_to(size, value.shape)
     values, room = (
-        np.concatenate([each[name].reshape(*front, -1) for name in arrays], axis=-1)
-        for each in (arrays, natural)
+        np.concatenate([each[name].ravel() for name in arrays]) for each in (arrays, natural)
     )
-    ends = np.cumsum([natural[name].reshape(*front, -1).shape[-1] for name in arrays])
-    parts = np.split(settled(values, room, designs), ends[:-1], axis=-1)
+    ends = np.cumsum([value.size for value in arrays.values()])
+    parts = np.split(settled(values, room), ends[:-1])
     for name, part in zip(arrays, parts, strict=True):
         named[name] = part.reshape(arrays[name].shape)
     for value in named.values():
@@ -350,14 +338,13 @@ def cleaned(integrals: Integrals) -> Integrals:
 
 def settled_pairs(form: Array, whole: Array | None = None) -> Array:
     """Take for 0 or equal what rounding leaves of a form of modes, or of its part in a whole."""
-    return settled(form, pair_sizes(form if whole is None else whole), form.ndim - 2)
+    return settled(form, pair_sizes(form if whole is None else whole))
 
 
 def pair_sizes(form: Array) -> Array:
     """Give natural sizes of a form's entries: rounding grows with the number of modes."""
-    size = np.sqrt(np.abs(np.diagonal(form, axis1=-2, axis2=-1)))
-    many = max(1.0, size.shape[-1] ** 2 / 10)
-    return np.asarray(many * size[..., :, None] * size[..., None, :])
+    size = np.sqrt(np.abs(np.diag(form)))
+    return max(1.0, len(size) ** 2 / 10) * np.outer(size, size)
 
 
 def _index(shapes: Shapes, name: str) -> int:

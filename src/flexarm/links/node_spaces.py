@@ -1,7 +1,6 @@
 """Where tangents of a bent span are taken, and the functions in which they are interpolated.
 
 Spaces hold 1 and the slopes of the shapes, then the principal parts of the slopes' products.
-Slopes of N designs over one span, (N, p, k), have spaces (N, p, G).
 """
 
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from flexarm.links.beams.shear import leans
 from flexarm.links.curves import Piecewise
 from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
-from flexarm.varied import agreed
 
 AXES: tuple[Direction, ...] = ("x", "y", "z")
 FINE = 64  # points of a single panel
@@ -93,7 +91,7 @@ class Fine:
         return matrix.reshape(len(places), -1)
 
     def series(self, values: Array) -> Array:
-        """Write functions at the points, (p, G), as Legendre series of each panel."""
+        """Compute Legendre series on each panel of functions at the points, (..., p, G)."""
         back, _ = _panel_matrices(self.order)
         parts = [back @ values[..., self.of_panel(k), :] for k in range(self.panels)]
         return np.stack(parts, axis=-3)
@@ -155,10 +153,10 @@ def _by_panels(fine: Fine, more: int) -> Choice | None:
 def _at_once(fine: Fine, more: int) -> Choice:
     """Take nodes over the whole span: one space for all axes in a plane, else one for each."""
     stretch, *bends = fine.slopes
-    one = np.ones((*stretch.shape[:-1], 1))
+    one = np.ones((len(stretch), 1))
     s, a, b = _falling(stretch), *(_falling(bend) for bend in bends)
     squares = _squares(a) + _squares(b)
-    square = np.stack(squares, axis=-1) if squares else one[..., :0]
+    square = np.stack(squares, axis=-1) if squares else one[:, :0]
     numbers = [slope.shape[-1] for slope in fine.slopes]
     if fine.panels == 1 and max(numbers) > MOST:
         raise ShapeError(
@@ -182,10 +180,9 @@ def _at_once(fine: Fine, more: int) -> Choice:
         if len(counts) != len(edges) - 1:
             continue
         fill, spaces = _polynomials(fine.x, edges, counts), []
-        dust = np.broadcast_to(DUST * fill, (*one.shape[:-1], fill.shape[-1]))
         for linear, products in zip(held, further, strict=True):
-            start = _orthonormal(linear if linear.shape[-1] else one, fine.weights)
-            rest = np.concatenate([*(each[..., None] for each in products), dust], axis=-1)
+            start = _orthonormal(linear if linear.shape[1] else one, fine.weights)
+            rest = np.column_stack([*products, DUST * fill])
             spaces.append(_filled(start, rest, fine.weights, count))
         if fine.panels == 1:
             break
@@ -228,14 +225,10 @@ def gauss_nodes(edges: Array, counts: list[int]) -> tuple[Array, Array]:
 def _orthonormal(functions: Array, weights: Array) -> Array:
     """Span functions, (p, k), by orthonormal ones."""
     root = np.sqrt(weights)[:, None]
-    sizes = np.linalg.norm(root * functions, axis=-2, keepdims=True)
-    lives = np.any(sizes > 0, axis=tuple(range(sizes.ndim - 1)))
-    scaled = (root * functions)[..., lives] / sizes[..., lives]
+    sizes = np.linalg.norm(root * functions, axis=0)
+    scaled = (root * functions)[:, sizes > 0] / sizes[sizes > 0]
     left, values, _ = np.linalg.svd(scaled, full_matrices=False)
-    ranks = np.sum(values > RANK * values[..., :1], axis=-1)
-    rank = int(ranks.flat[0])
-    agreed(np.atleast_1d(ranks == rank))
-    return np.asarray(left[..., :rank] / root)
+    return np.asarray(left[:, : int(np.sum(values > RANK * values[0]))] / root)
 
 
 def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:
@@ -243,30 +236,30 @@ def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:
     root = np.sqrt(weights)[:, None]
     start, rest = root * held, root * further
     for _ in range(2):
-        rest = rest - start @ (start.swapaxes(-1, -2) @ rest)
-    room = min(max(count - held.shape[-1], 0), *rest.shape[-2:])
+        rest = rest - start @ (start.T @ rest)
+    room = min(max(count - held.shape[1], 0), *rest.shape)
     if not room:
         return held
-    squares, found = np.linalg.eigh(rest @ rest.swapaxes(-1, -2))
-    if np.any(squares[..., -room] < PLAIN * squares[..., -1]):  # squares have lost their digits
-        found = np.linalg.svd(rest, full_matrices=False)[0][..., ::-1]
-    return np.concatenate([held, found[..., : -room - 1 : -1] / root], axis=-1)
+    squares, found = np.linalg.eigh(rest @ rest.T)
+    if squares[-room] < PLAIN * squares[-1]:  # squares have lost their digits
+        found = np.linalg.svd(rest, full_matrices=False)[0][:, ::-1]
+    return np.hstack([held, found[:, : -room - 1 : -1] / root])
 
 
 def _falling(slopes: Array) -> Array:
     """Scale slopes to what they amount to in smooth motions."""
-    sizes = np.abs(slopes).max(axis=-2, initial=0.0, keepdims=True)
-    return np.asarray(slopes / (sizes * np.arange(1, slopes.shape[-1] + 1) ** FALL))
+    sizes = np.abs(slopes).max(axis=0, initial=0.0)
+    return np.asarray(slopes / (sizes * np.arange(1, slopes.shape[1] + 1) ** FALL))
 
 
 def _products(a: Array, b: Array, factor: float = 1.0) -> list[Array]:
-    return [factor * a[..., i] * b[..., j] for i in range(a.shape[-1]) for j in range(b.shape[-1])]
+    return [factor * p * r for p in a.T for r in b.T]
 
 
 def _squares(a: Array) -> list[Array]:
     """List products of all pairs; one that there is twice counts as much as both."""
-    pairs = zip(*np.triu_indices(a.shape[-1]), strict=True)
-    return [(1.0 if i == j else 2**0.5) * a[..., i] * a[..., j] for i, j in pairs]
+    pairs = zip(*np.triu_indices(a.shape[1]), strict=True)
+    return [(1.0 if i == j else 2**0.5) * a[:, i] * a[:, j] for i, j in pairs]
 
 
 def fine_points(shapes: Shapes) -> int:
@@ -278,8 +271,8 @@ def fine_points(shapes: Shapes) -> int:
 
 def live(slopes: Array) -> Array:
     """Keep the columns that are not zero."""
-    cleaned = settled(slopes, designs=slopes.ndim - 2)
-    return np.asarray(cleaned[..., np.any(cleaned != 0, axis=tuple(range(slopes.ndim - 1)))])
+    cleaned = settled(slopes)
+    return np.asarray(cleaned[:, np.any(cleaned != 0, axis=0)])
 
 
 def axis_slopes(shapes: Shapes, direction: Direction, x: Array) -> Array:

@@ -26,21 +26,19 @@ def constant_rotary(i: Integrals, points: Points, polar: Polar | None) -> Rotary
     sections about their axes comes to in a straight link.
     """
     inertia, shape = i.rotary.copy(), i.rotary_shape.copy()
-    root = np.sqrt(points.mass)[..., None, None] * points.shape
-    root = root.reshape(*root.shape[:-3], -1, root.shape[-1])
-    modal, sizes = i.modal_mass - root.swapaxes(-1, -2) @ root, pair_sizes(i.modal_mass)
+    root = np.sqrt(points.mass)[:, None, None] * points.shape
+    root = root.reshape(-1, root.shape[2])
+    modal, sizes = i.modal_mass - root.T @ root, pair_sizes(i.modal_mass)
     if polar is not None:
-        J, twist = polar.inertia[..., None], polar.twist
-        inertia[..., 0, 0] -= J.sum(axis=(-2, -1))
-        shape[..., 0, :] -= np.sum(J * twist, axis=-2)
-        inertia, shape = (
-            _less_dust(rest, np.abs(whole).max(axis=(-2, -1), initial=0.0, keepdims=True))
-            for rest, whole in ((inertia, i.rotary), (shape, i.rotary_shape))
-        )
+        J, twist = polar.inertia[:, None], polar.twist
+        inertia[0, 0] -= J.sum()
+        shape[0] -= np.sum(J * twist, axis=0)
+        inertia = _less_dust(inertia, np.abs(i.rotary).max())
+        shape = _less_dust(shape, np.abs(i.rotary_shape).max(initial=0.0))
         # in the order in which equations sum it, so that they have nothing left of nothing
-        products = (J * twist)[..., :, None] * twist[..., None, :]
-        turning = np.triu(np.cumsum(products, axis=-3)[..., -1, :, :])
-        turning = turning + np.triu(turning, 1).swapaxes(-1, -2)
+        products = (J * twist)[:, :, None] * twist[:, None, :]
+        turning = np.triu(np.cumsum(products, axis=0)[-1])
+        turning = turning + np.triu(turning, 1).T
         modal = _less_dust(modal, sizes) - turning
     return Rotary(inertia, shape, _less_dust(modal, sizes))
 

@@ -10,7 +10,6 @@ from flexarm.links.basis import MOTIONS
 from flexarm.links.ends import loaded_ends, outboard_inertia, rides
 from flexarm.links.holds import hold
 from flexarm.links.span import Span
-from flexarm.varied import least
 
 MANY_FLEXIBLE = 3
 STRAIN = 1e-3
@@ -132,9 +131,8 @@ def _slowest_bending(arm: Arm, index: int, span: Span, bending: dict[str, int]) 
     """Estimate the slowest bending frequency [Hz]: the link clamped, bent by a force at its tip."""
     mean = _mean(span)
     mass = outboard_inertia(arm, index, {}).mass + 33 / 140 * mean["mass_per_length"] * span.length
-    stiffness: float = least([mean[name] for key, name in BENDING.items() if bending[key]])
-    slowest: float = (3 * stiffness / (span.length**3 * mass)) ** 0.5 / TURN
-    return slowest
+    stiffness = min(mean[name] for key, name in BENDING.items() if bending[key])
+    return math.sqrt(3 * stiffness / (span.length**3 * mass)) / TURN
 
 
 def _mean(span: Span) -> dict[str, float]:

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flexarm.errors import SimulationError
 from flexarm.linear_model import SINGULAR
@@ -13,15 +11,14 @@ from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
 from flexarm.model import Model
 from flexarm.spatial import Inertia
-from flexarm.varied import by_design
 
 ROUNDING = 1e-14  # of the inertia about other axes
 NAMED = 0.3  # of the largest entry of a vector
 FEW = 6  # names that a message lists
 
 
-def total_mass(model: Model) -> Any:
-    """Weigh an arm with its base, hubs, motors and payload [kg]; of designs, all of them."""
+def total_mass(model: Model) -> float:
+    """Return the mass of an arm with its base, hubs, motors and payload [kg]."""
     links = [own_inertia(part.link).mass + part.tip_body.mass for part in model.links]
     return model.base_body.mass + sum(links)
 
@@ -91,22 +88,6 @@ def require_inertia(
         raise SimulationError(f"{found.place}: {found.message}: {found.remedy}")
 
 
-def designs_with_inertia(model: Model, mass: Array) -> NDArray[np.bool_]:
-    """Tell in which designs, whose numbers the model holds, no motion lacks inertia, (N,).
-
-    ``mass`` are their whole mass matrices, (N, n, n).
-    """
-    kept = [i for i in range(model.size) if i not in model.prescribed]
-    mass = mass[:, np.array(kept)[:, None], kept]
-    rounding = by_design(_rounding(model, [model.names[i] for i in kept]), len(mass))
-    inertia = np.abs(np.diagonal(mass, axis1=1, axis2=2))
-    fine = np.all(np.isfinite(mass), axis=(1, 2)) & np.all(inertia > rounding, axis=1)
-    size = np.sqrt(inertia[fine])
-    scaled = mass[fine] / (size[:, :, None] * size[:, None, :])
-    fine[fine] = np.linalg.eigvalsh(scaled)[:, 0] > SINGULAR
-    return np.asarray(fine)
-
-
 def place_of(model: Model, coordinate: str) -> str:
     """Say where in the model file a coordinate comes from."""
     index = model.names.index(coordinate)
@@ -129,14 +110,14 @@ def _rounding(model: Model, names: Sequence[str]) -> Array:
     Of what each joint carries, a bound of the moments about the joint is summed from the tip on:
     mass, mass times distance, mass times its square.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, float] = {}
     carried = np.zeros(3)
     for part in reversed(model.links):
         carried = _shifted(carried + _moments(part.tip_body), part.length)
         carried = carried + _moments(own_inertia(part.link))
-        carried = _shifted(carried, _distance(part.pose_JL.position))
+        carried = _shifted(carried, float(np.linalg.norm(part.pose_JL.position)))
         found |= {a.name: ROUNDING * carried[2] for a in part.axes if a.turns}
-        carried = _shifted(carried, _distance(part.pose_FJ.position))
+        carried = _shifted(carried, float(np.linalg.norm(part.pose_FJ.position)))
     return np.array([found.get(name, 0.0) for name in names])
 
 
@@ -145,11 +126,7 @@ def _moments(body: Inertia) -> Array:
     return np.array([body.mass, np.sqrt(body.mass * second), second])
 
 
-def _distance(position: Array) -> Any:
-    return np.sqrt(position @ position)
-
-
-def _shifted(moments: Array, distance: Any) -> Array:
+def _shifted(moments: Array, distance: float) -> Array:
     zeroth, first, second = moments
     return np.array(
         [zeroth, first + distance * zeroth, second + 2 * distance * first + distance**2 * zeroth]

@@ -40,7 +40,6 @@ from flexarm.model.elastic.remembered import remembered
 from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state
-from flexarm.varied import agreed, by_designs
 
 CURVES = {"y": 10, "z": 10, "twist": 6, "x": 6}  # of which shapes are combined
 MORE = 4  # curves than shapes, at least
@@ -163,16 +162,16 @@ class SmallMotions:
     held: Array
 
     @classmethod
-    def of(cls, model: Model, designs: tuple[int, ...] = ()) -> "SmallMotions":
-        """Find the modes of an arm as it starts; of a model that holds designs, of (N,) of them."""
-        q = np.array(by_designs(start_state(model, object if designs else float)[0], designs))
-        for index, *ends in model.sliding_ranges:
-            q[..., index] = np.clip(q[..., index], *(by_designs(each, designs) for each in ends))
+    def of(cls, model: Model) -> "SmallMotions":
+        """Compute the modes of an arm as it starts."""
+        q = start_state(model)[0]
+        for index, low, high in model.sliding_ranges:
+            q[index] = np.clip(q[index], low, high)
         return cls.at(model, q)
 
     @classmethod
     def at(cls, model: Model, q: Array, power: int = 3) -> "SmallMotions":
-        """Find the modes of an arm at a posture q (n,); of many designs at (N, n)."""
+        """Compute the modes of an arm at a posture q (n,)."""
         mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
         still = set(model.prescribed)
         driven = {a.index if a.motor is None else a.motor for a in model.axes if a.driven}
@@ -187,11 +186,11 @@ class SmallMotions:
         """Weigh in the modes with what rides on a link at stations all along it."""
         rider = self.model.links[index + 1]
         assert rider.range is not None
-        low, high = (by_designs(each, self.q.shape[:-1]) for each in rider.range)
+        low, high = rider.range
         found = [(self.own, self.held)]
         for share in (np.arange(STATIONS) + 0.5) / STATIONS:
             q = self.q.copy()
-            q[..., rider.exposed] = low + share * (high - low)
+            q[rider.exposed] = low + share * (high - low)
             there = SmallMotions.at(self.model, q, power=1)
             found.append((there.own / STATIONS**0.5, there.held / STATIONS**0.5))
         own, held = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
@@ -218,27 +217,24 @@ class SmallMotions:
         static
             Whether they span the first curve, of a torque at the tip of a rod.
         """
-        lower = np.linalg.cholesky(self.stiffness.take(rows, -2).take(rows, -1))
-        modes = [self.own.take(rows, -2)]
+        lower = np.linalg.cholesky(self.stiffness[np.ix_(rows, rows)])
+        modes = [self.own[rows]]
         if weighs_held(self.model.arm, count):
-            modes.append(np.sqrt(HELD) * self.held.take(rows, -2))
-        strained = lower.swapaxes(-1, -2) @ np.concatenate(modes, axis=-1)
-        total = np.sum(strained**2, axis=(-2, -1), keepdims=True)
+            modes.append(np.sqrt(HELD) * self.held[rows])
+        strained = lower.T @ np.concatenate(modes, axis=-1)
         fill = FILL * np.diag(1 / np.arange(1.0, len(rows) + 1) ** 2)
-        strained = np.concatenate([strained, fill * np.sqrt(np.where(total == 0, 1.0, total))], -1)
+        strained = np.hstack([strained, fill * (np.linalg.norm(strained) or 1.0)])
         if static:
-            kept = _main(strained)[..., : count - 1]
-            first = np.broadcast_to(np.eye(len(rows))[:, :1], (*kept.shape[:-1], 1))
-            strained /= np.sqrt(np.sum(strained**2, axis=(-2, -1), keepdims=True))
-            strained = np.concatenate([kept, first, FILL * strained], axis=-1)
-        return np.linalg.solve(lower.swapaxes(-1, -2), _main(strained)[..., :count])
+            first = np.eye(len(rows))[:, :1]
+            rest = FILL / np.linalg.norm(strained) * strained
+            strained = np.hstack([_main(strained)[:, : count - 1], first, rest])
+        return np.linalg.solve(lower.T, _main(strained)[:, :count])
 
 
 def _main(columns: NDArray[Any]) -> NDArray[Any]:
     """Return the left singular vectors of columns, the largest first."""
-    if columns.shape[-1] > columns.shape[-2]:  # of the same left vectors, and fewer
-        right = np.asarray(np.linalg.qr(columns.swapaxes(-1, -2), mode="r"))
-        columns = right.swapaxes(-1, -2)
+    if columns.shape[1] > columns.shape[0]:  # of the same left vectors, and fewer
+        columns = np.asarray(np.linalg.qr(columns.T, mode="r")).T
     vectors, _, _ = np.linalg.svd(columns, full_matrices=False)
     return vectors
 
@@ -249,66 +245,55 @@ def _weighed_modes(
     """Find modes of unit strain energy, with some coordinates still, times their weights.
 
     These fall with a power of the frequency.
-
-    Raises
-    ------
-    Differ
-        If some designs have more motions without strain than others.
     """
     groups = []
     for own in _blocks(linked, [i for i in range(len(linked)) if i not in still]):
-        of = (each[..., np.array(own)[:, None], own] for each in (mass, stiffness))
-        groups.append((own, *_modes(*of)))
-    found = np.zeros((*stiffness.shape[:-1], sum(each.shape[-1] for _, _, each in groups)))
-    if not found.size:
-        return found
-    periods = np.concatenate([each for _, _, each in groups], axis=-1)
-    slow = np.sort(periods, axis=-1)[..., ::-1]
-    second = slow[..., min(1, slow.shape[-1] - 1), None]
-    second = np.where(second == 0, slow[..., :1], second)
-    raised, half = periods**power, second**power / 2
-    weights = np.where(second == 0, 1.0, raised / np.where(second == 0, 1.0, raised + half))
+        block = np.ix_(own, own)
+        groups.append((own, *_modes(mass[block], stiffness[block])))
+    periods = np.concatenate([np.zeros(0), *(mine for _, _, mine in groups)])
+    found = np.zeros((len(stiffness), len(periods)))
+    slow = np.sort(periods[periods > 0])[::-1]
+    weights = np.ones(len(periods))
+    if len(slow):
+        raised = periods**power
+        weights = raised / (raised + slow[:2][-1] ** power / 2)
     at = 0
     for own, modes, mine in groups:
-        columns = np.arange(at, at + mine.shape[-1])
-        found[..., np.array(own)[:, None], columns] = modes * weights[..., None, columns]
+        columns = np.arange(at, at + len(mine))
+        found[np.array(own)[:, None], columns] = modes * weights[columns]
         at += len(columns)
     return found
 
 
 def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
-    """Find modes of unit strain energy, a column each, and their periods over 2 pi."""
-    size = np.sqrt(np.diagonal(stiffness, axis1=-2, axis2=-1))[..., None]
+    """Compute modes of unit strain energy, a column each, and their periods over 2 pi."""
+    size = np.sqrt(np.diag(stiffness))
     size = np.where(size == 0, 1.0, size)
-    values, vectors = _eigen(stiffness / (size * size.swapaxes(-1, -2)))
-    loose = (values <= SINGULAR).reshape(-1, values.shape[-1])
-    agreed(np.all(loose == loose[0], axis=1))
-    rigid, strained = ((vectors / size).compress(which, -1) for which in (loose[0], ~loose[0]))
-    strained = strained / np.sqrt(values[..., None, ~loose[0]])
+    values, vectors = _eigen(stiffness / np.outer(size, size))
+    loose, vectors = values <= SINGULAR, vectors / size[:, None]
+    rigid, strained = vectors[:, loose], vectors[:, ~loose] / np.sqrt(values[~loose])
     moved = mass @ strained
-    moving = strained.swapaxes(-1, -2) @ moved
-    if rigid.shape[-1]:  # what moves without strain moves so that it has no momentum
-        pull = rigid.swapaxes(-1, -2) @ moved
-        weight = np.linalg.pinv(rigid.swapaxes(-1, -2) @ mass @ rigid, hermitian=True)
-        moving = moving - pull.swapaxes(-1, -2) @ weight @ pull
-    squares, turn = _eigen((moving + moving.swapaxes(-1, -2)) / 2)
+    moving = strained.T @ moved
+    if rigid.shape[1]:  # what moves without strain moves so that it has no momentum
+        pull = rigid.T @ moved
+        moving = moving - pull.T @ np.linalg.pinv(rigid.T @ mass @ rigid, hermitian=True) @ pull
+    squares, turn = _eigen((moving + moving.T) / 2)
     return strained @ turn, np.sqrt(np.maximum(squares, 0.0))
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array]:
-    """Find eigenvalues and vectors of a symmetric matrix, each block that it falls into apart."""
-    values, vectors = np.zeros(matrix.shape[:-1]), np.zeros_like(matrix)
-    for own in _blocks(_linked(matrix), list(range(matrix.shape[-1]))):
-        values[..., own], part = np.linalg.eigh(matrix.take(own, -2).take(own, -1))
-        vectors[..., np.array(own)[:, None], own] = part
+    """Compute eigenvalues and vectors of a symmetric matrix, block by block."""
+    values, vectors = np.zeros(len(matrix)), np.zeros_like(matrix)
+    for own in _blocks(_linked(matrix), list(range(len(matrix)))):
+        block = np.ix_(own, own)
+        values[own], vectors[block] = np.linalg.eigh(matrix[block])
     return values, vectors
 
 
 def _linked(matrix: Array) -> NDArray[np.bool_]:
-    """Tell which coordinates a symmetric matrix couples in any design."""
-    size = np.sqrt(np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)))
-    linked = np.abs(matrix) > DUST * size[..., None, :] * size[..., :, None]
-    return np.asarray(np.any(linked, axis=tuple(range(linked.ndim - 2))))
+    """Return which pairs of coordinates a symmetric matrix couples."""
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    return np.asarray(np.abs(matrix) > DUST * np.outer(size, size))
 
 
 def _blocks(linked: NDArray[np.bool_], among: list[int]) -> list[list[int]]:

@@ -19,7 +19,6 @@ from flexarm.links.ends import (
 )
 from flexarm.links.span import Span
 from flexarm.spatial import NEGLIGIBLE, rotation_from_angles
-from flexarm.varied import least
 
 STIFF, SOFT = 0.05, 0.15
 # In one plane a link whose joint gives way bears a part of the moment that a clamped one would.
@@ -52,7 +51,7 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     came slowly.
     """
     bends = [name for name in ("EIy", "EIz") if span.has(name)]
-    stiffness: float = least(span.table[name].min() for name in bends) if bends else 0.0
+    stiffness = min((float(span.table[name].min()) for name in bends), default=0.0)
     if stiffness <= 0:
         return 0.0
     own, beyond = own_inertia(arm.links[index]).mass, outboard_mass(arm, index)

@@ -23,7 +23,6 @@ from flexarm.model.contents import unseen_fields, write
 from flexarm.model.parts import Flexible, Model
 from flexarm.model.points import ArmPoint
 from flexarm.spatial import NO_INERTIA
-from flexarm.varied import Varied, by_design
 
 _PLAIN = (NoneType, bool, int, str, bytes, slice, type, np.bool_, np.integer,
           FunctionType, BuiltinFunctionType)  # fmt: skip
@@ -115,7 +114,7 @@ class _NumberWalk:
         if whole or isinstance(value, _WHOLE):
             self._put(b"whole;")
             return Whole(value, lambda: self._note(path))
-        if isinstance(value, float | Varied | np.ndarray):
+        if isinstance(value, float | np.ndarray):
             return self._number(value, path)
         if isinstance(value, ca.SX | ca.DM):
             write(value, self._put)
@@ -180,34 +179,29 @@ def _derived(kind: type) -> list[str]:
 class ModelNumbers:
     """The numbers of a model that its equations depend on, and what else they depend on."""
 
-    values: Array  # of a model, (n, 1); of N designs, (n, N)
+    values: Array  # (n, 1)
     groups: Ints  # part of the model that each belongs to, (n,)
     rest: str  # a digest of all else: kinds, counts, names
 
     @classmethod
-    def of(cls, model: Model, count: int = 1) -> "ModelNumbers":
-        """Read the numbers of a model, or of one that holds so many designs."""
+    def of(cls, model: Model) -> "ModelNumbers":
+        """Read the numbers of a model."""
         digest, rows, groups = hashlib.sha256(), list[Array](), list[int]()
 
         def take(value: Any, group: int, path: Path) -> Any:
-            found = by_design(value, count).reshape(count, -1).T
-            rows.append(found)
-            groups.extend([group] * len(found))
+            rows.append(np.ravel(value))
+            groups.extend([group] * len(rows[-1]))
             return value
 
         _NumberWalk(take, digest.update, lambda path: None).read(_bare(model))
-        values = np.concatenate(rows) if rows else np.zeros((0, count))
-        return cls(np.array(values, dtype=float), np.array(groups, dtype=np.int64),
+        values = np.concatenate([np.zeros(0), *rows])[:, None]
+        return cls(values, np.array(groups, dtype=np.int64),
                    digest.hexdigest())  # fmt: skip
 
     @cached_property
     def pattern(self) -> Pattern:
         """The pattern of a model's numbers."""
         return Pattern.of(self.values, self.groups)
-
-    def at(self, k: int) -> "ModelNumbers":
-        """Return the numbers of a design."""
-        return replace(self, values=self.values[:, k : k + 1])
 
 
 def numbers_of(model: Model) -> ModelNumbers:

@@ -1,6 +1,6 @@
 """What an arm is made ready as: constant arrays, coordinate names and slices."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Literal
 
@@ -20,7 +20,6 @@ from flexarm.links.span import Span
 from flexarm.model.joints.base import JointMotion, Stroke
 from flexarm.model.points import ArmPoints
 from flexarm.spatial import Expr, Inertia, Pose, constant
-from flexarm.varied import LazyDesign
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]
@@ -30,7 +29,7 @@ BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True)
-class Flexible(BodyData, LazyDesign):
+class Flexible(BodyData):
     """The elastic part of a link of constant length, with m amplitudes."""
 
     # span, shapes, integrals, points: the flexible span, its shape functions and their integrals.
@@ -114,7 +113,7 @@ class Flexible(BodyData, LazyDesign):
             nodes=None,
         )  # fmt: skip
 
-    def straight(self, length: Array) -> StraightBody:
+    def straight(self, length: float) -> StraightBody:
         """Return the undeformed beam."""
         return StraightBody(self.integrals, along_x(length), self.tip_angle, self.tip_shape)
 
@@ -126,7 +125,7 @@ class Flexible(BodyData, LazyDesign):
 
 
 @dataclass(frozen=True)
-class SlidingBeam(BodyData, LazyDesign):
+class SlidingBeam(BodyData):
     """The elastic part of a link that slides out of its hub."""
 
     shapes: SlidingShapes  # functions of place and exposed length
@@ -171,18 +170,17 @@ class SlidingBeam(BodyData, LazyDesign):
         """Number of terms of the series by which shapes change with the exposed length."""
         return max(len(factors) for factors in self.shapes.factors.values())
 
-    def span_length(self, whole: Array | float, own: Array) -> Array:
+    def span_length(self, whole: float, own: Array) -> float:
         """Return the exposed length, which is the first of its coordinates."""
-        return own[..., 0]
+        return float(own[0])
 
-    def straight(self, length: Array) -> StraightBody:
+    def straight(self, length: float) -> StraightBody:
         """Return the exposed part at its length, and the part in the hub."""
-        exposed = float(length)
-        shapes, tip, span = self.shapes.at(exposed), np.array([exposed]), self.shapes.span
+        shapes, tip, span = self.shapes.at(length), np.array([length]), self.shapes.span
         uniform = {name: np.full(2, values[0]) for name, values in span.table.items()}
-        here = Span(exposed, np.array([0.0, exposed]), uniform)
+        here = Span(length, np.array([0.0, length]), uniform)
         integrals, _ = integrate(here, shapes, stiffening=False)
-        mu, inside = self.shapes.mass_per_length, span.length - exposed
+        mu, inside = self.shapes.mass_per_length, span.length - length
         turned = np.diag(self.shapes.rotary) * inside
         turned += mu * inside**3 / 3 * np.diag([0.0, 1.0, 1.0])
         first = np.array([-mu * inside**2 / 2, 0.0, 0.0])
@@ -254,7 +252,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class LinkModel(LazyDesign):
+class LinkModel:
     """One link: constant frames, bodies, shapes and where its coordinates stand in q.
 
     Frames: F the previous link's flexible tip (or the base), J the joint with its axis along z,
@@ -356,9 +354,9 @@ class LinkModel(LazyDesign):
             return self.motion.stroke
         return Stroke(self.body.range, "exposed length", "its shapes hold in that range")
 
-    def span_length(self, q: Array) -> Array:
-        """Length of the (exposed) span at coordinates q, (n,) [m]; of designs at (N, n), (N,)."""
-        return self.body.span_length(self.length, q[..., list(self.own)])
+    def span_length(self, q: Array) -> float:
+        """Length of the (exposed) span at coordinates q, (n,) [m]."""
+        return self.body.span_length(self.length, q[list(self.own)])
 
     @property
     def exposed(self) -> int:
@@ -368,7 +366,7 @@ class LinkModel(LazyDesign):
 
 
 @dataclass(frozen=True)
-class Model(LazyDesign):
+class Model:
     """An arm made ready for equations; `flexarm.build` makes one, with read-only arrays.
 
     Coordinates in order: base x, y, z, rx, ry, rz if it moves; per link: motor, joint, amplitudes.
@@ -403,8 +401,12 @@ class Model(LazyDesign):
     # too; None in one that is as it is.
     symbols: Expr | None = None
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone: a copy, whose arrays may be written to, keeps no digest."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def __repr__(self) -> str:
-        """Say in a line what it is."""
+        """Return its name, its number of coordinates and some of their names in a line."""
         names = ", ".join(self.names[:SAID]) + (", ..." if len(self.names) > SAID else "")
         return f"Model of {self.arm.name}: {self.size} coordinates, {names}"
 

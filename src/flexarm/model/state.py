@@ -15,14 +15,12 @@ from flexarm.model.profiles import AnyProfile, evaluate, trace
 from flexarm.spatial import NO_INERTIA, Expr
 
 
-def start_state(model: Model, kind: type = float) -> tuple[Array, Array]:
+def start_state(model: Model) -> tuple[Array, Array]:
     """Read the initial coordinates and speeds off the model file, (n,) each.
 
-    Prescribed coordinates are where their motion has them at time 0.  Those of a model that holds
-    many designs are objects.
+    Prescribed coordinates are where their motion has them at time 0.
     """
-    q: Array = np.zeros(model.size, kind)
-    v: Array = np.zeros(model.size, kind)
+    q, v = np.zeros(model.size), np.zeros(model.size)
     base = model.arm.base
     if isinstance(base, FreeBase):
         rotation = model.base_pose.rotation

@@ -321,4 +321,4 @@ def _shapes(run: Run, part: LinkModel) -> tuple[Shapes, float]:
         q[part.exposed] = np.clip(run.q[:, part.exposed].max(), *part.body.range)
     shapes = body_of(run.model, part).shapes_at(q)
     assert shapes is not None
-    return shapes, float(part.span_length(q))
+    return shapes, part.span_length(q)

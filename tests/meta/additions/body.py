@@ -6,7 +6,6 @@ from typing import ClassVar, final
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.body_data import BodyData, StraightBody, along_x
 from flexarm.links.integrals import Integrals
 from flexarm.mechanics.bodies.base import LinkBody
@@ -25,7 +24,7 @@ class FoldingData(BodyData):
     kind: ClassVar[str] = "folding"
     sectioned: ClassVar[bool] = False
 
-    def straight(self, length: Array) -> StraightBody:
+    def straight(self, length: float) -> StraightBody:
         """Return the undeformed body, of which only the tip is known."""
         angle, shape = np.array([[0.0], [0.0], [1.0]]), np.array([[0.0], [length / 2], [0.0]])
         return StraightBody(Integrals.none(), along_x(length), angle, shape)

@@ -111,7 +111,7 @@ def exponential(theta: Expr) -> Expr:
 
 
 def _straight(part: LinkModel) -> StraightBody:
-    return part.body.straight(np.array(part.length))
+    return part.body.straight(part.length)
 
 
 def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> SectionMotion:

@@ -139,35 +139,9 @@ class Nearby:
         return cls(models, weights / step)
 
 
-def nearby(model: Model, keys: Sequence[str], *, alone: bool = False) -> dict[str, Nearby]:
-    """Change numbers a little, each by itself; arms are built together where that goes.
-
-    Those may differ from the model in what rounding makes 0, which they do not if built alone.
-    """
-    places, weights = CENTRAL
-    from flexarm.model.designs.build import designs_together
-
-    values = parameter_values(model.arm, keys)
-    steps = np.where(values == 0.0, STEP, STEP * np.abs(values))
-    sets = [
-        dict(zip(keys, (values + place * way).tolist(), strict=True))
-        for way in np.diag(steps)
-        for place in places
-    ]
-    plain = model.nodes is None and not model.series and model.stiffening == model.arm.stiffening
-    sets = sets if plain and not alone else []
-    together = designs_together(model.arm, sets, tip_rotation=model.tip_rotation)
-    if sets and not together and len(keys) > 2:  # for one of them, perhaps
-        half = len(keys) // 2
-        return {**nearby(model, keys[:half]), **nearby(model, keys[half:])}
-    drawn = {k: stack.at(i) for which, stack in together for i, k in enumerate(which)}
-    found = {}
-    for i, key in enumerate(keys):
-        models = [drawn.get(i * len(places) + k) for k in range(len(places))]
-        own = tuple(each for each in models if each is not None and each.names == model.names)
-        whole = len(own) == len(places)
-        found[key] = Nearby(own, weights / steps[i]) if whole else Nearby.of(model, key)
-    return found
+def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
+    """Build arms that differ a little in one number each, by its key."""
+    return {key: Nearby.of(model, key) for key in keys}
 
 
 def derivatives(

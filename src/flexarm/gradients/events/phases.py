@@ -95,16 +95,14 @@ class Phase:
         """Return an arm as it is then."""
         return self.discrete.servoed(self.discrete.model(model))
 
-    def nearby(
-        self, model: Model, arms: Callable[..., Mapping[str, Nearby]], **options: bool
-    ) -> dict[str, Nearby]:
+    def nearby(self, model: Model, arms: Callable[[], Mapping[str, Nearby]]) -> dict[str, Nearby]:
         """Return arms that differ a little in a number as they are then, by its key.
 
         After them come those that differ in a body that the tip has captured.
         """
         found = {
             key: replace(each, models=tuple(self.situated(model) for model in each.models))
-            for key, each in arms(**options).items()
+            for key, each in arms().items()
         }
         for k, step in enumerate(CARRIED * np.eye(len(self.carried))):
             ways = (

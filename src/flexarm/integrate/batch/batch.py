@@ -28,7 +28,7 @@ from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model
-from flexarm.model.designs.build import build_designs, built
+from flexarm.model.designs import build_designs, built
 from flexarm.spatial import rebase
 
 FEWEST = 4  # Runge-Kutta steps in a step

@@ -1,7 +1,7 @@
 """Many runs on a GPU: the loop that every integrator shares, a run per thread."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from flexarm.engine.gpu.cuda import GpuArray, GpuKernel, gpu
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.structures import BoundKernel
-from flexarm.integrate.batch.designs import DesignMotions, Fields, NotInArrays
 from flexarm.integrate.choice.halving import refinement
 from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.method import Method
@@ -26,7 +25,6 @@ from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interlea
 
 WORK = 40_000_000  # operations of a thread in one launch, about
 SHARE = 0.4  # of the free memory
-ALIKE = 1e-9  # within which a number of a design must be what it is by itself
 DONE = -1  # code of a run that has ended
 
 
@@ -100,44 +98,7 @@ def solve_starts_on_gpu(
         others stopped, or need the processor on their way, and have no meaning.
     """
     refuse_on_gpu(method, [task])
-    return Fleet([Flight(task, method)]).fly_all(states, {})
-
-
-def solve_designs_on_gpu(
-    motions: DesignMotions, states: Array, tasks: Mapping[int, InitialValueProblem]
-) -> tuple[Array, NDArray[np.bool_]]:
-    """Solve motions of designs without an object for each.
-
-    Parameters
-    ----------
-    motions
-        The motions.
-    states
-        First states, (count, size).
-    tasks
-        Some of them as they are by themselves, which show all in which any differ.
-
-    Returns
-    -------
-    samples, finished
-        As `solve_starts_on_gpu`; what is not sound does not begin.
-
-    Raises
-    ------
-    NotInArrays
-        If some are not what they are by themselves.
-    """
-    refuse_on_gpu(motions.method, [*tasks.values()])
-    fleet = Fleet([Flight(task, motions.method) for task in tasks.values()])
-    which = np.array([*tasks])
-    own = fleet.rows(slice(None))
-    made = fleet.begun(own[:, fleet.program.place("y")], motions.of(which))
-    if not np.allclose(np.abs(made), np.abs(own), rtol=ALIKE, atol=0.0, equal_nan=True):
-        raise NotInArrays
-    sound, times = np.flatnonzero(motions.sound), len(motions.first.times)
-    samples, finished = np.repeat(states[:, None], times, axis=1), np.zeros(len(states), dtype=bool)
-    samples[sound], finished[sound] = fleet.fly_all(states[sound], motions.of(sound))
-    return samples, finished
+    return Fleet([Flight(task, method)]).fly_all(states)
 
 
 def _solve(flights: Sequence["Flight"], progress: Callable[[int], None]) -> list[Solution]:
@@ -255,21 +216,12 @@ class Fleet:
             rows[:, self.program.place(name)] = states
         return np.asarray(rows)
 
-    def begun(self, states: Array, fields: Fields) -> Array:
-        """Give the rows of runs like the first, but for first states and what differs, (N, ...)."""
-        rows = np.tile(self._templates[:1], (len(states), 1))
-        places = {(name, -1): states for name in ("y", "y_old")}
-        for (name, entry), values in {**places, **fields}.items():
-            place = self.program.place(name, entry)
-            rows[:, place] = values[:, : place.stop - place.start]
-        return rows
-
-    def fly_all(self, states: Array, fields: Fields) -> tuple[Array, NDArray[np.bool_]]:
+    def fly_all(self, states: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Run from first states, (N, size): samples, (N, T, size), and which went to the end."""
-        parts = [
-            self._fly_rows(self.begun(states[some], {k: x[some] for k, x in fields.items()}))
-            for some in self.portions(len(states))
-        ]
+        rows = np.tile(self._templates[:1], (len(states), 1))
+        for name in ("y", "y_old"):
+            rows[:, self.program.place(name)] = states
+        parts = [self._fly_rows(rows[some]) for some in self.portions(len(states))]
         samples, finished = (np.concatenate(each) for each in zip(*parts, strict=True))
         return samples.reshape(len(states), -1, states.shape[1]), finished
 

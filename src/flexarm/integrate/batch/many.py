@@ -55,7 +55,7 @@ from flexarm.integrate.tolerance import step_limits
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, TipRotation
-from flexarm.model.designs.build import build_designs, built
+from flexarm.model.designs import build_designs, built
 from flexarm.runs.run import Run
 
 Device = Literal["cpu", "gpu"]

@@ -3,14 +3,12 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flexarm.linear_model import first_order, undamped
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model import Model
-from flexarm.varied import agreed, plain
 
 MODERATE = 80  # coordinates up to which all eigenvalues of the damped arm are found
 NOTABLE = 1e-3  # damping ratio below which an arm is taken to vibrate as if it had none
@@ -18,7 +16,7 @@ NOTABLE = 1e-3  # damping ratio below which an arm is taken to vibrate as if it 
 
 @dataclass(frozen=True)
 class VibrationModes:
-    """The K damped modes of an arm, or of designs of it along a first axis.
+    """The K damped modes of an arm.
 
     Attributes
     ----------
@@ -39,21 +37,20 @@ class VibrationModes:
         It goes by the compliance that a mode carries times its period: what drives an arm is slow.
         """
         squares = np.abs(rows @ self.shapes) ** 2
-        squares = squares if rates else squares / self.frequencies[..., None, :]
+        squares = squares if rates else squares / self.frequencies
         count = int(group.max()) + 1 if len(group) else 0
-        sums = np.zeros((*self.ratios.shape[:-1], count, self.ratios.shape[-1]))
-        for g in range(count):
-            sums[..., g, :] = squares[..., group == g, :].sum(axis=-2)
-        return np.asarray(sums / np.maximum(sums.sum(axis=-1, keepdims=True), 1e-300))
+        sums = np.zeros((count, len(self.ratios)))
+        np.add.at(sums, group, squares)
+        return np.asarray(sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300))
 
     def pace(self, rows: Array, group: Ints) -> Array:
         """Give the frequency [rad/s] at which each group of quantities vibrates, (groups,)."""
-        return np.asarray((self.carried(rows, group) @ self.frequencies[..., None])[..., 0])
+        return np.asarray(self.carried(rows, group) @ self.frequencies)
 
 
 @dataclass(frozen=True)
 class Vibration:
-    """How an arm vibrates about a state; of designs of it, all has a first axis more."""
+    """How an arm vibrates about a state."""
 
     # slowest, fastest: least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
     slowest: float
@@ -76,48 +73,38 @@ class Vibration:
 
 
 def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Array) -> Vibration:
-    """Find the elastic modes of given matrices at rates v; prescribed coordinates do not move.
-
-    Raises
-    ------
-    Differ
-        If the matrices are those of designs, (N, n, n), and these differ in which modes are
-        elastic, or in whether damping is notable.
-    """
-    n, designs = model.size, mass.shape[:-2]
+    """Compute the elastic modes of matrices at rates v; prescribed coordinates do not move."""
+    n = model.size
     open_ = np.array([i for i in range(n) if i not in model.prescribed], dtype=int)
-    basis, to_modes = (np.zeros(mass.shape) + np.eye(n) for _ in range(2))
-    rates = np.zeros(mass.shape[:-1])
-    none = VibrationModes(
-        np.zeros((*designs, 0)), np.zeros((*designs, 0)), np.zeros((*designs, n, 0))
-    )
-    inertia, zero = plain(np.trace(mass, axis1=-2, axis2=-1) / 2), plain(np.zeros(designs))
+    basis, to_modes, rates = np.eye(n), np.eye(n), np.zeros(n)
+    none = VibrationModes(np.zeros(0), np.zeros(0), np.zeros((n, 0)))
+    inertia = float(np.trace(mass) / 2)
     if not len(open_):
-        return Vibration(zero, zero, zero, zero, basis, to_modes, none, rates, inertia)
-    block = (..., open_[:, None], open_)
+        return Vibration(0.0, 0.0, 0.0, 0.0, basis, to_modes, none, rates, inertia)
+    block = np.ix_(open_, open_)
     squares, modes = undamped(mass[block], stiffness[block])
-    elastic = squares > 1e-9 * np.maximum(squares[..., -1:], 1e-12)
-    squares, kept = np.where(elastic, squares, 0.0), _common(elastic)
-    losses = modes.mT @ damping[block] @ modes
+    elastic = squares > 1e-9 * max(squares[-1], 1e-12)
+    squares = np.where(elastic, squares, 0.0)
+    losses = modes.T @ damping[block] @ modes
     largest = steepest = largest_rate(squares, losses)
     viscous = losses
     if coulomb_frictions(model):
         smooth = damping - dry_damping(model, v)
-        viscous = modes.mT @ smooth[block] @ modes
-        stuck = modes.mT @ (smooth + dry_damping(model, 0 * v))[block] @ modes
+        viscous = modes.T @ smooth[block] @ modes
+        stuck = modes.T @ (smooth + dry_damping(model, 0 * v))[block] @ modes
         steepest = largest_rate(squares, stuck)
-    basis[block], to_modes[block] = modes, modes.mT @ mass[block]
-    still = np.diagonal(viscous, axis1=-2, axis2=-1) > 2 * np.sqrt(squares)
-    rates[..., open_] = np.where(still, -1.0, 1.0) * np.sqrt(squares)
-    if not np.any(kept):
-        return Vibration(zero, zero, largest, steepest, basis, to_modes, none, rates, inertia)
-    frequencies = np.sqrt(squares[..., kept])
+    basis[block], to_modes[block] = modes, modes.T @ mass[block]
+    still = np.diag(viscous) > 2 * np.sqrt(squares)
+    rates[open_] = np.where(still, -1.0, 1.0) * np.sqrt(squares)
+    if not np.any(elastic):
+        return Vibration(0.0, 0.0, largest, steepest, basis, to_modes, none, rates, inertia)
+    frequencies = np.sqrt(squares[elastic])
     found = damped_modes(squares, viscous)
-    shapes = np.zeros((*designs, n, found.ratios.shape[-1]), dtype=found.shapes.dtype)
-    shapes[..., open_, :] = modes @ found.shapes
+    shapes = np.zeros((n, len(found.ratios)), dtype=found.shapes.dtype)
+    shapes[open_] = modes @ found.shapes
     return Vibration(
-        plain(frequencies[..., 0]),
-        plain(frequencies[..., -1]),
+        float(frequencies[0]),
+        float(frequencies[-1]),
         largest,
         steepest,
         basis,
@@ -126,13 +113,6 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Ar
         rates,
         inertia,
     )
-
-
-def _common(answers: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Give the answers, (k,), that all designs have, (..., k)."""
-    rows = answers.reshape(-1, answers.shape[-1])
-    agreed(np.all(rows == rows[0], axis=-1))
-    return np.asarray(rows[0])
 
 
 def damped_modes(squares: Array, losses: Array) -> VibrationModes:
@@ -150,48 +130,35 @@ def damped_modes(squares: Array, losses: Array) -> VibrationModes:
     A damper strong enough to hold a joint damps nothing: the links vibrate as on a joint that is
     locked.  The damped modes know, the undamped ones do not.
     """
-    elastic, k = _common(squares > 0), squares.shape[-1]
-    frequencies = np.sqrt(squares[..., elastic])
-    weak = np.linalg.norm(losses, axis=(-2, -1)) <= 2 * NOTABLE * frequencies[..., 0]
-    if agreed(np.asarray(weak)) or k > MODERATE:
-        ratios = np.diagonal(losses, axis1=-2, axis2=-1)[..., elastic] / (2 * frequencies)
-        return VibrationModes(frequencies, np.maximum(ratios, 0.0), np.eye(k)[:, elastic]
-                     / frequencies[..., None, :])  # fmt: skip
+    elastic, k = squares > 0, len(squares)
+    frequencies = np.sqrt(squares[elastic])
+    if np.linalg.norm(losses) <= 2 * NOTABLE * frequencies[0] or k > MODERATE:
+        ratios = np.maximum(np.diag(losses)[elastic] / (2 * frequencies), 0.0)
+        return VibrationModes(frequencies, ratios, np.eye(k)[:, elastic] / frequencies)
     found, vectors = np.linalg.eig(_system(squares, losses))
-    sizes = np.abs(found)
-    gone = sizes <= 1e-9 * sizes.max(axis=-1, keepdims=True)
-    number = int((~gone).sum(axis=-1).flat[0])
-    agreed((~gone).sum(axis=-1) == number)
-    kept = np.argsort(gone, axis=-1, kind="stable")[..., :number]
-    found, sizes = (np.take_along_axis(each, kept, axis=-1) for each in (found, sizes))
-    shapes = np.take_along_axis(vectors[..., -k:, :], kept[..., None, :], axis=-1)
-    shapes = shapes / found[..., None, :]
+    kept = np.abs(found) > 1e-9 * np.abs(found).max()
+    found, shapes = found[kept], vectors[-k:, kept] / found[kept]
     # The receptance is a sum of x x^T / (a (s - eigenvalue)).
-    a = 2 * found * (shapes**2).sum(axis=-2)
-    a = a + np.einsum("...ik,...ij,...jk->...k", shapes, losses, shapes)
-    scale = np.sqrt(np.maximum(np.abs(a * found), 1e-300))
-    return VibrationModes(
-        sizes, np.clip(-found.real / sizes, 0.0, 1.0), shapes / scale[..., None, :]
-    )
+    a = 2 * found * (shapes**2).sum(axis=0)
+    a = a + np.einsum("ik,ij,jk->k", shapes, losses, shapes)
+    scale, sizes = np.sqrt(np.maximum(np.abs(a * found), 1e-300)), np.abs(found)
+    return VibrationModes(sizes, np.clip(-found.real / sizes, 0.0, 1.0), shapes / scale)
 
 
 def largest_rate(squares: Array, losses: Array) -> float:
     """Find the greatest size of an eigenvalue, or a bound of it for many coordinates [rad/s]."""
-    fastest = np.sqrt(squares[..., -1])
-    loss = np.linalg.norm(losses, 2, axis=(-2, -1))
-    found = np.asarray((loss + np.sqrt(loss**2 + 4 * fastest**2)) / 2)
-    exact = loss > 2 * NOTABLE * fastest
-    if squares.shape[-1] <= MODERATE and np.any(exact):
-        system = _system(squares, losses)[exact]
-        found[exact] = np.abs(np.linalg.eigvals(system)).max(axis=-1)
-    return plain(found)
+    fastest = np.sqrt(squares[-1])
+    loss = np.linalg.norm(losses, 2)
+    if len(squares) <= MODERATE and loss > 2 * NOTABLE * fastest:
+        return float(np.abs(np.linalg.eigvals(_system(squares, losses))).max())
+    return float((loss + np.sqrt(loss**2 + 4 * fastest**2)) / 2)
 
 
 def _system(squares: Array, losses: Array) -> Array:
     """Return the matrix whose eigenvalues are those of damped modes, free motion at 0 left out."""
-    elastic = _common(squares > 0)
-    size = np.sqrt(squares[..., elastic])
-    return first_order(size[..., None, :] * np.eye(len(elastic))[:, elastic], losses, size, elastic)
+    elastic = squares > 0
+    size = np.sqrt(squares[elastic])
+    return first_order(size * np.eye(len(elastic))[:, elastic], losses, size, elastic)
 
 
 def dry_damping(model: Model, v: Array) -> Array:

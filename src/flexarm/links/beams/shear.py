@@ -70,8 +70,6 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
 
 def leans(shapes: Shapes, direction: Direction, x: Array) -> Array:
     """Return the shear angle between axis and section normal per amplitude, (len(x), m)."""
-    if not isinstance(shapes, Shapes):  # of many designs
-        return np.asarray(shapes.leans(direction, x))
     angles = np.zeros((len(x), len(shapes.shapes)))
     for column, shape in zip(angles.T, shapes.shapes, strict=True):
         for part, weight in parts(shape.curves[direction]) if direction in shape.curves else []:

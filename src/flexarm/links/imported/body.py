@@ -79,7 +79,7 @@ class ReducedBody(BodyData):
         """Rotations of the tip per amplitude, (3, m)."""
         return self.tip_angle
 
-    def straight(self, length: Array) -> StraightBody:
+    def straight(self, length: float) -> StraightBody:
         """Return the undeformed body; its tip is that of its file."""
         return StraightBody(self.integrals, self.tip.position, self.tip_angle, self.tip_shape)
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import NDArray
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Direction, Shapes
@@ -40,7 +39,7 @@ class Rail:
 
     @classmethod
     def of(cls, span: Span, shapes: Shapes, nodes: Collocation | None, root: float) -> "Rail":
-        """Make a rail of a span; of shapes or nodes of N designs over one span, series (N, ...).
+        """Build the rail of a span.
 
         Raises
         ------
@@ -54,9 +53,9 @@ class Rail:
         x, y, z, twist = (_curves(shapes, d, edges) for d in ("x", "y", "z", "twist"))
         smooth = ((y, 1), (z, 1), (twist, 0), (x, 0))
         for series, order in smooth:
-            for where in _jumps(series[..., order, :, :, :], edges):
+            for where in _jumps(series[order], edges):
                 raise ShapeError(f"a carriage cannot pass the kink that they have at {where:g} m")
-        found = [_jumps(series[..., order + 1, :, :, :], edges) for series, order in smooth]
+        found = [_jumps(series[order + 1], edges) for series, order in smooth]
         reach = None if nodes is None else _reach(nodes, edges)
         ends = (root, root + span.length)
         return cls(
@@ -71,39 +70,37 @@ def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
         _series(lambda x, nu=nu: shapes.values(direction, x, nu), edges)  # type: ignore[misc]
         for nu in range(3 + most)
     ]
-    return stacked(series + [0 * series[0]] * (1 - most), axis=-4)
+    return stacked(series + [0 * series[0]] * (1 - most), axis=0)
 
 
 def _reach(nodes: Collocation, edges: Array) -> Array:
     """Fit how far tangents reach, and differentiate, (3, 3, p, terms, G)."""
     per_axis = [
-        _series(lambda x, a=a: nodes.reach(x)[..., a, :, :], edges, ENDED_REACH)  # type: ignore[misc]
+        _series(lambda x, a=a: nodes.reach(x)[a], edges, ENDED_REACH)  # type: ignore[misc]
         for a in range(3)
     ]
-    value, half = stacked(per_axis, axis=-4), np.diff(edges)[:, None, None] / 2
+    value, half = stacked(per_axis, axis=0), np.diff(edges)[:, None, None] / 2
     orders = [value]
     for _ in range(2):
         orders.append(legendre.legder(orders[-1], axis=-2) / half)
-    return stacked(orders, axis=-5)
+    return stacked(orders, axis=0)
 
 
 def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED) -> Array:
-    """Fit functions (..., len(x), m) by Legendre series on smooth panels, (..., p, terms, m)."""
+    """Fit functions (len(x), m) by Legendre series on smooth panels, (p, terms, m)."""
     left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
     for count in POINTS:
         node, weight = gauss_points(count)
         x = left + half * (1 + node)
-        at = values(x.ravel())
-        at = settled(at, designs=at.ndim - 2).reshape(*at.shape[:-2], *x.shape, at.shape[-1])
+        at = settled(values(x.ravel())).reshape(*x.shape, -1)
         basis = legendre.legvander(node, count - 1) * weight[:, None]
         scale = (2 * np.arange(count) + 1) / 2
-        fit = np.einsum("gk,k,...pgm->...pkm", basis, scale, at, optimize=True)
-        size = np.abs(fit).max(axis=(-3, -1), initial=0.0)  # of each design its own
-        counts = size > ended * size.max(axis=-1, keepdims=True, initial=0.0)
-        kept = np.flatnonzero(_in_any(counts))
+        fit = np.einsum("gk,k,pgm->pkm", basis, scale, at, optimize=True)
+        size = np.abs(fit).max(axis=(0, 2), initial=0.0)
+        kept = np.flatnonzero(size > ended * size.max(initial=0.0))
         if not len(kept) or kept[-1] < count - 2:
             break
-    return np.asarray(fit[..., : int(kept[-1]) + 1 if len(kept) else 1, :])
+    return np.asarray(fit[:, : int(kept[-1]) + 1 if len(kept) else 1])
 
 
 def stacked(series: list[Array], axis: int = 0) -> Array:
@@ -115,15 +112,9 @@ def stacked(series: list[Array], axis: int = 0) -> Array:
 
 
 def _jumps(series: Array, edges: Array) -> Array:
-    """Find the inner edges [m] at which functions (..., p, terms, m) jump."""
-    sign = (-1.0) ** np.arange(series.shape[-2])
-    ends, starts = series.sum(axis=-2), np.einsum("k,...pkm->...pm", sign, series)
-    size = np.abs(series).sum(axis=-2).max(axis=(-2, -1), initial=0.0)
-    apart = np.abs(ends[..., :-1, :] - starts[..., 1:, :]).max(axis=-1, initial=0.0)
-    jumps = apart > JUMP * size[..., None]  # of each design its own
-    return np.asarray(edges[1:-1][_in_any(jumps)])
-
-
-def _in_any(found: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell by place whether something is so in any design, or in the only one."""
-    return np.asarray(found.any(axis=tuple(range(found.ndim - 1))))
+    """Find the inner edges [m] at which functions (p, terms, m) jump."""
+    sign = (-1.0) ** np.arange(series.shape[1])
+    ends, starts = series.sum(axis=1), np.einsum("k,pkm->pm", sign, series)
+    size = np.abs(series).sum(axis=1).max(initial=0.0)
+    apart = np.abs(ends[:-1] - starts[1:]).max(axis=1, initial=0.0)
+    return np.asarray(edges[1:-1][apart > JUMP * size])

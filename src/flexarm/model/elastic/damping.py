@@ -1,7 +1,6 @@
 """Damping matrices of links: ratios of modes, and their material's."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,20 +11,14 @@ from flexarm.links.base import DIRECTIONS, LABELS, Array, Direction, Shapes
 from flexarm.links.ends import tip_inertia, with_tip_body
 from flexarm.links.integrals import settled_pairs
 from flexarm.model.parts import Flexible
-from flexarm.spatial import Inertia
-from flexarm.varied import agreed, by_designs
 
 
-def link_damping(arm: Arm, index: int, part: Flexible, designs: tuple[int, ...] = ()) -> Array:
-    """Give the damping matrix of a link's amplitudes, (m, m); of designs, (N,), (N, m, m)."""
+def link_damping(arm: Arm, index: int, part: Flexible) -> Array:
+    """Return the damping matrix of a link's amplitudes, (m, m)."""
     link, shapes = arm.links[index], part.shapes
     if shapes.damping is None:
-        parts = stiffnesses(shapes, by_designs(part.integrals.stiffness, designs))
-        modal, shape, angle = (
-            by_designs(each, designs)
-            for each in (part.integrals.modal_mass, part.tip_shape, part.tip_angle)
-        )
-        return damping_matrix(arm, index, parts, modal, (shape, angle))
+        parts, tip = stiffnesses(shapes, part.integrals.stiffness), (part.tip_shape, part.tip_angle)
+        return damping_matrix(arm, index, parts, part.integrals.modal_mass, tip)
     if link.model_fields_set & {"damping", "material_damping"}:
         raise ModelError(
             f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the file of "
@@ -58,12 +51,7 @@ def damping_matrix(
         result += (loss.time or 0.0) * parts[direction]
     if not any(link.damping_ratios) and not any(loss.loss_factor for loss in losses.values()):
         return result
-    body = tip_inertia(arm, index)
-    weight: list[Any] = [
-        by_designs(each, modal.shape[:-2]) for each in (body.mass, body.first, body.second)
-    ]
-    inertia = Inertia(*weight)
-    mass = with_tip_body(modal, *tip, inertia)
+    mass = with_tip_body(modal, *tip, tip_inertia(arm, index))
     try:
         squares, modes = undamped(mass, stiffness)
     except np.linalg.LinAlgError as error:
@@ -71,14 +59,14 @@ def damping_matrix(
             "damping: an amplitude of the link moves no mass, so it has no frequency to be damped "
             "at: give the section's rotary inertia (Jx for twist) or leave the amplitude out"
         ) from error
-    strains = {d: np.sum(modes * (each @ modes), axis=-2) for d, each in parts.items()}
+    strains = {d: np.sum(modes * (each @ modes), axis=0) for d, each in parts.items()}
     ratios = _damping_ratios(arm, index, names, strains)
     total = np.maximum(sum(strains.values()), 1e-300)
     for direction, loss in losses.items():
         ratios = ratios + (loss.loss_factor or 0.0) / 2 * strains[direction] / total
     weighted = mass @ modes
-    scaled = weighted * (2 * ratios * np.sqrt(np.abs(squares)))[..., None, :]
-    return settled_pairs(result + scaled @ weighted.swapaxes(-1, -2))
+    scaled = weighted * (2 * ratios * np.sqrt(np.abs(squares)))
+    return settled_pairs(result + scaled @ weighted.T)
 
 
 def _damping_ratios(
@@ -88,7 +76,7 @@ def _damping_ratios(
 
     Without names they are named by the directions that strains are in.
     """
-    given, m = arm.links[index].damping, next(iter(strains.values())).shape[-1]
+    given, m = arm.links[index].damping, len(next(iter(strains.values())))
     if isinstance(given, float):
         return np.full(m, given)
     if isinstance(given, dict):
@@ -122,10 +110,7 @@ def stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:
 def _mode_names(strains: Mapping[Direction, Array]) -> list[str]:
     """Name modes by the direction that has most of their strain energy, and count them there."""
     order, names = list(strains), list[str]()
-    most = np.argmax(np.stack([strains[each] for each in order]), axis=0)
-    rows = most.reshape(-1, most.shape[-1])
-    agreed(np.all(rows == rows[0], axis=1))
-    for k in rows[0]:
+    for k in np.argmax(np.stack([strains[each] for each in order]), axis=0):
         label = LABELS[order[int(k)]]
         names.append(f"{label}{1 + sum(name.startswith(label) for name in names)}")
     return names

@@ -24,7 +24,7 @@ from flexarm.links.integrals import integrate, quadratic_displacement
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span, union
 from flexarm.model.elastic.damping import damping_matrix, link_damping
-from flexarm.model.elastic.remembered import Same, made, remembered
+from flexarm.model.elastic.remembered import Same, remembered
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
 from flexarm.spatial import settled
@@ -139,22 +139,15 @@ def part_on(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) ->
         return undamped_part(link, theory, span, shapes, more)
 
 
-def undamped_part(
-    link: Link, theory: Theory, span: Span, shapes: Shapes, more: int, order: int | None = None
-) -> Flexible:
-    """Build the elastic part of a link on shapes over a span, with so many nodes beyond them.
-
-    Of shapes of N designs over one span, arrays are (N, ...); those are integrated with so many
-    points between edges, and not remembered.
-    """
+def undamped_part(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int) -> Flexible:
+    """Build the elastic part of a link on shapes over a span, with so many nodes beyond them."""
     extra = link.quadratic_shapes
     exact = theory.bends(link)
-    drawn, designs = theory.stiffening and not exact, shapes.stiffness.ndim - 2  # by the series
-    keep = remembered if order is None else made
+    drawn = theory.stiffening and not exact  # by the series
     # Shapes that were remembered are the same object, which a key keeps.
-    integrals, points = keep(
+    integrals, points = remembered(
         ("integrals", Same(shapes), span.contents, drawn, str(extra)),
-        lambda: integrate(span, shapes, stiffening=drawn, extra=extra, order=order),
+        lambda: integrate(span, shapes, stiffening=drawn, extra=extra),
     )
     tip = np.array([span.length])
     edges = union(span.edges, shapes.edges)
@@ -162,17 +155,14 @@ def undamped_part(
     slopes = quadratic_displacement(
         shapes, tip, edges, stiffening=False, extra=extra, derivative=1
     )[0]
-    tip_shape, tip_angle = (
-        settled(each(tip)[..., 0, :, :], designs=designs)
-        for each in (shapes.displacement, shapes.rotation)
-    )
+    tip_shape, tip_angle = (settled(of(tip)[0]) for of in (shapes.displacement, shapes.rotation))
     angle_quadratic = np.stack([0 * slopes[0], -slopes[2], slopes[1]])
-    root_angle = shapes.rotation(np.zeros(1))[..., 0, :, :]
-    size = np.abs(tip_angle).max(axis=(-2, -1), initial=0.0, keepdims=True)
+    root_angle = shapes.rotation(np.zeros(1))[0]
+    size = np.abs(tip_angle).max(initial=0.0)
     root_angle = np.where(np.abs(root_angle) < 1e-12 * size, 0.0, root_angle)
     nodes = None
     if exact:
-        nodes = keep(
+        nodes = remembered(
             ("nodes", Same(shapes), span.contents, more), lambda: collocate(span, shapes, more)
         )
     return Flexible(

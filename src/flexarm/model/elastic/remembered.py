@@ -33,8 +33,3 @@ class Same:
     def __hash__(self) -> int:
         """Hash the identity, which lasts as long as the key."""
         return id(self.what)
-
-
-def made(key: Hashable, make: Callable[[], T]) -> T:
-    """Make something, in the way of `remembered`."""
-    return make()

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.integrate.batch.designs import DesignMotions, NotInArrays
 from flexarm.integrate.kept import run_of
 from flexarm.integrate.method import Method
 from flexarm.integrate.solve import Solution
@@ -22,7 +21,6 @@ from flexarm.model import Model
 from flexarm.runs.contents import ENERGIES, WORKS, table_columns
 from flexarm.runs.run import Run
 from flexarm.studies.design.plan import DesignQuantity
-from flexarm.varied import by_design
 
 TIP = tuple(f"tip {axis}" for axis in "xyz")
 OBSERVED = {**{f"{name} energy": k for k, name in enumerate(ENERGIES)}, "total energy": -1,
@@ -93,31 +91,6 @@ def _in_states(model: Model, name: str, states: Array) -> Array | None:
     return np.asarray(states[:, :, 2 * n + STATE_WORKS.index(name)])
 
 
-def of_designs(motions: DesignMotions, name: str, states: Array) -> Array:
-    """Evaluate a curve in runs of designs, (N, T), at states (N, T, size).
-
-    Raises
-    ------
-    NotInArrays
-        If the curve takes a `Run` of its own.
-    """
-    model = motions.first.equation.model
-    values = _in_states(model, name, states)
-    if values is not None:
-        return values
-    for k, link in enumerate(flexible_links(model)):
-        for i, axis in enumerate("xyz"):
-            if name == f"{link.name} tip deflection {axis}":
-                off = motions.evaluate("tip_deflections", states)
-                return np.asarray(off.reshape(*states.shape[:2], 3, -1)[:, :, i, k])
-    if name not in OBSERVED:
-        raise NotInArrays
-    seen = motions.evaluate("observation", states).reshape(*states.shape[:2], -1)
-    energy, tip = seen[:, :, : len(ENERGIES)], seen[:, :, -len(TIP) :]
-    columns = np.concatenate([energy, tip, energy.sum(axis=2, keepdims=True)], axis=2)
-    return np.asarray(columns[:, :, OBSERVED[name]])
-
-
 def curve(run: Run, name: str) -> Array:
     """Return a curve of a run, (T,)."""
     if name == "total energy":
@@ -157,17 +130,6 @@ def of_arm(task: InitialValueProblem, of: DesignQuantity) -> float:
     anchor = (task.equation.anchor,) if model.attitudes else ()
     matrices = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
     return _frequency(model, [m.reshape(model.size, -1) for m in matrices], of)
-
-
-def of_arms(motions: DesignMotions, of: DesignQuantity) -> Array:
-    """Return the masses [kg] or a frequency [Hz] of the arms of designs, (N,)."""
-    model, count = motions.designs.model, len(motions.sound)
-    if of.mass:
-        return by_design(total_mass(model), count)
-    values = np.full(count, np.nan)
-    for k in np.flatnonzero(motions.sound):
-        values[k] = _frequency(motions.first.equation.model, [m[k] for m in motions.matrices], of)
-    return values
 
 
 def _frequency(model: Model, matrices: Sequence[Array], of: DesignQuantity) -> float:

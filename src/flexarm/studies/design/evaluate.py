@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.errors import DeviceError, FlexarmError, SimulationError
-from flexarm.integrate.batch.designs import DesignMotions, NotInArrays, motions_of
 from flexarm.integrate.batch.gpu import (
     refuse_on_gpu,
-    solve_designs_on_gpu,
     solve_on_gpu,
     solve_starts_on_gpu,
 )
@@ -30,18 +28,10 @@ from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sa
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.model import Model, build
-from flexarm.model.designs.build import (
-    FEW,
-    UNFORESEEN,
-    ModelDesigns,
-    build_designs,
-    built,
-    designs_together,
-)
-from flexarm.studies.design.curves import curve, curves_of, of_arm, of_arms, of_designs, together
+from flexarm.model.designs import build_designs, built
+from flexarm.studies.design.curves import curve, curves_of, of_arm, together
 from flexarm.studies.design.plan import REDUCTIONS, DesignQuantity
 from flexarm.studies.design.read import ALLOWED, START, Study
-from flexarm.varied import Differ
 
 Columns = dict[str, NDArray[Any]]
 NO_RUN = RunOptions(t_end=1.0)  # of a study without runs, which only needs their defaults
@@ -183,12 +173,12 @@ class Evaluator:
 
     @cached_property
     def _in_arrays(self) -> bool:
-        """Whether a GPU can compute designs as arrays."""
+        """Whether a GPU can compute designs, which differ in their start alone, as arrays."""
         functions = any(each.function is not None for each in self._of_runs.values())
         able = self._method.adaptive and not self._task({}, {}).equation.model.attitudes
         held = self._task({}, {}).motion.actuators.servos
         gpu = self.study.plan.device == "gpu"
-        return gpu and not functions and able and not held
+        return gpu and self._fixed and not functions and able and not held
 
     @cached_property
     def _method(self) -> Method:
@@ -350,8 +340,6 @@ class Evaluator:
     def _compute_in_arrays(self, rows: Rows) -> Sequence[int]:
         """Compute designs in arrays; return those that could not be, or stopped before the end."""
         task, every = self._task({}, {}), range(rows.count)
-        if not self._fixed:
-            return self._numbers_in_arrays(rows)
         samples, finished = solve_starts_on_gpu(task, self._states(rows, task), self._method)
         for name, each in self._of_runs.items():
             x = together(task, str(each.of), samples)
@@ -361,44 +349,6 @@ class Evaluator:
         for name, each in self._of_arms.items():
             rows.found[name][:] = of_arm(task, each)
         return np.flatnonzero(~finished).tolist()
-
-    def _numbers_in_arrays(self, rows: Rows) -> Sequence[int]:
-        """Compute designs with different numbers in arrays; return those that are left."""
-        assert self.study.arm is not None
-        if self._of_arms and any(self._starts.values()):
-            return range(rows.count)
-        columns = {key: rows.column(name) for name, of in self._numbers.items() for key in of}
-        sets = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        left = np.ones(rows.count, dtype=bool)
-        for which, designs in designs_together(self.study.arm, sets):
-            for some, motions in self._motions(np.array(which), designs):
-                try:
-                    marks = {k: self._prepared(motions.designs.at(k)) for k in motions.marks}
-                    states = self._states(rows, motions.first)[some]
-                    samples, finished = solve_designs_on_gpu(motions, states, marks)
-                    for name, each in self._of_runs.items():
-                        x = of_designs(motions, str(each.of), samples)
-                        self._reduce_arrays(rows, name, each, x, some)
-                    for name, each in self._of_arms.items():
-                        rows.found[name][some] = of_arms(motions, each)
-                except NotInArrays:
-                    continue
-                left[some] = ~finished
-        return np.flatnonzero(left).tolist()
-
-    def _motions(
-        self, which: NDArray[np.int64], designs: ModelDesigns
-    ) -> list[tuple[NDArray[np.int64], DesignMotions]]:
-        """Return the motions of designs, in groups whose numbers take the same branches."""
-        try:
-            first = self._prepared(designs.at(0))
-            return [(which, motions_of(designs, first, self._method))]
-        except Differ as parting:
-            halves = [np.flatnonzero(parting.answers == side) for side in (True, False)]
-            return [each for half in halves if len(half) > FEW
-                    for each in self._motions(which[half], designs.some(half))]  # fmt: skip
-        except (NotInArrays, FlexarmError, *UNFORESEEN):
-            return []
 
     def _reduce_arrays(
         self, rows: Rows, name: str, each: DesignQuantity, x: Array, which: Any

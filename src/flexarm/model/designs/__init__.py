@@ -1,1 +1,0 @@
-"""Models of many designs at once: arms that differ in their numbers alone."""
