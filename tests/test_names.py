@@ -40,7 +40,7 @@ pytestmark = [
     pytest.mark.usefixtures("little_effort"),
     pytest.mark.filterwarnings("ignore:constrained_layout not applied"),  # labels of 60 letters
 ]
-CAMPAIGN, BLOCK, SAMPLE = 2000, 100, 5
+CAMPAIGN, BLOCK, SAMPLE = 2000, 100, 2
 PLAIN = Names("plain", ("one", "two"), ("shoulder", "elbow"), "over")
 LINE = re.compile(
     r"arm\.yaml:\d+:\d+: ((name|links\[\d\](\.joint)?\.name|events\[1\]\.[a-z.]+): .+"

@@ -80,6 +80,10 @@ def test_every_python_block_runs(
 ) -> None:
     write_files(README, tmp_path)
     monkeypatch.chdir(tmp_path)
+    if Path("arm.yaml").exists():  # with one shape per link, in a hundredth of the time
+        shapes = {"kind": "loaded", "bending_y": 1, "bending_z": 0, "torsion": 0}
+        changes = {f"links.{k}.shapes": shapes for k in (1, 2)}
+        flexarm.save(flexarm.change_arm(flexarm.load("arm.yaml"), changes), "arm.yaml", force=True)
     exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
 
 

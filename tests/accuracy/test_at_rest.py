@@ -114,7 +114,7 @@ def test_joints_on_springs_begin_in_balance_to_rounding_and_count_as_at_rest() -
     assert 0.99 * true <= run.errors.shapes <= 1.05 * true
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [seed for seed in range(50) if seed not in REFUSED])
 def test_bent_links_state_no_less_than_their_errors(seed: int) -> None:
     arm, chain = random_chain(seed)
@@ -188,7 +188,7 @@ def test_joints_that_nothing_holds_settle_in_the_richer_arm_too() -> None:
     )
     few, many = (
         at_rest(text.replace("KIND", kind))
-        for kind in ("clamped-free, bending_y: 1", "polynomials, bending_y: 9")
+        for kind in ("clamped-free, bending_y: 1", "polynomials, bending_y: 6")
     )
     given, exact = (tips(run.model, run.q[-1])[0] for run in (few, many))
     true = np.abs(given - exact).max() / np.abs(given).max()
@@ -250,7 +250,7 @@ links:
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_blade_that_turns_states_the_errors_of_its_state_and_frequencies(count: int) -> None:
     at: dict[str, Any] = {"speeds": {"joint1": 15.0}}
-    few, many = (loads(BLADE.replace("COUNT", str(k))) for k in (count, 6))
+    few, many = (loads(BLADE.replace("COUNT", str(k))) for k in (count, 4))
     state, exact = (flexarm.equilibrium(arm, **at) for arm in (few, many))
     given, true = (tips(each.model, each.q)[0] for each in (state, exact))
     off = np.abs(given - true).max() / np.abs(given).max()

@@ -50,6 +50,10 @@ def test_fewer_shapes_cost_less_and_change_the_frequencies_as_such_an_arm_has_th
     assert fewer.frequency_change == pytest.approx(abs(other / slowest - 1), abs=1e-12)
 
 
+def test_a_rigid_arm_has_the_cost_of_its_shapes_alone() -> None:
+    assert [each.method for each in check(flexarm.sample("puma-560")).costs] == ["dop853"]
+
+
 def test_modes_that_fewer_shapes_leave_out_are_not_compared_with_others() -> None:
     own, fewer = check(flexarm.sample("spin-up-beam")).costs
     assert own.frequency_change == 0.0

@@ -427,18 +427,19 @@ def test_so_much_more_damping_gives_the_arm_the_ratio_of_its_links(more: str) ->
 
 
 def test_more_damping_than_a_link_takes_is_named_by_mode_alone() -> None:
-    (notice,) = less_damping(3 * link(f"{PLANAR}\n    damping: 0.2"))
+    two_shapes = f"{PLANAR}\n    shapes: {{kind: loaded, bending_y: 2}}"
+    (notice,) = less_damping(3 * link(f"{two_shapes}\n    damping: 0.2"))
     assert "times" not in notice.remedy
     found = re.search(r"'(damping: {y1: ([\d.]+)})'", notice.remedy)
     assert found
     assert float(found[2]) > 1
-    notices(3 * link(f"{PLANAR}\n    {found[1]}"))  # is taken
+    notices(3 * link(f"{two_shapes}\n    {found[1]}"))  # is taken
 
 
 def test_damping_of_a_link_that_slides_is_compared_at_its_length() -> None:
     limits = ", limits: {lower: 0.3, upper: 1.0}"
     sliding = SLIDING.replace("position: START}", f"position: 0.7}}{limits}")
-    damped = sliding.rstrip() + "\n    damping: 0.01\n"
-    (notice,) = less_damping(damped + link(f"{PLANAR}\n    damping: 0.01"))
+    damped = sliding + "    shapes: {kind: loaded, bending_y: 2}\n    damping: 0.01\n"
+    (notice,) = less_damping(damped + link(BODY))
     assert notice.message.startswith("0.01 is the ratio of link1's own mode y1,")
     assert less_damping(damped) == []

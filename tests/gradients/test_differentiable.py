@@ -359,22 +359,3 @@ def test_functions_of_other_libraries_run_the_arm_as_it_is(
     np.testing.assert_allclose(by, run.gradient(2 * run.q).parameters, rtol=1e-9)
     lines = driven_runs.at(inputs=driven_runs.input_samples)
     np.testing.assert_allclose(inputs, lines.gradient(2 * lines.q).inputs, rtol=1e-9)
-
-
-def test_jax_takes_the_adjoint_for_its_gradient(arm: flexarm.Arm) -> None:
-    jax = pytest.importorskip("jax")
-    jax.config.update("jax_enable_x64", True)
-    runs = flexarm.differentiable(arm, t_end=0.3, dt=0.03, parameters=KEYS, step=5e-4)
-    function = runs.jax()
-    found = jax.grad(lambda values: (function(values)[0] ** 2).sum())(runs.values)
-    run = runs.at()
-    np.testing.assert_allclose(found, run.gradient(2 * run.q).parameters, rtol=1e-9)
-
-
-def test_torch_takes_the_adjoint_for_its_gradient(arm: flexarm.Arm) -> None:
-    torch = pytest.importorskip("torch")
-    runs = flexarm.differentiable(arm, t_end=0.3, dt=0.03, parameters=KEYS, step=5e-4)
-    values = torch.tensor(runs.values, requires_grad=True)
-    (runs.torch()(values)[0] ** 2).sum().backward()
-    run = runs.at()
-    np.testing.assert_allclose(values.grad, run.gradient(2 * run.q).parameters, rtol=1e-9)

@@ -1,6 +1,7 @@
 """Nothing but a joint's own file and its description asks which kind of joint it is."""
 
 import ast
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -16,6 +17,8 @@ DESCRIBED = get_args(get_args(Joint)[0])
 CLASSES = {each.__name__ for each in (*DESCRIBED, *JOINTS.values())}
 DECIDING = (ast.Call, ast.Compare, ast.Match, ast.Subscript)
 PACKAGES = ("flexarm.arm", "flexarm.model.joints")
+# In every such decision: a class, or the kind of a joint as a text.
+NAMED = re.compile(rf"\b({'|'.join(sorted(CLASSES))})\b|[\"']({'|'.join(JOINTS)})[\"']")
 
 
 def branches(package: Path) -> list[str]:
@@ -23,7 +26,7 @@ def branches(package: Path) -> list[str]:
     found = []
     for path in sorted(package.rglob("*.py")):
         name, text = path.relative_to(package).as_posix(), path.read_text(encoding="utf-8")
-        if not name.startswith(OWN) and any(word in text for word in ("kind", *CLASSES)):
+        if not name.startswith(OWN) and NAMED.search(text):
             tree = ast.parse(text)
             known = joint_classes(tree)
             lines = {

@@ -194,13 +194,10 @@ def test_default_shapes_of_a_rail_are_of_the_start_and_of_all_stations() -> None
 
 
 def test_default_shapes_of_a_stepped_link_converge() -> None:
-    few = check(arm_of(STEPPED)).modes_free
     mesh = "    shapes: {kind: elements, bending_y: 10}\n"
-    many = check(arm_of(STEPPED, shapes=mesh)).modes_free
-    assert few is not None
-    assert many is not None
-    for mode, exact in zip(few[:3], many[:3], strict=True):
-        assert mode.frequency.hz == pytest.approx(exact.frequency.hz, rel=1e-3)
+    few, many = (flexarm.modes(arm_of(STEPPED, shapes=each)).elastic()[:3] for each in ("", mesh))
+    for mode, exact in zip(few, many, strict=True):
+        assert mode.frequency_hz == pytest.approx(exact.frequency_hz, rel=1e-3)
 
 
 def test_default_shapes_do_not_depend_on_inputs() -> None:
@@ -230,14 +227,13 @@ def test_default_shapes_follow_the_start_smoothly() -> None:
 
 
 def test_check_says_what_default_shapes_are_of() -> None:
-    link = check(arm_of(UNIFORM)).links[0].flexible
+    link, last = (each.flexible for each in check(arm_of(UNIFORM)).links)
     assert link is not None
     why = {each.direction: each.why for each in link.directions}
     assert link.shapes == "arm-modes"
     assert "with driven joints held weighed in" in why["bending_y"]
     assert why["torsion"].startswith("1 mode:")  # the next link turns with its tip
     assert "the static twist by a torque at the tip" in why["torsion"]
-    last = check(arm_of(UNIFORM)).links[1].flexible
     assert last is not None
     assert last.directions[2].why.startswith(
         "2 modes: by rule, two where the link has more to turn"
