@@ -12,7 +12,7 @@ from flexarm.cli import main
 from flexarm.errors import ModelError
 from flexarm.io.meshes import coarser, read_mesh, solid, write_stl
 from flexarm.io.urdf.convert import import_urdf
-from flexarm.viewer.pack import Arrays
+from flexarm.viewer.bundle import Arrays
 from flexarm.viewer.scene import scene
 from tests.io.robots import urdf, write
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Error, Page
 import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.viewer.live.page import live_page
-from flexarm.viewer.live.shapes import prepare_live
+from flexarm.viewer.live.tuning import prepare_live
 from flexarm.viewer.outlook import SCALES, SHOWS
 from tests.viewer.conftest import Opener, wait_until
 from tests.viewer.test_page import document

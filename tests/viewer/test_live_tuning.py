@@ -10,8 +10,7 @@ from scipy.linalg import eigh
 
 import flexarm
 from flexarm.viewer.live.page import live_page
-from flexarm.viewer.live.shapes import prepare_live
-from flexarm.viewer.live.tuning import MOST_DAMPED, SOFTEST, hold_jacobians
+from flexarm.viewer.live.tuning import MOST_DAMPED, SOFTEST, hold_jacobians, prepare_live
 from tests.engine.in_node import run_in_node
 from tests.viewer.test_page import document
 

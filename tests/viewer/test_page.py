@@ -12,7 +12,7 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.viewer import bundle, motion
-from flexarm.viewer.pack import Arrays, to_json
+from flexarm.viewer.bundle import Arrays, to_json
 from flexarm.viewer.page import (
     ModeShapes,
     file_labels,

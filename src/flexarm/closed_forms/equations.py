@@ -12,8 +12,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.summary import Summary
-from flexarm.closed_forms.angles import joined_angles, name_angles
-from flexarm.closed_forms.bent_sections import BentSections
+from flexarm.closed_forms.exact import BentSections, joined_angles, name_angles
 from flexarm.closed_forms.integrals import IntegralSymbols
 from flexarm.closed_forms.polynomials import (
     DUST,

@@ -42,7 +42,12 @@ class IntegralSymbols:
 
     def body(self, body: LagrangeBody) -> LagrangeBody:
         """Return a body with symbols for the numbers of its moments."""
-        number = self._link(body)
+        moving = {*body.D, *body.own}
+        movers = [
+            k for k, part in enumerate(self.model.links, 1)
+            if moving & {*_modes(part), *part.carried_by}
+        ]  # fmt: skip
+        number = max(movers, default=1)  # of the link that it belongs to: the last that moves it
         modes, label = _modes(self.model.links[number - 1]), f"{number}"
         if modes and not body.own:  # at the tip of a flexible link, or in its hub
             label += r"\mathrm{t}" if any(i in modes for i in body.D) else r"\mathrm{h}"
@@ -83,15 +88,6 @@ class IntegralSymbols:
             return Name(rf"k_{{{self.ring.generators[place].latex}}}", r"\text{stiffness}")
 
         return self._renamed(force, named)
-
-    def _link(self, body: LagrangeBody) -> int:
-        """Return the number of the link that a body belongs to, from 1: the last that moves it."""
-        moving = {*body.D, *body.own}
-        movers = [
-            k for k, part in enumerate(self.model.links, 1)
-            if moving & {*_modes(part), *part.carried_by}
-        ]  # fmt: skip
-        return max(movers, default=1)
 
     def _moments(self, weight: Moments, label: str) -> Moments:
         def square(place: int, modes: list[int]) -> Name:

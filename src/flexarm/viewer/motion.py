@@ -12,13 +12,12 @@ from flexarm.mechanics.deformed import along, fibre_strain, flexible_links
 from flexarm.model import Model
 from flexarm.runs.contents import ENERGIES, equation_of, input_units
 from flexarm.runs.curves import what_is_missed
-from flexarm.runs.data import EventRecord, RunData
+from flexarm.runs.data import RunData
 from flexarm.runs.plot import fill_in, pick
 from flexarm.spatial import NEGLIGIBLE
-from flexarm.viewer.forces import point_marks
-from flexarm.viewer.pack import LARGEST, Arrays
+from flexarm.viewer.bundle import LARGEST, Arrays
 from flexarm.viewer.scene import STATIONS, rigidity, shows_strain, states
-from flexarm.viewer.surroundings import free_bodies
+from flexarm.viewer.surroundings import free_bodies, point_marks
 
 FRAMES = 4000  # samples in a page; of a longer run every second, third, ... sample is shown
 SMALL = 1e-3  # size of a curve, relative to the largest in its panel, below which it is left out
@@ -65,7 +64,14 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
         "state": arrays.add(states(run.model, run.q, run.anchors).T),
         "bodies": free_bodies(run, arrays),
         **point_marks(run, arrays),
-        "events": [{"t": e.t, "what": _event_text(e, run.exchanged)} for e in run.happenings],
+        "events": [
+            {
+                "t": event.t,
+                "what": event.what
+                + f", {event.lost:.2g} J lost" * (event.lost > ROUNDING * run.exchanged),
+            }
+            for event in run.happenings
+        ],
         "panels": [
             {
                 "key": panel.key,
@@ -79,12 +85,6 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
             if panel.curves
         ],
     }
-
-
-def _event_text(event: EventRecord, exchanged: float) -> str:
-    """Return the text of an event, with the energy lost where that is more than rounding."""
-    lost = event.lost > ROUNDING * exchanged
-    return event.what + (f", {event.lost:.2g} J lost" if lost else "")
 
 
 def limits(model: Model, q: Array) -> dict[str, float | None]:

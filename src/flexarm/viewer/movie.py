@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -185,7 +186,7 @@ def _draw(film: Film, path: Path, codec: str) -> None:
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     figure, show = _stage(film)
-    args = ["-pix_fmt", "yuv420p"] if codec == "libx264" else []
+    args = ["-pix_fmt", "yuv420p"] if codec == "libx264" else None
     writer = FFMpegWriter(RATE, codec=codec, extra_args=args) if codec else PillowWriter(RATE)
     try:
         with writer.saving(figure, str(path), DPI):
@@ -276,6 +277,7 @@ def _write(film: Film, figure: "Figure", panel: "Axes") -> None:
 def _draw_obstacles(film: Film, panel: "Axes") -> None:
     """Draw spheres and boxes in projection, and planes that are seen from their edge."""
     from matplotlib.patches import Circle, Polygon
+    from scipy.spatial import ConvexHull
 
     axes = film.seen.axes
     look: dict[str, Any] = {"color": BEFORE, "alpha": 0.5, "zorder": 0}
@@ -284,17 +286,11 @@ def _draw_obstacles(film: Film, panel: "Axes") -> None:
         if body["kind"] == "sphere":
             panel.add_patch(Circle(tuple(place), body["radius"], fill=not body["inside"], **look))
         elif body["kind"] == "box":
-            panel.add_patch(Polygon(place + _corners(body) @ axes.T, **look))
+            signs = np.array(list(product((-0.5, 0.5), repeat=3)))
+            corners = signs * body["size"] @ np.reshape(body["R"], (3, 3)).T @ axes.T
+            panel.add_patch(Polygon(place + corners[ConvexHull(corners).vertices], **look))
         else:
             normal = axes @ body["normal"] / np.linalg.norm(body["normal"])
             if np.linalg.norm(normal) > 0.5:
                 along = np.array([-normal[1], normal[0]])
                 panel.axline(tuple(place), tuple(place + along), color=BEFORE)
-
-
-def _corners(box: dict[str, Any]) -> Array:
-    """Return a polygon through a box's corners, relative to its centre [m], that covers the box."""
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    tour = [0, 1, 3, 2, 6, 7, 5, 4, 0, 2, 6, 4, 5, 1, 3, 7]
-    rotation = np.reshape(box["R"], (3, 3))
-    return np.asarray((signs * np.array(box["size"]) / 2)[tour] @ rotation.T)

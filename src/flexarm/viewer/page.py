@@ -16,10 +16,9 @@ from flexarm.linear.modes import Modes
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.runs.data import RunData
-from flexarm.viewer.bundle import fill_page
+from flexarm.viewer.bundle import Arrays, fill_page, to_json
 from flexarm.viewer.motion import deflection_unit, limits, motion, shown
 from flexarm.viewer.outlook import STEP, mode_outlook, outlook
-from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.scene import scene, states
 from flexarm.viewer.surroundings import obstacles
 

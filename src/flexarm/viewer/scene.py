@@ -26,7 +26,7 @@ from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import deformed
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Pose, base_rotation_matrix
-from flexarm.viewer.pack import Arrays
+from flexarm.viewer.bundle import Arrays
 
 STATIONS = 25  # along a flexible link, both ends included
 BASE_COLUMNS = 12  # columns of a base's pose: position, and rotation row by row

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from flexarm.errors import FlexarmError
 from flexarm.runs.read import load_run
-from flexarm.viewer.bundle import fill_page
-from flexarm.viewer.pack import to_json
+from flexarm.viewer.bundle import fill_page, to_json
 from flexarm.viewer.page import file_labels, run_data, title_of
 
 HOST = "127.0.0.1"  # nobody else's machine is served

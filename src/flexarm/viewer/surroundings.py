@@ -1,19 +1,24 @@
-"""Surroundings of an arm: obstacles of its contacts, and bodies that it captures and releases."""
+"""Surroundings of an arm: obstacles, contacts, springs, bodies that it captures and releases."""
 
 from dataclasses import replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from flexarm.arm.forces import Plane, Sphere
 from flexarm.arm.mission import PAYLOAD
 from flexarm.integrate.mission.bodies import FreeBodyState, released_body
 from flexarm.links.base import Array
-from flexarm.model import Model
+from flexarm.mechanics.attached import Attached
+from flexarm.mechanics.contacts import touches
+from flexarm.mechanics.kinematics import frames
+from flexarm.mechanics.point_forces import lines
+from flexarm.model import ArmPoint, Model
 from flexarm.runs.contents import equation_of
 from flexarm.runs.data import RunData
-from flexarm.spatial import Pose, rotation_from_angles
-from flexarm.viewer.pack import Arrays
+from flexarm.spatial import Expr, Pose, rotation_from_angles
+from flexarm.viewer.bundle import Arrays
 
 KNOTS = 400  # times at which the motion of a free body is computed; linear in between
 
@@ -68,11 +73,18 @@ def body_places(run: RunData) -> list[tuple[str, float, Array]]:
 def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Array:
     """Return the places of one body, (T, 7), through the events that capture and release it."""
     rows = np.zeros((len(run.t), 7))
-    changes = _changes(run, name)
+    titles = {e.title for e in run.model.arm.events if name in (e.capture, e.let_go)}
+    times = [each.t for each in run.happenings if each.what in titles]
+    changes = np.minimum(np.searchsorted(run.t, times), len(run.t) - 1).tolist()
     ends = zip([0, *changes], [*changes, len(run.t)], strict=True)
     for part, (first, last) in enumerate(ends):
         if part:
-            body = _let_go(run, body, first) if held else _held(run, body, first)
+            tip, t = Pose(run.tip_rotation[first], run.tip[first]), float(run.t[first])
+            if held:
+                twist = equation_of(run).tip_velocity(run.q, run.v)[first]
+                body = released_body(body, tip, twist, body.pose, t)
+            else:
+                body = replace(body, pose=tip.inverse() @ body.at(t).pose)
             held = not held
         if first == last:
             continue
@@ -86,25 +98,69 @@ def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Arra
     return rows
 
 
-def _changes(run: RunData, name: str) -> list[int]:
-    """List the samples at which a body is captured or released."""
-    titles = {e.title for e in run.model.arm.events if name in (e.capture, e.let_go)}
-    last = len(run.t) - 1
-    return [
-        min(int(np.searchsorted(run.t, each.t)), last)
-        for each in run.happenings
-        if each.what in titles
+def point_marks(run: RunData, arrays: Arrays) -> dict[str, list[dict[str, Any]]]:
+    """Describe contacts and springs; places are relative to their holder on the arm."""
+    model, arm = run.model, run.model.arm
+    if not (arm.contacts or arm.springs):
+        return {"touches": [], "coils": []}
+    values = iter(_evaluated(run))
+    touched = [
+        {
+            "name": name,
+            "holder": _holder(model, point),
+            "offset": arrays.add(next(values)),
+            "force": arrays.add(next(values)),
+        }
+        for name, point in zip(arm.contact_names, model.points.contacts, strict=True)
     ]
+    coils = [
+        {
+            "name": name,
+            "holders": [_holder(model, point) for point in pair],
+            "offsets": [arrays.add(next(values)) for _ in pair],
+        }
+        for name, pair in zip(arm.spring_names, model.points.springs, strict=True)
+    ]
+    return {"touches": touched, "coils": coils}
 
 
-def _held(run: RunData, body: FreeBodyState, k: int) -> FreeBodyState:
-    """Return a body that the tip captures at a sample, placed in the tip's frame."""
-    tip = Pose(run.tip_rotation[k], run.tip[k])
-    return replace(body, pose=tip.inverse() @ body.at(float(run.t[k])).pose)
+def _holder(model: Model, point: ArmPoint) -> dict[str, Any] | None:
+    """Return the link of a point and its place along it (0 to 1); None on base or world."""
+    if point.link < 0:
+        return None
+    if point.x == "end":
+        return {"link": None, "along": 1.0}
+    part = model.links[point.link]
+    along = 1.0 if isinstance(point.x, str) else point.x / (part.length or 1.0)
+    return {"link": point.link, "along": min(along, 1.0)}
 
 
-def _let_go(run: RunData, body: FreeBodyState, k: int) -> FreeBodyState:
-    """Return the free motion of a body that the tip releases at a sample."""
-    tip = Pose(run.tip_rotation[k], run.tip[k])
-    twist = equation_of(run).tip_velocity(run.q, run.v)[k]
-    return released_body(body, tip, twist, body.pose, float(run.t[k]))
+def _evaluated(run: RunData) -> list[Array]:
+    """Evaluate offsets and forces at all samples, (3, T) each."""
+    q, v = (ca.SX.sym(name, run.model.size) for name in "qv")
+    anchors = ca.SX.sym("anchor", *run.anchors.shape[1:])
+    model = run.model.anchored(anchors) if run.model.attitudes else run.model
+    function = ca.Function("marks", [q, v, anchors], [ca.densify(x) for x in _traced(model, q, v)])
+    turned = np.transpose(run.anchors, (1, 0, 2)).reshape(run.anchors.shape[1], -1)
+    values = function.map(len(run.t))(run.q.T, run.v.T, turned)
+    return [np.array(value) for value in ([values] if isinstance(values, ca.DM) else values)]
+
+
+def _traced(model: Model, q: Expr, v: Expr) -> list[Expr]:
+    """Trace the point and force of each contact, and the end points of each spring."""
+    listed: list[Expr] = []
+    for touch, point in zip(
+        touches(model, q, frames(model, q)), model.points.contacts, strict=True
+    ):
+        normal, rubbed = touch.forces(v)
+        listed += [_offset(touch.attached, point) + touch.lever, normal * touch.normal + rubbed]
+    for line, pair in zip(lines(model, q), model.points.springs, strict=True):
+        listed += [_offset(end, point) for end, point in zip(line.ends, pair, strict=True)]
+    return listed
+
+
+def _offset(attached: Attached, point: ArmPoint) -> Expr:
+    """Return the offset of a point from its link's axis; its position on base or world."""
+    if point.link < 0:
+        return attached.position
+    return type(attached.position)(3, 1) if attached.lever is None else attached.lever

@@ -20,20 +20,20 @@ from flexarm.links.base import Array
 from flexarm.mechanics.deformed import deformed, flexible_links
 from flexarm.mechanics.drives import gear_gain
 from flexarm.model import Axis, Model, build
-from flexarm.viewer.bundle import fill_page
+from flexarm.viewer.bundle import Arrays, fill_page, to_json
 from flexarm.viewer.live.equations import SETTINGS, LiveArm
 from flexarm.viewer.live.module import LiveModule, live_module, live_watches
-from flexarm.viewer.live.shapes import Prepared, prepare_live
 from flexarm.viewer.live.tuning import (
     LONGEST,
     MOST_DAMPED,
     SHARE,
     SOFTEST,
+    Prepared,
     Tuning,
     hold_jacobians,
+    prepare_live,
 )
 from flexarm.viewer.outlook import mode_outlook, shown_scale
-from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.page import save_page
 from flexarm.viewer.scene import rigidity, scene, shows_strain, states
 
