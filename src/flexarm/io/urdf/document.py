@@ -13,6 +13,7 @@ import numpy as np
 from flexarm.arm.part import CONTROL, MAX_NAME
 from flexarm.arm.side_files import read_at_most
 from flexarm.errors import ModelError
+from flexarm.io.csv_table import read_number
 from flexarm.io.source import find_unprintable, shorten
 from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
 
@@ -312,11 +313,8 @@ def _number(element: ET.Element | None, key: str, where: str) -> float:
 
 
 def _finite(text: str, where: str) -> float:
-    try:
-        value = float(text) if len(text) <= 100 and "_" not in text else math.nan
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = read_number(text[:100])
+    if math.isnan(value):
         raise ModelError(f"{where}: must be a finite number, got '{shorten(text)}'")
     return value
 

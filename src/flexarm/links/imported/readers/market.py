@@ -1,4 +1,7 @@
-"""Matrix Market files: heads are checked against the file before memory is taken."""
+"""Matrix Market files: heads are checked against the file before memory is taken.
+
+Damaged files end the process in SciPy's own reader (1.17), which is why it does not read them.
+"""
 
 import io
 import re
@@ -10,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.errors import ModelError
+from flexarm.io.csv_table import read_number
 from flexarm.links.base import Array
 from flexarm.links.imported.data import Integers
 from flexarm.links.imported.readers.plain import content_of
@@ -160,7 +164,7 @@ def market_keys(stiffness: Path, mass: Path, nodes: Path) -> dict[str, Any]:
     try:
         text = content_of(nodes).decode("utf-8").splitlines()
         rows = [line.replace(",", " ").split() for line in text if line.strip()]
-        if rows and not _is_number(rows[0][0]):
+        if rows and np.isnan(read_number(rows[0][0])):  # names of the columns
             rows = rows[1:]
         places = np.array([[float(word) for word in row[:3]] for row in rows])
         if places.ndim != 2 or places.shape[1] != 3:
@@ -199,11 +203,3 @@ def listed_nodes(text: str, key: str, count: int) -> Integers:
             raise ModelError(f"{key}_nodes: must be among the {count} nodes, got {word.strip()}")
         rows.extend(range(int(first) - 1, int(last or first)))
     return np.array(rows, dtype=np.int64)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

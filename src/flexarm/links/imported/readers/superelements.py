@@ -1,6 +1,5 @@
 """Matrices of superelements over labelled unknowns, (node, direction), of Abaqus and Nastran."""
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flexarm.errors import ModelError
+from flexarm.io.csv_table import read_number
 from flexarm.links.base import Array
 
 Label = tuple[int, int]  # node; direction 1 to 6, or 0 of a scalar point
@@ -135,10 +135,7 @@ def require_superelement(size: int, where: str) -> None:
 
 def number(text: str, where: str) -> float:
     """Read a finite number, with the D of Fortran for its exponent too."""
-    try:
-        value = float(text.strip().upper().replace("D", "E"))
-    except ValueError:
-        value = math.nan
+    value = read_number(text.upper().replace("D", "E"))
     if not abs(value) <= LARGEST:
         raise ModelError(
             f"{where}: expected a finite number of at most {LARGEST:.2g}, got {text.strip()[:30]!r}"
