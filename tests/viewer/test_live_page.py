@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from playwright.sync_api import Error, Page
 
 import flexarm
 from flexarm.errors import FlexarmError
+from flexarm.viewer.live import page as live_pages
 from flexarm.viewer.live.page import live_page
 from flexarm.viewer.live.tuning import prepare_live
 from flexarm.viewer.outlook import SCALES, SHOWS
@@ -227,6 +229,14 @@ GEARED: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def without_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the WebAssembly of pages whose other data are looked at."""
+    monkeypatch.setattr(live_pages, "live_module", lambda *_: SimpleNamespace(lasts=0.0))
+    monkeypatch.setattr(live_pages, "_simulation", lambda *_: {})
+
+
+@pytest.mark.usefixtures("without_module")
 @pytest.mark.parametrize(
     ("EI", "scale"),
     [(1.0, 1.0), (500.0, 20.0), (1e4, 50.0)],
@@ -327,6 +337,7 @@ def test_words_of_a_plucked_mode_cover_no_part_of_the_arm(open_page: Opener) -> 
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("without_module")
 def test_colours_of_a_chain_show_how_its_links_bend() -> None:
     """A link bends by parts of its length, however far the chain reaches."""
     chain = GEARED | {"links": 3 * GEARED["links"]}
