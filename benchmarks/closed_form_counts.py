@@ -16,7 +16,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.lagrange import Lagrange
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm.model import Model, build
 from flexarm.studies.compare import operation_counts
 from flexarm_papers.theodore.counts import PRINTED_2

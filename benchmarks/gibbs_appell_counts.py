@@ -14,7 +14,7 @@ from typing import Any
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.formulations.gibbs_appell.terms import Constants, beam
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm.model import build
 from flexarm.studies.compare import operation_counts
 from flexarm_papers.korayem.counts import TABLE_1, added

@@ -14,7 +14,7 @@ from chains import flexible_chain
 from flexarm.arm import Arm
 from flexarm.engine.stream import OperationCounts
 from flexarm.formulations import formulation
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm.model import build
 from flexarm.studies.compare import operation_counts
 from flexarm_papers.korayem.counts import book, korayem_shafei

@@ -27,8 +27,7 @@ from flexarm.exports.fmu import write_fmu
 from flexarm.exports.identifiers import TAKEN, identifier
 from flexarm.exports.plant import Plant, plant
 from flexarm.formulations import formulation
-from flexarm.io.emit import emit
-from flexarm.io.model_file import dumps, loads
+from flexarm.io.model_file import dumps, emit, loads
 from flexarm.io.titles import plain_title
 from flexarm.model import Model, build
 from flexarm.viewer.page import run_page

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from flexarm.integrate.laws import Sampled
     from flexarm.integrate.mission.wrenches import StateWrench
     from flexarm.integrate.simulate import simulate
-    from flexarm.io.model_file import load, save
+    from flexarm.io.model_file import load, sample, save
     from flexarm.io.overrides import change_arm
-    from flexarm.io.sample import sample
     from flexarm.linear.equilibrium import equilibrium
     from flexarm.linear.modes import modes
     from flexarm.linear.state_space import linearise
@@ -112,7 +111,7 @@ _HOMES = {
     "reduce": "flexarm.links.imported.craig_bampton",
     "rigid": "flexarm.model.rigid",
     "runs_dataset": "flexarm.runs.run",
-    "sample": "flexarm.io.sample",
+    "sample": "flexarm.io.model_file",
     "sample_names": "flexarm.samples",
     "save": "flexarm.io.model_file",
     "shape_inputs": "flexarm.planning.shape_inputs",

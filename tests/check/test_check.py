@@ -13,8 +13,7 @@ from flexarm.check.check import check
 from flexarm.check.report import DirectionReport, Frequency, LinkReport, Report
 from flexarm.errors import ModelError
 from flexarm.formulations import formulation
-from flexarm.io.model_file import loads
-from flexarm.io.sample import sample
+from flexarm.io.model_file import loads, sample
 from flexarm.links.families.tabulated import write_modal_data
 from flexarm.links.span import Span
 from flexarm.mechanics.loads import potential_energy

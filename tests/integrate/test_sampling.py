@@ -13,8 +13,7 @@ from flexarm.runs import plot
 from flexarm.runs.curves import LINES, curves_of, what_is_missed
 from flexarm.runs.data import RunData
 from flexarm.runs.plot import fill_in, pick, plot_run
-from flexarm.viewer.motion import FRAMES, shown
-from flexarm.viewer.page import run_data
+from flexarm.viewer.page import FRAMES, run_data, shown
 from tests.integrate.test_live import TUMBLING
 
 # Let go under its weight, held at its root: one mode vibrates, about where it would hang.

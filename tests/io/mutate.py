@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from flexarm.io.emit import emit
+from flexarm.io.model_file import emit
 from flexarm.io.source import read
 
 UNKNOWN = "zz_unknown"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from flexarm.io.emit import WIDTH, emit
+from flexarm.io.model_file import WIDTH, emit
 from flexarm.io.source import find_unprintable, read
 
 texts = st.text(max_size=30).filter(lambda text: not find_unprintable(text))

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from flexarm.arm import Arm, Body
 from flexarm.arm.shapes import ClampedMass, Counted, Loaded
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm.links.base import Counts, Ends
 from flexarm.links.ends import clamped_mass_ends, loaded_ends
 from flexarm.links.holds import hold, reflected_rotor

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames, jacobian, section
 from flexarm.model import Model, build, start_state
 from flexarm.spatial import Expr

@@ -14,8 +14,7 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.check.check import check
 from flexarm.formulations import formulation
-from flexarm.io.model_file import loads
-from flexarm.io.sample import sample
+from flexarm.io.model_file import loads, sample
 from flexarm.linear_model import LinearModel
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, start_state, undeformed

@@ -11,7 +11,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.gibbs_appell.chain import paper_chain
 from flexarm.formulations.gibbs_appell.steps import compound_rotations, motions, rotations
 from flexarm.formulations.gibbs_appell.terms import tilde
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm.model import build
 from flexarm_papers import PAPERS
 from flexarm_papers.errata import errata, markdown, measured

@@ -11,7 +11,8 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError
-from flexarm.viewer import bundle, motion
+from flexarm.viewer import bundle
+from flexarm.viewer import page as pages
 from flexarm.viewer.bundle import Arrays, to_json
 from flexarm.viewer.page import (
     ModeShapes,
@@ -120,7 +121,7 @@ def test_arrays_stand_one_behind_the_other() -> None:
 
 
 def test_a_long_run_is_thinned_out_and_keeps_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(motion, "FRAMES", 100)
+    monkeypatch.setattr(pages, "FRAMES", 100)
     run = random_run(flexarm.sample("driven-link"), 2)
     long = run_of(run.model, np.repeat(run.q, 250, axis=0), np.repeat(run.anchors, 250, axis=0))
     read = document(run_page([long]))

@@ -44,8 +44,8 @@ def add_arm(parser: argparse.ArgumentParser) -> None:
 
 def read_arm(args: argparse.Namespace) -> "Arm":
     """Load the arm with the changes that `--set` asks for, or its rigid twin."""
+    from flexarm.io.model_file import arm_path
     from flexarm.io.overrides import load_changed
-    from flexarm.io.sample import arm_path
 
     arm = load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
     if not args.rigid:

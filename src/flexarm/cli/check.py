@@ -45,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _with_lines(report: "Report", arm: str) -> "Report":
     """Return the report with the line of the model file in each notice."""
-    from flexarm.io.model_file import read_content
-    from flexarm.io.sample import arm_path
+    from flexarm.io.model_file import arm_path, read_content
     from flexarm.io.source import read, read_place
 
     source = read(read_content(arm_path(arm)), arm)

@@ -24,7 +24,7 @@ from flexarm.integrate.mission.slipping import (
 )
 from flexarm.integrate.state import measure
 from flexarm.integrate.system import System, rates
-from flexarm.io.emit import WIDTH
+from flexarm.io.model_file import WIDTH
 from flexarm.io.titles import plain_title
 from flexarm.io.whole_file import require_folder, require_writable, write_whole
 from flexarm.links.base import Array

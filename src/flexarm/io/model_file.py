@@ -1,7 +1,12 @@
-"""Model files: load an arm, with all mistakes reported at once, and save one."""
+"""Model files: load an arm, with all mistakes reported at once, and save one; samples by name."""
 
+import difflib
+import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -12,10 +17,110 @@ from flexarm.arguments import listed, refused, require_flag, require_kind, requi
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles, read_at_most
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.io.emit import emit
 from flexarm.io.explain import explain, explain_data
 from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten
 from flexarm.io.whole_file import write_whole
+from flexarm.samples import sample_names, sample_path
+
+WIDTH = 96  # characters of a line
+_PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./ -]*[A-Za-z0-9_./-])?")
+# Words that are no text in YAML 1.2, or in YAML 1.1, which other readers still follow.
+_RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+
+
+def emit(data: Mapping[str, Any]) -> str:
+    """Write a mapping of plain data as YAML text.
+
+    Parameters
+    ----------
+    data
+        Mappings, lists, text, numbers, truth values and None.
+
+    Returns
+    -------
+    str
+        Block style, except that short lists of single values stand on one line.
+    """
+    return "".join(f"{line}\n" for line in _mapping(data, 0)) or "{}\n"
+
+
+def _mapping(data: Mapping[str, Any], indent: int) -> Iterator[str]:
+    for key, value in data.items():
+        head = f"{' ' * indent}{_text(key)}:"
+        if isinstance(value, Mapping) and value:
+            yield head
+            yield from _mapping(value, indent + 2)
+        elif isinstance(value, Sequence) and not isinstance(value, str) and value:
+            yield from _sequence(head, value, indent + 2)
+        elif isinstance(value, str) and _is_prose(value):
+            yield f"{head} {'|' if value.endswith(chr(10)) else '|-'}"
+            for line in value.removesuffix("\n").split("\n"):
+                yield f"{' ' * (indent + 2)}{line}".rstrip(" ")
+        else:
+            yield f"{head} {_inline(value)}"
+
+
+def _sequence(head: str, items: Sequence[Any], indent: int) -> Iterator[str]:
+    pad = " " * indent
+    if all(not isinstance(item, Mapping) for item in items):
+        line = f"{head} {_inline(items)}"
+        if len(line) <= WIDTH:
+            yield line
+        else:
+            yield head
+            yield from _wrapped([_inline(item) for item in items], pad)
+        return
+    yield head
+    for item in items:
+        lines = _mapping(item, indent + 2) if isinstance(item, Mapping) else iter(())
+        first = next(lines, None)
+        yield f"{pad}- {_inline(item) if first is None else first.lstrip(' ')}"
+        yield from lines
+
+
+def _wrapped(items: Sequence[str], pad: str) -> Iterator[str]:
+    line = f"{pad}[{items[0]}"
+    for item in items[1:]:
+        if len(line) + len(item) + 3 > WIDTH:
+            yield f"{line},"
+            line = f"{pad} {item}"
+        else:
+            line += f", {item}"
+    yield f"{line}]"
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_text(k)}: {_inline(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    if isinstance(value, float):
+        return _number(value)
+    return "null" if value is None else str(value).lower()
+
+
+def _number(value: float) -> str:
+    """Write the shortest text that reads back as the same double."""
+    text = float.__repr__(value)
+    mantissa, e, exponent = text.partition("e")
+    # YAML 1.1 readers read a number with an exponent but no point as text.
+    return f"{mantissa}.0e{exponent}" if e and "." not in mantissa else text
+
+
+def _text(text: str) -> str:
+    plain = _PLAIN.fullmatch(text) and text.lower() not in _RESERVED
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def _is_prose(text: str) -> bool:
+    """Return whether text has several lines and reads back unchanged from a block."""
+    lines = text.removesuffix("\n").split("\n")
+    ragged = any(line != line.rstrip() or "\t" in line or "\r" in line for line in lines)
+    ends = lines[0][:1] in ("", " ") or not lines[-1]
+    return len(lines) > 1 and not ragged and not ends
+
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -234,3 +339,53 @@ def _plain(value: Any) -> Any:
 def _is_tag(field: FieldInfo) -> bool:
     """Return whether a field is the tag of a union, which a file must have."""
     return get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
+
+
+def sample(name: str) -> Arm:
+    """Load one of the arms that come with flexarm.
+
+    Parameters
+    ----------
+    name
+        One of `flexarm.sample_names()`.
+
+    Returns
+    -------
+    Arm
+        The arm, as `flexarm.load` reads one.
+
+    Raises
+    ------
+    ModelError
+        If there is no sample of that name.
+    """
+    return _load(sample_path(name))
+
+
+_load = cache(load)
+
+
+def arm_path(name: str) -> Path:
+    """Return the model file of a command's argument: an existing path, else a sample by name.
+
+    Raises
+    ------
+    ModelError
+        If there is neither, with the nearest name.
+    """
+    path = require_path("name", name, ModelError)
+    if os.path.exists(path) and not os.path.isdir(path):
+        return path
+    names, beside = sample_names(), list[Path]()
+    if name in names:
+        return sample_path(name)
+    with suppress(OSError, ValueError):
+        beside = sorted(path.parent.iterdir())
+    files = [str(path.parent / each.name) for each in beside
+             if each.suffix in (".yaml", ".yml", ".json")]  # fmt: skip
+    close = difflib.get_close_matches(name, [*files, *names], n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    raise ModelError(
+        f"no file and no sample is named '{name}': {hint}give a model file, or a name that "
+        "'flexarm samples' lists"
+    )

@@ -7,7 +7,7 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian
 from flexarm.formulations.equation import Equation
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots, beam_shape

@@ -7,7 +7,7 @@ import numpy as np
 from flexarm.control import Timing, joint_move
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm_papers.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
 from flexarm_papers.readings import Scope
 from flexarm_papers.runs import simulate

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from flexarm.formulations import formulation
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm.model import Model, build
 from flexarm.studies.compare import operation_counts
 from flexarm_papers.base import Found, Table

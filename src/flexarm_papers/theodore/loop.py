@@ -11,7 +11,7 @@ import scipy.linalg
 from flexarm.control import Timing, Trajectory, decoupling_law, joint_move, lqr
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.batch.many import simulate_many
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.run import Run

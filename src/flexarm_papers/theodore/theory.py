@@ -10,7 +10,7 @@ from flexarm.control import Timing, Trajectory, joint_move
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.quantities import Partitioned
-from flexarm.io.sample import sample
+from flexarm.io.model_file import sample
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm_papers.base import Found, Table

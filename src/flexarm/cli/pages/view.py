@@ -107,8 +107,7 @@ def _is_arm(path: Path) -> bool:
 def _run_or_arm(path: Path) -> "Run":
     """Load a run, or make one of an arm (model file or sample) at its start."""
     from flexarm.integrate.simulate import simulate_whole
-    from flexarm.io.model_file import load
-    from flexarm.io.sample import arm_path
+    from flexarm.io.model_file import arm_path, load
     from flexarm.runs.read import load_run
 
     if not _is_arm(path):

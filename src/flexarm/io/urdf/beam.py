@@ -1,7 +1,6 @@
 """A link of a URDF as a beam: its axis, and the masses along it and at its ends."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -415,16 +414,15 @@ def _rod(length: float, squared: Array) -> Inertia:
 def _inertia(section: Section, length: float) -> Inertia:
     """Integrate the inertia of a straight beam along x: three Gauss points between stations."""
     points, weights = np.polynomial.legendre.leggauss(3)
-    total = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
-    pieces = _pieces(section, length)
-    for (a, first), (b, second) in pairwise(pieces):
-        for point, weight in zip(points, weights, strict=True):
-            share, dx = (1 + point) / 2, weight * (b - a) / 2
-            mass, jx, jy, jz = (first * (1 - share) + second * share) * dx
-            x = a + share * (b - a)
-            moment = np.diag([jx, jy + mass * x * x, jz + mass * x * x])
-            total += Inertia(mass, np.array([mass * x, 0.0, 0.0]), moment)
-    return total
+    edges, values = map(np.array, zip(*_pieces(section, length), strict=True))
+    places = np.stack([(1 - points) / 2, (1 + points) / 2], axis=1)
+    share = weights / 2 * np.diff(edges)[:, None]
+    x = np.einsum("gk,kp->pg", places, [edges[:-1], edges[1:]])
+    per_length = np.einsum("gk,kpn->npg", places, [values[:-1], values[1:]])
+    mass, jx, jy, jz = per_length * share
+    across = (mass * x * x).sum()
+    moment = np.diag([jx.sum(), jy.sum() + across, jz.sum() + across])
+    return Inertia(float(mass.sum()), np.array([(mass * x).sum(), 0.0, 0.0]), moment)
 
 
 def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:

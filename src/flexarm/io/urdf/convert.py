@@ -289,21 +289,6 @@ class _Draft:
         """Return the root frame of a link, or of its beam, in the frame of its segment."""
         return self.beams[k].pose if k in self.beams else IDENTITY
 
-    def _mesh(self, k: int) -> dict[str, Any]:
-        return {"mesh": {"file": self.pictures[k][0]}} if k in self.pictures else {}
-
-    @property
-    def flexible(self) -> dict[str, dict[str, Any]]:
-        """Keys of the links in the side file, by name."""
-        links: dict[str, dict[str, Any]] = self.side.data.get("links", {})
-        return links
-
-    @property
-    def joints(self) -> dict[str, dict[str, Any]]:
-        """Keys of the joints in the side file, by name."""
-        joints: dict[str, dict[str, Any]] = self.side.data.get("joints", {})
-        return joints
-
     def arm(self, source: str, path: Path) -> Arm:
         """Return the validated arm; an error has the position in the side file."""
         data = self._data()
@@ -333,11 +318,12 @@ class _Draft:
     def _data(self) -> dict[str, Any]:
         data: dict[str, Any] = {"flexarm": 1, "name": self.name}
         data |= {key: self.side.data[key] for key in OF_ARM if key in self.side.data}
-        data |= {"base": {"kind": "fixed"} | self._mesh(0)} if 0 in self.pictures else {}
+        meshes = {k: {"mesh": {"file": file}} for k, (file, _) in self.pictures.items()}
+        data |= {"base": {"kind": "fixed"} | meshes[0]} if 0 in meshes else {}
         end, riding, links = self.chain.segments[0].end, NO_INERTIA, []
         for k, joint in enumerate(self.chain.joints):
             segment, beam = self.chain.segments[k + 1], self.beams.get(k + 1)
-            links.append(self._link(k, joint, end, riding) | self._mesh(k + 1))
+            links.append(self._link(k, joint, end, riding) | meshes.get(k + 1, {}))
             root, riding = IDENTITY, NO_INERTIA
             if beam is not None:
                 root = beam.pose @ Pose.along(beam.length)
@@ -370,7 +356,7 @@ class _Draft:
         described["after"] = _frame(beam.pose)
         hub |= {"outboard": _body(beam.root)} if beam.root.weighs else {}
         described |= {"hub": hub} if hub else {}
-        keys = self.flexible[segment.name]
+        keys = self.side.data["links"][segment.name]
         further = {key: value for key, value in keys.items() if key not in OWN_KEYS}
         return link | {"joint": described, "length": beam.length} | further | {
             "section": beam.section
@@ -382,14 +368,14 @@ class _Draft:
         keys: dict[str, Any] = {"limits": joint.limits, "friction": joint.friction}
         keys["start"] = {} if start is None else {"position": start[0]}
         keys = {key: value for key, value in keys.items() if value}
-        for key, value in self.joints.get(joint.name, {}).items():
+        for key, value in self.side.data.get("joints", {}).get(joint.name, {}).items():
             merged = isinstance(value, dict) and key in keys
             keys[key] = keys[key] | value if merged else value
         return keys
 
     def _start(self, joint: UrdfJoint) -> tuple[float, str] | None:
         """Return the start of a joint that cannot start at 0, and its name; else None."""
-        given = self.joints.get(joint.name, {})
+        given = self.side.data.get("joints", {}).get(joint.name, {})
         start, side = given.get("start", {}), given.get("limits", {})
         decided = not isinstance(start, dict) or "position" in start or "motion" in given
         if decided or not isinstance(side, dict):

@@ -9,8 +9,8 @@ from flexarm.arm.side_files import SideFile
 from flexarm.errors import ShapeError
 from flexarm.io.model_file import dumps, write_text
 from flexarm.links.base import Array, Counts, Discretisation, Ends, Shapes
+from flexarm.links.imported.examine import section_masses
 from flexarm.links.imported.file import inspect_stations
-from flexarm.links.imported.line import section_masses
 from flexarm.links.imported.readers.stations import ModalFile, StationMode, Units
 from flexarm.links.imported.report import Findings
 from flexarm.links.integrals import integrate

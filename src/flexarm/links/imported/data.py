@@ -111,7 +111,8 @@ class ModalData:
         m, one = len(self.shapes), np.ones((len(self.nodes), 1))
         flat = self.shapes.transpose(1, 0, 2).reshape(len(self.nodes), -1)
         columns = np.hstack([one, self.nodes, flat])
-        gram = np.asarray(columns.T @ self._weighted(columns))
+        mass, lumped = self.node_mass, isinstance(self.node_mass, np.ndarray)
+        gram = np.asarray(columns.T @ (mass[:, None] * columns if lumped else mass @ columns))
         pairs = gram[4:, 4:].reshape(m, 3, m, 3).transpose(0, 2, 1, 3)
         rotary, rotary_shape, rotary_modal = np.zeros((3, 3)), np.zeros((3, m)), np.zeros((m, m))
         if (inertia := self.node_inertia) is not None:
@@ -135,10 +136,6 @@ class ModalData:
             modal_mass=np.einsum("ijaa->ij", pairs) + rotary_modal,
             stiffness=np.zeros((m, m)),
         )
-
-    def _weighted(self, columns: Array) -> Any:
-        lumped = isinstance(self.node_mass, np.ndarray)
-        return self.node_mass[:, None] * columns if lumped else self.node_mass @ columns
 
 
 def _turned(vectors: Array, turn: Array) -> Array:

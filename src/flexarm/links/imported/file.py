@@ -17,8 +17,13 @@ from flexarm.io.whole_file import write_whole
 from flexarm.links.base import Shapes
 from flexarm.links.imported.body import Drawn, ReducedBody
 from flexarm.links.imported.data import Integers, ModalData
-from flexarm.links.imported.examine import check_whole, examine, examine_superelement, finished
-from flexarm.links.imported.line import examine_line
+from flexarm.links.imported.examine import (
+    check_whole,
+    examine,
+    examine_line,
+    examine_superelement,
+    finished,
+)
 from flexarm.links.imported.readers.calculix import (
     Deck,
     consistent_mass,

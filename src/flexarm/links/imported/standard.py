@@ -252,7 +252,8 @@ def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, 
     _agree(findings, "mdCM", b["mdCM"].m1[:, :, 0].T, shape, "Ct")
     cross = -b["Gr"].m0.reshape(3, m, 3).transpose(1, 0, 2) / 2  # int r~ phi~
     _agree(findings, "J", b["J"].m1, -cross - cross.transpose(0, 2, 1), "Gr")
-    _agree(findings, "Oe", b["Oe"].m0, _spins(cross), "Gr")
+    spins = [cross[:, a, b] + (cross[:, b, a] if a != b else 0.0) for a, b in SPINS]
+    _agree(findings, "Oe", b["Oe"].m0, np.stack(spins, axis=1), "Gr")
     position = _product(cross)
     _agree(findings, "Cr", b["Cr"].m0, _axial(position), "Gr")
     whole = _evens(b["Oe"].m1) + _odds(b["Cr"].m1)
@@ -314,13 +315,6 @@ def _product(cross: Array) -> Array:
     """Compute ``int a b^T`` from ``int a~ b~ = int b a^T - (a.b) 1``, (.., 3, 3)."""
     trace = -np.trace(cross, axis1=-2, axis2=-1) / 2
     return np.asarray(cross.swapaxes(-1, -2) + trace[..., None, None] * np.eye(3))
-
-
-def _spins(cross: Array) -> Array:
-    """Compute forces per product of angular velocities, (m, 6), from ``int r~ phi~``."""
-    return np.stack(
-        [cross[:, a, b] + (cross[:, b, a] if a != b else 0.0) for a, b in SPINS], axis=1
-    )
 
 
 def _evens(spins: Array) -> Array:

@@ -27,9 +27,16 @@ from flexarm.integrate.choice.effort import consider, preparation
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import SAMPLES, equation_of, prepare
 from flexarm.io.explain import explain_data
-from flexarm.io.model_file import dumps, files_beside, load, parse, read_content, validated
+from flexarm.io.model_file import (
+    arm_path,
+    dumps,
+    files_beside,
+    load,
+    parse,
+    read_content,
+    validated,
+)
 from flexarm.io.overrides import change_arm, find_place, overlap, read_value
-from flexarm.io.sample import arm_path
 from flexarm.io.source import Diagnostic, Source, read, report, show_path
 from flexarm.io.source import Path as Place
 from flexarm.linear.elastic import moves

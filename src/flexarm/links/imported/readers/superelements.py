@@ -206,7 +206,10 @@ def read_dmig(text: str, name: str) -> Matrices:
         fields = _fields(line)
         if line.startswith("DMIG") and not line.startswith("DMIG*"):
             if fields[2].strip() == "0":
-                _require_real(fields, where)
+                if fields[3].strip() != str(SYMMETRIC) or fields[4].strip() not in ("1", "2"):
+                    raise ModelError(
+                        f"{where}: must be a symmetric real matrix (form 6, type 1 or 2)"
+                    )
                 title = fields[1].strip()
                 kind = next((NAMES[key] for key in NAMES if title.startswith(key)), None)
                 titled[title] = matrices.begin(kind, title, where) if kind else None
@@ -236,11 +239,6 @@ def _fields(line: str) -> list[str]:
         *(body[i : i + size] for i in range(0, max(len(body), 4 * size), size)),
         *[""] * 4,
     ]
-
-
-def _require_real(fields: list[str], where: str) -> None:
-    if fields[3].strip() != str(SYMMETRIC) or fields[4].strip() not in ("1", "2"):
-        raise ModelError(f"{where}: must be a symmetric real matrix (form 6, type 1 or 2)")
 
 
 def _label(node: str, direction: str, where: str) -> Label:
