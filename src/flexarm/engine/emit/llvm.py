@@ -7,7 +7,6 @@ from itertools import chain
 from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, Kit
 from flexarm.engine.emit.llvm_text import number, per_lane
 from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, CodeLayout, plan, runs_of_leaves
-from flexarm.engine.emit.rows import Place, rows
 from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.emit.thread import Thread, quotient
 from flexarm.engine.stream import FUNCTIONS, Operation, Store, Stream
@@ -77,7 +76,7 @@ def emit_llvm(
     if width < 1 or width & (width - 1):
         # LLVM would pad another number of lanes.
         raise FlexarmError(f"width: must be a power of two, got {width}")
-    planned = plan(stream, chunk=chunk, unlike=fit.chunk, ordered=fit.ordered)
+    planned = plan(stream, chunk=min(fit.chunk or chunk, chunk), ordered=fit.ordered)
     stream = planned.stream
     kit = Kit(width, fit.reach, dialect)
     entry = f"flexarm_{stream.name}"
@@ -88,20 +87,18 @@ def emit_llvm(
     text: list[str] = []
     numbers: list[int] | None = [] if apart else None
     calls, table, near = [""] * len(planned.pieces), 0, 0
-    for k, where in _layout(len(planned.alike), fit.slot):
-        members = planned.alike[k]
-        body = _LlvmFunction(stream, planned, kit, f"{entry}.{k}", members, numbers)
+    for k, where in _layout(len(planned.pieces), fit.slot):
+        body = _LlvmFunction(planned, kit, f"{entry}.{k}", planned.pieces[k], numbers)
         body.write_operations()
         text += body.function(where)
         table, near = table + body.table, max(near, body.near)
-        for row, piece in enumerate(members):
-            calls[piece] = body.call(row)
+        calls[k] = body.call()
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
-        body = _LlvmFunction(stream, planned, kit, f"{entry}.edge{start}", (), numbers)
+        body = _LlvmFunction(planned, kit, f"{entry}.edge{start}", range(0), numbers)
         body.write_leaves(runs[start : start + chunk])
         text += body.function("")
-        calls.append(body.call(0))
+        calls.append(body.call())
     text.append(f"define void @{entry}({parameters}) noinline nounwind {{")
     if numbers:
         text.append(f"%numbers = getelementptr i8, ptr @{entry}{NUMBERS}, i64 0")
@@ -144,15 +141,6 @@ def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
     return order + [(k, f"align {PAGE} {before}") for k in rest]
 
 
-def _table(name: str, kind: str, content: list[list[str]]) -> list[str]:
-    """Write rows of numbers that are there when the code is loaded, if there are columns."""
-    if not content or not content[0]:
-        return []
-    listed = ", ".join(f"{kind} {item}" for row in content for item in row)
-    size = f"[{len(content) * len(content[0])} x {kind}]"
-    return [f"@{name} = internal unnamed_addr constant {size} [{listed}], align 8"]
-
-
 @dataclass(frozen=True)
 class Code:
     """LLVM text, the names of its two entries, its lanes and the work array that it needs.
@@ -172,8 +160,7 @@ class Code:
     near: int = 0
 
 
-# A stretch of an array: the array, the column of the offset that moves it, and its number.
-_Window = tuple[str, int | None, int]
+_Place = tuple[str, int]  # an array, and an element of it; or a stretch of it
 
 
 class _LlvmFunction:
@@ -181,27 +168,27 @@ class _LlvmFunction:
 
     def __init__(
         self,
-        stream: Stream,
         planned: CodeLayout,
         kit: Kit,
         name: str,
-        members: tuple[int, ...],
+        values: range,
         apart: list[int] | None,
     ) -> None:
         self._lines: list[str] = []
         self._kit = kit
         self._name = name
-        self.values = planned.pieces[members[0]] if members else range(0)
-        tabled = bool(kit.reach) or apart is not None
-        self._own = rows(stream, planned, members, every_constant=tabled)
+        self.values = values
         self._apart = apart  # constants in the table of all functions, of those written so far
-        self._stream = stream
+        self._stream = planned.stream
         self._planned = planned
+        self._numbers: dict[int, int] | None = None  # places of constants in its part of a table
+        if kit.reach or apart is not None:
+            self._numbers = {}
         self._at_hand: dict[int, str] = {}
         self._angles: dict[int, str] = {}
-        self._bases: dict[tuple[str, int | None], str] = {}
-        self._near: dict[_Window, str] = {}
+        self._near: dict[_Place, str] = {}
         self._arrays: set[str] = set()
+        self._constants = ""  # pointer to its constants
         self._frequent = self._frequent_windows() if kit.reach else set()
         self._temporaries = 0
         # Of a GPU: numbers of constants that a block has in its memory and of a thread's places
@@ -209,14 +196,30 @@ class _LlvmFunction:
         self.table, self.near, self._tables = 0, 0, list[str]()
         self._brought: dict[int, str] = {}  # where values are that were put away and loaded again
 
-    def _frequent_windows(self) -> "set[_Window]":
+    def _frequent_windows(self) -> "set[_Place]":
         """Choose the stretches of arrays to which a register points."""
-        numbers = [("numbers", column) for column in self._own.constants.values()]
-        uses = Counter(map(self._window, self._own.places + numbers)).most_common(ADDRESSES)
+        planned, first = self._planned, self._stream.first_operation
+        operations = self._stream.operations[self.values.start - first :][: len(self.values)]
+        operands = chain.from_iterable(operation.operands for operation in operations)
+        outside = dict.fromkeys(value for value in operands if value not in self.values)
+        read = [self._place(value) for value in outside if value >= self._stream.first_load]
+        places = list(read)
+        for value in self.values:
+            places += [self._place(value)] if value in planned.places else []
+            places += [(f"y{each.port}", each.element) for each in planned.stores.get(value, ())]
+        places += [("numbers", k) for k in range(len(outside) - len(read))]
+        uses = Counter(map(self._window, places)).most_common(ADDRESSES)
         return {window for window, times in uses if times >= WORTHWHILE}
 
-    def _window(self, place: Place) -> "_Window":
-        return place[0], self._own.moved.get(place), place[1] // len(self._kit.reach)
+    def _window(self, place: _Place) -> "_Place":
+        return place[0], place[1] // len(self._kit.reach)
+
+    def _place(self, value: int) -> _Place:
+        """Return where a value is stored that this function reads from memory, no constant."""
+        if value >= self._stream.first_operation:
+            return "w", self._planned.places[value]
+        load = self._stream.loads[value - self._stream.first_load]
+        return f"x{load.port}", load.element
 
     def write_operations(self) -> None:
         """Write the operations, and the stores of what they give."""
@@ -260,28 +263,27 @@ class _LlvmFunction:
                     self.store(f"y{store.port}", store.element, value)
 
     def function(self, where: str) -> list[str]:
-        """Return the function of what was written, and the tables of what its calls differ in."""
-        offsets = [[str(offset) for offset in row] for row in self._own.offsets]
-        numbers: list[list[str]] = []
+        """Return the function of what was written, and the tables of its constants."""
+        tables = self._tables
         if self._apart is not None:
-            self._apart += chain.from_iterable(self._own.numbers)
-        else:
-            numbers = [[self._number(value) for value in row] for row in self._own.numbers]
-        pointers = [f"ptr noalias %{array}" for array in sorted(self._arrays)]
-        parameters = ", ".join([*pointers, "i64 %row"])
+            self._apart += self._numbers or ()
+        elif self._numbers:
+            listed = ", ".join(f"{self._kit.real} {self._number(value)}" for value in self._numbers)
+            size = f"[{len(self._numbers)} x {self._kit.real}]"
+            table = f"internal unnamed_addr constant {size} [{listed}], align 8"
+            tables = [*tables, f"@{self._name}.numbers = {table}"]
+        parameters = ", ".join(f"ptr noalias %{array}" for array in sorted(self._arrays))
         return [
-            *self._tables,
-            *_table(f"{self._name}.offsets", "i64", offsets),
-            *_table(f"{self._name}.numbers", self._kit.real, numbers),
+            *tables,
             f"define internal void @{self._name}({parameters}) noinline nounwind {where} {{",
             *self._lines,
             "ret void\n}",
         ]
 
-    def call(self, row: int) -> str:
+    def call(self) -> str:
         """Return a call of the function, with the pointers that it uses."""
-        arguments = [f"ptr %{array}" for array in sorted(self._arrays)]
-        return f"call void @{self._name}({', '.join([*arguments, f'i64 {row}'])})"
+        arguments = ", ".join(f"ptr %{array}" for array in sorted(self._arrays))
+        return f"call void @{self._name}({arguments})"
 
     def reference(self, value: int) -> str:
         """Return the name of a value, loaded first if it comes from outside this function."""
@@ -294,62 +296,42 @@ class _LlvmFunction:
         return self._at_hand[value]
 
     def _fetch(self, value: int) -> str:
-        stream, real = self._stream, self._kit.real
-        if value < stream.first_load:
-            column = self._own.constants.get(value)
-            if column is None:
-                if self._apart is None:
-                    return self._number(value)
-                (row,) = self._own.numbers  # of what is stored as it is
-                column = self._own.constants[value] = len(row)
-                row.append(value)
-            place = self._address("numbers", column)
-        elif value < stream.first_operation:
-            load = stream.loads[value - stream.first_load]
-            place = self._address(f"x{load.port}", load.element)
+        if value >= self._stream.first_load:
+            place = self._address(*self._place(value))
+        elif self._numbers is None:
+            return self._number(value)
         else:
-            place = self._address("w", self._planned.places[value])
-        return self._write(f"load {real}, ptr {place}, align 8")
+            column = self._numbers.setdefault(value, len(self._numbers))
+            place = self._address("numbers", column)
+        return self._write(f"load {self._kit.real}, ptr {place}, align 8")
 
     def _number(self, constant: int) -> str:
         return number(self._stream.constants[constant], self._kit.width)
 
     def _address(self, array: str, element: int) -> str:
-        column = self._own.moved.get((array, element))
-        element_type = self._kit.real if array == "numbers" else self._kit.element
-        if (array, column) not in self._bases:
-            self._bases[array, column] = self._base(array, column)
-        base = self._bases[array, column]
+        kind, base = self._kit.element, f"%{array}"
+        if array == "numbers":
+            kind, base = self._kit.real, self._own_numbers()
+        else:
+            self._arrays.add(array)
         if self._frequent and (window := self._window((array, element))) in self._frequent:
-            middle = window[2] * len(self._kit.reach) - self._kit.reach.start
+            middle = window[1] * len(self._kit.reach) - self._kit.reach.start
             if window not in self._near:
-                place = self._write(f"getelementptr {element_type}, ptr {base}, i64 {middle}")
+                place = self._write(f"getelementptr {kind}, ptr {base}, i64 {middle}")
                 # LLVM does not see through it, and so keeps the address in a register.
                 self._near[window] = self._write(f'call ptr asm "", "=r,0"(ptr {place})')
             base, element = self._near[window], element - middle
-        return self._write(f"getelementptr {element_type}, ptr {base}, i64 {element}")
+        return self._write(f"getelementptr {kind}, ptr {base}, i64 {element}")
 
-    def _base(self, array: str, column: int | None) -> str:
-        """Point to an array, moved to where this call's row says, or to this call's numbers."""
-        if array == "numbers":
-            return self._row("numbers", self._kit.real, len(self._own.numbers[0]))
-        self._arrays.add(array)
-        if column is None:
-            return f"%{array}"
-        row = self._row("offsets", "i64", len(self._own.offsets[0]))
-        place = self._write(f"getelementptr i64, ptr {row}, i64 {column}")
-        offset = self._write(f"load i64, ptr {place}, align 8")
-        return self._write(f"getelementptr {self._kit.element}, ptr %{array}, i64 {offset}")
-
-    def _row(self, table: str, kind: str, columns: int) -> str:
-        base = f"@{self._name}.{table}"
-        if table == "numbers" and self._apart is not None:
+    def _own_numbers(self) -> str:
+        """Point to the constants of this function."""
+        if self._apart is None:
+            return f"@{self._name}.numbers"
+        if "numbers" not in self._arrays:
             self._arrays.add("numbers")
-            base = self._write(f"getelementptr {kind}, ptr %numbers, i64 {len(self._apart)}")
-        if len(self._own.numbers) == 1:
-            return base
-        index = self._write(f"mul i64 %row, {columns}")
-        return self._write(f"getelementptr {kind}, ptr {base}, i64 {index}")
+            place = f"getelementptr {self._kit.real}, ptr %numbers, i64 {len(self._apart)}"
+            self._constants = self._write(place)
+        return self._constants
 
     def _write(self, expression: str) -> str:
         self._temporaries += 1

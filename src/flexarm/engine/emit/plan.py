@@ -8,38 +8,34 @@ from itertools import pairwise
 import numpy as np
 
 from flexarm.engine.emit.order import belong_together, by_liveness
-from flexarm.engine.emit.repeats import cuts
 from flexarm.engine.stream import Store, Stream
 
-CHUNK = 500
-# A stream of up to so many operations is not searched for pieces that are alike.
-WRITTEN_OUT = 8000
+CHUNK = 500  # operations of a piece, at most
 # Of equal outputs side by side; a longer row of them is filled by a loop.
 LONGEST_WRITTEN_OUT = 8
 
 
-def plan(
-    stream: Stream, *, chunk: int = CHUNK, unlike: int | None = None, ordered: bool = True
-) -> "CodeLayout":
+def plan(stream: Stream, *, chunk: int = CHUNK, ordered: bool = True) -> "CodeLayout":
     """Split a stream into pieces that become one function each.
 
-    stream: the operations.
-    chunk: largest number of operations in a piece. Compile time is linear in the number of
-        operations as long as the pieces are small; below about 300 the traffic between them costs
-        time.
-    unlike: the same for a stream that does not repeat itself; `chunk` by default.
-    ordered: put a stream that does not repeat itself into the order of `by_liveness`.
-    Gives the pieces, and a place in the work array for each value that a later piece uses. A place
-        is used again once the last piece that needs its value has run, the first free one, but not
-        among pieces that are alike: there, places are at the same distances from each other in
-        every one.
+    Parameters
+    ----------
+    stream
+        The operations.
+    chunk
+        Largest number of operations in a piece.  Compile time is linear in the number of operations
+        as long as the pieces are small; below about 300 the traffic between them costs time.
+    ordered
+        Whether to reorder the operations by `by_liveness` first.
+
+    Returns
+    -------
+    CodeLayout
+        The pieces, and a place in the work array for each value that a later piece uses.  A place
+        is used again once the last piece that needs its value has run, the lowest free one first.
     """
-    length = len(stream.operations)
-    edges = cuts(stream, chunk=chunk) if length > WRITTEN_OUT else []
-    repeats = bool(edges)
-    if not repeats:
-        stream = by_liveness(stream) if ordered else stream
-        edges = _cuts_between_pairs(stream, min(unlike or chunk, chunk))
+    stream = by_liveness(stream) if ordered else stream
+    edges = _cuts_between_pairs(stream, chunk)
     first = stream.first_operation
     pieces = tuple(range(first + a, first + b) for a, b in pairwise(edges))
     piece_of = np.repeat(np.arange(len(pieces)), np.diff(edges)).tolist()
@@ -49,11 +45,6 @@ def plan(
             last_piece[a] = here
         if b >= first and piece_of[b - first] != here:
             last_piece[b] = here
-    stores = _stores_by_value(stream)
-    alike: tuple[tuple[int, ...], ...] = tuple((number,) for number in range(len(pieces)))
-    if repeats:
-        alike = _alike(stream, pieces, last_piece, stores)
-    repeated = {number for members in alike if len(members) > 1 for number in members}
     places: dict[int, int] = {}
     free: list[int] = []
     released: list[list[int]] = [[] for _ in pieces]
@@ -61,16 +52,17 @@ def plan(
     for number, piece in enumerate(pieces):
         for value in piece:
             if value in last_piece:
-                if number in repeated or not free:
-                    place, work_size = work_size, work_size + 1
+                if free:
+                    places[value] = heappop(free)
                 else:
-                    place = heappop(free)
-                places[value] = place
-                if number not in repeated:
-                    released[last_piece[value]].append(place)
+                    places[value], work_size = work_size, work_size + 1
+                released[last_piece[value]].append(places[value])
         for place in released[number]:
             heappush(free, place)
-    return CodeLayout(stream, pieces, places, work_size, alike, stores)
+    stores: dict[int, list[Store]] = {}
+    for store in stream.stores:
+        stores.setdefault(store.value, []).append(store)
+    return CodeLayout(stream, pieces, places, work_size, stores)
 
 
 def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
@@ -84,50 +76,6 @@ def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
         end = min(edges[-1] + chunk, length)
         edges.append(end - (end < length and chunk > 1 and belong_together(stream, end)))
     return edges
-
-
-def _alike(
-    stream: Stream,
-    pieces: tuple[range, ...],
-    last_piece: dict[int, int],
-    stores: dict[int, list[Store]],
-) -> tuple[tuple[int, ...], ...]:
-    """Group the pieces whose operations differ in nothing but places and constants."""
-    groups: dict[object, list[int]] = {}
-    for number, values in enumerate(pieces):
-        outside: dict[int, int] = {}
-        shape: list[object] = []
-        for value in values:
-            operation = stream.operations[value - stream.first_operation]
-            shape.append(operation.op)
-            for operand in operation.operands:
-                if operand in values:
-                    shape.append(operand - values.start)
-                else:
-                    shape.append(~outside.setdefault(operand, len(outside)))
-            shape.append(value in last_piece)
-            shape += [store.port for store in stores.get(value, ())]
-            shape.append("")
-        kinds = tuple(_kind(stream, value) for value in outside)
-        groups.setdefault((tuple(shape), kinds), []).append(number)
-    return tuple(tuple(members) for members in groups.values())
-
-
-def _kind(stream: Stream, value: int) -> int:
-    """Say where a value comes from: a constant (-1), an operation (-2), or which input."""
-    if value < stream.first_load:
-        return -1
-    if value >= stream.first_operation:
-        return -2
-    return stream.loads[value - stream.first_load].port
-
-
-def _stores_by_value(stream: Stream) -> dict[int, list[Store]]:
-    """Collect, for each value that is put into outputs, where it goes."""
-    stores: dict[int, list[Store]] = {}
-    for store in stream.stores:
-        stores.setdefault(store.value, []).append(store)
-    return stores
 
 
 def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
@@ -146,14 +94,12 @@ def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
 class CodeLayout:
     """Pieces of a stream as ranges of value numbers; places of values in the work array.
 
-    `stream` has the operations in the order that is split.
-    `alike` groups the numbers of pieces that one function can do, given places and constants;
-    `stores` has, for each value that is put into outputs, where it goes.
+    `stream` has the operations in the order that is split; `stores` has, for each value that is put
+    into outputs, where it goes.
     """
 
     stream: Stream
     pieces: tuple[range, ...]
     places: dict[int, int]
     work_size: int
-    alike: tuple[tuple[int, ...], ...]
     stores: dict[int, list[Store]]
