@@ -87,13 +87,20 @@ def test_text_says_how_it_went_in_plain_words(capsys: pytest.CaptureFixture[str]
     assert without_progress(errors) == ""
     assert "\x1b" not in text
     assert text.startswith("[red]two links[/red]: finished at t = 0.1 s\n")
-    assert re.search(r"^  method: +dop853: asked for$", text, re.MULTILINE)
-    assert re.search(r"^  steps: +\d+, \d+ more rejected; \d+ evaluations$", text, re.MULTILINE)
+    assert re.search(r"^  tip: +at \(\S+, \S+, 0\) m, 0\.\d+ m from its start$", text, re.MULTILINE)
+    assert re.search(
+        r"^  deflection: +\S+ mm at most, at the tip of upper, at t = ", text, re.MULTILINE
+    )
+    assert re.search(r"^  method: +dop853, asked for$", text, re.MULTILINE)
+    assert re.search(r"^  cost: .* in \d+ steps, \d+ more rejected; ", text, re.MULTILINE)
     assert re.search(
         r"^  energy: +balance closed to \S+ of the energy exchanged", text, re.MULTILINE
     )
+    assert "against" not in text
+    text, _ = simulate(capsys, "arm.yaml", *QUICK, "--all")
     assert re.search(r"^upper +\S+ +unknown +\S+ +\S+ *$", text, re.MULTILINE)
     assert re.search(r"^shoulder +-\S+ +rad *$", text, re.MULTILINE)
+    assert ", against beams with every stiffness" in text
 
 
 def test_stopped_run_is_kept_and_exits_with_4(

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flexarm.accuracy.stated import LARGE, MODEL_AGAINST, SHAPES_AGAINST
+from flexarm.accuracy.stated import CONVERGE, LARGE, MODEL_AGAINST, SHAPES_AGAINST
 
 FIRST, SAID = 3, 12  # frequencies whose largest errors are printed, and whose sums are
-ROTARY = "bent links in space have the rotary inertia of their sections in the axes of the root"
+ROTARY = "the rotary inertia of sections keeps the axes of the root as a link bends in space"
 AGAINST = {
     "model": (
         MODEL_AGAINST,
-        "take fewer modes of a stubby link, give links shapes in all their directions",
+        "take fewer modes of a stubby link, or give links shapes in all directions",
     ),
-    "shapes": (SHAPES_AGAINST, "flexarm converge says which to take"),
-    "solution": ("exact eigenvalues", "leave the stiffest shapes out"),
+    "shapes": (SHAPES_AGAINST, CONVERGE),
+    "solution": ("exact eigenvalues", "leave out the stiffest shapes"),
 }
 
 

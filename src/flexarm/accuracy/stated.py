@@ -30,16 +30,17 @@ MOST = 2.0  # largest relative error: two motions within a range do not differ b
 # Rounding error of a wind-up relative to its two angles, times the root of the number of steps;
 # motions of 1e-7 to 2e-5 rad had 0.6 of that or less.
 ROUNDED = 4e-15
-MODEL_AGAINST = "beams with every stiffness that their sections give, and shear where EA is given"
+MODEL_AGAINST = "beams with every stiffness of their sections, and shear where EA is known"
 SHAPES_AGAINST = "the same beams with all their shapes"
+CONVERGE = "run flexarm converge to choose others"
 INTEGRATION_AGAINST = "the exact solution of these equations"
-UNKNOWN = "switch stiffening on, split the link, or leave a paper's approximations out"
+UNKNOWN = "switch stiffening on, split the link, or leave out a paper's approximations"
 PARTS = {
-    "theory": "split the link in two: its halves bend half as far",
+    "theory": "split the link in two, so that each half bends half as far",
     "stiffness": "give the link shapes in every direction whose stiffness its section has",
-    "section": "the link is stubby: let it shear ('shear: true' of its shape, or GAy and GAz), or "
-    "take fewer shapes",
-    "strain": "few materials stay linear at such strain",
+    "section": "the link is stubby; include its shear ('shear: true' of its shape, or GAy and GAz) "
+    "or take fewer shapes",
+    "strain": "few materials stay linear at such a strain",
 }
 
 
@@ -110,23 +111,27 @@ class RunErrors:
         three = (self.model, self.shapes, self.integration)
         return None if any(each is None for each in three) else sum(each or 0.0 for each in three)
 
-    def lines(self) -> list[str]:
-        """Return a line on each of the three, with a remedy if it is large."""
+    def lines(self, *, against: bool = True) -> list[str]:
+        """Return a line on each of the three, with a remedy if it is large.
+
+        ``against``: whether they name the solution that the error is relative to.
+        """
         worst = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
-        against = INTEGRATION_AGAINST
+        rounding = ""
         if self.integration is not None and 0 < 0.5 * self.integration <= self.rounding:
-            against += (
+            rounding = (
                 "; most of it is rounding: angles have 16 digits, and joints wind up by few of them"
             )
-        return [
-            _line("model", self.model, MODEL_AGAINST,
+        lines = [
+            _line("model", self.model, MODEL_AGAINST if against else "",
                   self.cause if self.parts[worst] is None else PARTS[worst]),
-            _line("shapes", self.shapes, SHAPES_AGAINST,
-                  self.why or "flexarm converge says which to take"),
-            _line("integration", self.integration, against,
+            _line("shapes", self.shapes, SHAPES_AGAINST if against else "",
+                  self.why or CONVERGE),
+            _line("integration", self.integration, INTEGRATION_AGAINST if against else "",
                   "ask for a smaller --rtol (rk4: --step)", self.of, at_least=self.at_least,
                   beyond=self.beyond),
         ]  # fmt: skip
+        return [*lines[:2], lines[2] + rounding]
 
 
 def _size(value: float | None) -> float:
@@ -143,11 +148,12 @@ def _line(
     if value is not None and at_least:
         said = f"about {100 * value:.2g} % of the {of} or more"
     if value is not None and value > 1:
-        said = f"may be more than the {of} {'itself' if of == 'motion' else 'themselves'}: a guess"
+        said = f"may exceed 100 % of the {of} (a rough estimate)"
     large = f"; {remedy}" if value is None or value > LARGE else ""
     if beyond:
         large = f"; beyond the tolerance: {remedy}"
-    return f"error of the {what}: {said}, against {against}{large}"
+    compared = f", against {against}" if against else ""
+    return f"error of the {what}: {said}{compared}{large}"
 
 
 def run_errors(

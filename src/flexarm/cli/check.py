@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,11 @@ from flexarm.cli.console import open_console, print_json, print_line, print_tabl
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from flexarm.check.report import ArmMode, FlexibleReport, Frequency, Report
+    from flexarm.check.report import ArmMode, FlexibleReport, Frequency, JointReport, Report
 
 SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
-SLOWEST = 5  # modes of the arm printed without --all
+# Rows printed without --all, so that the report fits on a screen of 25 lines.
+LINKS, SLOWEST, NOTICES = 5, 3, 3
 NAMED = 3  # links whose numbers of shapes are printed
 LEAST_CHANGE = 0.001  # [%] of a frequency: smaller changes are printed as this or less
 AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
@@ -59,19 +61,22 @@ def _with_lines(report: "Report", arm: str) -> "Report":
 def _print(report: "Report", *, everything: bool) -> None:
     console = open_console()
     _print_arm(console, report)
-    _print_links(console, report)
+    _print_notices(console, report, everything=everything)
     if everything:
+        _print_links(console, report)
         for link in report.links:
             if link.flexible is not None:
                 _print_flexible(console, link.name, link.flexible)
         _print_coordinates(console, report)
         _print_modes(console, report)
+        _print_step(console, report)
     else:
+        _print_chain(console, report)
         _print_slowest(console, report)
-    _print_step(console, report)
-    _print_notices(console, report, [] if everything else _notes_of_files(report))
+    for line in _cost_lines(report):
+        print_line(console, line, indent=0)
     if not everything:
-        more = "--all prints all frequencies, why links have their shapes, and the coordinates."
+        more = "--all prints every link, mode and coordinate, and why links have their shapes."
         print_line(console, more, indent=0)
 
 
@@ -84,8 +89,8 @@ def _print_arm(console: "Console", report: "Report") -> None:
         f"stiffening {'on' if report.stiffening else 'off'}",
         f"mass {report.mass:.6g} kg"
         + (f", of which payload {report.payload_mass:.6g} kg" if report.payload_mass else "")
-        + (f"; base {report.base_mass:.6g} kg" if report.base_mass else ""),
-        f"centre of mass at the start {_triple(report.centre_of_mass)} m",
+        + (f"; base {report.base_mass:.6g} kg" if report.base_mass else "")
+        + f"; centre of mass at the start {_triple(report.centre_of_mass)} m",
         f"{count['total']} coordinates: {', '.join(kinds)}"
         + (f"; {count['prescribed']} prescribed" if count["prescribed"] else ""),
     ]
@@ -93,33 +98,54 @@ def _print_arm(console: "Console", report: "Report") -> None:
         print_line(console, line)
 
 
+def _print_chain(console: "Console", report: "Report") -> None:
+    """Print the first links in one table: joint, mass, shapes and lowest frequency."""
+    rows = [
+        [
+            link.name, f"{link.joint.name} {_motion(link.joint)}", _number(link.length),
+            _number(link.mass), *_shapes(link.flexible),
+        ]
+        for link in report.links
+    ]  # fmt: skip
+    columns = {
+        "link": "left", "joint": "left", "length [m]": "right", "mass [kg]": "right",
+        "shapes": "left", "clamped [Hz]": "right",
+    }  # fmt: skip
+    print_table(console, _counted("Links", rows, LINKS), columns, rows[:LINKS])
+
+
+def _counted(title: str, rows: Sequence[object], most: int) -> str:
+    """Return the title of a table of which at most so many rows are printed."""
+    return f"{title}, {most} of {len(rows)}" if len(rows) > most else title
+
+
+def _motion(joint: "JointReport") -> str:
+    """Return the kind of a joint with its axis."""
+    word = "about" if joint.turns else "along"
+    axis = "" if joint.axis is None else f" {word} {AXES.get(joint.axis, _triple(joint.axis))}"
+    return f"{joint.kind}{axis}"
+
+
 def _print_links(console: "Console", report: "Report") -> None:
-    rows = []
-    for link in report.links:
-        joint = link.joint
-        word = "about" if joint.turns else "along"
-        moved = "" if joint.axis is None else f" {word} {AXES.get(joint.axis, _triple(joint.axis))}"
-        drive = (joint.actuation or "") + (", elastic" if joint.elastic else "")
-        rows.append(
-            [
-                link.name, joint.name, f"{joint.kind}{moved}", drive, _number(link.length),
-                _number(link.mass), _number(link.hub_mass),
-            ]
-        )  # fmt: skip
+    rows = [
+        [
+            link.name, link.joint.name, _motion(link.joint),
+            (link.joint.actuation or "") + (", elastic" if link.joint.elastic else ""),
+            _number(link.length), _number(link.mass), _number(link.hub_mass),
+        ]
+        for link in report.links
+    ]  # fmt: skip
     columns = {
         "link": "left", "joint": "left", "moves": "left", "drive": "left", "length [m]": "right",
         "mass [kg]": "right", "hub [kg]": "right",
     }  # fmt: skip
     print_table(console, "Links", columns, rows)
-    bent = [[x.name, *_shapes(x.flexible)] for x in report.links if x.flexible is not None]
-    columns = {"link": "left", "shapes": "left", "clamped [Hz]": "right"}
-    if bent:  # a table of its own: in one of all columns a terminal would break every word
-        title = "Links that bend, twist or stretch, and the slowest frequency of each, clamped"
-        print_table(console, title, columns, bent)
 
 
-def _shapes(flexible: "FlexibleReport") -> tuple[str, str]:
+def _shapes(flexible: "FlexibleReport | None") -> tuple[str, str]:
     """Return a link's family and numbers of shapes, and its lowest frequency with clamped root."""
+    if flexible is None:
+        return "rigid", ""
     ways = [way for way in flexible.directions if way.coordinates]
     counts = [f"{way.direction.removeprefix('bending_')} {len(way.coordinates)}" for way in ways]
     hertz = [way.clamped[0].hz for way in ways if way.clamped]
@@ -186,14 +212,14 @@ def _print_slowest(console: "Console", report: "Report") -> None:
     free, held = report.modes_free, report.modes_held
     if not free or held is None:
         return
-    slowest = list(zip_longest(free[:SLOWEST], held[:SLOWEST]))
+    slowest = list(zip_longest(free, held))
     rows = [[str(k), *_slow(one), *_slow(other)] for k, (one, other) in enumerate(slowest, 1)]
     columns = {
         "#": "right", "free [Hz]": "right", "mostly": "left", "locked [Hz]": "right",
         "mostly ": "left",
     }  # fmt: skip
     title = "Slowest modes of the arm at its start, driven joints free and locked"
-    print_table(console, f"{title}: {len(rows)} of {len(free)}", columns, rows)
+    print_table(console, _counted(title, rows, SLOWEST), columns, rows[:SLOWEST])
 
 
 def _slow(mode: "ArmMode | None") -> tuple[str, str]:
@@ -238,7 +264,7 @@ def _print_step(console: "Console", report: "Report") -> None:
             f"{'highest mode' if step.limited_by == 'mode' else 'damping'} at "
             f"{step.rate:.6g} rad/s, mostly {step.coordinate}."
         )
-    for line in [*lines, *_cost_lines(report)]:
+    for line in lines:
         print_line(console, line, indent=0)
 
 
@@ -246,16 +272,17 @@ def _cost_lines(report: "Report") -> list[str]:
     """Return lines on the CPU time of 1 s of a run, with the arm's shapes and with half of them."""
     lines = []
     for each in report.costs:
-        speed = f"about {each.seconds:.2g} s of CPU, {_about(1 / each.seconds)} times real time"
+        speed = f"{each.seconds:.2g} s of CPU"
         if not each.shapes:
-            lines.append(f"1 s of a run: {speed} ({_about(each.steps)} steps of {each.method}).")
+            steps = f"{_about(each.steps)} steps of {each.method}"
+            lines.append(f"Estimated cost of 1 s of a run: {speed} ({steps}).")
             continue
         listed = [f"{link} " + ", ".join(f"{key} {n}" for key, n in numbers.items() if n)
                   for link, numbers in each.shapes.items()]  # fmt: skip
         counts = "; ".join(listed[:NAMED]) + ("; ..." if len(listed) > NAMED else "")
         change = max(100 * each.frequency_change, LEAST_CHANGE)
         lines.append(
-            f"With half the shapes ({counts}): {speed}; the slowest frequency changes by "
+            f"With half the shapes ({counts}): {speed}, and an error of the slowest frequency of "
             f"{change:.2g} %{' or less' if change == LEAST_CHANGE else ''}."
         )
     return lines
@@ -276,18 +303,22 @@ def _notes_of_files(report: "Report") -> list[str]:
     ]  # fmt: skip
 
 
-def _print_notices(console: "Console", report: "Report", notes: list[str]) -> None:
+def _print_notices(console: "Console", report: "Report", *, everything: bool) -> None:
+    """Print a line per notice, warnings first; without --all the first of them."""
     console.print()
-    if not report.notices and not notes:
+    lines = [
+        f"{each.severity}: {each.place} (line {each.line}): {each.message}. "
+        f"{each.remedy[:1].upper()}{each.remedy[1:]}. [{each.code}]"
+        for each in sorted(report.notices, key=lambda each: each.severity != "warning")
+    ]
+    lines += [] if everything else _notes_of_files(report)
+    if not lines:
         console.print("Nothing looks wrong.")
-    styles = {"warning": "yellow", "note": "cyan"}
-    for notice in report.notices:
-        where = f"{notice.place} (line {notice.line})"
-        head = f"{notice.severity}: {where}: {notice.message} [{notice.code}]"
-        print_line(console, head, indent=0, style=styles[notice.severity])
-        print_line(console, notice.remedy)
-    for note in notes:
-        print_line(console, note, indent=0, style=styles["note"])
+    most = len(lines) if everything else NOTICES
+    for line in lines[:most]:
+        print_line(console, line, indent=0, style="yellow" if line[0] == "w" else "cyan")
+    if left := len(lines[most:]):
+        print_line(console, f"... {left} more: --all prints them", indent=0)
 
 
 def _number(value: float) -> str:

@@ -17,6 +17,8 @@ from flexarm.cli.console import open_console, print_json, print_line, print_tabl
 from flexarm.errors import FlexarmError, ModelError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from flexarm.linear.modes import Mode, Modes
     from flexarm.linear.tracks import Sweep
     from flexarm.model import Model
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 SUMMARY = "print the modes of an arm: frequency, damping, who takes part"
 COUNT = 19  # points of a range without its own number: every 5 degrees of a right angle
 MOST = 3  # coordinates listed per mode
+ROWS, RIGID = 10, 2  # modes, and rigid motions among them, that are printed without --all
 ABREAST = 4  # modes per table of a range, as many as 80 characters hold
 REMEDY = "say it once"
 Settings = dict[str, Any]  # arguments of `modes` and `sweep`, by name
@@ -62,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_options(parser, "--plot")
     add("--html", type=file_path, metavar="FILE", help="write a page that shows the modes swing")
+    add("--all", action="store_true", help="print all modes, rigid motions included")
     add_options(parser, "--force", "--json")
 
 
@@ -96,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(_document(result, followed))
     else:
-        _print(result)
+        _print(result, everything=args.all)
         if followed is not None:
             _print_sweep(followed)
     return 0
@@ -239,7 +243,7 @@ def _servos(result: "Modes") -> list[str]:
     return [f"servos are left out ({limp}): --joints locked holds these joints"] if limp else []
 
 
-def _print(result: "Modes") -> None:
+def _print(result: "Modes", *, everything: bool) -> None:
     console = open_console()
     console.print(result.model.arm.name, style="bold")
     print_line(console, result.posture)
@@ -250,21 +254,7 @@ def _print(result: "Modes") -> None:
         if value
     ]
     print_line(console, f"about: {'steady motion, ' + ', '.join(moving) if moving else 'rest'}")
-    rows = [
-        [
-            str(k), mode.name, mode.kind, f"{mode.frequency_hz:.8g}",
-            f"{mode.frequency_rad_s:.8g}", f"{mode.damping_ratio:.4g}", _mostly(mode),
-        ]
-        for k, mode in enumerate(result.modes, 1)
-    ]  # fmt: skip
-    columns = {
-        "#": "right", "mode": "left", "kind": "left", "[Hz]": "right", "[rad/s]": "right",
-        "damping ratio": "right", "share in its energy": "left",
-    }  # fmt: skip
-    if rows:
-        print_table(console, "Modes", columns, rows)
-    else:
-        print_line(console, "no modes: nothing in the arm moves while its joints are locked")
+    _print_table(console, result, everything=everything)
     if result.elastic() and any(part.flexible for part in result.model.links):
         from flexarm.accuracy.frequencies import frequency_lines
 
@@ -272,6 +262,32 @@ def _print(result: "Modes") -> None:
             print_line(console, text, indent=0)
     for note in (*result.notes, *result.notices, *_servos(result)):
         print_line(console, f"note: {note}", indent=0, style="yellow")
+
+
+def _print_table(console: "Console", result: "Modes", *, everything: bool) -> None:
+    """Print a row per mode; without --all the slowest, and rigid motions only if they are few."""
+    rows = [
+        [
+            str(k), mode.name, mode.kind, f"{mode.frequency_hz:.8g}",
+            f"{mode.frequency_rad_s:.8g}", f"{mode.damping_ratio:.4g}", _mostly(mode),
+        ]
+        for k, mode in enumerate(result.modes, 1)
+    ]  # fmt: skip
+    if not rows:
+        print_line(console, "no modes: nothing in the arm moves while its joints are locked")
+        return
+    columns = {
+        "#": "right", "mode": "left", "kind": "left", "[Hz]": "right", "[rad/s]": "right",
+        "damping ratio": "right", "share in its energy": "left",
+    }  # fmt: skip
+    rigid = [mode.name for mode in result.modes if mode.kind == "rigid"]
+    shown = rows
+    if not everything:
+        shown = [row for row in rows if len(rigid) <= RIGID or row[2] != "rigid"][:ROWS]
+    print_table(console, "Modes", columns, shown)
+    if left := len(rows) - len(shown):
+        also = f", {len(rigid)} of them rigid motions of 0 Hz" if len(rigid) > RIGID else ""
+        print_line(console, f"... {left} more{also}: --all prints them", indent=0)
 
 
 def _mostly(mode: "Mode") -> str:

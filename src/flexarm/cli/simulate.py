@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from flexarm.runs.write import LiveFile
 
 SUMMARY = "simulate an arm under the inputs of its model file"
+# Lines printed without --all, so that the summary fits on a screen of 25 lines.
+EVENTS, WARNINGS, JOINTS = 5, 3, 8
 STATUSES = {"finished": 0, "stopped": EXIT_SIMULATION, "interrupted": EXIT_INTERRUPTED}
 
 
@@ -60,6 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_options(parser, "--plot")
     add("--html", type=file_path, metavar="FILE", help="write a page that shows the run in motion")
+    add(
+        "--all", action="store_true",
+        help="print also strains and slopes, all events, all coordinates, and what the errors "
+        "are relative to",
+    )  # fmt: skip
     add_options(parser, "--force", "--json")
 
 
@@ -90,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(_document(result, prepared))
     else:
-        _print(result, prepared, written)
+        _print(result, prepared, written, everything=args.all)
     for failure in failures.values():
         raise failure
     return STATUSES[result.status]
@@ -217,59 +225,95 @@ def _momentum_line(balance: "MomentumBalance | None") -> dict[str, str]:
     }
 
 
-def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
+def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everything: bool) -> None:
+    """Print what an engineer asks first: where the tip is, when it settles, how wrong it may be."""
     console = open_console()
-    statistics = result.statistics
-    reached, spent = float(result.t[-1]), statistics.cpu_seconds
-    speed = f", {reached / spent:.3g} times real time" if spent > 0 else ""
+    statistics, spent = result.statistics, result.statistics.cpu_seconds
+    reached = float(result.t[-1])
+    speed = f" ({reached / spent:.3g} times real time)" if spent > 0 else ""
     console.print(f"{result.model.arm.name}: {result.status} at t = {reached:g} s", style="bold")
-    if result.reason:
-        print_line(console, result.reason, style="yellow")
-    if result.unbalanced:
-        print_line(console, f"warning: {result.unbalanced}", style="yellow")
-    if result.missed:
-        print_line(console, f"warning: {result.missed}", style="yellow")
-    lines = {
-        "method": f"{result.method}: {result.why}",
-        **_equation_line(result),
-        "steps": f"{statistics.steps}, {statistics.rejections} more rejected; "
-        f"{statistics.evaluations} evaluations",
-        "CPU": f"{spent:.3g} s{speed}; {prepared:.3g} s to prepare",
+    warnings = list(filter(None, (result.unbalanced, result.missed, *result.validity.warnings)))
+    shown = warnings if everything else warnings[:WARNINGS]
+    lines = [result.reason, *(f"warning: {each}" for each in shown)]
+    left = len(warnings) - len(shown)
+    lines.append(f"... {left} more warnings: --all prints them" if left else "")
+    for text in filter(None, lines):
+        print_line(console, text, style="yellow")
+    settling = _settling(result)
+    named = {
+        **_motion_lines(result),
+        **({} if settling is None else {"settling": str(settling)}),
         "energy": f"balance closed to {result.energy_balance:.1e} of the energy exchanged",
         **_momentum_line(result.momentum_errors),
-        **({"tip": str(rest)} if (rest := _settling(result)) is not None else {}),
+        "method": f"{result.method}, {result.why}",
+        **_equation_line(result),
+        "cost": f"{spent:.3g} s of CPU{speed} in {statistics.steps} steps, "
+        f"{statistics.rejections} more rejected; {prepared:.3g} s to prepare",
         **{name: str(path) for name, path in outputs.items()},
     }
-    for name, text in lines.items():
-        print_line(console, f"{name + ':':9s} {text}")
-    for name, lost in result.losses.items():
-        print_line(console, f"lost in {name}: {lost[-1]:.6g} J")
-    for event in result.happenings:
-        loss = f" ({event.lost:.3g} J lost)" if event.lost else ""
-        print_line(console, f"t = {event.t:.6g} s: {event.what}{loss}")
-    for missed in result.pending:
-        print_line(console, f"did not happen: {missed.what}: {missed.why}", style="yellow")
-    _print_validity(console, result)
-    rows = [
-        [name, f"{value:.6g}", unit]
-        for name, value, unit in zip(
-            result.model.names, result.q[-1], result.model.units, strict=True
-        )
+    for name, text in named.items():
+        print_line(console, f"{name + ':':12s} {text}")
+    _print_events(console, result, None if everything else EVENTS)
+    errors = result.errors.lines(against=everything)
+    for line in errors if result.validity.links else errors[-1:]:  # a rigid arm has no shapes
+        print_line(console, line, indent=0)
+    if everything:
+        _print_tables(console, result)
+    else:
+        print_line(console, "--all prints strains, slopes and all coordinates too.", indent=0)
+
+
+def _motion_lines(result: "Run") -> dict[str, str]:
+    """Return lines on the last joint values, the last place of the tip and the largest bending."""
+    import numpy as np
+
+    from flexarm.mechanics.deformed import flexible_links
+    from flexarm.runs.plot import tip_deflection
+
+    joints = [
+        f"{axis.name} {math.degrees(x):.4g} deg" if axis.turns else f"{axis.name} {x:.4g} m"
+        for axis in result.model.drawn_axes
+        for x in result.q[-1:, axis.index]
     ]
-    columns = {"coordinate": "left", "value": "right", "unit": "left"}
-    print_table(console, f"Coordinates at t = {reached:g} s", columns, rows)
+    places = ", ".join(f"{x:.4g}" for x in result.tip[-1])
+    more = [f"{len(joints) - JOINTS} more"] if len(joints) > JOINTS else []
+    lines = {"joints": ", ".join(joints[:JOINTS] + more)} if joints else {}
+    away = float(np.linalg.norm(result.tip[-1] - result.tip[0]))
+    lines["tip"] = f"at ({places}) m, {away:.4g} m from its start"
+    bent = {part.name: np.linalg.norm(tip_deflection(result, part), axis=1)
+            for part in flexible_links(result.model)}  # fmt: skip
+    if bent:
+        name = max(bent, key=lambda each: float(bent[each].max()))
+        t = result.t[bent[name].argmax()]
+        lines["deflection"] = (
+            f"{1e3 * bent[name].max():.3g} mm at most, at the tip of {name}, at t = {t:.4g} s"
+        )
+    return lines
 
 
-def _print_validity(console: "Console", result: "Run") -> None:
-    validity = result.validity
-    lines = result.errors.lines()
+def _print_events(console: "Console", result: "Run", most: int | None) -> None:
+    """Print events that happened, events that did not, and losses; ``most`` lines of them."""
+    lines = [
+        f"t = {each.t:.6g} s: {each.what}" + (f" ({each.lost:.3g} J lost)" if each.lost else "")
+        for each in result.happenings
+    ]
+    lines += [f"did not happen: {each.what} ({each.why})" for each in result.pending]
+    lines += [f"lost in {name}: {values[-1]:.6g} J" for name, values in result.losses.items()]
+    for line in lines[:most]:
+        print_line(console, line, style="yellow" if line.startswith("did not") else "")
+    if left := len(lines) - len(lines[:most]):
+        print_line(console, f"... {left} more: --all prints them")
+
+
+def _print_tables(console: "Console", result: "Run") -> None:
+    """Print the largest slopes and strains of the links, and the last coordinates."""
     rows = [
         [
             link.link, f"{link.slope:.3g}",
             "unknown" if link.strain is None else f"{link.strain:.3g}", f"{link.shortening:.3g}",
             f"{link.quartic_share:.3g}",
         ]
-        for link in validity.links
+        for link in result.validity.links
     ]  # fmt: skip
     columns = {
         "link": "left", "slope": "right", "strain": "right", "shortening/length": "right",
@@ -277,7 +321,11 @@ def _print_validity(console: "Console", result: "Run") -> None:
     }  # fmt: skip
     if rows:
         print_table(console, "Range of validity: the largest at any sample", columns, rows)
-    for line in lines if validity.links else lines[-1:]:  # a rigid arm has no shapes to err
-        print_line(console, line, indent=0)
-    for warning in validity.warnings:
-        print_line(console, f"warning: {warning}", indent=0, style="yellow")
+    rows = [
+        [name, f"{value:.6g}", unit]
+        for name, value, unit in zip(
+            result.model.names, result.q[-1], result.model.units, strict=True
+        )
+    ]
+    columns = {"coordinate": "left", "value": "right", "unit": "left"}
+    print_table(console, f"Coordinates at t = {float(result.t[-1]):g} s", columns, rows)

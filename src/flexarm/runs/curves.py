@@ -57,23 +57,25 @@ class Settling:
         Distance from its last place within which the tip counts as settled [m].
     time
         When the tip has settled [s]; None if that is too late to tell.
+    times
+        The same [s] for the bands ``5 % of the swing``, ``1 mm`` and ``0.1 mm``.
     """
 
     after: float
     swing: float
     band: float
     time: float | None
+    times: dict[str, float | None]
 
     def __str__(self) -> str:
         """Describe it in one line."""
-        band = f"within {1e3 * self.band:.3g} mm of its last place"
-        said = f"{band} too late to tell from when on"
-        if self.time is not None:
-            at_once = self.time <= self.after
-            said = f"at once {band}" if at_once else f"{band} from {self.time:.4g} s on"
+        shown = {name: t for name, t in self.times.items() if t is not None}
+        late = [name for name in self.times if name not in shown]
+        listed = [f"to {name} at {t:.4g} s" for name, t in shown.items()]
+        listed += [f"to {' and '.join(late)} too late for this run"] if late else []
         return (
-            f"swings by {1e3 * self.swing:.3g} mm after the motion's end at {self.after:.4g} s, "
-            f"and is {said}"
+            f"swings by {1e3 * self.swing:.3g} mm after the motion's end at {self.after:.4g} s; "
+            f"settles {', '.join(listed)}"
         )
 
 
@@ -87,10 +89,18 @@ def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
             f"{t[-1]:.6g} s, which leaves {left}: take a longer run, or a smaller dt"
         )
     away = np.linalg.norm(tip - tip[-1], axis=1)
-    time = max(float(settling_time(t, away[None], band)[0]), after)
-    late = time > t[-1] - LATE * (t[-1] - after)
+    largest = max(float(away.max()), NEGLIGIBLE)
     swing = float(np.ptp(tip[rest], axis=0).max() / 2)
-    return Settling(after, swing, band * float(away.max()), None if late else time)
+    latest = t[-1] - LATE * (t[-1] - after)
+
+    def settled(size: float) -> float | None:
+        time = max(float(settling_time(t, away[None], size / largest)[0]), after)
+        return None if time > latest else time
+
+    bands = {"5 % of the swing": 0.05 * swing, "1 mm": 1e-3, "0.1 mm": 1e-4}
+    times = {name: settled(width) for name, width in bands.items()}
+    size = band * float(away.max())
+    return Settling(after, swing, size, settled(size), times)
 
 
 def settling_time(t: Array, x: Array, band: float) -> Array:

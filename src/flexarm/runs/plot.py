@@ -94,25 +94,32 @@ def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
 
 NOTE = 120  # characters of a line under all panels
 FLAT = 1e-3  # relative to the largest deflection: smaller curves cannot be seen, and are left out
+NEAREST = 1e-5  # of the largest distance; nearer samples only show where the run ends
 INSTANTS = 9  # snapshots of the arm: more would cover each other
 
 
 def plot_run(run: RunData) -> "Figure":
-    """Draw joints, tip deflections, the arm in motion and the energy balance of a run."""
-    figure, axes = panels((10, 8), 2, 2)
+    """Draw joints, tip deflections, the tip's way to its last place, the arm, and energies."""
+    figure, axes = panels((10, 11), 3, 2)
+    joints, deflections, distance = axes[:, 0]
+    arm, spare, energy = axes[:, 1]
+    spare.remove()
+    arm.set_subplotspec(arm.get_gridspec()[:2, 1])  # over both rows
     ended = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
     figure.suptitle(drawable(run.model.arm.name) + ended)
     if run.missed:
         figure.supxlabel(fill(drawable(run.missed), NOTE), fontsize="small", color=COLOURS[1])
     smooth = fill_in(run)
-    _joints(smooth, axes[0, 0])
-    _deflections(smooth, axes[1, 0])
-    _snapshots(smooth, axes[0, 1])
-    _energy(run, axes[1, 1])
-    for panel in (axes[0, 0], axes[1, 0], axes[1, 1]):
+    _joints(smooth, joints)
+    _deflections(smooth, deflections)
+    _distance(smooth, distance)
+    _snapshots(smooth, arm)
+    _energy(run, energy)
+    over_time = (joints, deflections, distance, energy)
+    for panel in over_time:
         for t in sorted({each.t for each in run.happenings}):
             panel.axvline(t, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
-    for panel in axes.ravel():
+    for panel in (*over_time, arm):
         panel.grid(color="0.92")
         panel.set_axisbelow(True)
     return figure
@@ -184,6 +191,16 @@ def _deflections(run: RunData, panel: "Axes") -> None:
     legend_below(panel, panel.lines)
 
 
+def _distance(run: RunData, panel: "Axes") -> None:
+    """Draw the distance of the tip from its last place, on a logarithmic axis."""
+    away = np.linalg.norm(run.tip - run.tip[-1], axis=1)
+    shown = away > NEAREST * away.max()
+    panel.plot(run.t[shown], 1e3 * away[shown], color=COLOURS[0], label="tip")
+    panel.set(title="distance of the tip from its last place", xlabel="time [s]", ylabel="[mm]")
+    panel.set_yscale("log" if np.any(shown) else "linear")
+    legend_below(panel, panel.lines)
+
+
 def _snapshots(run: RunData, panel: "Axes") -> None:
     """Draw the arm at a few instants in the plane in which its tip moves most."""
     lines = arm_outline(
@@ -212,7 +229,7 @@ def _energy(run: RunData, panel: "Axes") -> None:
         if np.any(values):
             panel.plot(run.t, values, color=COLOURS[k], label=name)
     if np.any(run.work):
-        panel.plot(run.t, run.work, "--", color=COLOURS[3], label="put in less lost")
+        panel.plot(run.t, run.work, "--", color=COLOURS[3], label="work less losses")
     panel.plot(run.t, run.balance, color="0.2", lw=1, label="error of the balance")
     panel.set(
         title=f"energy (balance closed to {run.energy_balance:.0e})",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flexarm.arm import Arm
     from flexarm.studies.converge import Convergence
 
+WORST = 3  # links whose estimates are printed; --json has all
 SUMMARY = "estimate the error that an arm's shapes make, and find shapes that are good enough"
 
 
@@ -146,8 +147,10 @@ def _print(result: "Convergence") -> None:
     print_table(console, f"Errors by shapes, run of {result.t_end:g} s", columns, rows)
     if result.by_link:
         links = {"link": "left", "estimate [%]": "right"}
-        by_link = [[name, _percent(value)] for name, value in result.by_link.items()]
-        print_table(console, "Shapes as given, by link", links, by_link)
+        worst = sorted(result.by_link.items(), key=lambda item: -item[1])[:WORST]
+        by_link = [[name, _percent(value)] for name, value in worst]
+        title = f"Shapes as given, {len(by_link)} worst links of {len(result.by_link)}"
+        print_table(console, title, links, by_link)
 
 
 def _percent(value: float | None) -> str:
