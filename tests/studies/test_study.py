@@ -116,7 +116,7 @@ def test_rows_are_what_runs_alone_give(tmp_path: Path) -> None:
 
 def test_curves_in_arrays_are_those_of_runs() -> None:
     evaluator = Evaluator(read_study(plan()))
-    task = evaluator._task({}, {})
+    task = evaluator._base
     runs = flexarm.simulate_many(
         link(), t_end=0.2, dt=0.02, method="dop853",
         starts=[{"joint1.rate": rate} for rate in (-1.0, 0.5)],
@@ -289,7 +289,7 @@ def test_designs_in_arrays_are_what_each_is_by_itself(monkeypatch: pytest.Monkey
                  sampling={"kind": "random", "count": 24})  # fmt: skip
     left: list[int] = []
     evaluator = Evaluator(read_study(given))
-    monkeypatch.setattr(evaluator, "_side_by_side", lambda rows, which: left.extend(which))
+    monkeypatch.setattr(evaluator, "_runs", lambda rows, which: left.extend(which) or ())
     together = evaluator.rows(0, 24)
     assert not left
     alone = Evaluator(read_study(given))

@@ -101,27 +101,6 @@ def curve(run: Run, name: str) -> Array:
     raise FlexarmError(f"the run has no '{name}'")
 
 
-def curves_of(
-    tasks: Sequence[InitialValueProblem], solutions: Sequence[Solution], name: str, method: Method
-) -> Array:
-    """Evaluate a curve in finished runs, (N, T), those of one arm in one call."""
-    values = np.zeros((len(tasks), len(tasks[0].times)))
-    groups: dict[int, list[int]] = {}
-    for k, task in enumerate(tasks):
-        groups.setdefault(id(task.equation), []).append(k)
-    for mine in groups.values():
-        states = np.stack([solutions[k].states for k in mine])
-        anchors = np.stack([solutions[k].anchors for k in mine])
-        rows = together(tasks[mine[0]], name, states, anchors)
-        for row, k in enumerate(mine):
-            if rows is not None:
-                values[k] = rows[row]
-            else:
-                run = run_of(tasks[k], method, solutions[k], tasks[k].wanted, "")
-                values[k] = curve(run, name)
-    return values
-
-
 def of_arm(task: InitialValueProblem, of: DesignQuantity) -> float:
     """Return the mass [kg] or a frequency [Hz] of an arm."""
     model: Model = task.equation.model

@@ -1,7 +1,7 @@
 """Compute the quantities of designs, or the reason why a design has none."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -28,8 +28,8 @@ from flexarm.integrate.task import InitialValueProblem, equation_of, prepare, sa
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.model import Model, build
-from flexarm.model.designs import build_designs, built
-from flexarm.studies.design.curves import curve, curves_of, of_arm, together
+from flexarm.runs.run import Run
+from flexarm.studies.design.curves import curve, of_arm, together
 from flexarm.studies.design.plan import REDUCTIONS, DesignQuantity
 from flexarm.studies.design.read import ALLOWED, START, Study
 
@@ -77,11 +77,6 @@ class Rows:
         """Return the values of a design by parameter."""
         return {axis.name: axis.value(self.values[axis.name][k].item()) for axis in self._axes}
 
-    def column(self, name: str) -> list[Any]:
-        """Return the values of a parameter by design."""
-        axis = next(axis for axis in self._axes if axis.name == name)
-        return [axis.value(each) for each in self.values[name].tolist()]
-
     def fail(self, k: int, reason: str, status: str = FAILED) -> None:
         """Record why a design has no numbers."""
         self.status[k], self.reason[k] = status, " ".join(reason.split())
@@ -102,30 +97,22 @@ class Evaluator:
         self.study = study
         quantities = study.plan.quantities
         self._of_runs = {name: each for name, each in quantities.items() if each.needs_run}
-        self._functions = {
-            name: study.function(each)
-            for name, each in quantities.items()
-            if each.function is not None
-        }
+        self._of_arms = {name: each for name, each in quantities.items() if each.needs_arm}
+        functions = {k: study.function(q) for k, q in quantities.items() if q.function is not None}
+        self._of_run_functions = {k: f for k, f in functions.items() if k in self._of_runs}
+        self._of_values = {k: f for k, f in functions.items() if k not in self._of_runs}
         self._options = study.plan.run or NO_RUN
         self._times = sample_times(self._options.t_end, self._options.dt)
-        self._base: InitialValueProblem | None = None
-        keys = {axis.name: axis.keys for axis in study.axes}
-        self._numbers = {
-            name: [key for key in each if not key.startswith(START)] for name, each in keys.items()
-        }
-        self._starts = {
-            name: [key.removeprefix(START) for key in each if key.startswith(START)]
-            for name, each in keys.items()
-        }
-        self._fixed = not any(self._numbers.values())
+        keys = [(axis.name, key) for axis in study.axes for key in axis.keys]
+        self._numbers = [(name, key) for name, key in keys if not key.startswith(START)]
+        self._starts = [(name, k.removeprefix(START)) for name, k in keys if k.startswith(START)]
 
     def require_device(self) -> None:
         """Raise an error if the study asks for a GPU that is missing or cannot run the arm."""
         if self.study.plan.device == "gpu" and self._of_runs:
-            if self._alone:
+            if _runs_alone(self._base.equation.model):
                 raise SimulationError(ON_PROCESSOR)
-            refuse_on_gpu(self._method, [self._task({}, {})])
+            refuse_on_gpu(self._method, [self._base])
 
     def chunk(self, number: int) -> Columns:
         """Compute a chunk of the study."""
@@ -138,47 +125,51 @@ class Evaluator:
 
     def computed(self, rows: Rows) -> Columns:
         """Compute designs."""
-        of_values = [name for name in self._functions if name not in self._of_runs]
-        for k in range(rows.count) if of_values else ():
-            self._ask(rows, k, rows.design(k), of_values)
+        for k in range(rows.count) if self._of_values else ():
+            self._ask(rows, k, rows.design(k), self._of_values)
         if self.study.arm is not None and (self._of_runs or self._of_arms):
-            if self._alone:
-                self._one_by_one(rows, range(rows.count))
-            else:
-                rest = self._compute_in_arrays(rows) if self._in_arrays else range(rows.count)
-                self._side_by_side(rows, rest)
+            in_arrays = self.study.plan.device == "gpu" and self._in_arrays
+            rest = self._compute_in_arrays(rows) if in_arrays else range(rows.count)
+            for k, run in self._runs(rows, rest):
+                self._reduce(rows, k, run)
         return rows.columns(self.study.digest)
 
-    def _ask(self, rows: Rows, k: int, argument: Any, names: Sequence[str]) -> None:
-        """Call the user's functions of some quantities for a design."""
-        for name in names:
+    def _ask(self, rows: Rows, k: int, argument: Any, functions: dict[str, Any]) -> None:
+        """Call the user's functions for a design."""
+        for name, function in functions.items():
             try:
-                rows.found[name][k] = float(self._functions[name](argument))
+                rows.found[name][k] = float(function(argument))
             except Exception as error:  # whatever the user's function raises
                 rows.fail(k, f"{name}: {type(error).__name__}: {error}")
 
-    @property
-    def _of_run_functions(self) -> list[str]:
-        return [name for name in self._functions if name in self._of_runs]
+    def _reduce(self, rows: Rows, k: int, run: Run) -> None:
+        """Compute the quantities of a design's run, or record why it ended early."""
+        if run.status != FINISHED:
+            rows.fail(k, run.reason, run.status)
+            return
+        for name, each in self._of_runs.items():
+            if each.of is not None:
+                rows.found[name][k] = self._reduced(each, curve(run, each.of)[None])[0]
+        self._ask(rows, k, run, self._of_run_functions)
 
-    @property
-    def _of_arms(self) -> dict[str, DesignQuantity]:
-        return {k: q for k, q in self.study.plan.quantities.items() if q.needs_arm}
+    def _reduced(self, each: DesignQuantity, x: Array) -> Array:
+        assert each.reduce is not None
+        kept = self._times >= each.after
+        return REDUCTIONS[each.reduce](self._times[kept], x[:, kept], each.band)
 
     @cached_property
-    def _alone(self) -> bool:
-        """Whether the arm can only be simulated one run at a time, such as for its events."""
+    def _base(self) -> InitialValueProblem:
+        """The initial-value problem of the arm as it is."""
         assert self.study.arm is not None
-        return _runs_alone(build(self.study.arm))
+        return self._prepared(build(self.study.arm))
 
     @cached_property
     def _in_arrays(self) -> bool:
         """Whether a GPU can compute designs, which differ in their start alone, as arrays."""
-        functions = any(each.function is not None for each in self._of_runs.values())
-        able = self._method.adaptive and not self._task({}, {}).equation.model.attitudes
-        held = self._task({}, {}).motion.actuators.servos
-        gpu = self.study.plan.device == "gpu"
-        return gpu and self._fixed and not functions and able and not held
+        model = self._base.equation.model
+        plain = not (self._numbers or self._of_run_functions or _runs_alone(model))
+        held = self._base.motion.actuators.servos
+        return plain and self._method.adaptive and not model.attitudes and not held
 
     @cached_property
     def _method(self) -> Method:
@@ -186,74 +177,46 @@ class Evaluator:
         name = self._options.method
         if name != "auto":
             return METHODS[name]
-        base = self._task({}, {})
-        chosen, _ = choose(base, base.wanted, audit=False)
+        chosen, _ = choose(self._base, self._base.wanted, audit=False)
         return chosen if chosen.on_gpu or self.study.plan.device == "cpu" else ETD4
-
-    def _design(self, rows: Rows, k: int) -> tuple[dict[str, Any], dict[str, float]]:
-        """Return a design's values by key of the model file, and its start by coordinate."""
-        design = rows.design(k)
-        numbers = {key: value for name, value in design.items() for key in self._numbers[name]}
-        starts = {key: value for name, value in design.items() for key in self._starts[name]}
-        return numbers, starts
-
-    def _task(
-        self, numbers: dict[str, Any], starts: dict[str, float], model: Model | None = None
-    ) -> InitialValueProblem:
-        """Return the initial-value problem of a design, whose model may be built already."""
-        assert self.study.arm is not None
-        base = None if numbers else self._base
-        if base is None:
-            model = model or build(
-                change_arm(self.study.arm, numbers) if numbers else self.study.arm
-            )
-            base = self._prepared(model)
-            if not numbers:
-                self._base = base
-        return started_at(base, starts) if starts else base
 
     def _prepared(self, model: Model) -> InitialValueProblem:
         """Return the initial-value problem of a model."""
         equation = equation_of(model, name=self._options.formulation)
         return prepare(model, self._times, equation=equation, wanted=self._options.rtol)
 
-    def _side_by_side(self, rows: Rows, which: Sequence[int]) -> None:
-        """Compute designs, solving their motions in batches."""
-        tasks: dict[int, InitialValueProblem] = {}
-        alone = []
-        designs = {k: self._design(rows, k) for k in which}
-        models: list[Model | FlexarmError | None] = [None] * len(designs)
-        if not self._fixed:
-            assert self.study.arm is not None
-            models = [*build_designs(self.study.arm, [numbers for numbers, _ in designs.values()])]
-        for (k, (numbers, starts)), model in zip(designs.items(), models, strict=True):
+    def _runs(self, rows: Rows, which: Sequence[int]) -> Iterator[tuple[int, Run]]:
+        """Compute quantities of the arm of designs, and run them: alone if need be, or together."""
+        assert self.study.arm is not None
+        arm, tasks = self.study.arm, dict[int, InitialValueProblem]()
+        for k in which:
+            design = rows.design(k)
+            starts = {key: design[name] for name, key in self._starts}
             try:
-                task = self._task(numbers, starts, built(model) if model is not None else None)
-                if numbers and _runs_alone(task.equation.model):
-                    if self.study.plan.device == "gpu" and self._of_runs:
-                        raise SimulationError(ON_PROCESSOR)
-                    if starts:
-                        refuse_alone(task.equation.model)
-                    alone.append(k)
-                    continue
+                base = self._base
+                if self._numbers:
+                    arm = change_arm(self.study.arm, {key: design[n] for n, key in self._numbers})
+                    base = self._prepared(build(arm))
+                alone = bool(self._of_runs) and _runs_alone(base.equation.model)
+                if alone and self.study.plan.device == "gpu":
+                    raise SimulationError(ON_PROCESSOR)
+                if alone and starts:
+                    refuse_alone(base.equation.model)
+                task = started_at(base, starts) if starts else base
                 for name, each in self._of_arms.items():
                     rows.found[name][k] = of_arm(task, each)
-                tasks[k] = task
+                if alone:
+                    yield k, run_whole(arm, self._options)
+                elif self._of_runs:
+                    tasks[k] = task
             except FlexarmError as error:
                 rows.fail(k, str(error))
-        self._one_by_one(rows, alone)
-        if self._of_runs:
-            self._leave_out_long(rows, tasks)
-        if not self._of_runs or not tasks:
-            return
-        solutions = dict(zip(tasks, self._solve(list(tasks.values())), strict=True))
-        for k, found in solutions.items():
+        self._leave_out_long(rows, tasks)
+        for k, found in zip(tasks, self._solve(list(tasks.values())), strict=True):
             if isinstance(found, FlexarmError):
                 rows.fail(k, str(found))
-            elif found.ending.status != FINISHED:
-                rows.fail(k, found.ending.reason, found.ending.status)
-        ended = [k for k in tasks if rows.status[k] == FINISHED]
-        self._reduce(rows, [tasks[k] for k in ended], [solutions[k] for k in ended], ended)  # type: ignore[misc]
+            else:
+                yield k, run_of(tasks[k], self._method, found, tasks[k].wanted, "")
 
     def _leave_out_long(self, rows: Rows, tasks: dict[int, InitialValueProblem]) -> None:
         """Remove designs that would take more than an hour of CPU each, and record why."""
@@ -278,6 +241,8 @@ class Evaluator:
 
     def _solve(self, tasks: list[InitialValueProblem]) -> list[Solution | FlexarmError]:
         """Solve motions; return the error of each that cannot be solved."""
+        if not tasks:
+            return []
         try:
             if self.study.plan.device == "gpu":
                 return [*solve_on_gpu(tasks, self._method)]
@@ -289,82 +254,28 @@ class Evaluator:
                 return [error]
             return [found for task in tasks for found in self._solve([task])]
 
-    def _reduce(
-        self,
-        rows: Rows,
-        tasks: list[InitialValueProblem],
-        solutions: list[Solution],
-        which: list[int],
-    ) -> None:
-        """Compute the quantities of finished runs."""
-        if not tasks:
-            return
-        for name, each in self._of_runs.items():
-            if each.of is not None:
-                x = curves_of(tasks, solutions, each.of, self._method)
-                rows.found[name][which] = self._reduced(each, x)
-        names = self._of_run_functions
-        for k, task, solved in zip(which, tasks, solutions, strict=True) if names else ():
-            self._ask(rows, k, run_of(task, self._method, solved, task.wanted, ""), names)
-
-    def _reduced(self, each: DesignQuantity, x: Array) -> Array:
-        assert each.reduce is not None
-        kept = self._times >= each.after
-        return REDUCTIONS[each.reduce](self._times[kept], x[:, kept], each.band)
-
-    def _one_by_one(self, rows: Rows, which: Sequence[int]) -> None:
-        """Compute designs one run at a time, with events, brakes, dry friction, equilibria."""
-        assert self.study.arm is not None
-        for k in which:
-            numbers, _ = self._design(rows, k)
-            try:
-                arm = change_arm(self.study.arm, numbers)
-                for name, each in self._of_arms.items():
-                    rows.found[name][k] = of_arm(self._task(numbers, {}), each)
-                if not self._of_runs:
-                    continue
-                run = run_whole(arm, self._options)
-            except FlexarmError as error:
-                rows.fail(k, str(error))
-                continue
-            if run.status != FINISHED:
-                rows.fail(k, run.reason, run.status)
-                continue
-            for name, each in self._of_runs.items():
-                if each.of is not None and each.reduce is not None:
-                    kept = run.t >= each.after
-                    x = curve(run, each.of)[None, kept]
-                    rows.found[name][k] = REDUCTIONS[each.reduce](run.t[kept], x, each.band)[0]
-            self._ask(rows, k, run, self._of_run_functions)
-
     def _compute_in_arrays(self, rows: Rows) -> Sequence[int]:
         """Compute designs in arrays; return those that could not be, or stopped before the end."""
-        task, every = self._task({}, {}), range(rows.count)
-        samples, finished = solve_starts_on_gpu(task, self._states(rows, task), self._method)
+        states = self._states(rows)
+        samples, finished = solve_starts_on_gpu(self._base, states, self._method)
         for name, each in self._of_runs.items():
-            x = together(task, str(each.of), samples)
+            x = together(self._base, str(each.of), samples)
             if x is None:
-                return every
-            self._reduce_arrays(rows, name, each, x, every)
+                return range(rows.count)
+            with np.errstate(all="ignore"):  # those of unfinished runs may not be finite
+                rows.found[name][:] = self._reduced(each, x)
         for name, each in self._of_arms.items():
-            rows.found[name][:] = of_arm(task, each)
+            rows.found[name][:] = of_arm(self._base, each)
         return np.flatnonzero(~finished).tolist()
 
-    def _reduce_arrays(
-        self, rows: Rows, name: str, each: DesignQuantity, x: Array, which: Any
-    ) -> None:
-        """Reduce curves, some of which may be of unfinished runs and not finite."""
-        with np.errstate(all="ignore"):
-            rows.found[name][which] = self._reduced(each, x)
-
-    def _states(self, rows: Rows, task: InitialValueProblem) -> Array:
+    def _states(self, rows: Rows) -> Array:
         """Return the initial states of designs, (count, size)."""
-        names, n = list(task.equation.model.names), task.equation.model.size
-        states = np.tile(task.state, (rows.count, 1))
-        for parameter, keys in self._starts.items():
-            for key in keys:
-                plain = key.removesuffix(".rate")
-                states[:, names.index(plain) + (n if key != plain else 0)] = rows.values[parameter]
+        names = list(self._base.equation.model.names)
+        states = np.tile(self._base.state, (rows.count, 1))
+        for parameter, key in self._starts:
+            plain = key.removesuffix(".rate")
+            place = names.index(plain) + (len(names) if key != plain else 0)
+            states[:, place] = rows.values[parameter]
         return states
 
 
