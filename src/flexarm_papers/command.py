@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import add_options, file_path
+from flexarm.cli.arguments import Argument, arg, file_path
 from flexarm.cli.console import progress
 from flexarm_papers import PAPERS, choose_items, reproduce
 
@@ -18,38 +18,47 @@ SUMMARY = "search every statement of the five papers over what they leave open"
 FOLDER = Path("reproduction")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add = parser.add_argument
-    add("paper", nargs="?", choices=tuple(PAPERS), help="one paper; all if not given")
-    add(
+def reading(text: str) -> tuple[str, str]:
+    """Take a reading apart: what is open, and how it is read."""
+    name, equals, way = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"got '{text}', expected NAME=WAY, as --list has them")
+    return name.strip(), way.strip()
+
+
+ARGUMENTS: tuple[str | Argument, ...] = (
+    arg("paper", nargs="?", choices=tuple(PAPERS), help="one paper; all if not given"),
+    arg(
         "--item", action="append", metavar="NAME",
         help="one table, figure or claim, such as table-2; may be given again",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--reading", action="append", metavar="NAME=WAY", type=reading,
         help="how something that the paper leaves open is read; may be given again",
-    )  # fmt: skip
-    add("--full", action="store_true", help="try all combinations of readings, 40 minutes of CPU")
-    add("--errata", action="store_true", help="run the papers' misprints beside what is right")
-    add("--list", action="store_true", help="list items and what they leave open; compute nothing")
-    add(
+    ),
+    arg("--full", action="store_true", help="try all combinations of readings, 40 minutes of CPU"),
+    arg("--errata", action="store_true", help="run the papers' misprints beside what is right"),
+    arg("--list", action="store_true", help="list items and what they leave open; compute nothing"),
+    arg(
         "--out", type=file_path, metavar="DIR",
         help=f"folder of the report (default {FOLDER}; with --json none); file of the --errata",
-    )  # fmt: skip
-    add("--force", action="store_true", help="overwrite a report that is there")
-    add_options(parser, "--json")
+    ),
+    arg("--force", action="store_true", help="overwrite a report that is there"),
+    "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compute the items, write the report, print the verdicts."""
     from flexarm_papers.report import check_report, document, write_report
 
     if args.errata:
-        return _errata(args)
+        _errata(args)
+        return
     items = choose_items(args.paper, args.item)
     if args.list:
-        return _list(items, as_json=args.json)
+        _list(items, as_json=args.json)
+        return
     folder = args.out if args.out is not None or args.json else FOLDER
     if folder is not None:
         check_report(folder, force=args.force)
@@ -67,18 +76,9 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(document(results), allow_nan=False))
     else:
         _print(results, folder)
-    return 0
 
 
-def reading(text: str) -> tuple[str, str]:
-    """Take a reading apart: what is open, and how it is read."""
-    name, equals, way = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"got '{text}', expected NAME=WAY, as --list has them")
-    return name.strip(), way.strip()
-
-
-def _list(items: "list[Item]", *, as_json: bool) -> int:
+def _list(items: "list[Item]", *, as_json: bool) -> None:
     """List items, and what each leaves open."""
     rows = [
         {"paper": item.paper, "item": item.name, "title": item.title,
@@ -87,7 +87,7 @@ def _list(items: "list[Item]", *, as_json: bool) -> int:
     ]  # fmt: skip
     if as_json:
         print(json.dumps({"items": rows}))
-        return 0
+        return
     shown = set[tuple[str, ...]]()
     for item in items:
         print(f"{item.paper:<14} {item.name:<22} {item.title}")
@@ -95,17 +95,16 @@ def _list(items: "list[Item]", *, as_json: bool) -> int:
             if (key := (item.paper, each.name, *each.ways)) not in shown:
                 shown.add(key)
                 print(f"{'':<14} open: {each.name} = {'; '.join(each.ways)}")
-    return 0
 
 
-def _errata(args: argparse.Namespace) -> int:
+def _errata(args: argparse.Namespace) -> None:
     """Run the misprints, and print what each of them does."""
     from flexarm.io.whole_file import write_whole
     from flexarm_papers.errata import errata, markdown, measured
 
     if args.out is not None:
         write_whole(args.out, markdown().encode(), force=args.force)
-        return 0
+        return
     found = [(each, measured(each)) for each in errata(args.paper)]
     if args.json:
         rows = [
@@ -114,11 +113,10 @@ def _errata(args: argparse.Namespace) -> int:
             for each, effect in found
         ]  # fmt: skip
         print(json.dumps({"errata": rows}))
-        return 0
+        return
     for each, effect in found:
         print(f"{each.paper} {each.where}")
         print(f"  printed: {each.printed}\n  right:   {each.right}\n  effect:  {effect}")
-    return 0
 
 
 def _print(results: "list[Result]", folder: Path | None) -> None:

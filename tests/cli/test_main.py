@@ -24,12 +24,10 @@ class Raising:
     """A command that raises what it is given."""
 
     SUMMARY = "raise an error"
+    ARGUMENTS = ()
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Take no arguments."""
 
     def run(self, args: argparse.Namespace) -> int:
         """Raise the error."""

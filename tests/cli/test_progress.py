@@ -79,7 +79,7 @@ def test_a_command_that_takes_long_says_what_it_is_doing(monkeypatch: pytest.Mon
         wait = partial(stderr.heard.wait, HANGS)
         return 0 if in_module("flexarm.formulations.articulated", wait) else 1
 
-    command = SimpleNamespace(run=run, SUMMARY="", add_arguments=lambda parser: None)
+    command = SimpleNamespace(run=run, SUMMARY="", ARGUMENTS=())
     monkeypatch.setitem(flexarm.cli.COMMANDS, "check", command)
     monkeypatch.setattr(flexarm.cli, "heartbeat", partial(heartbeat, first=1e-3))
     assert flexarm.cli.main(["check"]) == 0

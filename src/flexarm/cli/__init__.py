@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,7 +18,7 @@ from flexarm.cli import (
     samples,
     simulate,
 )
-from flexarm.cli.arguments import Misuse
+from flexarm.cli.arguments import Argument, Misuse, add_arguments
 from flexarm.cli.begin import completion, new
 from flexarm.cli.bodies import import_body, reduce
 from flexarm.cli.console import heartbeat
@@ -93,7 +93,7 @@ def _run(argv: Sequence[str] | None) -> int:
         args = _parser().parse_args(argv)
         command = f" {args.command}"
         with heartbeat(args.command):
-            return COMMANDS[args.command].run(args)
+            return COMMANDS[args.command].run(args) or 0
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else EXIT_OTHER
     except Misuse as error:
@@ -133,7 +133,7 @@ class _Parser(argparse.ArgumentParser):
         """Add the arguments of the command, once."""
         command, self.command = self.command, None
         if command is not None:
-            command.add_arguments(self)
+            add_arguments(self, command.ARGUMENTS)
 
     def parse_known_args(self, *args: Any, **named: Any) -> tuple[Any, list[str]]:
         self.add_command()
@@ -162,11 +162,12 @@ class Command(Protocol):
 
     SUMMARY: str  # one line for the help
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's arguments."""
+    @property
+    def ARGUMENTS(self) -> Iterable[str | Argument]:
+        """Arguments, as `flexarm.cli.arguments.add_arguments` adds them."""
 
-    def run(self, args: argparse.Namespace) -> int:
-        """Run the command and return the exit status."""
+    def run(self, args: argparse.Namespace) -> int | None:
+        """Run the command and return the exit status, None for 0."""
 
 
 COMMANDS: dict[str, Command] = {

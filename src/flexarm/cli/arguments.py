@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,23 +24,19 @@ class Misuse(FlexarmError):
     """Wrong usage: arguments that contradict each other, or have no valid value."""
 
 
-def add_arm(parser: argparse.ArgumentParser) -> None:
-    """Add ARM, `--set`, `--rigid` and `--allow-files`."""
-    parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
-        help="change a value of the model file, such as gravity=[0,0,0] or "
-        "links.forearm.section.EIy=900; links by name or number from 1; KEY= takes a key away; "
-        "may be given again",
-    )  # fmt: skip
-    parser.add_argument(
-        "--rigid", action="store_true",
-        help="take the arm's rigid twin: no link bends, no transmission winds up",
-    )  # fmt: skip
-    parser.add_argument(
-        "--allow-files", type=file_path, action="append", default=[], metavar="DIR",
-        help="let the model file read files of this folder too, beside its own (repeatable)",
-    )  # fmt: skip
+Argument = tuple[tuple[str, ...], dict[str, Any]]  # flags, and how argparse is to read the value
+
+
+def arg(*flags: str, **settings: Any) -> Argument:
+    """Declare an argument of a command, with the keywords of `ArgumentParser.add_argument`."""
+    return flags, settings
+
+
+def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[str | Argument]) -> None:
+    """Add the declared arguments of a command; a text names one of the shared options."""
+    for each in arguments:
+        flags, settings = SHARED[each] if isinstance(each, str) else each
+        parser.add_argument(*flags, **settings)
 
 
 def read_arm(args: argparse.Namespace) -> "Arm":
@@ -81,12 +78,6 @@ def require_figure(path: Path | None, option: str = "--plot") -> None:
     """Raise an error unless a path has the ending of a figure."""
     if path is not None and path.suffix.lower() not in FIGURES:
         raise Misuse(f"{option}: must end in {', '.join(FIGURES)}, got {path.name}")
-
-
-def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Add options by their names."""
-    for name in names:
-        parser.add_argument(name, **_OPTIONS[name])
 
 
 def file_path(text: str) -> Path:
@@ -138,23 +129,22 @@ def _start(text: str) -> str | Path:
 _READ: dict[str, Any] = {"S": seconds, "X": share, "N": int, "RUN": _start}
 
 
-def _run_option(name: str) -> tuple[str, dict[str, Any]]:
-    """Return an option of a run as argparse declares it: its flag, and the rest."""
+def _run_option(name: str) -> Argument:
+    """Declare the option of the command line that sets an option of a run."""
     declared, default = OPTIONS[name], getattr(RunOptions, name, T_END)
     flag, _, value = declared.flag.partition(" ")
     if not value:
-        return flag, {"dest": name, "action": "store_true", "help": declared.help}
+        return arg(flag, dest=name, action="store_true", help=declared.help)
     low, high = declared.bounds
     notes = [f"{low:g} to {high:g}"] if low else []
     notes += [f"default {default:g}" if isinstance(default, float) else f"default {default}"]
     text = declared.help + (f": {', '.join(declared.words)}" if declared.words else "")
     text += f" [{declared.unit}]" if declared.unit not in ("", "1") else ""
     text += f" ({', '.join(notes)})" if default is not None else ""
-    choices: dict[str, Any] = {"choices": declared.words} if declared.words else {}
-    read = _READ.get(value, str)
-    return flag, choices | {
-        "dest": name, "metavar": value, "type": read, "default": default, "help": text,
-    }  # fmt: skip
+    return arg(
+        flag, dest=name, metavar=value, type=_READ.get(value, str), default=default, help=text,
+        choices=declared.words or None,
+    )  # fmt: skip
 
 
 def given_options(args: argparse.Namespace) -> RunOptions:
@@ -174,18 +164,41 @@ def given_options(args: argparse.Namespace) -> RunOptions:
         raise Misuse(f"{OPTIONS[name].flag.split()[0]}:{rest}") from None
 
 
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "--points": {
-        "type": int, "metavar": "N",
-        "help": "Gauss points per element of element-jacobian (default: as many as are exact)",
-    },
-    "--stiffening": {
-        "choices": STIFFENING, "default": "as-given",
-        "help": "links as exact beams, or linear (default: as the model file says)",
-    },
-    "--plot": {"type": file_path, "metavar": "FILE", "help": "write a figure (png, svg, pdf)"},
-    "--force": {"action": "store_true", "help": "overwrite files that are there"},
-    "--json": {"action": "store_true", "help": "print one JSON document"},
+ARM = (
+    arg("arm", metavar="ARM", help="a model file, or the name of a sample"),
+    arg(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
+        help="change a value of the model file, such as gravity=[0,0,0] or "
+        "links.forearm.section.EIy=900; links by name or number from 1; KEY= takes a key away; "
+        "may be given again",
+    ),
+    arg(
+        "--rigid", action="store_true",
+        help="take the arm's rigid twin: no link bends, no transmission winds up",
+    ),
+    arg(
+        "--allow-files", type=file_path, action="append", default=[], metavar="DIR",
+        help="let the model file read files of this folder too, beside its own (repeatable)",
+    ),
+)  # fmt: skip
+# Options that several commands have, by their flags.
+RUN_OPTIONS = {
+    each[0][0]: each
+    for each in [_run_option(name) for name, option in OPTIONS.items() if option.flag]
+}
+SHARED = RUN_OPTIONS | {
+    each[0][0]: each
+    for each in (
+        arg(
+            "--points", type=int, metavar="N",
+            help="Gauss points per element of element-jacobian (default: as many as are exact)",
+        ),
+        arg(
+            "--stiffening", choices=STIFFENING, default="as-given",
+            help="links as exact beams, or linear (default: as the model file says)",
+        ),
+        arg("--plot", type=file_path, metavar="FILE", help="write a figure (png, svg, pdf)"),
+        arg("--force", action="store_true", help="overwrite files that are there"),
+        arg("--json", action="store_true", help="print one JSON document"),
+    )
 }  # fmt: skip
-RUN_OPTIONS = dict(_run_option(name) for name, option in OPTIONS.items() if option.flag)
-_OPTIONS |= RUN_OPTIONS

@@ -2,19 +2,17 @@
 
 import argparse
 
-from flexarm.cli.arguments import add_options
+from flexarm.cli.arguments import arg
 from flexarm.cli.console import print_json
 
 SUMMARY = "show or clear the compiled functions that are kept on disk"
+ARGUMENTS = (
+    arg("--clear", action="store_true", help="delete all of them"),
+    "--json",
+)  # fmt: skip
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `flexarm cache`."""
-    parser.add_argument("--clear", action="store_true", help="delete all of them")
-    add_options(parser, "--json")
-
-
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print folder and size of the cache, after clearing it with `--clear`."""
     from flexarm.engine.cache import Cache, cache_folder
 
@@ -27,10 +25,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         report = {"folder": str(cache.folder), "entries": entries, "bytes": size}
         print_json(report | {"deleted": deleted})
-        return 0
+        return
     print(f"folder   {cache.folder}" + (": the cache is off" if cache.off else ""))
     print(f"entries  {entries}")
     print(f"size     {size / 1e6:.1f} MB")
     if args.clear:
         print(f"deleted  {deleted}")
-    return 0

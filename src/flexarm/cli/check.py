@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import add_arm, add_options, read_arm
+from flexarm.cli.arguments import ARM, arg, read_arm
 from flexarm.cli.console import open_console, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -20,20 +20,18 @@ LINKS, SLOWEST, NOTICES = 5, 3, 3
 NAMED = 3  # links whose numbers of shapes are printed
 LEAST_CHANGE = 0.001  # [%] of a frequency: smaller changes are printed as this or less
 AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `flexarm check`."""
-    add_arm(parser)
-    parser.add_argument(
+ARGUMENTS = (
+    *ARM,
+    arg(
         "--all", action="store_true",
         help="print also every frequency of the links, why they have their shapes, all coordinates "
         "and all modes",
-    )  # fmt: skip
-    add_options(parser, "--json")
+    ),
+    "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the report on an arm."""
     from flexarm.check.check import check
 
@@ -42,7 +40,6 @@ def run(args: argparse.Namespace) -> int:
         print_json(dataclasses.asdict(report))
     else:
         _print(report, everything=args.all)
-    return 0
 
 
 def _with_lines(report: "Report", arm: str) -> "Report":

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import STIFFENING, add_arm, add_options, read_arm
+from flexarm.cli.arguments import ARM, STIFFENING, read_arm
 from flexarm.cli.console import print_json
 
 if TYPE_CHECKING:
@@ -11,15 +11,13 @@ if TYPE_CHECKING:
 
 SUMMARY = "count the operations that the equation of an arm takes"
 KINDS = ("multiplications", "additions", "divisions", "functions")
+ARGUMENTS = (
+    *ARM,
+    "--formulation", "--points", "--stiffening", "--nodes", "--json",
+)  # fmt: skip
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `flexarm count`."""
-    add_arm(parser)
-    add_options(parser, "--formulation", "--points", "--stiffening", "--nodes", "--json")
-
-
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the operations of forward dynamics, of the mass matrix and of the bias."""
     from flexarm.formulations import formulation
     from flexarm.model import build
@@ -33,14 +31,13 @@ def run(args: argparse.Namespace) -> int:
         about = {"arm": arm.name, "formulation": eq.name, "stiffening": model.stiffening,
                  "coordinates": model.size}  # fmt: skip
         print_json(about | numbers)
-        return 0
+        return
     stiffening = "on" if model.stiffening else "off"
     print(f"{arm.name}: {model.size} coordinates, {eq.name}, stiffening {stiffening}")
     print(f"{'':<16}" + "".join(f"  {kind:>15}" for kind in KINDS))
     for name, counts in numbers.items():
         print(f"{name:<16}" + "".join(f"  {counts[kind]:>15}" for kind in KINDS))
     print("Of the mass matrix, which is symmetric, the upper triangle is counted.")
-    return 0
 
 
 def _numbers(counts: "OperationCounts") -> dict[str, object]:

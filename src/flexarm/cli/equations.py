@@ -4,9 +4,9 @@ import argparse
 import sys
 
 from flexarm.cli.arguments import (
+    ARM,
     STIFFENING,
-    add_arm,
-    add_options,
+    arg,
     file_path,
     read_arm,
     require_outputs,
@@ -15,36 +15,34 @@ from flexarm.cli.console import print_json
 from flexarm.errors import FlexarmError
 
 SUMMARY = "write the equation of motion of a small arm out"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `flexarm equations`."""
-    add_arm(parser)
-    parser.add_argument(
+ARGUMENTS = (
+    *ARM,
+    arg(
         "--format",
         choices=("text", "latex", "python"),
         default="text",
         help="how it is written (default text); Python has all digits",
-    )
-    parser.add_argument(
+    ),
+    arg(
         "--latex",
         type=file_path,
         metavar="FILE",
         help="write a LaTeX document in the papers' letters, integrals by name",
-    )
-    parser.add_argument(
+    ),
+    arg(
         "--numbers", action="store_true", help="with --latex, list the values of its symbols"
-    )
-    parser.add_argument(
+    ),
+    arg(
         "--letters", choices=("korayem", "theodore", "chu"),
         help="with --latex, whose: delta and phi (default), xi and psi, or u at nodes",
-    )  # fmt: skip
-    add_options(parser, "--stiffening", "--tip-rotation", "--nodes")
-    parser.add_argument("--out", type=file_path, metavar="FILE", help="write it to a file")
-    add_options(parser, "--force", "--json")
+    ),
+    "--stiffening", "--tip-rotation", "--nodes",
+    arg("--out", type=file_path, metavar="FILE", help="write it to a file"),
+    "--force", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print M, h, c and K."""
     from flexarm.closed_forms.equations import closed_form
     from flexarm.closed_forms.text import (
@@ -71,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         write_whole(args.latex, document.encode(), force=args.force)
         print(f"{named.terms} terms written to {args.latex}", file=sys.stderr)
         if args.out is None and not args.json:
-            return 0
+            return
     equations = closed_form(model)
     written = {"text": as_text, "latex": as_latex, "python": as_python}[args.format](equations)
     if args.out is not None:
@@ -81,4 +79,3 @@ def run(args: argparse.Namespace) -> int:
         print_json(as_document(equations))
     elif args.out is None:
         print(written, end="")
-    return 0

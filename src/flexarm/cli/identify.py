@@ -7,9 +7,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.arguments import (
+    ARM,
+    Argument,
     Misuse,
-    add_arm,
-    add_options,
+    arg,
     file_path,
     read_arm,
     require_outputs,
@@ -25,18 +26,56 @@ SUMMARY = "fit numbers of a model file to measured runs"
 Pairs = list[tuple[str, Any]]  # name and value of an option NAME=VALUE
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `flexarm identify`."""
-    add_arm(parser)
-    add = parser.add_argument
-    add(
+def _named(
+    form: str, read: Callable[[str], Any] = str, *, optional: bool = False
+) -> Callable[[str], tuple[str, Any]]:
+    """Return a reader of NAME=VALUE; the value, None where it is optional, is read by ``read``."""
+
+    def pair(text: str) -> tuple[str, Any]:
+        name, sign, value = text.partition("=")
+        if optional and not sign:
+            return name, None
+        try:
+            if name and value:
+                return name, read(value)
+        except ValueError:
+            pass
+        raise argparse.ArgumentTypeError(f"must be {form}, got '{text}'")
+
+    return pair
+
+
+def _adjusted(text: str) -> list[str]:
+    words = text.split(",")
+    for word in words:
+        if word not in ("gain", "offset", "delay", "lag"):
+            raise argparse.ArgumentTypeError(f"must be gain, offset, delay or lag, got '{word}'")
+    return words
+
+
+def _range(text: str) -> tuple[float, float]:
+    low, _, high = text.partition(":")
+    return float(low), float(high)
+
+
+def _repeated(flag: str, form: str, read: Callable[[str], Any], about: str) -> Argument:
+    """Declare an option that takes one or more texts NAME=VALUE and may be given again."""
+    return arg(
+        flag, nargs="+", action="extend", default=[], type=_named(form, read), metavar=form,
+        help=about,
+    )  # fmt: skip
+
+
+ARGUMENTS = (
+    *ARM,
+    arg(
         "data",
         nargs="+",
         type=file_path,
         metavar="DATA",
         help="measured runs: .csv, .npz, .mat or .parquet, columns with names and units",
-    )
-    add(
+    ),
+    arg(
         "--fit",
         nargs="+",
         action="extend",
@@ -44,8 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_named("KEY[=LOW:HIGH]", _range, optional=True),
         metavar="KEY[=LOW:HIGH]",
         help="numbers of the model file, such as links.1.joint.friction.viscous; with bounds",
-    )
-    add(
+    ),
+    arg(
         "--output",
         nargs="+",
         action="extend",
@@ -54,48 +93,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN=READS",
         help="what a column measures: joint1, joint1.rate, joint1.current, tip.x, "
         "'link1 strain y at 0'",
-    )
-    readers: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
-        ("--input", "JOINT=COLUMN", str,
-         "column with a joint's measured input; else that of the model file"),
-        ("--adjust", "COLUMN=gain,...", _adjusted, "fit gain, offset, delay, lag of a sensor too"),
-        ("--poles", "COLUMN=N", whole_number, "order of the low-pass filter whose lag is fitted"),
-        ("--noise", "COLUMN=STD", float,
-         "standard deviation of a sensor's errors in SI units (default: from the residuals)"),
-        ("--valid", "COLUMN=FROM:TO", _range, "times [s] in which the readings of a sensor count"),
-        ("--input-offset", "JOINT", str, "fit an offset of a joint's input"),
-        ("--predict", "DATA", file_path, "other measured runs, to judge the fitted model by"),
-    )  # fmt: skip
-    for option, form, read, about in readers:
-        read = _named(form, read) if "=" in form else read
-        add(option, nargs="+", action="extend", default=[], type=read, metavar=form, help=about)
-    add(
+    ),
+    _repeated("--input", "JOINT=COLUMN", str,
+              "column with a joint's measured input; else that of the model file"),
+    _repeated("--adjust", "COLUMN=gain,...", _adjusted,
+              "fit gain, offset, delay, lag of a sensor too"),
+    _repeated("--poles", "COLUMN=N", whole_number,
+              "order of the low-pass filter whose lag is fitted"),
+    _repeated("--noise", "COLUMN=STD", float,
+              "standard deviation of a sensor's errors in SI units (default: from the residuals)"),
+    _repeated("--valid", "COLUMN=FROM:TO", _range,
+              "times [s] in which the readings of a sensor count"),
+    arg("--input-offset", nargs="+", action="extend", default=[], metavar="JOINT",
+        help="fit an offset of a joint's input"),
+    arg("--predict", nargs="+", action="extend", default=[], type=file_path, metavar="DATA",
+        help="other measured runs, to judge the fitted model by"),
+    arg(
         "--start",
         choices=("model", "measured"),
         default="model",
         help="begin as the model file says (default), or joints where they are measured first",
-    )
-    add(
+    ),
+    arg(
         "--horizon",
         type=seconds,
         metavar="T",
         help="fit pieces of this length [s] first, each from its measured state",
-    )
-    add(
+    ),
+    arg(
         "--loss",
         choices=("linear", "soft_l1", "huber", "cauchy"),
         default="linear",
         help="how errors count; all but linear let outliers count less",
-    )
-    add("--step", type=seconds, metavar="H", help="step of the runs [s] (default: by fastest mode)")
-    add("--most", type=int, default=100, metavar="N", help="evaluations of a search, at most")
-    add("--suggest", action="store_true", help="say which inputs would tell what is left open")
-    add("-o", "--out", type=file_path, metavar="FILE", help="write the fitted model file")
-    add("--report", type=file_path, metavar="FILE", help="write a page with tables and pictures")
-    add_options(parser, "--formulation", "--plot", "--force", "--json")  # fmt: skip
+    ),
+    arg("--step", type=seconds, metavar="H",
+        help="step of the runs [s] (default: by fastest mode)"),
+    arg("--most", type=int, default=100, metavar="N", help="evaluations of a search, at most"),
+    arg("--suggest", action="store_true", help="say which inputs would tell what is left open"),
+    arg("-o", "--out", type=file_path, metavar="FILE", help="write the fitted model file"),
+    arg("--report", type=file_path, metavar="FILE", help="write a page with tables and pictures"),
+    "--formulation", "--plot", "--force", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Fit, print the estimates, and write the files of the options."""
     from flexarm.fitting.identify import identify
     from flexarm.fitting.problem import read_recordings
@@ -135,7 +176,7 @@ def run(args: argparse.Namespace) -> int:
             "predicted": [asdict(prediction) for prediction in predicted],
             "suggested": [asdict(trial) for trial in suggested],
         })  # fmt: skip
-        return 0
+        return
     print(fit)
     for one in predicted:
         print(f"Predicted, {one.run}: {one.sensor}: {one.error:.3g} of its standard deviation")
@@ -143,7 +184,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"Would tell more: {trial.words()}")
     if args.out is None:
         print("Nothing was written: --out FILE writes the fitted model file.", file=sys.stderr)
-    return 0
 
 
 def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
@@ -177,35 +217,3 @@ def _once(option: str, pairs: Pairs) -> dict[str, Any]:
             raise Misuse(f"--{option}: {name} is given twice: {both or 'give it once'}")
         values[name] = value
     return values
-
-
-def _named(
-    form: str, read: Callable[[str], Any] = str, *, optional: bool = False
-) -> Callable[[str], tuple[str, Any]]:
-    """Return a reader of NAME=VALUE; the value, None where it is optional, is read by ``read``."""
-
-    def pair(text: str) -> tuple[str, Any]:
-        name, sign, value = text.partition("=")
-        if optional and not sign:
-            return name, None
-        try:
-            if name and value:
-                return name, read(value)
-        except ValueError:
-            pass
-        raise argparse.ArgumentTypeError(f"must be {form}, got '{text}'")
-
-    return pair
-
-
-def _adjusted(text: str) -> list[str]:
-    words = text.split(",")
-    for word in words:
-        if word not in ("gain", "offset", "delay", "lag"):
-            raise argparse.ArgumentTypeError(f"must be gain, offset, delay or lag, got '{word}'")
-    return words
-
-
-def _range(text: str) -> tuple[float, float]:
-    low, _, high = text.partition(":")
-    return float(low), float(high)

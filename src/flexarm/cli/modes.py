@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.arguments import (
+    ARM,
     Misuse,
-    add_arm,
-    add_options,
+    arg,
     file_path,
     read_arm,
     require_outputs,
@@ -30,46 +30,43 @@ ROWS, RIGID = 10, 2  # modes, and rigid motions among them, that are printed wit
 ABREAST = 4  # modes per table of a range, as many as 80 characters hold
 REMEDY = "say it once"
 Settings = dict[str, Any]  # arguments of `modes` and `sweep`, by name
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `flexarm modes`."""
-    add_arm(parser)
-    add = parser.add_argument
-    add(
+ARGUMENTS = (
+    *ARM,
+    arg(
         "--joints", nargs="+", action="extend", default=[], metavar="X",
         help="free (default), locked; NAME=ANGLE puts a joint there, and locks all joints unless "
         "'free' is said too; NAME=free, NAME=locked; a range NAME=FROM:TO:COUNT follows the modes",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--speed", nargs="+", action="extend", default=[], metavar="NAME=RATE",
         help="speed of a joint that turns steadily, which locks it at that speed unless --joints "
         "free; a range NAME=FROM:TO:COUNT gives a Campbell diagram",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--straight", action="store_true",
         help="take the links as straight, not as gravity, loads and rotation deflect them",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--following", action="store_true",
         help="let clamped-mass shapes be those of each posture of the joints outboard of them",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--friction", choices=("off", "secant", "tangent"), default="off",
         help="Coulomb friction: left out (default), as its describing function at "
         "--friction-speed, or as the slope of its smoothing",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--friction-speed", type=float, metavar="V",
         help="amplitude of the joints' speed for --friction secant [rad/s], [m/s] (default 0.1)",
-    )  # fmt: skip
-    add_options(parser, "--plot")
-    add("--html", type=file_path, metavar="FILE", help="write a page that shows the modes swing")
-    add("--all", action="store_true", help="print all modes, rigid motions included")
-    add_options(parser, "--force", "--json")
+    ),
+    "--plot",
+    arg("--html", type=file_path, metavar="FILE", help="write a page that shows the modes swing"),
+    arg("--all", action="store_true", help="print all modes, rigid motions included"),
+    "--force", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compute the modes and print them."""
     from flexarm.io.whole_file import write_figure
     from flexarm.linear.friction import DryFriction
@@ -103,7 +100,6 @@ def run(args: argparse.Namespace) -> int:
         _print(result, everything=args.all)
         if followed is not None:
             _print_sweep(followed)
-    return 0
 
 
 def _settings(model: "Model", joints: list[str], speeds: list[str], *, straight: bool) -> Settings:

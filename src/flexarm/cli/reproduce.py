@@ -2,20 +2,19 @@
 
 import argparse
 
+from flexarm.cli.arguments import arg
 from flexarm.errors import FlexarmError
 
 try:
-    from flexarm_papers.command import SUMMARY, add_arguments, run
+    from flexarm_papers.command import ARGUMENTS, SUMMARY, run
 except ModuleNotFoundError as missing:
     if missing.name != "flexarm_papers":
         raise
     SUMMARY = "compute the tables and figures of five papers (needs a checkout of flexarm)"
+    # Any arguments are accepted: they belong to a package that is not installed.
+    ARGUMENTS = (arg("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS),)
 
-    def add_arguments(parser: argparse.ArgumentParser) -> None:
-        """Accept any arguments: they belong to a package that is not installed."""
-        parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-
-    def run(args: argparse.Namespace) -> int:
+    def run(args: argparse.Namespace) -> None:
         """Raise an error that says how to install the papers."""
         raise FlexarmError(
             "the package 'flexarm_papers' is not installed. It is no part of flexarm's wheel. "
@@ -23,4 +22,4 @@ except ModuleNotFoundError as missing:
         )
 
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["ARGUMENTS", "SUMMARY", "run"]

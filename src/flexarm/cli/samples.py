@@ -3,24 +3,22 @@
 import argparse
 import re
 
-from flexarm.cli.arguments import add_options
+from flexarm.cli.arguments import arg
 from flexarm.cli.console import print_json
 
 SUMMARY = "list the arms that come with flexarm, or print one as a model file"
 NOTES = re.compile(r"^notes:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)  # notes up to the next key
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `flexarm samples`."""
-    parser.add_argument("name", nargs="?", metavar="SAMPLE", help="print this sample's model file")
-    parser.add_argument(
+ARGUMENTS = (
+    arg("name", nargs="?", metavar="SAMPLE", help="print this sample's model file"),
+    arg(
         "--all", action="store_true",
         help="list also the arms on which operations are counted and formulations compared",
-    )  # fmt: skip
-    add_options(parser, "--json")
+    ),
+    "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the list of samples, or the model file of one."""
     from flexarm.samples import sample_names, sample_text, shown_names
 
@@ -30,18 +28,17 @@ def run(args: argparse.Namespace) -> int:
             print_json({"name": args.name, "text": text})
         else:
             print(text.rstrip("\n"))
-        return 0
+        return
     listed = sample_names() if args.all else shown_names()
     first_lines = {name: _first_line_of_notes(sample_text(name)) for name in listed}
     if args.json:
         print_json([{"name": name, "notes": line} for name, line in first_lines.items()])
-        return 0
+        return
     width = max(map(len, first_lines), default=0)
     for name, line in first_lines.items():
         print(f"{name:<{width}}  {line}".rstrip())
     if left := len(sample_names()) - len(listed):
         print(f"\nand {left} to count operations on: 'flexarm samples --all' lists them")
-    return 0
 
 
 def _first_line_of_notes(text: str) -> str:

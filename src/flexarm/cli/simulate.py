@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from flexarm.arguments import require_run_file
 from flexarm.cli.arguments import (
+    ARM,
     RUN_OPTIONS,
+    Argument,
     Misuse,
-    add_arm,
-    add_options,
+    arg,
     file_path,
     given_options,
     read_arm,
@@ -44,31 +45,28 @@ SUMMARY = "simulate an arm under the inputs of its model file"
 # Lines printed without --all, so that the summary fits on a screen of 25 lines.
 EVENTS, WARNINGS, JOINTS = 5, 3, 8
 STATUSES = {"finished": 0, "stopped": EXIT_SIMULATION, "interrupted": EXIT_INTERRUPTED}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_arm(parser)
-    add = parser.add_argument
-    add_options(parser, *RUN_OPTIONS)
-    add("--out", type=file_path, metavar="FILE", help="keep the run in a NetCDF file")
-    add(
+ARGUMENTS: tuple[str | Argument, ...] = (
+    *ARM,
+    *RUN_OPTIONS,
+    arg("--out", type=file_path, metavar="FILE", help="keep the run in a NetCDF file"),
+    arg(
         "--live", action="store_true",
         help="keep the run so far in --out from time to time: 'flexarm view FILE --serve' shows it",
-    )  # fmt: skip
-    add("--csv", type=file_path, metavar="FILE", help="write the run as a CSV table")
-    add(
+    ),
+    arg("--csv", type=file_path, metavar="FILE", help="write the run as a CSV table"),
+    arg(
         "--export", type=file_path, metavar="FILE",
         help="write the run for other programs: .mat, .csv, .parquet, .xlsx",
-    )  # fmt: skip
-    add_options(parser, "--plot")
-    add("--html", type=file_path, metavar="FILE", help="write a page that shows the run in motion")
-    add(
+    ),
+    "--plot",
+    arg("--html", type=file_path, metavar="FILE", help="write a page that shows the run in motion"),
+    arg(
         "--all", action="store_true",
         help="print also strains and slopes, all events, all coordinates, and what the errors "
         "are relative to",
-    )  # fmt: skip
-    add_options(parser, "--force", "--json")
+    ),
+    "--force", "--json",
+)  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:

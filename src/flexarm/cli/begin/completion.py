@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator
 from shlex import quote
 
+from flexarm.cli.arguments import arg
 from flexarm.samples import shown_names
 
 SUMMARY = "print a script by which bash, zsh or fish completes commands and options"
@@ -24,21 +25,11 @@ complete -o default -F _flexarm flexarm
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    parser.add_argument("shell", choices=SHELLS, help="which shell")
-    parser.epilog = (
-        'bash, zsh: eval "$(flexarm completion bash)" in its start file; '
-        "fish: flexarm completion fish | source"
-    )
-
-
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the script."""
     for parser in args.commands.values():
         parser.add_command()
     print(SHELLS[args.shell](args.commands), end="")
-    return 0
 
 
 def _bash(commands: dict[str, argparse.ArgumentParser]) -> str:
@@ -101,3 +92,10 @@ def _words(action: argparse.Action) -> list[str]:
 
 ZSH = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n"  # completes as bash does
 SHELLS = {"bash": _bash, "zsh": lambda commands: ZSH + _bash(commands), "fish": _fish}
+ARGUMENTS = (
+    arg(
+        "shell", choices=SHELLS,
+        help='which shell; bash, zsh: eval "$(flexarm completion bash)" in its start file; '
+        "fish: flexarm completion fish | source",
+    ),
+)  # fmt: skip

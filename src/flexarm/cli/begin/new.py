@@ -5,7 +5,7 @@ import json
 import math
 from pathlib import Path
 
-from flexarm.cli.arguments import Misuse, add_options, file_path
+from flexarm.cli.arguments import Misuse, arg, file_path
 from flexarm.errors import ModelError
 
 SUMMARY = "write a model file with comments, to begin with"
@@ -49,29 +49,26 @@ LINK = """\
     # rigid: true                      # if it is not to bend
 """
 TAIL = "payload: {{mass: {payload}}}               # held at the tip\n"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add = parser.add_argument
-    add("name", metavar="NAME", help="the arm's name, or its file NAME.yaml")
-    add("--links", type=int, default=2, metavar="N", help="number of links (default 2)")
-    add("--length", default="1 m", metavar="L", help="of a link (default '1 m')")
-    add("--diameter", default="40 mm", metavar="D", help="of its tube (default '40 mm')")
-    add("--wall", default="2 mm", metavar="T", help="thickness of the tube (default '2 mm')")
-    add(
+ARGUMENTS = (
+    arg("name", metavar="NAME", help="the arm's name, or its file NAME.yaml"),
+    arg("--links", type=int, default=2, metavar="N", help="number of links (default 2)"),
+    arg("--length", default="1 m", metavar="L", help="of a link (default '1 m')"),
+    arg("--diameter", default="40 mm", metavar="D", help="of its tube (default '40 mm')"),
+    arg("--wall", default="2 mm", metavar="T", help="thickness of the tube (default '2 mm')"),
+    arg(
         "--material", choices=MATERIALS, default="aluminium", help="of its tube (default aluminium)"
-    )
-    add("--payload", default="1 kg", metavar="M", help="mass at the tip (default '1 kg')")
-    add(
+    ),
+    arg("--payload", default="1 kg", metavar="M", help="mass at the tip (default '1 kg')"),
+    arg(
         "--plane", choices=PLANES, default="upright",
         help="the plane in which the joints turn (default upright)",
-    )  # fmt: skip
-    add("--out", type=file_path, metavar="FILE", help="the model file")
-    add_options(parser, "--force")
+    ),
+    arg("--out", type=file_path, metavar="FILE", help="the model file"),
+    "--force",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the file, if it is a valid one, and say where it is."""
     from flexarm.io.model_file import loads
     from flexarm.io.whole_file import write_whole
@@ -89,7 +86,6 @@ def run(args: argparse.Namespace) -> int:
         raise Misuse(f"no model file is written, for it would not be valid: {error}") from None
     write_whole(out, text.encode(), force=args.force)
     print(f"model file: {out}")
-    return 0
 
 
 def model_text(args: argparse.Namespace, name: str, file: str) -> str:

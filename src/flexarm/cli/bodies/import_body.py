@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import Misuse, add_options, file_path
+from flexarm.cli.arguments import Misuse, arg, file_path
 from flexarm.cli.console import print_json
 
 if TYPE_CHECKING:
@@ -12,31 +12,28 @@ if TYPE_CHECKING:
     from flexarm.links.imported.report import Findings
 
 SUMMARY = "check the modes, or the superelement, of a finite-element program, and make a body of it"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add = parser.add_argument
-    add(
+ARGUMENTS = (
+    arg(
         "files", type=file_path, metavar="FILE", nargs="+",
         help="a body in the plain form (.npz, .json); K and M, as Matrix Market or Abaqus (.mtx); "
         "Nastran DMIG (.pch); CalculiX (.frd, with its .inp beside it); a modal test (.unv); "
         "standard input data (.SID_FEM)",
-    )  # fmt: skip
-    add("--out", type=file_path, metavar="FILE", required=True, help="the body's file (.npz)")
-    add(
+    ),
+    arg("--out", type=file_path, metavar="FILE", required=True, help="the body's file (.npz)"),
+    arg(
         "--frames", type=file_path, metavar="FILE",
         help="JSON file with hub and tip (position, rotation matrix), units, mass, centre",
-    )  # fmt: skip
-    add("--hub-node", type=int, metavar="N", help="interface node of a superelement's hub")
-    add("--tip-node", type=int, metavar="N", help="interface node of a superelement's tip")
-    add("--hub-set", metavar="NAME", help="node set of the hub's face in the .inp file")
-    add("--tip-set", metavar="NAME", help="node set of the tip's face in the .inp file")
-    add("--density", type=float, metavar="X", help="of the elements, in the file's units")
-    add_options(parser, "--force", "--json")
+    ),
+    arg("--hub-node", type=int, metavar="N", help="interface node of a superelement's hub"),
+    arg("--tip-node", type=int, metavar="N", help="interface node of a superelement's tip"),
+    arg("--hub-set", metavar="NAME", help="node set of the hub's face in the .inp file"),
+    arg("--tip-set", metavar="NAME", help="node set of the tip's face in the .inp file"),
+    arg("--density", type=float, metavar="X", help="of the elements, in the file's units"),
+    "--force", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the checks, and write the body."""
     from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.links.imported.file import Choices, import_body
@@ -47,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     choices = Choices(
         args.frames, args.hub_node, args.tip_node, args.hub_set, args.tip_set, args.density
     )
-    return finish(*import_body(args.files, choices), args.out, args)
+    finish(*import_body(args.files, choices), args.out, args)
 
 
 def require_npz(out: Path) -> None:
@@ -58,7 +55,7 @@ def require_npz(out: Path) -> None:
 
 def finish(
     findings: "Findings", body: "ReducedBody | None", out: Path, args: argparse.Namespace
-) -> int:
+) -> None:
     """Write the body and print the report on it; raise an error if the body is refused."""
     from flexarm.links.imported.file import write_body
 
@@ -70,4 +67,3 @@ def finish(
         print_json({**about, "facts": dict(findings.facts), "notes": findings.notes})
     else:
         print(*findings.lines(), f"body: {out}", sep="\n")
-    return 0

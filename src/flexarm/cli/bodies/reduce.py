@@ -3,31 +3,28 @@
 import argparse
 from typing import Any
 
-from flexarm.cli.arguments import Misuse, add_options, file_path
+from flexarm.cli.arguments import Misuse, arg, file_path
 from flexarm.cli.bodies.import_body import finish, require_npz
 
 SUMMARY = "reduce a finite-element model between two rigid faces to a body (Craig-Bampton)"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add = parser.add_argument
-    add(
+ARGUMENTS = (
+    arg(
         "model", type=file_path, metavar="FILE", nargs="?",
         help="nodes, K, M and faces in the plain form (.npz, or .json with an .npz beside it)",
-    )  # fmt: skip
-    add("--stiffness", type=file_path, metavar="FILE", help="K, Matrix Market (.mtx)")
-    add("--mass", type=file_path, metavar="FILE", help="M, Matrix Market (.mtx)")
-    add("--nodes", type=file_path, metavar="FILE", help="CSV table of x, y, z, one row per node")
-    add("--hub-nodes", metavar="LIST", help="nodes of the hub's face, such as 1-12,40")
-    add("--tip-nodes", metavar="LIST", help="nodes of the tip's face")
-    add("--frames", type=file_path, metavar="FILE", help="JSON file with hub and tip, units")
-    add("--modes", type=int, default=8, metavar="N", help="modes with both faces held (default 8)")
-    add("--out", type=file_path, metavar="FILE", required=True, help="the body's file (.npz)")
-    add_options(parser, "--force", "--json")
+    ),
+    arg("--stiffness", type=file_path, metavar="FILE", help="K, Matrix Market (.mtx)"),
+    arg("--mass", type=file_path, metavar="FILE", help="M, Matrix Market (.mtx)"),
+    arg("--nodes", type=file_path, metavar="FILE", help="CSV table of x, y, z, one row per node"),
+    arg("--hub-nodes", metavar="LIST", help="nodes of the hub's face, such as 1-12,40"),
+    arg("--tip-nodes", metavar="LIST", help="nodes of the tip's face"),
+    arg("--frames", type=file_path, metavar="FILE", help="JSON file with hub and tip, units"),
+    arg("--modes", type=int, default=8, metavar="N", help="modes with both faces held (default 8)"),
+    arg("--out", type=file_path, metavar="FILE", required=True, help="the body's file (.npz)"),
+    "--force", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Reduce the model, print the checks, and write the body."""
     import numpy as np
 
@@ -64,4 +61,4 @@ def run(args: argparse.Namespace) -> int:
     if findings.problems:
         raise findings.refusal()
     data = reduced_data(model, args.modes)
-    return finish(*inspect_data(data, findings), args.out, args)
+    finish(*inspect_data(data, findings), args.out, args)

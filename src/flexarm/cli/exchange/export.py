@@ -3,9 +3,9 @@
 import argparse
 
 from flexarm.cli.arguments import (
+    ARM,
     Misuse,
-    add_arm,
-    add_options,
+    arg,
     file_path,
     read_arm,
     require_distinct,
@@ -14,33 +14,30 @@ from flexarm.cli.arguments import (
 from flexarm.cli.console import print_json
 
 SUMMARY = "write an arm for other programs: C, FMI, CasADi, MATLAB"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_arm(parser)
-    add = parser.add_argument
-    add(
+ARGUMENTS = (
+    *ARM,
+    arg(
         "--c", type=file_path, metavar="DIR",
         help="write C99 that needs nothing else: equations, linear model, integrators, an example",
-    )  # fmt: skip
-    add("--fmu", type=file_path, metavar="FILE", help="write a functional mock-up unit")
-    add(
+    ),
+    arg("--fmu", type=file_path, metavar="FILE", help="write a functional mock-up unit"),
+    arg(
         "--fmi", choices=("2.0", "3.0"), default="2.0",
         help="version of the standard for --fmu (default 2.0)",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--casadi", type=file_path, metavar="FILE",
         help="write a function (t, x, u) to (rate, y) that casadi.Function.load reads",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--matlab", type=file_path, metavar="FILE",
         help="write A, B, C, D of the linear model about the equilibrium, with names (.mat)",
-    )  # fmt: skip
-    add_options(parser, "--force", "--json")
+    ),
+    "--force", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the files of the options, and print their names."""
     if not any((args.c, args.fmu, args.casadi, args.matlab)):
         raise Misuse("say what to write: --c DIR, --fmu FILE, --casadi FILE or --matlab FILE")
@@ -78,4 +75,3 @@ def run(args: argparse.Namespace) -> int:
     else:
         for key, value in written.items():
             print(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
-    return 0

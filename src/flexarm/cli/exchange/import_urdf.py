@@ -2,31 +2,28 @@
 
 import argparse
 
-from flexarm.cli.arguments import add_options, file_path
+from flexarm.cli.arguments import arg, file_path
 from flexarm.cli.console import print_json
 from flexarm.errors import FlexarmError
 
 SUMMARY = "make an arm of a robot's URDF, with the links and joints flexible that you name"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add = parser.add_argument
-    add("urdf", type=file_path, metavar="URDF", help="the robot; expand xacro first")
-    add(
+ARGUMENTS = (
+    arg("urdf", type=file_path, metavar="URDF", help="the robot; expand xacro first"),
+    arg(
         "--flex", type=file_path, metavar="FILE",
         help="YAML file that makes links and joints flexible, by their names (default: all rigid)",
-    )  # fmt: skip
-    add("--tip", metavar="LINK", help="the link at the arm's end, where the robot branches")
-    add("--out", type=file_path, metavar="FILE", required=True, help="the model file to write")
-    add(
+    ),
+    arg("--tip", metavar="LINK", help="the link at the arm's end, where the robot branches"),
+    arg("--out", type=file_path, metavar="FILE", required=True, help="the model file to write"),
+    arg(
         "--no-meshes", action="store_true",
         help="leave out what links look like (default: into a folder beside the model file)",
-    )  # fmt: skip
-    add_options(parser, "--force", "--json")
+    ),
+    "--force", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the model file, and print notes on merged, frozen and renamed parts."""
     from flexarm.arm.side_files import Mesh, parts_beside
     from flexarm.io.model_file import dumps
@@ -53,4 +50,3 @@ def run(args: argparse.Namespace) -> int:
         print_json({"arm": str(args.out), "links": arm.link_names, "notes": notes})
     else:
         print(*notes, f"arm: {args.out}", sep="\n")
-    return 0

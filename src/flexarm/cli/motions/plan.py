@@ -4,9 +4,9 @@ import argparse
 from functools import partial
 
 from flexarm.cli.arguments import (
+    ARM,
     Misuse,
-    add_arm,
-    add_options,
+    arg,
     file_path,
     read_arm,
     require_outputs,
@@ -18,32 +18,46 @@ from flexarm.cli.console import print_json, warnings_in_a_line
 SUMMARY = "plan a motion from rest to rest that leaves no vibration, and simulate it"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_arm(parser)
-    add = parser.add_argument
-    add("--to", action="append", required=True, metavar="JOINT=VALUE", type=_place,
-        help="where a driven joint goes [rad], [m] or with a unit; may be given again")  # fmt: skip
-    add("--aim", choices=("energy", "time"), default="energy", help="what is made small")
-    add("--duration", type=seconds, metavar="S", help="how long it takes [s]")
-    add("--intervals", type=int, default=20, metavar="N", help="of the inputs (default 20)")
-    add("--joining", choices=("cubic", "hold"), default="cubic",
-        help="inputs as cubic splines (default), or constant in intervals")  # fmt: skip
-    for name, unit in (("effort", "[N m], [N]"), ("speed", "[rad/s], [m/s]"),
-                       ("deflection", "[m]"), ("strain", ""), ("base-force", "[N]"),
-                       ("base-torque", "[N m]")):  # fmt: skip
-        add(f"--{name}", type=float, metavar="X", help=f"largest {name.replace('-', ' ')} {unit}")
-    add("--tolerance", type=share, default=1e-3, metavar="X",
+def _place(text: str) -> tuple[str, float | str]:
+    """Read ``JOINT=VALUE``, a number or a text with a unit."""
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise argparse.ArgumentTypeError(
+            f"must be JOINT=VALUE, such as joint1=0.5 or joint1='30 deg', got '{text}'"
+        )
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, value
+
+
+ARGUMENTS = (
+    *ARM,
+    arg("--to", action="append", required=True, metavar="JOINT=VALUE", type=_place,
+        help="where a driven joint goes [rad], [m] or with a unit; may be given again"),
+    arg("--aim", choices=("energy", "time"), default="energy", help="what is made small"),
+    arg("--duration", type=seconds, metavar="S", help="how long it takes [s]"),
+    arg("--intervals", type=int, default=20, metavar="N", help="of the inputs (default 20)"),
+    arg("--joining", choices=("cubic", "hold"), default="cubic",
+        help="inputs as cubic splines (default), or constant in intervals"),
+    arg("--effort", type=float, metavar="X", help="largest effort [N m], [N]"),
+    arg("--speed", type=float, metavar="X", help="largest speed [rad/s], [m/s]"),
+    arg("--deflection", type=float, metavar="X", help="largest deflection [m]"),
+    arg("--strain", type=float, metavar="X", help="largest strain"),
+    arg("--base-force", type=float, metavar="X", help="largest base force [N]"),
+    arg("--base-torque", type=float, metavar="X", help="largest base torque [N m]"),
+    arg("--tolerance", type=share, default=1e-3, metavar="X",
         help="vibration left, of what the unshaped motion leaves, beyond which to warn "
-        "(default 1e-3)")  # fmt: skip
-    add("--atol", type=partial(seconds, unit="m"), metavar="M",
-        help="vibration that may be left anyway [m] (default: 1e-6 of the reach)")  # fmt: skip
-    add("--robustness", action="store_true", help="vary payload and stiffness too")
-    add("--out", type=file_path, metavar="FILE", help="write the arm with the plan's inputs")
-    add_options(parser, "--plot", "--force", "--json")
+        "(default 1e-3)"),
+    arg("--atol", type=partial(seconds, unit="m"), metavar="M",
+        help="vibration that may be left anyway [m] (default: 1e-6 of the reach)"),
+    arg("--robustness", action="store_true", help="vary payload and stiffness too"),
+    arg("--out", type=file_path, metavar="FILE", help="write the arm with the plan's inputs"),
+    "--plot", "--force", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Plan, print the motion's properties, and write the arm."""
     from flexarm.io.model_file import save
     from flexarm.io.whole_file import write_figure
@@ -76,21 +90,7 @@ def run(args: argparse.Namespace) -> int:
             "miss": motion.miss,
             "margins": motion.margins, "robustness": varied, "cpu_seconds": motion.cpu_seconds,
         })  # fmt: skip
-        return 0
+        return
     print(motion)
     for name, left in varied.items():
         print(f"  {name}: the tip moves by {1e3 * left:.3g} mm afterwards")
-    return 0
-
-
-def _place(text: str) -> tuple[str, float | str]:
-    """Read ``JOINT=VALUE``, a number or a text with a unit."""
-    name, _, value = text.partition("=")
-    if not name or not value:
-        raise argparse.ArgumentTypeError(
-            f"must be JOINT=VALUE, such as joint1=0.5 or joint1='30 deg', got '{text}'"
-        )
-    try:
-        return name, float(value)
-    except ValueError:
-        return name, value

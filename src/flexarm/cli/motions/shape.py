@@ -5,8 +5,8 @@ import sys
 import warnings
 
 from flexarm.cli.arguments import (
-    add_arm,
-    add_options,
+    ARM,
+    arg,
     file_path,
     read_arm,
     require_outputs,
@@ -17,21 +17,18 @@ SUMMARY = "shape the motions that a model file names, so that the arm's modes do
 EXPLAINED = (
     0.01  # vibration left, relative to the unshaped motion's, above which a cause is printed
 )
+ARGUMENTS = (
+    *ARM,
+    arg("--kind", choices=("zv", "zvd", "zvdd", "ei"), default="zvd", help="shaper (default zvd)"),
+    arg("--modes", type=int, default=1, metavar="N",
+        help="vibrations that are shaped for, those excited first (default 1)"),
+    arg("--follow-posture", action="store_true", help="let impulses follow the frequencies"),
+    arg("--out", type=file_path, metavar="FILE", help="write the arm with shaped motions"),
+    "--plot", "--force", "--json",
+)  # fmt: skip
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_arm(parser)
-    add = parser.add_argument
-    add("--kind", choices=("zv", "zvd", "zvdd", "ei"), default="zvd", help="shaper (default zvd)")
-    add("--modes", type=int, default=1, metavar="N",
-        help="vibrations that are shaped for, those excited first (default 1)")  # fmt: skip
-    add("--follow-posture", action="store_true", help="let impulses follow the frequencies")
-    add("--out", type=file_path, metavar="FILE", help="write the arm with shaped motions")
-    add_options(parser, "--plot", "--force", "--json")
-
-
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Shape, simulate both motions, print the residual vibrations, and write the arm."""
     from flexarm.io.model_file import save
     from flexarm.io.whole_file import write_figure
@@ -65,4 +62,3 @@ def run(args: argparse.Namespace) -> int:
         print(shaped)
         if EXPLAINED * before < after <= before:
             print(f"  {shaped.cause}")
-    return 0

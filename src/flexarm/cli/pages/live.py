@@ -4,25 +4,22 @@ import argparse
 import webbrowser
 from pathlib import Path
 
-from flexarm.cli.arguments import add_arm, add_options, file_path, read_arm, require_outputs
+from flexarm.cli.arguments import ARM, arg, file_path, read_arm, require_outputs
 
 SUMMARY = "make a page in which an arm runs: pull it, turn its joints, change it by sliders"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_arm(parser)
-    add = parser.add_argument
-    add("--html", type=file_path, metavar="FILE", help="the page (default: ARM with .html, here)")
-    add(
+ARGUMENTS = (
+    *ARM,
+    arg("--html", type=file_path, metavar="FILE", help="the page (default: ARM with .html, here)"),
+    arg(
         "--all-shapes", action="store_true",
         help="keep shapes that vibrate too fast for the arm to run in real time",
-    )  # fmt: skip
-    add_options(parser, "--force")
-    add("--open", action="store_true", help="open the page in a browser")
+    ),
+    "--force",
+    arg("--open", action="store_true", help="open the page in a browser"),
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the page and print its path."""
     from flexarm.viewer.live.page import live
 
@@ -34,4 +31,3 @@ def run(args: argparse.Namespace) -> int:
     print(f"page: {out}")
     if args.open:
         webbrowser.open(out.resolve().as_uri())
-    return 0

@@ -6,7 +6,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import Misuse, file_path, require_figure, seconds
+from flexarm.cli.arguments import Misuse, arg, file_path, require_figure, seconds
 
 if TYPE_CHECKING:
     from flexarm.runs.run import Run
@@ -16,37 +16,43 @@ LAST_PORT = 65535
 MOMENT = 1e-4  # [s] length of the run from which an arm's start is drawn
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add = parser.add_argument
-    add(
+def _port(text: str) -> int:
+    """Read a port; 0 is any free one."""
+    if not text.isdecimal() or int(text) > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to {LAST_PORT}, got {text}")
+    return int(text)
+
+
+ARGUMENTS = (
+    arg(
         "runs", type=file_path, metavar="RUN", nargs="+",
         help="a run that 'flexarm simulate --out' kept, or several to be compared",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--html", "--out", dest="out", type=file_path, metavar="FILE",
         help="the page (default: RUN with .html)",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--movie", type=file_path, metavar="FILE",
         help="write a film instead: .gif, or by the program ffmpeg .webm and .mp4",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--picture", type=file_path, metavar="FILE",
         help="write one picture instead (png, svg, pdf); RUN may be an ARM too, at its start",
-    )  # fmt: skip
-    add("--at", type=seconds, metavar="S", help="when, of --picture (default: the end)")
-    add("--force", action="store_true", help="overwrite a file that is there")
-    add("--open", action="store_true", help="open the page in a browser")
-    add(
+    ),
+    arg("--at", type=seconds, metavar="S", help="when, of --picture (default: the end)"),
+    "--force",
+    arg("--open", action="store_true", help="open the page in a browser"),
+    arg(
         "--serve", action="store_true",
         help="serve the page on this machine only and follow the run: one that 'flexarm simulate "
         "--live' is at work on, or a file that will be there later",
-    )  # fmt: skip
-    add("--port", type=_port, metavar="N", help="port of --serve (default: a free one)")
+    ),
+    arg("--port", type=_port, metavar="N", help="port of --serve (default: a free one)"),
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the page, film or picture and print its path, or serve the page."""
     paths = args.runs
     still = args.movie or args.picture
@@ -64,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
     if args.port is not None and not args.serve:
         raise Misuse("--port is for --serve: add --serve, or leave out --port")
     if args.serve:
-        return _serve(paths, args)
+        _serve(paths, args)
+        return
     from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.runs.read import load_run
     from flexarm.viewer.movie import require_movie, save_movie, save_picture
@@ -84,16 +91,15 @@ def run(args: argparse.Namespace) -> int:
     if args.picture is not None:
         save_picture(runs, out, labels, at=args.at, force=args.force)
         print(f"picture: {out}")
-        return 0
+        return
     if args.movie is not None:
         save_movie(runs, out, labels, force=args.force)
         print(f"film: {out}")
-        return 0
+        return
     save_page(run_page(runs, labels), out, force=args.force)
     print(f"page: {out}")
     if args.open:
         webbrowser.open(out.resolve().as_uri())
-    return 0
 
 
 def _is_arm(path: Path) -> bool:
@@ -115,14 +121,7 @@ def _run_or_arm(path: Path) -> "Run":
     return simulate_whole(load(arm_path(str(path))), t_end=MOMENT, dt=MOMENT)
 
 
-def _port(text: str) -> int:
-    """Read a port; 0 is any free one."""
-    if not text.isdecimal() or int(text) > LAST_PORT:
-        raise argparse.ArgumentTypeError(f"must be a number from 0 to {LAST_PORT}, got {text}")
-    return int(text)
-
-
-def _serve(paths: list[Path], args: argparse.Namespace) -> int:
+def _serve(paths: list[Path], args: argparse.Namespace) -> None:
     """Serve until interrupted."""
     from flexarm.viewer.serve import HINT, serve
 
@@ -136,4 +135,3 @@ def _serve(paths: list[Path], args: argparse.Namespace) -> int:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             print(file=sys.stderr)
-    return 0

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arguments import Misuse, add_arm, add_options, read_arm
+from flexarm.cli.arguments import ARM, Misuse, arg, read_arm
 from flexarm.cli.console import print_json, progress
 from flexarm.errors import FlexarmError
 
@@ -11,23 +11,20 @@ if TYPE_CHECKING:
     from flexarm.studies.compare import Compared, Comparison, Errors
 
 SUMMARY = "compare all formulations on an arm: differences, operations, time"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `flexarm compare`."""
-    add_arm(parser)
-    add = parser.add_argument
-    add("--paper", action="store_true", help="keep the approximations of each formulation's paper")
-    add(
+ARGUMENTS = (
+    *ARM,
+    arg("--paper", action="store_true", help="keep the approximations of each formulation's paper"),
+    arg(
         "--deflection", type=float, nargs="+", default=[0.02], metavar="X",
         help="tip deflection of the random states, of each link's length (default 0.02); several "
         "give the errors over deflection",
-    )  # fmt: skip
-    add("--seed", type=int, default=0, help="of the random states (default 0)")
-    add_options(parser, "--points", "--json")
+    ),
+    arg("--seed", type=int, default=0, help="of the random states (default 0)"),
+    "--points", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compare, and print one table, or two if there are several deflections."""
     from flexarm.studies.compare import compare, refuse_options
 
@@ -45,7 +42,6 @@ def run(args: argparse.Namespace) -> int:
         print_json(_document(result))
     else:
         _print(result)
-    return 0
 
 
 def _document(result: "Comparison") -> dict[str, Any]:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flexarm.cli.arguments import (
+    ARM,
     Misuse,
-    add_arm,
-    add_options,
+    arg,
     file_path,
     read_arm,
     require_outputs,
@@ -27,43 +27,58 @@ WORST = 3  # links whose estimates are printed; --json has all
 SUMMARY = "estimate the error that an arm's shapes make, and find shapes that are good enough"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `flexarm converge`."""
-    add_arm(parser)
-    add = parser.add_argument
-    add_options(parser, "--t-end")
-    either = parser.add_mutually_exclusive_group()
-    either.add_argument(
+def _positive(text: str) -> float:
+    if not 0 < share(text) < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number > 0, got {text}")
+    return share(text)
+
+
+def _wanted(text: str) -> float:
+    from flexarm.studies.converge import read_want
+
+    try:
+        return read_want(text)
+    except FlexarmError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("want: ")) from None
+
+
+ARGUMENTS = (
+    *ARM,
+    "--t-end",
+    arg(
         "--want", type=_wanted, metavar="X",
         help="find the fewest shapes and the loosest tolerance for this error of the tip "
         "deflections, over their range, such as 1%% or 0.01",
-    )  # fmt: skip
-    either.add_argument(
-        "--wish", type=_positive, default=0.01, metavar="X",
+    ),
+    arg(
+        "--wish", type=_positive, metavar="X",
         help="error of the tip deflections that would do, over their range (default 0.01)",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--trials", type=whole_number, metavar="N",
         help="how many shapes are judged at most until some are within the wish (default 8; with "
         "--want as many as it takes)",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--given-only", action="store_true",
         help="judge the shapes as given, without trying fewer shapes and other families",
-    )  # fmt: skip
-    add(
+    ),
+    arg(
         "--out", type=file_path, metavar="FILE",
         help="write the model file with the shapes that --want found",
-    )  # fmt: skip
-    add_options(parser, "--force", "--json")
+    ),
+    "--force", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int | None:
     """Estimate the errors of the shapes and print them."""
     from flexarm.studies.converge import converge
 
     if args.want is not None and args.given_only:
         raise Misuse("--want looks for other shapes: leave out --given-only, or take --wish")
+    if args.want is not None and args.wish is not None:
+        raise Misuse("--want and --wish: give one of them")
     if args.out is not None and args.want is None:
         raise Misuse("--out: is for the shapes that --want finds: add it, such as --want 1%")
     require_outputs(args, args.out)
@@ -72,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         result = converge(
             arm,
             t_end=args.t_end,
-            wish=args.wish,
+            wish=args.wish or 0.01,
             want=args.want,
             others=not args.given_only,
             trials=args.trials,
@@ -82,12 +97,10 @@ def run(args: argparse.Namespace) -> int:
         print_json(dataclasses.asdict(result))
     else:
         _print(result)
-    if args.want is None:
-        return 0
-    return _write(result, arm, args.out, force=args.force)
+    return None if args.want is None else _write(result, arm, args.out, force=args.force)
 
 
-def _write(result: "Convergence", arm: "Arm", out: Path | None, *, force: bool) -> int:
+def _write(result: "Convergence", arm: "Arm", out: Path | None, *, force: bool) -> int | None:
     """Write the changed model file if its error is small enough, and print the outcome."""
     from flexarm.io.model_file import dumps
     from flexarm.io.overrides import change_arm
@@ -107,22 +120,7 @@ def _write(result: "Convergence", arm: "Arm", out: Path | None, *, force: bool) 
         text = note + dumps(change_arm(arm, answer.changes))
         write_whole(out, text.encode(), force=force)
         print(f"{answer.coordinates} coordinates written to {out}", file=sys.stderr)
-    return 0
-
-
-def _positive(text: str) -> float:
-    if not 0 < share(text) < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number > 0, got {text}")
-    return share(text)
-
-
-def _wanted(text: str) -> float:
-    from flexarm.studies.converge import read_want
-
-    try:
-        return read_want(text)
-    except FlexarmError as error:
-        raise argparse.ArgumentTypeError(str(error).removeprefix("want: ")) from None
+    return None
 
 
 def _print(result: "Convergence") -> None:

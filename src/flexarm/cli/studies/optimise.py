@@ -3,18 +3,15 @@
 import argparse
 import sys
 
-from flexarm.cli.arguments import add_options, file_path
+from flexarm.cli.arguments import arg, file_path
 from flexarm.cli.console import open_console, print_json, progress
 
 SUMMARY = "find the best design of a study: its aim as good as its limits allow"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add = parser.add_argument
-    add("study", metavar="STUDY", type=file_path, help="a study file with aim and limits")
-    add("--out", type=file_path, metavar="FILE", help="write the arm of the best design")
-    add_options(parser, "--force", "--json")
+ARGUMENTS = (
+    arg("study", metavar="STUDY", type=file_path, help="a study file with aim and limits"),
+    arg("--out", type=file_path, metavar="FILE", help="write the arm of the best design"),
+    "--force", "--json",
+)  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arguments import Misuse, add_options, file_path, require_figure, whole_number
+from flexarm.cli.arguments import Misuse, arg, file_path, require_figure, whole_number
 from flexarm.cli.console import open_console, print_json, progress
 
 if TYPE_CHECKING:
@@ -12,28 +12,25 @@ if TYPE_CHECKING:
     from flexarm.studies.design.study import Progress
 
 SUMMARY = "compute many designs of an arm, and keep what is wanted of each"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add = parser.add_argument
-    add("study", metavar="STUDY", type=file_path, help="a study file")
-    add(
+ARGUMENTS = (
+    arg("study", metavar="STUDY", type=file_path, help="a study file"),
+    arg(
         "--out", type=file_path, metavar="DIR",
         help="folder of the results (default: STUDY without its ending); a study that is there is "
         "gone on with",
-    )  # fmt: skip
-    add("--workers", type=whole_number, metavar="N", help="processes (default: one per core)")
-    add("--status", action="store_true", help="say how far it is, and compute nothing")
-    add_options(parser, "--plot")
-    add(
+    ),
+    arg("--workers", type=whole_number, metavar="N", help="processes (default: one per core)"),
+    arg("--status", action="store_true", help="say how far it is, and compute nothing"),
+    "--plot",
+    arg(
         "--kind", choices=("effects", "scatter", "sobol"), default="effects",
         help="what --plot draws: main effects (default), a scatter matrix, or Sobol indices",
-    )  # fmt: skip
-    add_options(parser, "--force", "--json")
+    ),
+    "--force", "--json",
+)  # fmt: skip
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compute a study, or print its state."""
     from flexarm.studies.design.read import read_study
     from flexarm.studies.design.result import StudyResult
@@ -63,7 +60,6 @@ def run(args: argparse.Namespace) -> int:
         print_json(_document(result))
     else:
         open_console().print(repr(result), soft_wrap=True)
-    return 0
 
 
 def _document(result: "StudyResult") -> dict[str, Any]:
