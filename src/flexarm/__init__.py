@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from flexarm.studies.compare import compare
     from flexarm.studies.converge import converge
     from flexarm.studies.design.study import study
-    from flexarm.studies.optimum.optimise import optimise
+    from flexarm.studies.optimise import optimise
     from flexarm.viewer.live.page import live
 
     __version__: str
@@ -106,7 +106,7 @@ _HOMES = {
     "load_run": "flexarm.runs.read",
     "modes": "flexarm.linear.modes",
     "mpc": "flexarm.planning.mpc",
-    "optimise": "flexarm.studies.optimum.optimise",
+    "optimise": "flexarm.studies.optimise",
     "plan": "flexarm.planning.plan",
     "reduce": "flexarm.links.imported.craig_bampton",
     "rigid": "flexarm.model.rigid",

@@ -17,7 +17,7 @@ ARGUMENTS = (
 def run(args: argparse.Namespace) -> int:
     """Search, print the best design, and write its arm; return 1 if no design is the best."""
     from flexarm.io.whole_file import require_apart, require_writable
-    from flexarm.studies.optimum.optimise import optimise
+    from flexarm.studies.optimise import optimise
 
     if args.out is not None:
         require_writable(args.out, force=args.force)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,14 @@ from flexarm.studies.design.read import START, Study, read_study
 from flexarm.studies.design.sampling import shares
 
 FIRST = 64  # designs that are tried first, at most: a few seconds to minutes of runs
-PATIENCE = 40  # steps of one search at most
+PATIENCE = 60  # designs of one search at most, per parameter
 AGAIN = 3  # searches, each from the design that refuted the last
-# Relative to a parameter's range: distance from an end that counts as at it; step of the finite
-# differences, well above the runs' errors; distance of the designs tried around an optimum.
-EDGE, STEP, NEAR = 1e-3, 2e-3, 0.05
-# Relative to the aim: change that ends a search; gain of a nearby design that refutes an optimum.
-SETTLED, BETTER = 1e-7, 1e-3
+# Relative to a parameter's range: distance from an end that counts as at it; distance of the first
+# designs of a search, and of those tried around its end; accuracy of the search.
+EDGE, NEAR, FINE = 1e-3, 0.05, 1e-6
+BETTER = 1e-3  # gain of a nearby design that refutes an optimum, relative to the aim
 KEPT = 1e-6  # relative to a limit: violation that is rounding of the search
 OUTWEIGHS = 100.0  # weight of relative violations of limits beside the relative aim
-Tell = Callable[[int, float], None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,9 +155,12 @@ def optimise(
     aim = study.plan.aim
     assert aim is not None
 
-    def tell(step: int, value: float) -> None:
+    steps = count(1)
+
+    def tell(value: float) -> None:
         if progress is not None:
-            progress(f"step {step}: {aim.quantity} {value:.6g}, {designs.count} designs")
+            said = f"{aim.quantity} {aim.sign * value:.6g}, {designs.count} designs"
+            progress(f"step {next(steps)}: {said}")
 
     found = search(designs, np.asarray(begin), tell)
     return _result(study, designs, begin, found)
@@ -268,7 +270,6 @@ class Found:
     aim: float  # less is better
     margins: Array  # relative margin to each limit, (limits,)
     refuted: float  # relative gain by a design nearby; 0 if none is better
-    steps: int  # number of steps
 
     @property
     def kept(self) -> bool:
@@ -276,19 +277,16 @@ class Found:
         return bool(np.all(self.margins >= -KEPT))
 
 
-def search(designs: Designs, begin: Array, tell: Tell) -> Found:
+def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Found:
     """Search from a point, then try designs around the result; repeat from a better one."""
-    steps = 0
-    for _ in range(AGAIN):
-        descent = _Descent(designs, tell)
-        place = descent.run(begin)
-        steps += descent.steps
-        around = np.vstack([_around(place, steps), _down_a_simplex(designs, place)])
+    for seed in range(AGAIN):
+        place = _descend(designs, begin, tell)
+        around = np.vstack([_around(place, seed), _down_a_simplex(designs, place)])
         aims, margins = designs.judged(np.vstack([place, around]))
         best = designs.best(aims, margins)
         gained = float(aims[0] - aims[best]) / max(abs(float(aims[0])), 1e-300)
         refuted = gained if best and gained > BETTER else 0.0
-        result = Found(place, float(aims[0]), margins[0], refuted, steps)
+        result = Found(place, float(aims[0]), margins[0], refuted)
         if not best or (result.kept and not refuted):
             return result
         begin = around[best - 1]
@@ -296,7 +294,7 @@ def search(designs: Designs, begin: Array, tell: Tell) -> Found:
 
 
 def _down_a_simplex(designs: Designs, place: Array) -> Array:
-    """Minimise the merit without derivatives, which kinks do not stop, (1, parameters)."""
+    """Minimise the merit by Nelder and Mead's simplex, which kinks do not stop, (parameters,)."""
     from scipy.optimize import minimize
 
     scale = abs(float(designs.judged(place[None])[0][0])) or 1.0
@@ -305,7 +303,7 @@ def _down_a_simplex(designs: Designs, place: Array) -> Array:
     descent = minimize(  # type: ignore[call-overload]
         lambda x: designs.merit(x, scale), place, method="Nelder-Mead", options=patience
     )
-    return np.asarray(np.clip(descent.x, 0.0, 1.0)[None])
+    return np.asarray(np.clip(descent.x, 0.0, 1.0))
 
 
 def _around(place: Array, seed: int) -> Array:
@@ -314,80 +312,37 @@ def _around(place: Array, seed: int) -> Array:
     return np.clip(place + drawn, 0.0, 1.0)
 
 
-class _Descent:
-    """One run of SciPy's SLSQP, with a cache since it asks for values and derivatives apart."""
+def _descend(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Array:
+    """Minimise from a point by SciPy's COBYQA, which takes no derivatives; return the best point.
 
-    def __init__(self, designs: Designs, tell: Tell) -> None:
-        self.designs, self.tell, self.steps = designs, tell, 0
-        self._known: dict[bytes, tuple[float, Array, Array, Array]] = {}
-        self._scale = 1.0
+    It treats a design that cannot be computed as one with a very large aim.
+    """
+    from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
-    def run(self, begin: Array) -> Array:
-        """Minimise from a point; return the best point that was met."""
-        from scipy.optimize import Bounds, minimize
+    known: dict[bytes, tuple[float, Array]] = {}
 
-        aim, margins, _, _ = self._at(begin)
-        self._scale = abs(aim) or 1.0
-        limits: Any = {
-            "type": "ineq",
-            "fun": lambda x: self._at(x)[1],
-            "jac": lambda x: self._at(x)[3],
-        }
-        patience: Any = {"maxiter": PATIENCE, "ftol": SETTLED}
-        minimize(  # type: ignore[call-overload]
-            lambda x: self._at(x)[0] / self._scale,
-            begin,
-            jac=lambda x: self._at(x)[2] / self._scale,
-            method="SLSQP",
-            bounds=Bounds(np.zeros_like(begin), np.ones_like(begin)),
-            constraints=[limits] if len(margins) else [],
-            options=patience,
-            callback=self._step,
-        )
-        places = np.array([np.frombuffer(key) for key in self._known])
-        seen = list(self._known.values())
-        aims, every = np.array([each[0] for each in seen]), np.array([each[1] for each in seen])
-        return np.asarray(places[self.designs.best(aims, every)])
+    def at(place: Array) -> tuple[float, Array]:
+        key = np.clip(place, 0.0, 1.0).tobytes()
+        if key not in known:
+            aims, margins = designs.judged(np.frombuffer(key)[None])
+            known[key] = float(aims[0]), margins[0]
+        return known[key]
 
-    def _step(self, place: Array) -> None:
-        self.steps += 1
-        self.tell(self.steps, self.designs.study.plan.aim.sign * self._at(place)[0])  # type: ignore[union-attr]
-
-    def _at(self, place: Array) -> tuple[float, Array, Array, Array]:
-        """Return aim, margins and their derivatives by the parameters at a point."""
-        place = np.clip(place, 0.0, 1.0)
-        key = place.tobytes()
-        if key not in self._known:
-            self._known[key] = self._asked(place)
-        return self._known[key]
-
-    def _asked(self, place: Array) -> tuple[float, Array, Array, Array]:
-        """Compute a design with neighbours for differences, one-sided at the ends of a range.
-
-        A design that cannot be computed gets a bad aim and bad margins, so that the search
-        turns back.
-        """
-        unit = STEP * np.eye(len(place))
-        above, below = np.minimum(place + unit, 1.0), np.maximum(place - unit, 0.0)
-        aims, margins = self.designs.judged(np.vstack([place, above, below]))
-        if not np.isfinite(aims[0]):
-            bad = max(each[0] for each in self._known.values()) + self._scale
-            count = margins.shape[1]
-            return bad, np.full(count, -1.0), np.zeros(len(place)), np.zeros((count, len(place)))
-        n = len(place)
-        ups, downs = slice(1, n + 1), slice(n + 1, None)
-        high = np.where(np.isfinite(aims[ups]), np.diag(above), place)
-        low = np.where(np.isfinite(aims[downs]), np.diag(below), place)
-        apart = np.where(high > low, high - low, 1.0)
-
-        def slope(values: Array) -> Array:
-            up = np.where(np.isfinite(values[ups]), values[ups], values[0])
-            down = np.where(np.isfinite(values[downs]), values[downs], values[0])
-            return np.asarray((up - down) / apart)
-
-        by = [slope(column) for column in margins.T]
-        jacobian = np.array(by).reshape(margins.shape[1], n)
-        return float(aims[0]), margins[0], slope(aims), jacobian
+    scale = abs(at(begin)[0]) or 1.0
+    limits = NonlinearConstraint(lambda x: at(x)[1], 0.0, np.inf)
+    patience: Any = {
+        "maxfev": PATIENCE * len(begin), "initial_tr_radius": NEAR, "final_tr_radius": FINE,
+        "feasibility_tol": KEPT,
+    }  # fmt: skip
+    end = minimize(  # type: ignore[call-overload]
+        lambda x: at(x)[0] / scale, begin, method="COBYQA", options=patience,
+        bounds=Bounds(np.zeros_like(begin), np.ones_like(begin)),
+        constraints=[limits] if designs.bounds else [], callback=lambda x: tell(at(x)[0]),
+    )  # fmt: skip
+    # A parameter that ends next to an end of its range may as well be there.
+    at(np.where(np.abs(end.x - np.round(end.x)) < 10 * FINE, np.round(end.x), end.x))
+    aims, margins = map(np.array, zip(*known.values(), strict=True))
+    return np.frombuffer(list(known)[designs.best(aims, margins)])
 
 
 def _result(study: Study, designs: Designs, begin: Array, result: Found) -> Optimum:

@@ -1,1 +1,0 @@
-"""The best design of a study: its aim as good as its limits allow."""
