@@ -12,117 +12,102 @@ SWEEPS = 20  # of rotations, at most
 
 @kernel
 def cholesky(n: int, a: Array) -> int:
-    """Factorise a symmetric matrix as L L^T in its lower half; 0 if it is positive definite.
+    """Factorise a symmetric matrix as L L^T, with L^T in its upper half; 0 if positive definite.
 
-    Four rows at a time read another one once; the last one may be done again.
+    Here and below the innermost loop runs along a row, so that it fills vector registers.
     """
     for j in range(n):
-        own = a[j * n + j]
+        row = a[j * n :]
         for k in range(j):
-            own -= a[j * n + k] * a[j * n + k]
+            factor = a[k * n + j]
+            for i in range(j, n):
+                row[i] -= a[k * n + i] * factor
+        own = row[j]
         if not own > 0.0:
             return 1
         pivot = 1.0 / math.sqrt(own)
-        a[j * n + j] = own * pivot
-        for i in range(j + 1, n, 4):
-            r0 = i * n
-            r1 = min(i + 1, n - 1) * n
-            r2 = min(i + 2, n - 1) * n
-            r3 = min(i + 3, n - 1) * n
-            s0 = a[r0 + j]
-            s1 = a[r1 + j]
-            s2 = a[r2 + j]
-            s3 = a[r3 + j]
-            for k in range(j):
-                factor = a[j * n + k]
-                s0 -= a[r0 + k] * factor
-                s1 -= a[r1 + k] * factor
-                s2 -= a[r2 + k] * factor
-                s3 -= a[r3 + k] * factor
-            a[r0 + j] = s0 * pivot
-            a[r1 + j] = s1 * pivot
-            a[r2 + j] = s2 * pivot
-            a[r3 + j] = s3 * pivot
+        for i in range(j, n):
+            row[i] *= pivot
     return 0
 
 
 @kernel
-def reduce_pencil(n: int, lower: Array, a: Array) -> None:
-    """Turn a symmetric A into L^-1 A L^-T, of which only the lower half is computed."""
-    _solve_rows(n, lower, a, n)
+def transpose(n: int, a: Array) -> None:
+    """Transpose a matrix in place."""
     for r in range(n):
         for i in range(r):
-            value = a[r * n + i]
-            a[r * n + i] = a[i * n + r]
-            a[i * n + r] = value
-    _solve_rows(n, lower, a, 4)
-    for r in range(n):
-        for i in range(r):
-            a[i * n + r] = a[r * n + i]
+            a[r * n + i], a[i * n + r] = a[i * n + r], a[r * n + i]
 
 
 @kernel
-def _solve_rows(n: int, lower: Array, a: Array, beyond: int) -> None:
-    """Turn A into A L^-T, row r as far as its element ``r + beyond``.
+def reduce_pencil(n: int, upper: Array, a: Array) -> None:
+    """Replace A by L^-1 A^T L^-T, with L^T in the upper half of ``upper``."""
+    transpose(n, a)
+    _substitute(n, upper, a, 0)
+    transpose(n, a)
+    _substitute(n, upper, a, 1)
+    for r in range(n):
+        for i in range(r):
+            a[r * n + i] = a[i * n + r]
 
-    Four rows at a time read L once; the last one may be done again.
-    """
-    for r in range(0, n, 4):
-        r0 = r * n
-        r1 = min(r + 1, n - 1) * n
-        r2 = min(r + 2, n - 1) * n
-        r3 = min(r + 3, n - 1) * n
-        for i in range(min(r + beyond, n)):
-            s0 = a[r0 + i]
-            s1 = a[r1 + i]
-            s2 = a[r2 + i]
-            s3 = a[r3 + i]
-            for k in range(i):
-                factor = lower[i * n + k]
-                s0 -= a[r0 + k] * factor
-                s1 -= a[r1 + k] * factor
-                s2 -= a[r2 + k] * factor
-                s3 -= a[r3 + k] * factor
-            factor = 1.0 / lower[i * n + i]
-            a[r0 + i] = s0 * factor
-            a[r1 + i] = s1 * factor
-            a[r2 + i] = s2 * factor
-            a[r3 + i] = s3 * factor
+
+@kernel
+def _substitute(n: int, upper: Array, a: Array, half: int) -> None:
+    """Replace A by L^-1 A, all of it or its upper half."""
+    for i in range(n):
+        row = a[i * n :]
+        first = half * i
+        for k in range(i):
+            factor = upper[k * n + i]
+            for r in range(first, n):
+                row[r] -= a[k * n + r] * factor
+        factor = 1.0 / upper[i * n + i]
+        for r in range(first, n):
+            row[r] *= factor
 
 
 @kernel
 def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> None:
     """Make a symmetric matrix tridiagonal by reflections: Q A Q^T has d on and e beside it.
 
-    What a reflection changes is put in as the matrix is read for the next one, whose vector is left
-    in its row of A and its factor in the column.  There is room for n numbers in w.
+    A reflection is applied as the matrix is read for the next one.  Its vector is left in its row
+    of A and its factor in the column.  There is room for n numbers in w.
     """
     for i in range(n):
         w[i] = 0.0
     for k in range(n - 2):
-        last = max(k - 1, 0) * n
-        own = a[last + k]
+        last = a[max(k - 1, 0) * n :]
+        vector = a[k * n :]
+        own = last[k]
         turned = w[k]
         for j in range(k, n):
+            entry = a[j * n + k]
             if k > 0:
-                a[k * n + j] -= own * w[j] + turned * a[last + j]
+                entry -= own * w[j] + turned * last[j]
+            vector[j] = entry
         factor = _reflection(n, k, a, d, e)
-        for i in range(k + 1, n, 4):
-            _reflect(n, k, a, w, i, d)
+        for i in range(k + 1, n):
+            d[i] = 0.0
+        for j in range(k + 1, n):
+            row = a[j * n :]
+            y = w[j]
+            x = last[j]
+            weight = vector[j]
+            for i in range(k + 1, n):
+                row[i] -= w[i] * x + last[i] * y
+                d[i] += row[i] * weight
         along = 0.0
         for j in range(k + 1, n):
-            along += a[k * n + j] * d[j]
+            along += vector[j] * d[j]
         for j in range(k + 1, n):
-            w[j] = factor * (d[j] - 0.5 * factor * along * a[k * n + j])
-    last = max(n - 3, 0) * n
-    for i in range(max(n - 2, 0), n):
-        for j in range(max(n - 2, 0), i + 1):
-            a[i * n + j] -= a[last + i] * w[j] + w[i] * a[last + j]
-    for i in range(max(n - 2, 0), n):
-        d[i] = a[i * n + i]
-        e[i] = a[(i + 1) * n + i] if i + 1 < n else 0.0
-    for r in range(0, n, 4):
-        _reflected_rows(n, a, q, r)
+            w[j] = factor * (d[j] - 0.5 * factor * along * vector[j])
+    last = a[max(n - 3, 0) * n :]
+    for j in range(max(n - 2, 0), n):
+        for i in range(j, n):
+            a[j * n + i] -= last[i] * w[j] + w[i] * last[j]
+        d[j] = a[j * n + j]
+        e[j] = a[j * n + j + 1] if j + 1 < n else 0.0
+    _reflected_rows(n, a, q, w)
 
 
 @kernel
@@ -148,83 +133,26 @@ def _reflection(n: int, k: int, a: Array, d: Array, e: Array) -> float:
 
 
 @kernel
-def _reflect(n: int, k: int, a: Array, w: Array, i: int, p: Array) -> None:
-    """Reflect four rows from i on by the last vector, and multiply them with that of row k.
-
-    The last one may be done again.
-    """
-    last = max(k - 1, 0) * n
-    i1 = min(i + 1, n - 1)
-    i2 = min(i + 2, n - 1)
-    i3 = min(i + 3, n - 1)
-    x0 = a[last + i]
-    x1 = a[last + i1]
-    x2 = a[last + i2]
-    x3 = a[last + i3]
-    w0 = w[i]
-    w1 = w[i1]
-    w2 = w[i2]
-    w3 = w[i3]
-    s0 = 0.0
-    s1 = 0.0
-    s2 = 0.0
-    s3 = 0.0
-    for j in range(k + 1, n):
-        x = a[last + j]
-        y = w[j]
-        weight = a[k * n + j]
-        v0 = a[i * n + j] - (x0 * y + w0 * x)
-        v1 = a[i1 * n + j] - (x1 * y + w1 * x)
-        v2 = a[i2 * n + j] - (x2 * y + w2 * x)
-        v3 = a[i3 * n + j] - (x3 * y + w3 * x)
-        a[i * n + j] = v0
-        a[i1 * n + j] = v1
-        a[i2 * n + j] = v2
-        a[i3 * n + j] = v3
-        s0 += v0 * weight
-        s1 += v1 * weight
-        s2 += v2 * weight
-        s3 += v3 * weight
-    p[i] = s0
-    p[i1] = s1
-    p[i2] = s2
-    p[i3] = s3
-
-
-@kernel
-def _reflected_rows(n: int, a: Array, q: Array, r: int) -> None:
-    """Find four rows of Q from r on: those of 1, reflected; the last one may be done again."""
-    r0 = r * n
-    r1 = min(r + 1, n - 1) * n
-    r2 = min(r + 2, n - 1) * n
-    r3 = min(r + 3, n - 1) * n
-    for j in range(n):
-        q[r0 + j] = 1.0 if r0 == j * n else 0.0
-        q[r1 + j] = 1.0 if r1 == j * n else 0.0
-        q[r2 + j] = 1.0 if r2 == j * n else 0.0
-        q[r3 + j] = 1.0 if r3 == j * n else 0.0
-    for k in range(min(r + 2, n - 3), -1, -1):
+def _reflected_rows(n: int, a: Array, q: Array, sums: Array) -> None:
+    """Compute Q, the product of the reflections whose vectors are rows of A."""
+    for r in range(n * n):
+        q[r] = 0.0
+    for r in range(n):
+        q[r * n + r] = 1.0
+    for k in range(n - 3, -1, -1):
+        vector = a[k * n :]
         factor = a[(k + 1) * n + k]
-        s0 = 0.0
-        s1 = 0.0
-        s2 = 0.0
-        s3 = 0.0
+        for r in range(k + 1, n):
+            sums[r] = 0.0
         for j in range(k + 1, n):
-            x = a[k * n + j]
-            s0 += q[r0 + j] * x
-            s1 += q[r1 + j] * x
-            s2 += q[r2 + j] * x
-            s3 += q[r3 + j] * x
+            x = vector[j]
+            for r in range(k + 1, n):
+                sums[r] += q[j * n + r] * x
         for j in range(k + 1, n):
-            x = factor * a[k * n + j]
-            v0 = q[r0 + j] - s0 * x
-            v1 = q[r1 + j] - s1 * x
-            v2 = q[r2 + j] - s2 * x
-            v3 = q[r3 + j] - s3 * x
-            q[r0 + j] = v0
-            q[r1 + j] = v1
-            q[r2 + j] = v2
-            q[r3 + j] = v3
+            x = factor * vector[j]
+            for r in range(k + 1, n):
+                q[j * n + r] -= sums[r] * x
+    transpose(n, q)
 
 
 @kernel
@@ -285,37 +213,17 @@ def _chase(n: int, first: int, last: int, q: Array, d: Array, e: Array, turns: A
 
 @kernel
 def _turn_rows(n: int, first: int, last: int, q: Array, turns: Array) -> None:
-    """Turn neighbouring rows from the last to the first into each other, four columns at a time.
-
-    The last column may be done again.
-    """
-    for k in range(0, n, 4):
-        k1 = min(k + 1, n - 1)
-        k2 = min(k + 2, n - 1)
-        k3 = min(k + 3, n - 1)
-        u0 = q[last * n + k]
-        u1 = q[last * n + k1]
-        u2 = q[last * n + k2]
-        u3 = q[last * n + k3]
-        for i in range(last - 1, first - 1, -1):
-            c = turns[2 * i]
-            s = turns[2 * i + 1]
-            v0 = q[i * n + k]
-            v1 = q[i * n + k1]
-            v2 = q[i * n + k2]
-            v3 = q[i * n + k3]
-            q[(i + 1) * n + k] = s * v0 + c * u0
-            q[(i + 1) * n + k1] = s * v1 + c * u1
-            q[(i + 1) * n + k2] = s * v2 + c * u2
-            q[(i + 1) * n + k3] = s * v3 + c * u3
-            u0 = c * v0 - s * u0
-            u1 = c * v1 - s * u1
-            u2 = c * v2 - s * u2
-            u3 = c * v3 - s * u3
-        q[first * n + k] = u0
-        q[first * n + k1] = u1
-        q[first * n + k2] = u2
-        q[first * n + k3] = u3
+    """Rotate neighbouring rows from the last to the first into each other."""
+    for i in range(last - 1, first - 1, -1):
+        c = turns[2 * i]
+        s = turns[2 * i + 1]
+        one = q[i * n :]
+        other = q[(i + 1) * n :]
+        for k in range(n):
+            u = other[k]
+            v = one[k]
+            other[k] = s * v + c * u
+            one[k] = c * v - s * u
 
 
 @kernel

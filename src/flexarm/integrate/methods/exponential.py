@@ -17,6 +17,7 @@ from flexarm.integrate.methods.eigen import (
     diagonalise,
     part_alike,
     reduce_pencil,
+    transpose,
     tridiagonalise,
 )
 from flexarm.integrate.methods.oscillator import POWERS, RESPONSES, add_time, responses
@@ -74,27 +75,16 @@ def renew(m: ExponentialState) -> int:
 
 @kernel
 def see_modes(m: ExponentialState) -> None:
-    """Find the modes in those that errors are measured in."""
+    """Compute the modes in coordinates of those that errors are measured in."""
     n = m.system.n
     for r in range(n):
-        for i in range(0, n, 4):
-            i1 = min(i + 1, n - 1)
-            i2 = min(i + 2, n - 1)
-            i3 = min(i + 3, n - 1)
-            s0 = 0.0
-            s1 = 0.0
-            s2 = 0.0
-            s3 = 0.0
-            for j in range(n):
-                x = m.modes[r * n + j]
-                s0 += m.to_modes[i * n + j] * x
-                s1 += m.to_modes[i1 * n + j] * x
-                s2 += m.to_modes[i2 * n + j] * x
-                s3 += m.to_modes[i3 * n + j] * x
-            m.measured[r * n + i] = s0
-            m.measured[r * n + i1] = s1
-            m.measured[r * n + i2] = s2
-            m.measured[r * n + i3] = s3
+        row = m.measured[r * n :]
+        for i in range(n):
+            row[i] = 0.0
+        for j in range(n):
+            x = m.modes[r * n + j]
+            for i in range(n):
+                row[i] += m.to_modes[i * n + j] * x
 
 
 @kernel
@@ -112,7 +102,7 @@ def find_modes(
     tridiagonalise(n, stiffness, inverse, squares, losses, room)
     if diagonalise(n, inverse, squares, losses, modes) != 0:
         return 1
-    _modes_from_rotation(n, mass, modes, inverse)
+    _modes_from_rotation(n, mass, modes, inverse, room)
     congruence(n, modes, n, 1, damping, mass, stiffness)
     part_alike(n, squares, stiffness, modes, inverse)
     for r in range(n):
@@ -121,52 +111,30 @@ def find_modes(
 
 
 @kernel
-def _modes_from_rotation(n: int, mass: Array, modes: Array, inverse: Array) -> None:
-    """Modes are rows of V^T L^-1, their inverse has rows of L V, with V^T in ``inverse``.
-
-    Four rows at a time read L once; the last one may be done again.
-    """
-    for r in range(0, n, 4):
-        r0 = r * n
-        r1 = min(r + 1, n - 1) * n
-        r2 = min(r + 2, n - 1) * n
-        r3 = min(r + 3, n - 1) * n
-        for i in range(n - 1, -1, -1):
-            s0 = inverse[r0 + i]
-            s1 = inverse[r1 + i]
-            s2 = inverse[r2 + i]
-            s3 = inverse[r3 + i]
-            for j in range(i + 1, n):
-                factor = mass[j * n + i]
-                s0 -= modes[r0 + j] * factor
-                s1 -= modes[r1 + j] * factor
-                s2 -= modes[r2 + j] * factor
-                s3 -= modes[r3 + j] * factor
-            factor = 1.0 / mass[i * n + i]
-            modes[r0 + i] = s0 * factor
-            modes[r1 + i] = s1 * factor
-            modes[r2 + i] = s2 * factor
-            modes[r3 + i] = s3 * factor
-        for i in range(n - 1, -1, -1):
-            s0 = 0.0
-            s1 = 0.0
-            s2 = 0.0
-            s3 = 0.0
-            for j in range(i + 1):
-                factor = mass[i * n + j]
-                s0 += inverse[r0 + j] * factor
-                s1 += inverse[r1 + j] * factor
-                s2 += inverse[r2 + j] * factor
-                s3 += inverse[r3 + j] * factor
-            inverse[r0 + i] = s0
-            inverse[r1 + i] = s1
-            inverse[r2 + i] = s2
-            inverse[r3 + i] = s3
-    for r in range(n):
-        for i in range(r):
-            value = inverse[r * n + i]
-            inverse[r * n + i] = inverse[i * n + r]
-            inverse[i * n + r] = value
+def _modes_from_rotation(n: int, upper: Array, modes: Array, inverse: Array, room: Array) -> None:
+    """Compute modes, rows of V^T L^-1, and their inverse L V, from V^T in ``inverse``."""
+    transpose(n, inverse)
+    for i in range(n - 1, -1, -1):
+        row = modes[i * n :]
+        for r in range(n):
+            row[r] = inverse[i * n + r]
+        for j in range(i + 1, n):
+            factor = upper[i * n + j]
+            for r in range(n):
+                row[r] -= modes[j * n + r] * factor
+        factor = 1.0 / upper[i * n + i]
+        for r in range(n):
+            row[r] *= factor
+    for i in range(n - 1, -1, -1):
+        for r in range(n):
+            room[r] = 0.0
+        for j in range(i + 1):
+            factor = upper[j * n + i]
+            for r in range(n):
+                room[r] += inverse[j * n + r] * factor
+        for r in range(n):
+            inverse[i * n + r] = room[r]
+    transpose(n, modes)
 
 
 @kernel
