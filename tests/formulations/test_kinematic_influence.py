@@ -9,7 +9,7 @@ import pytest
 
 import flexarm
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
+from flexarm.formulations.kinematic_influence import KinematicInfluence
 from flexarm.io.model_file import load, loads
 from flexarm.model import Model, build
 from tests.formulations.equation_values import Array, Values, exponent, states

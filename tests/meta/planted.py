@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.formulations import FORMULATIONS
-from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
+from flexarm.formulations.kinematic_influence import KinematicInfluence
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.mission.transitions import EFFECTS, Effect, Transition
 from flexarm.integrate.tolerance import RULES

@@ -7,7 +7,7 @@ import pytest
 import flexarm
 from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
+from flexarm.formulations.kinematic_influence import KinematicInfluence
 from flexarm.spatial import Expr
 from flexarm.studies.compare import Compared, compare
 

@@ -11,7 +11,7 @@ from flexarm.formulations.composite import Composite
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
-from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
+from flexarm.formulations.kinematic_influence import KinematicInfluence
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.formulations.recursive_lagrange import RecursiveLagrange
 from flexarm.model import Model

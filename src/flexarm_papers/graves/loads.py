@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence, Walk
+from flexarm.formulations.kinematic_influence import KinematicInfluence, Walk
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.sections import picked

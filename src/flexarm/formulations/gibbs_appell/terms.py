@@ -14,7 +14,6 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.integrals import Integrals
-from flexarm.mechanics.bodies.terms import axial
 from flexarm.spatial import Expr, constant
 
 _LEVI_CIVITA = np.array([[np.cross(b, c) for c in np.eye(3)] for b in np.eye(3)]).transpose(2, 0, 1)
@@ -79,27 +78,6 @@ class AccelerationEnergy:
             for a, b in zip(mine, its, strict=True)
         ]
         return AccelerationEnergy(*joined)
-
-
-@dataclass(frozen=True)
-class PointSums:
-    """Sums over the points r of a part of a link, columns N_j = dr/d delta_j; m variables."""
-
-    # mass, first, second: int dm, int r dm (3,), int r r^T dm (3, 3).
-    mass: Expr
-    first: Expr
-    second: Expr
-    # eps, place, flow, sc: int N dm (3, m), int r N_j^T dm and int r' N_j^T dm (3, 3) each, int N^T
-    # N dm (m, m).
-    eps: Expr
-    place: list[Expr]
-    flow: list[Expr]
-    sc: Expr
-    # s, t, w: int b dm, int r x b dm, int N^T b dm, b the acceleration that rates alone give a
-    # point.
-    s: Expr
-    t: Expr
-    w: Expr
 
 
 def tilde(a: Expr) -> Expr:
@@ -207,33 +185,3 @@ def shifted(body: AccelerationEnergy, place: Expr) -> AccelerationEnergy:
         beta=tuple(b + back @ tilde(body.eps[:, j]) for j, b in enumerate(body.beta)),
         t=body.t + tilde(place) @ body.s,
     )
-
-
-def of_moments(x: PointSums, rate: Expr) -> AccelerationEnergy:
-    """Bring sums over points into the paper's symbols (eqs. 14-22)."""
-    m = rate.shape[0]
-    beta = tuple(_crossed(place) for place in x.place)  # (eq. 21)
-    B8 = ca.SX(3, 3)
-    for j in range(m):
-        B8 = B8 + rate[j] * beta[j]  # (eq. 30)
-    return AccelerationEnergy(
-        M=x.mass,
-        B2=tilde(x.eps @ rate),  # (eq. 15)
-        B3=tilde(x.first),  # (eq. 16)
-        B8=B8,
-        B9=_crossed(x.second),  # (eq. 22)
-        eps=x.eps,
-        alpha=ca.horzcat(*[axial(place) for place in x.place]) if m else ca.SX(3, 0),  # (eq. 19)
-        beta=beta,
-        sc=x.sc,
-        c=ca.horzcat(*[-axial(flow) for flow in x.flow]) if m else ca.SX(3, 0),  # (eq. 18)
-        h=ca.SX(3, 1),
-        s=x.s,
-        t=x.t,
-        w=x.w,
-    )
-
-
-def _crossed(moment: Expr) -> Expr:
-    """Return ``int a~^T b~`` from ``int a b^T``."""
-    return ca.trace(moment) * ca.SX.eye(3) - moment.T

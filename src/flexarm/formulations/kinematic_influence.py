@@ -14,7 +14,7 @@ g                       | 8-12    | a column of ``J``, `Influence.at`
 J_i                     | 7       | ``J``, (6, n), of the link's frame
 v_rel, omega_rel        | 27      | relative velocities across a joint or a deflected link
 a, alpha nonlinear      | 21, 27  | ``Rate.a``, ``Rate.alpha``
-iPi_i                   | 24, 25  | ``share.inertia``, (6 + k, 6 + k)
+iPi_i                   | 24, 25  | ``inertia``, (6 + k, 6 + k), from the link's `Terms`
 Pi*                     | 24      | the mass matrix
 (tau, Q) nonlinear      | 22, 28  | `inertial_expression`
 """
@@ -26,13 +26,8 @@ import casadi as ca
 
 from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation, recursions_only, unstiffened
-from flexarm.formulations.kinematic_influence.links import (
-    LinkTerms,
-    Riding,
-    link_share,
-    riding_along,
-    rigid_share,
-)
+from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, attach, rigid_terms, turning_terms
 from flexarm.mechanics.kinematics import LinkFrames, base_frame, base_jacobian, frames, tip_section
 from flexarm.mechanics.loads import outer_loads
 from flexarm.mechanics.sections import Local, own_values, picked, selection
@@ -76,7 +71,7 @@ class KinematicInfluence(Formulation):
         matrix = ca.SX(self.model.size, self.model.size)
         for body in self._bodies(q, ca.SX(self.model.size, 1), lift=ca.SX(3, 1)):
             T: Expr = ca.diagcat(body.T, body.T, ca.SX.eye(len(body.own)))
-            Pi = T @ body.share.inertia @ T.T  # (eq. 26)
+            Pi = T @ body.inertia @ T.T  # (eq. 26)
             K = ca.vertcat(body.J, selection(body.own, self.model.size))  # (eq. 23: [0][I])
             matrix = matrix + ca.triu(K.T @ Pi @ K)  # (eq. 24)
         return ca.triu2symm(matrix)
@@ -125,9 +120,13 @@ class KinematicInfluence(Formulation):
             walk.cross_joint(part, frame)
             tip = frame.tip if straight is q else tip_section(model, part, straight)
             drift = walk.drift(part, frame.tip)
-            omega, rates = walk.T.T @ walk.rate.omega, own_values(part, v)
-            share = link_share(model, part, straight, rates, omega, Riding(tip, drift))
-            bodies.append(walk.body(share, part.own, index))
+            terms = body_of(model, part).terms(straight, v, walk.omega)
+            if part.tip_body.weighs:
+                rates = own_values(part, v)
+                spin, speed = tip.angular @ rates, tip.linear @ rates
+                motion = SectionMotion(tip, spin, speed, drift[3:], drift[:3])
+                terms = attach(terms, part.tip_body, motion, walk.omega)
+            bodies.append(walk.body(terms, part.own, index))
             walk.cross_link(part, frame, drift)
         return bodies
 
@@ -184,9 +183,19 @@ class InfluenceBody:
     point: Expr
     J: Expr
     rate: Rate
-    share: LinkTerms
+    terms: Terms
     own: tuple[int, ...]
     link: int
+
+    @property
+    def inertia(self) -> Expr:
+        """Generalised inertia of translation, rotation and own coordinates, (6 + k, 6 + k)."""
+        terms, lever = self.terms, ca.skew(self.terms.first)
+        return ca.vertcat(
+            ca.horzcat(terms.mass * ca.SX.eye(3), lever.T, terms.linear),  # (eqs. 25a-25c)
+            ca.horzcat(lever, terms.second, terms.angular),  # (eqs. 25b, 25d, 25f)
+            ca.horzcat(terms.linear.T, terms.angular.T, terms.modal),  # (eqs. 25c, 25f, 25g)
+        )
 
     def load(self, a: Expr | None) -> Expr:
         """Compute the force over the torque, in the world, and the efforts for accelerations."""
@@ -197,7 +206,8 @@ class InfluenceBody:
             own = selection(self.own, a.shape[0]) @ a
         turned: Expr = ca.diagcat(self.T, self.T)
         acceleration = ca.vertcat(turned.T @ acceleration, own)  # (eq. 5)
-        load = self.share.inertia @ acceleration + self.share.load  # (eq. 20)
+        load = ca.vertcat(self.terms.force, self.terms.torque, self.terms.effort)
+        load = self.inertia @ acceleration + load  # (eq. 20)
         return ca.vertcat(turned @ load[:6], load[6:])
 
 
@@ -234,26 +244,30 @@ class Walk:
             J[:, influence.column] = influence.at(self.point)  # (eq. 7)
         return J
 
-    def body(self, share: LinkTerms, own: tuple[int, ...], link: int) -> InfluenceBody:
+    @property
+    def omega(self) -> Expr:
+        """Angular velocity of the current frame, in its axes, (3,)."""
+        return self.T.T @ self.rate.omega
+
+    def body(self, terms: Terms, own: tuple[int, ...], link: int) -> InfluenceBody:
         """Return terms as a body in the current frame."""
-        return InfluenceBody(self.T, self.point, self.jacobian(), self.rate, share, own, link)
+        return InfluenceBody(self.T, self.point, self.jacobian(), self.rate, terms, own, link)
 
     def base(self) -> InfluenceBody:
         """Return the base's body in its frame."""
-        omega = self.T.T @ self.rate.omega
-        share = rigid_share(self.model.base_body, riding_along(0), ca.SX(0, 1), omega)
-        return self.body(share, (), -1)
+        return self.body(rigid_terms(self.model.base_body, self.omega, 0), (), -1)
 
     def rotor(self, rotor: Rotor, carrier: int) -> InfluenceBody:
         """Return a rotor as a body on the previous tip that one coordinate spins."""
         axis = ca.SX(3, 1) if rotor.axis is None else ca.SX(constant(rotor.axis))
-        row = ca.horzcat(ca.SX(1, 3), axis.T, rotor.ratio)
-        spin = self.T.T @ self.rate.omega
-        speed = rotor.ratio * self.v[rotor.coordinate] + ca.dot(axis, spin)
-        torque = ca.cross(spin, axis) * (rotor.inertia * speed)
-        load = ca.vertcat(ca.SX(3, 1), torque, ca.SX(1, 1))
-        share = LinkTerms(rotor.inertia * row.T @ row, load)
-        return self.body(share, (rotor.coordinate,), carrier)
+        speed = rotor.ratio * self.v[rotor.coordinate] + ca.dot(axis, self.omega)
+        torque = ca.cross(self.omega, axis) * (rotor.inertia * speed)
+        momentum = rotor.ratio * rotor.inertia * axis
+        spun = rotor.ratio**2 * rotor.inertia
+        terms = turning_terms(
+            rotor.inertia * axis @ axis.T, momentum, ca.SX(spun), torque, ca.SX(1, 1)
+        )
+        return self.body(terms, (rotor.coordinate,), carrier)
 
     def cross_joint(self, part: LinkModel, frame: LinkFrames) -> None:
         """Advance from the previous tip to a link's frame."""

@@ -1,1 +1,0 @@
-"""Kinematic influence (Graves 1989)."""
