@@ -23,6 +23,7 @@ from flexarm.errors import FlexarmError
 from flexarm.io.model_file import load
 from flexarm.linear.elastic import moves
 from flexarm.linear_model import LinearModel
+from flexarm.links.base import DIRECTIONS
 from flexarm.model import Model, start_state, undeformed
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.samples import COUNTED, sample_names, sample_path
@@ -182,8 +183,7 @@ def directions(arm: Arm) -> list[set[str]]:
         shapes = None if not part.body.one_length else part.beam.shapes
         if part.body.range is not None:
             shapes = part.sliding_beam.shapes.at(part.sliding_beam.shapes.range[1])
-        each = shapes.shapes if shapes is not None else ()
-        found.append({direction for shape in each for direction in shape.curves})
+        found.append({d for d in DIRECTIONS if shapes is not None and shapes.moving(d)})
     return found
 
 

@@ -177,9 +177,9 @@ def converged(arm: Arm, more: int = MORE, rods: int = RODS) -> Arm:
     for link, part in zip(arm.links, build(arm, stiffening=False).links, strict=True):
         if link.flexible and link.section is not None:
             span = Span.of(link.section, link.span)
-            own = [] if not part.body.one_length else part.beam.shapes.shapes
-            most = max(sum(d in shape.curves for shape in own) for d in ("y", "z"))
-            twist = sum("twist" in shape.curves for shape in own)
+            own = part.beam.shapes if part.body.one_length else None
+            y, z, twist = (len(own.moving(d)) if own else 0 for d in ("y", "z", "twist"))
+            most = max(y, z)
             bending = min(most + more - (span.has("EIy") and span.has("EIz")), MOST)
             shapes = Polynomials(
                 kind="polynomials", bending_y=bending * span.has("EIz"),

@@ -1,14 +1,16 @@
 """Spans, ends and independent solutions that the tests of the discretisations share."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from flexarm.links.base import Ends, Shapes
+from flexarm.links.base import DIRECTIONS, Direction, Ends, Shapes
 from flexarm.links.beams.finite import Conditions
+from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]
@@ -94,3 +96,37 @@ def sign_changes(function: Callable[[float], float], low: float, high: float, co
     """Count the sign changes of a function on a grid."""
     values = np.array([function(x) for x in np.linspace(low, high, count)])
     return int(np.sum(values[:-1] * values[1:] < 0))
+
+
+class Curve(Protocol):
+    """A function of the distance along a span, or its ``nu``-th derivative."""
+
+    def __call__(self, x: Array, nu: int = 0) -> Array: ...
+
+
+def columns_of(curves: SpanCurves) -> list[Curve]:
+    """List the functions one by one."""
+    return [lambda x, nu=0, k=k: curves(x, nu)[:, k] for k in range(curves.count)]
+
+
+def curves_of(shapes: Shapes) -> list[dict[Direction, Curve]]:
+    """List the curves of each shape by their directions."""
+
+    def curve(direction: Direction, k: int) -> Curve:
+        return lambda x, nu=0: shapes.values(direction, x, nu)[:, k]
+
+    return [
+        {d: curve(d, k) for d in DIRECTIONS if k in shapes.moving(d)} for k in range(shapes.count)
+    ]
+
+
+def fitted(edges: Array, functions: Sequence[Curve]) -> SpanCurves:
+    """Fit functions and each of their derivatives by polynomials between edges."""
+    node, degree = np.polynomial.legendre.leggauss(30)[0], 29
+    back: Array = np.asarray(np.linalg.inv(np.polynomial.legendre.legvander(node, degree)), float)
+    x = (edges[:-1, None] + edges[1:, None]) / 2 + np.diff(edges)[:, None] / 2 * node
+    series = [
+        np.asarray(back @ np.stack([f(x.ravel(), nu).reshape(x.shape) for f in functions], axis=-1))
+        for nu in range(4)
+    ]
+    return SpanCurves(edges, tuple(series), np.eye(len(functions)))

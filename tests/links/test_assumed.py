@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.errors import ShapeError
 from flexarm.links import discretisation
-from flexarm.links.base import Counts, Curve, Ends, Shapes
+from flexarm.links.base import Counts, Ends, Shapes
 from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span
 from flexarm_papers.beams.classical import (
@@ -21,7 +21,17 @@ from flexarm_papers.beams.classical import (
     beam_shape,
     clamped_mass,
 )
-from tests.links.spans import BARE, HELD, Array, frequencies, stationed, tapered, uniform
+from tests.links.spans import (
+    BARE,
+    HELD,
+    Array,
+    Curve,
+    curves_of,
+    frequencies,
+    stationed,
+    tapered,
+    uniform,
+)
 
 EXACT = {
     "clamped-free": CLAMPED_FREE,
@@ -45,7 +55,7 @@ def assumed(
 
 def bending(shapes: Shapes) -> list[Curve]:
     """List the curves along y."""
-    return [s.curves["y"] for s in shapes.shapes if "y" in s.curves]
+    return [each["y"] for each in curves_of(shapes) if "y" in each]
 
 
 def shear_and_moment(span: Span, curve: Curve, x: float) -> tuple[float, float]:
@@ -71,7 +81,7 @@ def test_bending_of_uniform_spans_agrees_with_the_exact_functions(kind: str) -> 
         beam = EXACT.get(kind) or clamped_mass(*body)
         for k, lam in enumerate(beam_roots(beam, 3).tolist()):
             index = k + 3 * (motion.direction == "z")
-            curve = shapes.shapes[index].curves[motion.direction]
+            curve = curves_of(shapes)[index][motion.direction]
             psi = [beam_shape(beam, lam).evaluate(x / length, nu) / length**nu for nu in range(4)]
             if not kind.startswith("pinned"):
                 psi[0], psi[1] = psi[0] - psi[0][0] - psi[1][0] * x, psi[1] - psi[1][0]
@@ -165,8 +175,8 @@ def test_torsion_and_stretch_partners_are_fixed_at_the_root(kind: str) -> None:
     shapes = assumed(kind, uniform(), Counts(0, 0, 2, 2))
     assert shapes.names == ("twist1", "twist2", "stretch1", "stretch2")
     x = np.linspace(0, 1, 9)
-    for shape in shapes.shapes:
-        ((_, curve),) = shape.curves.items()
+    for each in curves_of(shapes):
+        ((_, curve),) = each.items()
         assert curve(ROOT)[0] == pytest.approx(0, abs=1e-14)
     if kind != "clamped-mass":
         for name, direction in (("twist", "twist"), ("stretch", "x")):

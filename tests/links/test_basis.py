@@ -1,6 +1,6 @@
 """Change of basis: same span, diagonal matrices; scaling; refusal of dependent shapes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,10 +12,11 @@ from pydantic import TypeAdapter
 from flexarm.arm.shapes import Loaded, ShapeChoice
 from flexarm.errors import ShapeError
 from flexarm.links import DISCRETISATIONS
-from flexarm.links.base import Counts, Direction, Ends, Shape, Shapes
+from flexarm.links.base import Counts, Direction, Ends, Shapes
 from flexarm.links.basis import diagonalise, own_mass
+from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
-from tests.links.spans import BARE, Array, frequencies, tapered, uniform
+from tests.links.spans import BARE, Array, curves_of, fitted, frequencies, tapered, uniform
 
 ENDS = Ends((0.02, 0.05, 0.3), 0.7, (0.04, 0.2, 0.15), 0.3)
 DIRECTION: tuple[Direction, ...] = ("y", "z", "twist", "x")
@@ -36,11 +37,11 @@ class Power:
 
 def powers(span: Span, count: int) -> Shapes:
     """Build the bending shapes x^2, x^3, ..., with their stiffness."""
-    shapes = tuple(Shape(f"y{k + 1}", {"y": Power(k + 2)}) for k in range(count))
+    curves = fitted(span.edges, [Power(k + 2) for k in range(count)])
     x, weight = span.quadrature(20)
-    strain = np.stack([s.curves["y"](x, 2) for s in shapes], axis=1)
+    strain = curves(x, 2)
     stiffness = strain.T @ ((weight * span.at("EIz", x))[:, None] * strain)
-    return Shapes(shapes, span.edges, stiffness)
+    return Shapes(tuple(f"y{k + 1}" for k in range(count)), {"y": (curves,)}, span.edges, stiffness)
 
 
 def span_of(shapes: Shapes, x: Array) -> Array:
@@ -59,7 +60,7 @@ def off_diagonal(matrix: Array) -> float:
 def strain_energy(shapes: Shapes, span: Span) -> Array:
     """Integrate the stiffness matrix from the curves."""
     x, weight = span.quadrature(60, shapes.edges)
-    total = np.zeros((len(shapes.shapes),) * 2)
+    total = np.zeros((shapes.count, shapes.count))
     for direction, name, nu in (
         ("y", "EIz", 2),
         ("z", "EIy", 2),
@@ -127,15 +128,7 @@ def test_shapes_mixed_by_any_regular_matrix_give_back_the_same_diagonal_basis(
     span = tapered()
     plain = powers(span, 3)
 
-    @dataclass(frozen=True)
-    class Mixed:
-        column: int
-
-        def __call__(self, x: Array, nu: int = 0) -> Array:
-            return np.asarray(plain.values("y", x, nu) @ mix[:, self.column])
-
-    shapes = tuple(Shape(f"y{k + 1}", {"y": Mixed(k)}) for k in range(3))
-    mixed = Shapes(shapes, plain.edges, mix.T @ plain.stiffness @ mix)
+    mixed = plain.changed(mix)
     x = np.linspace(0, 1.4, 20)
     a, b = (diagonalise(each, span).values("y", x) for each in (plain, mixed))
     assert a == pytest.approx(b, abs=1e-7)
@@ -145,8 +138,8 @@ def test_diagonal_shapes_have_unit_tip_and_rising_frequency() -> None:
     span = tapered()
     after = diagonalise(build("elements", span), span)
     tip = np.array([1.4])
-    for shape in after.shapes:
-        ((_, curve),) = shape.curves.items()
+    for each in curves_of(after):
+        ((_, curve),) = each.items()
         assert curve(tip)[0] == pytest.approx(1, abs=1e-10)
     squares = np.diag(after.stiffness) / np.diag(own_mass(after, span))
     bending = squares[:6]
@@ -156,17 +149,15 @@ def test_diagonal_shapes_have_unit_tip_and_rising_frequency() -> None:
 def test_equal_planes_are_not_mixed() -> None:
     span = uniform()
     after = diagonalise(build("clamped-free", span), span)
-    assert [set(s.curves) for s in after.shapes[:5]] == [{"y"}] * 3 + [{"z"}] * 2
+    assert [set(each) for each in curves_of(after)[:5]] == [{"y"}] * 3 + [{"z"}] * 2
 
 
 def test_shapes_that_move_in_two_directions_are_treated_together() -> None:
     span = uniform()
-    oblique = tuple(
-        Shape(f"bend{k}", {"y": Power(k + 1), "z": Power(k + 1, 0.5)}) for k in (1, 2, 3)
-    )
-    empty = Shapes(oblique, span.edges, np.zeros((3, 3)))
-    shapes = Shapes(oblique, span.edges, strain_energy(empty, span))
-    after = diagonalise(shapes, span)
+    y = fitted(span.edges, [Power(k + 1) for k in (1, 2, 3)])
+    oblique: dict[Direction, tuple[SpanCurves, ...]] = {"y": (y,), "z": (y.times(0.5 * np.eye(3)),)}
+    empty = Shapes(("bend1", "bend2", "bend3"), oblique, span.edges, np.zeros((3, 3)))
+    after = diagonalise(replace(empty, stiffness=strain_energy(empty, span)), span)
     x = np.linspace(0, 1, 9)
     assert after.values("z", x) == pytest.approx(0.5 * after.values("y", x), abs=1e-11)
     assert off_diagonal(own_mass(after, span)) < 1e-10
@@ -179,7 +170,7 @@ def test_measured_mass_and_damping_are_changed_with_the_shapes() -> None:
     mass = own_mass(plain, span)
     mass[0, 0] *= 1.5
     damping = 0.1 * plain.stiffness + 0.2 * mass
-    after = diagonalise(Shapes(plain.shapes, plain.edges, plain.stiffness, mass, damping), span)
+    after = diagonalise(replace(plain, mass=mass, damping=damping), span)
     assert after.mass is not None
     assert after.damping is not None
     assert off_diagonal(after.mass) == 0
@@ -190,12 +181,13 @@ def test_measured_mass_and_damping_are_changed_with_the_shapes() -> None:
 
 def test_dependent_shapes_are_refused_by_name() -> None:
     span = uniform()
-    shapes = (Shape("y1", {"y": Power(2)}), Shape("y2", {"y": Power(2, 3.0)}))
+    curves = fitted(span.edges, [Power(2), Power(2, 3.0)])
     stiffness = np.array([[4.0, 12.0], [12.0, 36.0]])
+    shapes = Shapes(("y1", "y2"), {"y": (curves,)}, span.edges, stiffness)
     with pytest.raises(ShapeError, match=r"shapes y1, y2 depend on each other"):
-        diagonalise(Shapes(shapes, span.edges, stiffness), span)
+        diagonalise(shapes, span)
     with pytest.raises(ShapeError, match=r"shapes y1 depend on each other or have no stiffness"):
-        diagonalise(Shapes(shapes[:1], span.edges, np.zeros((1, 1))), span)
+        diagonalise(replace(shapes.some([0]), stiffness=np.zeros((1, 1))), span)
 
 
 def test_own_mass_agrees_with_closed_form() -> None:

@@ -14,7 +14,7 @@ from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.families.craig_bampton import CraigBamptonShapes
 from flexarm.links.span import Span
-from tests.links.spans import BARE, HELD, frequencies, tapered, uniform
+from tests.links.spans import BARE, HELD, curves_of, frequencies, tapered, uniform
 
 
 def craig_bampton(span: Span, counts: Counts, normalise: str = "tip") -> Shapes:
@@ -97,14 +97,14 @@ def test_strain_energy_integrals_confirm_that_modes_and_constraint_shapes_do_not
     span = tapered()
     shapes = craig_bampton(span, Counts(2, 0, 2, 0))
     for direction, name, nu in (("y", "EIz", 2), ("twist", "GJ", 1)):
-        for i, a in enumerate(shapes.shapes):
-            for j, b in enumerate(shapes.shapes[: i + 1]):
-                if direction not in a.curves or direction not in b.curves:
+        for i, a in enumerate(curves_of(shapes)):
+            for j, b in enumerate(curves_of(shapes)[: i + 1]):
+                if direction not in a or direction not in b:
                     continue
 
                 def energy(x: float, a=a, b=b, d=direction, name=name, nu=nu) -> float:  # type: ignore[no-untyped-def]
                     at = np.array([x])
-                    return float((span.at(name, at) * a.curves[d](at, nu) * b.curves[d](at, nu))[0])
+                    return float((span.at(name, at) * a[d](at, nu) * b[d](at, nu))[0])
 
                 size = math.sqrt(shapes.stiffness[i, i] * shapes.stiffness[j, j])
                 value = quad(energy, 0, 1.4, points=[0.5], epsabs=1e-11 * size, limit=200)[0]

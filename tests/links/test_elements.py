@@ -7,10 +7,19 @@ import pytest
 from scipy.integrate import quad
 
 from flexarm.arm import shapes as choices
-from flexarm.links.base import Counts, Ends, Shapes
+from flexarm.links.base import Counts, Direction, Ends, Shapes
 from flexarm.links.families.elements import ElementShapes
 from flexarm.links.span import Span
-from tests.links.spans import BARE, HELD, Array, frequencies, measured_order, tapered, uniform
+from tests.links.spans import (
+    BARE,
+    HELD,
+    Array,
+    curves_of,
+    frequencies,
+    measured_order,
+    tapered,
+    uniform,
+)
 
 # omega T of a clamped-free beam by number of elements.
 HERMITE = {
@@ -111,9 +120,9 @@ def test_coordinates_are_nodal_values_in_the_documented_order() -> None:
     expected += [f"node{k}.{c}" for k in (1, 2, 3) for c in ("z", "slope_z")]
     expected += ["node1.twist", "node2.twist", "node1.stretch"]
     assert list(shapes.names) == expected
-    for shape in shapes.shapes:
-        node, _, what = shape.name.partition(".")
-        ((direction, curve),) = shape.curves.items()
+    for name, each in zip(shapes.names, curves_of(shapes), strict=True):
+        node, _, what = name.partition(".")
+        ((direction, curve),) = each.items()
         count = {"y": 2, "z": 3, "twist": 2, "x": 1}[direction]
         nodes = 1.5 * np.arange(count + 1) / count
         own = np.arange(count + 1) == int(node[4:])
@@ -134,8 +143,8 @@ def test_stiffness_integrates_sections_that_vary_inside_an_element() -> None:
     span = tapered()
     shapes = elements(span, Counts(3, 0, 3, 0))
 
-    def energy(i: int, j: int, name: str, direction: str, nu: int) -> float:
-        a, b = (shapes.shapes[k].curves[direction] for k in (i, j))  # type: ignore[index]
+    def energy(i: int, j: int, name: str, direction: Direction, nu: int) -> float:
+        a, b = (curves_of(shapes)[k][direction] for k in (i, j))
 
         def value(x: float) -> float:
             at = np.array([x])

@@ -10,7 +10,7 @@ from flexarm.errors import ShapeError
 from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions, constraint_shapes, modes
 from flexarm_papers.beams.classical import BeamEnds, beam_roots
-from tests.links.spans import Array, ended, sign_changes, stationed, tapered, uniform
+from tests.links.spans import Array, columns_of, ended, sign_changes, stationed, tapered, uniform
 
 Y, Z, TWIST, STRETCH = (MOTIONS[d] for d in ("y", "z", "twist", "x"))
 
@@ -218,6 +218,7 @@ def test_modes_are_orthogonal_in_stiffness_and_in_mass_with_their_end_bodies(
 ) -> None:
     span = tapered()
     found = modes(span, Y, conditions, 3)
+    raw = columns_of(found.raw)
     own = quad(lambda x: float(span.at("mass_per_length", np.array([x]))[0]), 0, 1.4, points=[0.5])[
         0
     ]
@@ -225,7 +226,7 @@ def test_modes_are_orthogonal_in_stiffness_and_in_mass_with_their_end_bodies(
     def integral(i: int, j: int, name: str, nu: int) -> float:
         def value(x: float) -> float:
             at = np.array([x])
-            product = span.at(name, at) * found.raw[i](at, nu) * found.raw[j](at, nu)
+            product = span.at(name, at) * raw[i](at, nu) * raw[j](at, nu)
             return float(product[0])
 
         return float(quad(value, 0, 1.4, points=[0.5], epsabs=1e-10, epsrel=1e-10, limit=200)[0])
@@ -233,8 +234,8 @@ def test_modes_are_orthogonal_in_stiffness_and_in_mass_with_their_end_bodies(
     ends = np.array([0.0, 1.4])
     for i in range(3):
         for j in range(i + 1):
-            wi, wj = (found.raw[k](ends) for k in (i, j))
-            ti, tj = (found.raw[k](ends, 1) for k in (i, j))
+            wi, wj = (raw[k](ends) for k in (i, j))
+            ti, tj = (raw[k](ends, 1) for k in (i, j))
             lever = conditions.tip_mass * conditions.tip_offset
             mass = integral(i, j, "mass_per_length", 0) + integral(i, j, "Jz", 1)
             mass += conditions.hub * ti[0] * tj[0] + conditions.tip_mass * wi[1] * wj[1]
@@ -250,7 +251,7 @@ def test_modes_are_orthogonal_in_stiffness_and_in_mass_with_their_end_bodies(
 
 def test_curves_derivatives_agree_with_finite_differences() -> None:
     for motion in (Y, TWIST):
-        for curve in modes(tapered(), motion, ended(0.05, 0.3, 0.07), 3).raw:
+        for curve in columns_of(modes(tapered(), motion, ended(0.05, 0.3, 0.07), 3).raw):
             x = np.linspace(0.05, 1.35, 40)
             x = x[np.abs(x - 0.5) > 0.01]
             for nu in range(3):
@@ -264,7 +265,7 @@ def test_curves_derivatives_agree_with_finite_differences() -> None:
 def test_root_motion_is_taken_out_or_left_in() -> None:
     root = np.zeros(1)
     found = modes(uniform(), Y, Conditions("pinned-free"), 3)
-    for curve, raw in zip(found.curves, found.raw, strict=True):
+    for curve, raw in zip(*map(columns_of, (found.curves, found.raw)), strict=True):
         assert curve(root)[0] == pytest.approx(0, abs=1e-14)
         assert curve(root, 1)[0] == pytest.approx(0, abs=1e-12)
         assert raw(root)[0] == pytest.approx(0, abs=1e-14)
@@ -272,7 +273,7 @@ def test_root_motion_is_taken_out_or_left_in() -> None:
         x = np.linspace(0, 1, 7)
         assert raw(x) - raw(root, 1) * x == pytest.approx(curve(x), abs=1e-12)
     twisted = modes(uniform(), TWIST, Conditions("pinned-free"), 2)
-    for curve, raw in zip(twisted.curves, twisted.raw, strict=True):
+    for curve, raw in zip(*map(columns_of, (twisted.curves, twisted.raw)), strict=True):
         assert curve(root)[0] == pytest.approx(0, abs=1e-14)
         assert abs(raw(root)[0]) > 1
 
@@ -281,7 +282,7 @@ def test_constraint_shapes_of_a_uniform_beam_are_hermite_cubics() -> None:
     length, stiffness = 0.8, 3.0
     curves, matrix = constraint_shapes(uniform(length, EIz=stiffness), Y)
     t = np.linspace(0, 1, 9)
-    assert curves[0](length * t) == pytest.approx(3 * t**2 - 2 * t**3, abs=1e-13)
-    assert curves[1](length * t) == pytest.approx(length * (t**3 - t**2), abs=1e-13)
+    assert curves(length * t)[:, 0] == pytest.approx(3 * t**2 - 2 * t**3, abs=1e-13)
+    assert curves(length * t)[:, 1] == pytest.approx(length * (t**3 - t**2), abs=1e-13)
     exact = [[12 / length**3, -6 / length**2], [-6 / length**2, 4 / length]]
     assert matrix == pytest.approx(stiffness * np.array(exact), rel=1e-12)

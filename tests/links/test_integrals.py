@@ -116,10 +116,8 @@ CASES: dict[str, Callable[[], Case]] = {
 
 
 def rows(shapes: Shapes, direction: Direction, x: float, nu: int = 0) -> Array:
-    """Evaluate a direction's curves one by one, (m,)."""
-    at = np.array([x])
-    curves = [shape.curves.get(direction) for shape in shapes.shapes]
-    return np.array([0.0 if c is None else float(c(at, nu)[0]) for c in curves])
+    """Evaluate a direction's curves at a place, (m,)."""
+    return np.asarray(shapes.values(direction, np.array([x]), nu)[0])
 
 
 def adaptive(integrand: Callable[[float], Array], left: float, right: float) -> Array:
@@ -195,7 +193,7 @@ def expected(name: str) -> dict[str, Array]:
     """Integrate a case adaptively."""
     case = CASES[name]()
     total: dict[str, Array] = {}
-    before: Array = np.zeros((len(case.shapes.shapes),) * 2)
+    before: Array = np.zeros((case.shapes.count, case.shapes.count))
     for left, right in pairwise(case.breaks):
         drawn = drawn_in(case.shapes, left, right)
         middle = (left + right) / 2

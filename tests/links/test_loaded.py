@@ -14,7 +14,7 @@ from flexarm.links.basis import MOTIONS
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.families.assumed import LOADED
 from flexarm.links.span import Span
-from tests.links.spans import BARE, HELD, frequencies, tapered, uniform, without
+from tests.links.spans import BARE, HELD, curves_of, frequencies, tapered, uniform, without
 
 ENDS = Ends((0.02, 0.05, 0.3), 0.7, (0.04, 0.2, 0.15), 0.3)
 
@@ -35,7 +35,7 @@ def hertz(span: Span, direction: Direction, ends: Ends, count: int = 2) -> list[
 def test_names_and_order_of_the_coordinates() -> None:
     shapes = loaded(tapered(), ENDS, Counts(2, 1, 2, 1))
     assert shapes.names == ("y1", "y2", "z1", "twist1", "twist2", "stretch1")
-    assert [set(s.curves) for s in shapes.shapes] == [
+    assert [set(each) for each in curves_of(shapes)] == [
         {"y"}, {"y"}, {"z"}, {"twist"}, {"twist"}, {"x"}
     ]  # fmt: skip
 
@@ -57,13 +57,13 @@ def test_tip_displacement_and_twist_are_one() -> None:
     span = tapered()
     shapes = loaded(span, BARE, Counts(3, 2, 2, 2))
     tip = np.array([span.length])
-    values = [float(next(iter(s.curves.values()))(tip)[0]) for s in shapes.shapes]
+    values = [float(next(iter(each.values()))(tip)[0]) for each in curves_of(shapes)]
     assert values == pytest.approx([1.0] * 9, rel=1e-12)
 
 
 def test_shape_whose_tip_stands_still_has_unit_maximum() -> None:
     shapes = loaded(uniform(), Ends(HELD, 1e6, (0.0, 0.0, 0.0)), Counts(2, 0, 0, 0))
-    second = shapes.shapes[1].curves["y"]
+    second = curves_of(shapes)[1]["y"]
     x = np.linspace(0, 1, 4001)
     assert abs(second(x[-1:])[0]) < 1e-3
     assert second(x).max() == pytest.approx(1, abs=1e-6)
@@ -73,8 +73,8 @@ def test_shape_whose_tip_stands_still_has_unit_maximum() -> None:
 def test_mass_normalisation_counts_translation_and_rotary_inertia_of_the_span_alone() -> None:
     span = tapered()
     shapes = loaded(span, ENDS, Counts(2, 2, 2, 1), normalise="mass")
-    for shape in shapes.shapes:
-        ((direction, curve),) = shape.curves.items()
+    for each in curves_of(shapes):
+        ((direction, curve),) = each.items()
         motion = MOTIONS[direction]
 
         def density(x: float, curve=curve, motion=motion) -> float:  # type: ignore[no-untyped-def]
@@ -96,8 +96,8 @@ def test_stiffness_is_the_strain_energy_integral(normalise: str) -> None:
     shapes = loaded(span, ENDS, Counts(2, 2, 2, 2), normalise=normalise)
     for i in range(8):
         for j in (i - i % 2, i):
-            ((direction, a),) = shapes.shapes[i].curves.items()
-            b = shapes.shapes[j].curves[direction]
+            ((direction, a),) = curves_of(shapes)[i].items()
+            b = curves_of(shapes)[j][direction]
             motion = MOTIONS[direction]
 
             def energy(x: float, a=a, b=b, motion=motion) -> float:  # type: ignore[no-untyped-def]

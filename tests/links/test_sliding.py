@@ -12,13 +12,13 @@ from scipy.integrate import quad_vec
 from flexarm.arm import shapes as choices
 from flexarm.errors import ShapeError
 from flexarm.links import discretisation
-from flexarm.links.base import Counts, Curve, Direction, Ends, Shape, Shapes
+from flexarm.links.base import Counts, Direction, Ends, Shapes
 from flexarm.links.fields import AXES, Field, evaluate
 from flexarm.links.growing.fields import SlidingMotion, length_factor
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.mechanics.bodies.exact.growing import ExactSlidingMotion
-from tests.links.spans import HELD, uniform
+from tests.links.spans import HELD, curves_of, fitted, uniform
 
 Array = npt.NDArray[np.float64]
 TOTAL, RANGE = 1.3, (0.25, 1.1)
@@ -87,7 +87,8 @@ def test_fit_is_the_shapes_built_at_that_length(kind: str, length: float) -> Non
 @pytest.mark.parametrize("kind", [*BUILD, "proportional"])
 def test_shape_moves_in_its_own_direction_only(kind: str) -> None:
     # what is not exactly zero costs operations in every equation
-    moved = {shape.name: set(shape.curves) for shape in shapes_named(kind).at(0.7).shapes}
+    there = shapes_named(kind).at(0.7)
+    moved = {name: set(each) for name, each in zip(there.names, curves_of(there), strict=True)}
     own = {"y": "y", "z": "z", "twist": "twist", "stretch": "x"}
     for name, directions in moved.items():
         label = name.split(".")[-1].removeprefix("slope_").rstrip("0123456789")
@@ -209,8 +210,8 @@ class _Ripple:
 
 def test_shapes_that_change_too_fast_with_the_length_are_refused_with_advice() -> None:
     def build(length: float) -> Shapes:
-        curve: Curve = _Ripple(length)
-        return Shapes((Shape("y1", {"y": curve}),), np.array([0.0, length]), np.eye(1))
+        edges = np.array([0.0, length])
+        return Shapes(("y1",), {"y": (fitted(edges, [_Ripple(length)]),)}, edges, np.eye(1))
 
     with pytest.raises(ShapeError, match=r"0\.25 to 1\.1 m.*limits\.lower"):
         follow_length(build, uniform(TOTAL), RANGE)

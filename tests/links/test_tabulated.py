@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ import pytest
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import Loaded
 from flexarm.errors import ModelError, ShapeError
-from flexarm.links.base import Direction, Shape, Shapes
+from flexarm.links.base import Direction, Shapes
+from flexarm.links.curves import SpanCurves
 from flexarm.links.families.tabulated import TabulatedShapes, modal_data_report, write_modal_data
 from flexarm.links.integrals import integrate
 from flexarm.links.span import Span
+from tests.links.spans import curves_of, fitted
 from tests.links.strips import (
     BENDING,
     CLAMPED_FREE,
@@ -47,18 +50,19 @@ def closed_form() -> Shapes:
     """Two modes along y, one along z, one twist, one stretch, of known K, and a full D."""
     y1, y2 = (ClampedFree(lam) for lam in CLAMPED_FREE[:2])
     quarter = math.pi / 2
-    shapes = (
-        Shape("y1", {"y": y1}),
-        Shape("y2", {"y": y2}),
-        Shape("z1", {"z": y1}),
-        Shape("twist1", {"twist": Rod(quarter)}),
-        Shape("stretch1", {"x": Rod(quarter)}),
-    )
+    edges, place = np.linspace(0, LENGTH, 7), np.eye(5)
+    curves: dict[Direction, tuple[SpanCurves, ...]] = {
+        "y": (fitted(edges, [y1, y2]).times(place[:2]),),
+        "z": (fitted(edges, [y1]).times(place[2:3]),),
+        "twist": (fitted(edges, [Rod(quarter)]).times(place[3:4]),),
+        "x": (fitted(edges, [Rod(quarter)]).times(place[4:]),),
+    }
+    names = ("y1", "y2", "z1", "twist1", "stretch1")
     bending = [BENDING * lam**4 / (4 * LENGTH**3) for lam in CLAMPED_FREE[:2]]
     rods = [stiffness * quarter**2 / (2 * LENGTH) for stiffness in (50.0, 1e6)]
     stiffness = np.diag([*bending, bending[0], *rods])
     damping = np.diag(np.arange(1.0, 6.0)) + 0.1
-    return Shapes(shapes, np.linspace(0, LENGTH, 7), stiffness, damping=damping)
+    return Shapes(names, curves, edges, stiffness, damping=damping)
 
 
 def exact_mass() -> Array:
@@ -123,7 +127,7 @@ def test_second_and_third_derivatives_are_those_of_the_curve(tmp_path: Path) -> 
 def test_a_coordinate_moves_only_where_its_file_says(tmp_path: Path) -> None:
     path = tmp_path / "link.yaml"
     write_modal_data(path, closed_form(), SPAN)
-    moved = [set(shape.curves) for shape in read(path).shapes]
+    moved = [set(each) for each in curves_of(read(path))]
     assert moved == [{"y"}, {"y"}, {"z"}, {"twist"}, {"x"}]
 
 
@@ -143,7 +147,7 @@ def test_a_section_that_jumps_is_written_as_lumps_of_exact_mass_and_centre(tmp_p
         for at, mass in ((0.0, 8.0), (0.5, 8.0), (0.5, 2.0), (LENGTH, 2.0))
     ]
     span = Span.of(Section.model_validate({"stations": rows}), LENGTH)
-    shapes = Shapes(closed_form().shapes[:3], SPAN.edges, closed_form().stiffness[:3, :3])
+    shapes = replace(closed_form().some([0, 1, 2]), edges=SPAN.edges, damping=None)
     path = tmp_path / "link.yaml"
     write_modal_data(path, shapes, span, stations=24)
     assert "station_mass" in path.read_text(encoding="utf-8")
@@ -161,7 +165,7 @@ def test_a_tapered_section_is_written_per_length_and_fits_itself(tmp_path: Path)
         for at, mass in ((0.0, 8.0), (0.31, 5.0), (LENGTH, 2.0))
     ]
     span = Span.of(Section.model_validate({"stations": rows}), LENGTH)
-    shapes = Shapes(closed_form().shapes[:3], SPAN.edges, closed_form().stiffness[:3, :3])
+    shapes = replace(closed_form().some([0, 1, 2]), edges=SPAN.edges, damping=None)
     path = tmp_path / "link.yaml"
     write_modal_data(path, shapes, span, stations=31)
     report = modal_data_report(path, span)

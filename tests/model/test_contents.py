@@ -15,7 +15,6 @@ import pytest
 
 import flexarm
 from flexarm.engine.cache import VARIABLE
-from flexarm.links.curves import combine
 from flexarm.links.families.tabulated import write_modal_data
 from flexarm.model import Model, build, fingerprint
 
@@ -77,10 +76,9 @@ def bent(model: Model) -> Model:
     """Give the first link other curves."""
     elastic = model.links[0].beam
     assert elastic is not None
-    other, *rest = elastic.shapes.shapes
-    curves = {d: combine([c], np.array([2.0])) for d, c in other.curves.items()}
-    shapes = replace(elastic.shapes, shapes=(replace(other, curves=curves), *rest))
-    return first_elastic(model, shapes=shapes)
+    turn = np.eye(elastic.shapes.count)
+    turn[0, 0] = 2.0
+    return first_elastic(model, shapes=elastic.shapes.changed(turn))
 
 
 def with_friction(model: Model) -> Model:

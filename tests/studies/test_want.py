@@ -60,12 +60,7 @@ def moving(arm: Arm, seen: Run) -> Arm:
     for i, number in numbers(arm).items():
         part = seen.model.links[i]
         q = np.abs(seen.q[:, part.modes]).max(axis=0)
-        left = {
-            d
-            for size, shape in zip(q, part.beam.shapes.shapes, strict=True)
-            for d in shape.curves
-            if size > 1e-9
-        }
+        left = {d for d in DIRECTIONS for k in part.beam.shapes.moving(d) if q[k] > 1e-9}
         counts[i] = type(number)(
             *(n if d in left else 0 for n, d in zip(number, DIRECTIONS, strict=True))
         )

@@ -332,7 +332,7 @@ def twisting(part: LinkModel) -> Array:
         Factors of a link's shapes [N/m], (m, m, m), symmetric in the last two.
     """
     span, shapes = part.beam.span, part.beam.shapes
-    m = len(shapes.shapes)
+    m = shapes.count
     if not all(span.has(name) for name in ("EIy", "EIz", "GJ")):
         return np.zeros((m, m, m))
     x, weight = span.quadrature(12 + 2 * m, shapes.edges)

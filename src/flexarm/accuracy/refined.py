@@ -117,13 +117,8 @@ def _counts(part: LinkModel) -> Counts:
 
 def _by_direction(part: LinkModel) -> dict[Direction, list[int]]:
     """List a link's amplitudes by direction, as indices among all coordinates."""
-    shapes = part.beam.shapes.shapes if part.flexible else ()
-    return {
-        direction: [
-            part.modes.start + k for k, shape in enumerate(shapes) if direction in shape.curves
-        ]
-        for direction in DIRECTIONS
-    }
+    shapes, first = part.beam.shapes if part.flexible else None, part.modes.start
+    return {d: [first + k for k in shapes.moving(d)] if shapes else [] for d in DIRECTIONS}
 
 
 def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:

@@ -8,9 +8,9 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import ModelError
-from flexarm.links.base import DIRECTIONS, Array, Curve, Shape, Shapes
-from flexarm.links.basis import MOTIONS, BeamDirection, own_stiffness
-from flexarm.links.curves import Piecewise, combine
+from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
+from flexarm.links.basis import MOTIONS, BeamDirection, join, own_stiffness
+from flexarm.links.curves import SpanCurves
 from flexarm.links.families.arm_modes import moment_curves
 from flexarm.links.integrals import integrate
 from flexarm.links.rails.rail import Rail
@@ -82,15 +82,15 @@ def richer(model: Model) -> Richer:
         body = part.body.linear()
         if can_grow(part):
             body = part.beam.linear()
-            added = _added(part, body)
+            added, of_group = _added(part, body)
             m = len(body.damping)
-            body = _grown(part, body, [shape for shape, _ in added])
-            more = [m + k for k, (_, group) in enumerate(added) if group == "more"]
+            body = _grown(part, body, added)
+            more = [m + k for k, group in enumerate(of_group) if group == "more"]
             body = _damped(model.arm, place, body, m, more)
             probed.append(part.name)
-            for shape, group in added:
+            for name, group in zip(added.names, of_group, strict=True):
                 groups[group].append(len(names))
-                names.append(f"{part.name}.{shape.name}")
+                names.append(f"{part.name}.{name}")
                 units.append("m")
         rotor = part.rotor
         if rotor is not None:
@@ -113,25 +113,27 @@ def _moved(axis: Axis, take: Callable[[int], int]) -> Axis:
     return replace(axis, motor=motor, index=take(axis.index))
 
 
-def _added(part: LinkModel, elastic: Flexible) -> list[tuple[Shape, str]]:
-    """Return the shapes to add, each with its group."""
-    span = elastic.span
-    shapes: list[tuple[Shape, str]] = []
+def _added(part: LinkModel, elastic: Flexible) -> tuple[Shapes, list[str]]:
+    """Return the shapes to add, and the group of each."""
+    span, parts, groups = elastic.span, list[Shapes](), list[str]()
+
+    def add(direction: Direction, curves: SpanCurves, names: list[str], group: str) -> None:
+        stiffness = np.zeros((curves.count, curves.count))
+        parts.append(Shapes(tuple(names), {direction: (curves,)}, span.edges, stiffness))
+        groups.extend([group] * curves.count)
+
     for direction in DIRECTIONS:
-        if not span.has(MOTIONS[direction].stiffness):
-            continue
-        had = any(direction in shape.curves for shape in elastic.shapes.shapes)
-        curves = _softest(elastic, MOTIONS[direction], part.tip_body.mass)
-        shapes += [
-            (Shape(f"more.{direction}{k}", {direction: curve}), "more" if had else "left out")
-            for k, curve in enumerate(curves, 1)
-        ]
-    half = np.array([[0.5, 0.5]])
-    probe = Piecewise.from_values(np.array([0.0, span.length]), half)
-    return [*shapes, (Shape("probe", {"x": probe}), "probe")]
+        if span.has(MOTIONS[direction].stiffness):
+            curves = _softest(elastic, MOTIONS[direction], part.tip_body.mass)
+            names = [f"more.{direction}{k}" for k in range(1, curves.count + 1)]
+            had = bool(elastic.shapes.moving(direction))
+            add(direction, curves, names, "more" if had else "left out")
+    half = np.array([[[0.5], [0.5]]])
+    add("x", SpanCurves.from_values(np.array([0.0, span.length]), half), ["probe"], "probe")
+    return join(parts, span), groups
 
 
-def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> list[Curve]:
+def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> SpanCurves:
     """Return the shapes of a direction with most of the flexibility that a link's shapes leave out.
 
     Their moments (forces of rods) are polynomials, as of loads at the tip and along the span in a
@@ -139,40 +141,37 @@ def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> list[
     the complement of the link's own shapes.
     """
     span, direction = elastic.span, motion.direction
-    mine = [s.curves[direction] for s in elastic.shapes.shapes if direction in s.curves]
-    curves: list[Curve] = [*moment_curves(span, motion, len(mine) + CANDIDATES)]
-    x, weight = span.quadrature(12 + 2 * len(curves), elastic.shapes.edges)
+    own = elastic.shapes.moving(direction)
+    curves = moment_curves(span, motion, len(own) + CANDIDATES)
+    x, weight = span.quadrature(12 + 2 * curves.count, elastic.shapes.edges)
     x, weight = np.append(x, span.length), np.append(weight, 0.0)
     stiff = weight * span.at(motion.stiffness, x)
-    old, new = (_at(each, x, motion.order) for each in (mine, curves))
+    old, there = (elastic.shapes.values(direction, x, nu)[:, own] for nu in (motion.order, 0))
+    new = curves(x, motion.order)
     taken = np.linalg.lstsq(old.T @ (stiff[:, None] * old), old.T @ (stiff[:, None] * new))[0]
     strain = new - old @ taken
-    moved = _at(curves, x, 0) - _at(mine, x, 0) @ taken
+    moved = curves(x) - there @ taken
     heavy = weight * span.at(motion.inertia, x)
     heavy = np.where(np.any(heavy), heavy, weight)  # a twist without inertia
     heavy[-1] = 0.0 if direction == "twist" else tip_mass
     size = 1 / np.sqrt(np.einsum("g,gi,gi->i", stiff, new, new))
     values, vectors = np.linalg.eigh((size * strain).T @ (stiff[:, None] * size * strain))
-    own = values > DEPENDENT
-    free = size[:, None] * vectors[:, own] / np.sqrt(values[own])
+    apart = values > DEPENDENT
+    free = size[:, None] * vectors[:, apart] / np.sqrt(values[apart])
     _, turn = np.linalg.eigh((moved @ free).T @ (heavy[:, None] * (moved @ free)))
     columns = free @ turn[:, ::-1][:, : MORE[motion.order]]
     columns /= np.abs(moved @ columns).max(axis=0)
-    return [combine(curves, column) for column in columns.T]
+    return curves.times(columns)
 
 
-def _at(curves: list[Curve], x: Array, nu: int) -> Array:
-    return np.stack([curve(x, nu) for curve in curves], axis=1) if curves else np.zeros((len(x), 0))
-
-
-def _losses(part: LinkModel, added: list[Shape], stiffness: Array, mass: Array) -> Array:
+def _losses(part: LinkModel, added: Shapes, stiffness: Array, mass: Array) -> Array:
     """Return the damping of added shapes by the last ratio and by the material, (shapes,)."""
     link = part.link
     ratio = 0.0 if isinstance(link.damping, dict) else (*link.damping_ratios, 0.0)[-2:][0]
     losses = 2 * ratio * np.sqrt(stiffness * mass)
-    for k, shape in enumerate(added if link.material_damping is not None else []):
+    for k, direction in enumerate(added.directions if link.material_damping is not None else ()):
         assert link.material_damping is not None
-        loss = link.material_damping.along(next(iter(shape.curves)))
+        loss = link.material_damping.along(direction)
         losses[k] += (loss.time or 0.0) * stiffness[k]
         losses[k] += (loss.loss_factor or 0.0) * np.sqrt(stiffness[k] * mass[k])
     return np.asarray(losses)
@@ -188,7 +187,7 @@ def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> F
     shapes, integrals = grown.shapes, grown.integrals
     some = replace(
         grown,
-        shapes=Shapes(tuple(shapes.shapes[k] for k in kept), shapes.edges, shapes.stiffness[pair]),
+        shapes=shapes.some(kept),
         integrals=replace(
             integrals, stiffness=integrals.stiffness[pair], modal_mass=integrals.modal_mass[pair]
         ),
@@ -204,13 +203,11 @@ def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> F
     return replace(grown, damping=damping)
 
 
-def _grown(part: LinkModel, elastic: Flexible, added: list[Shape]) -> Flexible:
+def _grown(part: LinkModel, elastic: Flexible, added: Shapes) -> Flexible:
     """Add shapes to those of a link, by linear theory."""
     span, old = elastic.span, elastic.shapes
-    m, total = len(old.shapes), len(old.shapes) + len(added)
-    shapes = Shapes(
-        (*old.shapes, *added), np.union1d(old.edges, span.edges), np.zeros((total, total))
-    )
+    m, shapes = old.count, join([old, added], span)
+    total = shapes.count
     shapes.stiffness[:] = own_stiffness(shapes, span)
     shapes.stiffness[:m, :m] = old.stiffness
     integrals, points = integrate(span, shapes, stiffening=False, order=12 + 2 * total)
@@ -223,7 +220,7 @@ def _grown(part: LinkModel, elastic: Flexible, added: list[Shape]) -> Flexible:
     damping = np.zeros((total, total))
     damping[:m, :m] = elastic.damping
     damping[m:, m:] = np.diag(_losses(part, added, stiffness, mass))
-    root = np.hstack([elastic.root_angle, np.zeros((3, len(added)))])
+    root = np.hstack([elastic.root_angle, np.zeros((3, added.count))])
     return Flexible(
         span, shapes, integrals, points, shapes.displacement(tip)[0], shapes.rotation(tip)[0],
         none, none, root, damping, None,

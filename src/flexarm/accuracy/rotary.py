@@ -49,7 +49,7 @@ def _share(part: LinkModel) -> float:
         return 0.0
     span = part.beam.span
     x, weight = span.quadrature(2)
-    twists = any("twist" in shape.curves for shape in part.beam.shapes.shapes)
+    twists = bool(part.beam.shapes.moving("twist"))
     inertia = [float(weight @ span.at(name, x)) for name in ("Jx", "Jy", "Jz")[twists:]]
     return max(inertia) / (float(weight @ span.at("mass_per_length", x)) * span.length**2)
 

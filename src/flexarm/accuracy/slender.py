@@ -82,7 +82,7 @@ def shear_flexibility(part: LinkModel) -> tuple[Array, Array]:
     """
     elastic, section = part.beam, part.link.section
     assert section is not None
-    span, m = elastic.span, len(elastic.shapes.shapes)
+    span, m = elastic.span, elastic.shapes.count
     soft, heavy = np.zeros((m, m)), np.zeros((m, m))
     x, weight = span.quadrature(8 + 2 * m, elastic.shapes.edges)
     for motion in (MOTIONS["y"], MOTIONS["z"]):

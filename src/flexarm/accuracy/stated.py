@@ -308,8 +308,8 @@ def _sum(parts: dict[str, float | None]) -> float | None:
 
 def _steep(part: LinkModel, slope: float) -> float:
     """Estimate the error of a link's shapes at large slopes, beyond linear theory."""
-    shapes = part.beam.shapes.shapes
-    counts = [sum(direction in each.curves for each in shapes) for direction in ("y", "z")]
+    shapes = part.beam.shapes
+    counts = len(shapes.moving("y")), len(shapes.moving("z"))
     count = min((n for n in counts if n), default=1)
     return STEEP * slope**2 / count**3 * min(1.0, 2 / count) ** 2
 

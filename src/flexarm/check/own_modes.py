@@ -18,7 +18,7 @@ from flexarm.links.holds import hold
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import LinkBody, body_of
-from flexarm.mechanics.bodies.base import shape_size
+from flexarm.mechanics.bodies.base import shape_sizes
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NEGLIGIBLE
 
@@ -116,17 +116,13 @@ def _directions(
     if span is None or shapes is None:
         return ()
     number = counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
-    result = []
+    sizes, result = shape_sizes(shapes, span), []
     for direction in DIRECTIONS:
         motion = MOTIONS[direction]
         if not span.has(motion.stiffness):
             continue
-        mine = tuple(
-            f"{part.name}.{shape.name}"
-            for shape in shapes.shapes
-            if shape_size(shape, direction, span)
-            > NEGLIGIBLE * max(shape_size(shape, d, span) for d in DIRECTIONS)
-        )
+        moved = sizes[DIRECTIONS.index(direction)] > NEGLIGIBLE * sizes.max(axis=0)
+        mine = tuple(f"{part.name}.{shapes.names[k]}" for k in np.flatnonzero(moved))
         listed = max(LISTED, len(mine))
         count = number.of(direction) if isinstance(choice, Counted) else len(mine)
         result.append(

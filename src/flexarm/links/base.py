@@ -1,15 +1,16 @@
-"""What a discretisation is: facts and one method that turns a link's span into shape functions."""
+"""Shape functions of a link, and the interface of the discretisations that build them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.errors import ShapeError
+from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]
@@ -18,49 +19,71 @@ DIRECTIONS: tuple[Direction, ...] = ("y", "z", "twist", "x")
 LABELS: Mapping[Direction, str] = {"x": "stretch", "y": "y", "z": "z", "twist": "twist"}
 
 
-class Curve(Protocol):
-    """A function of the distance x [m] from the span's root, with its derivatives."""
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        """Return the ``nu``-th derivative (0 to 3) at every x, one-sided inside a panel."""
-        ...
-
-
 @dataclass(frozen=True)
-class Shape:
-    """One elastic coordinate: its name and what it moves along the span.
+class Shapes:
+    """Shape functions of a link: what each of its m amplitudes moves along the span.
 
     Displacement per unit amplitude along x, y, z [m] and rotation about x [rad].  The other two
     rotations of a section are the slopes: ``theta_z = y'``, ``theta_y = -z'``.
     """
 
-    name: str
-    curves: Mapping[Direction, Curve]
-
-
-@dataclass(frozen=True)
-class Shapes:
-    """The shape functions of a link."""
-
-    shapes: tuple[Shape, ...]  # one per elastic coordinate, in the order of the coordinates
+    names: tuple[str, ...]  # of the amplitudes, such as ``y1``
+    # Functions that add up to the shapes in each direction, m functions each; directions that no
+    # shape moves in may be absent.
+    curves: Mapping[Direction, tuple[SpanCurves, ...]]
     edges: Array  # panel edges [m] from 0 to the span's length between which every curve is smooth
     stiffness: Array  # linear stiffness matrix (m, m) of the amplitudes
     # Modal mass matrix (m, m) where it is measured rather than integrated, else None.
     mass: Array | None = None
     damping: Array | None = None  # modal damping matrix (m, m) where it is measured, else None
+    # EI over the shear stiffness [m^2], of the directions in which sections shear.
+    shear: Mapping[Direction, float] = field(default_factory=dict)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the coordinates, such as ``y1``."""
-        return tuple(shape.name for shape in self.shapes)
+    def count(self) -> int:
+        """Number of amplitudes m."""
+        return len(self.names)
+
+    def moving(self, direction: Direction) -> list[int]:
+        """List the amplitudes that have a shape in a direction."""
+        moved = np.zeros(self.count, dtype=bool)
+        for curves in self.curves.get(direction, ()):
+            moved |= np.any(curves.weights != 0, axis=0)
+        return [int(k) for k in np.flatnonzero(moved)]
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """First of `DIRECTIONS` in which each amplitude has a shape."""
+        moved = {direction: self.moving(direction) for direction in DIRECTIONS}
+        return tuple(next(d for d in DIRECTIONS if k in moved[d]) for k in range(self.count))
+
+    def changed(self, turn: Array) -> "Shapes":
+        """Change amplitudes ``d = turn d_new``, (m, m); names stay in order."""
+        mass, damping = (
+            None if matrix is None else turn.T @ matrix @ turn
+            for matrix in (self.mass, self.damping)
+        )
+        curves = {d: tuple(one.times(turn) for one in each) for d, each in self.curves.items()}
+        stiffness = turn.T @ self.stiffness @ turn
+        return replace(self, curves=curves, stiffness=stiffness, mass=mass, damping=damping)
+
+    def some(self, kept: Sequence[int]) -> "Shapes":
+        """Return some of the shapes."""
+        found = self.changed(np.eye(self.count)[:, kept])
+        return replace(found, names=tuple(self.names[k] for k in kept))
 
     def values(self, direction: Direction, x: Array, nu: int = 0) -> Array:
-        """Evaluate all shapes in one direction, (len(x), m)."""
-        columns = [
-            shape.curves[direction](x, nu) if direction in shape.curves else np.zeros_like(x)
-            for shape in self.shapes
-        ]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(x), 0))
+        """Evaluate all shapes in one direction, or their ``nu``-th derivative, (len(x), m)."""
+        total = np.zeros((len(x), self.count))
+        for curves in self.curves.get(direction, ()):
+            total += curves(x, nu)
+        return total
+
+    def shear_angle(self, direction: Direction, x: Array) -> Array:
+        """Evaluate the slope of the axis less the rotation of the section, (len(x), m)."""
+        if direction not in self.shear:
+            return np.zeros((len(x), self.count))
+        return -self.shear[direction] * self.values(direction, x, 3)
 
     def displacement(self, x: Array, nu: int = 0) -> Array:
         """Displacement columns Phi(x), (len(x), 3, m), or their x-derivative."""
@@ -115,15 +138,15 @@ class Discretisation(ABC):
     citation: str
 
     def loaded(self, choice: ShapeChoice) -> bool:
-        """Tell whether shapes depend on what hangs on the link's ends."""
+        """Return whether the shapes depend on the inertia at the link's ends."""
         return False
 
     @abstractmethod
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
 
-    def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> Sequence[Curve]:
-        """Make curves of what forces at the tip do beside so many modes of a direction.
+    def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> SpanCurves:
+        """Return the static tip shapes of a direction that its first ``count`` modes lack.
 
         They have unit stiffness, and none couples with another one or with a mode.
         """

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from flexarm.arm.shapes import Counted, Normalise, ShapeChoice
 from flexarm.errors import ShapeError
-from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Curve, Direction, Shape, Shapes
-from flexarm.links.curves import Piecewise, combine, parts
+from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Direction, Shapes
+from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span, union
 
 SMALL_TIP = 1e-3
@@ -41,12 +42,12 @@ def wanted(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
 
 
 def normalisation(choice: ShapeChoice) -> Normalise:
-    """Say how a choice wants its modes scaled."""
+    """Return the scaling of the modes that a choice of shapes asks for."""
     return choice.normalise if isinstance(choice, Counted) else "none"
 
 
 def family(
-    direction: Direction, curves: Sequence[Curve], stiffness: Array, edges: Array, *, first: int = 1
+    direction: Direction, curves: SpanCurves, stiffness: Array, edges: Array, *, first: int = 1
 ) -> Shapes:
     """Name the curves of one direction ``y1``, ``y2``, ...
 
@@ -55,7 +56,7 @@ def family(
     direction
         What the curves measure.
     curves
-        One per coordinate.
+        One function per coordinate.
     stiffness
         Their stiffness matrix (m, m), or its diagonal (m,).
     edges
@@ -64,25 +65,24 @@ def family(
         Number of the first one.
     """
     matrix = np.diag(stiffness) if stiffness.ndim == 1 else stiffness
-    shapes = tuple(
-        Shape(f"{LABELS[direction]}{first + i}", {direction: curve})
-        for i, curve in enumerate(curves)
-    )
-    return Shapes(shapes, edges, matrix)
+    names = tuple(f"{LABELS[direction]}{first + i}" for i in range(curves.count))
+    return Shapes(names, {direction: (curves,)}, edges, matrix)
 
 
 def join(parts: Sequence[Shapes], span: Span) -> Shapes:
     """Put families that do not share strain energy side by side."""
-    edges = np.array([0.0, span.length])
+    names = tuple(name for part in parts for name in part.names)
+    edges, first = union(np.array([0.0, span.length]), *(part.edges for part in parts)), 0
+    stiffness, every = np.zeros((len(names), len(names))), np.eye(len(names))
+    curves: dict[Direction, tuple[SpanCurves, ...]] = {}
     for part in parts:
-        edges = union(edges, part.edges)
-    shapes = tuple(shape for part in parts for shape in part.shapes)
-    stiffness, first = np.zeros((len(shapes), len(shapes))), 0
-    for part in parts:
-        block = slice(first, first + len(part.shapes))
-        stiffness[block, block] = part.stiffness
-        first = block.stop
-    return Shapes(shapes, edges, stiffness)
+        own = slice(first, first + part.count)
+        stiffness[own, own] = part.stiffness
+        for direction, each in part.curves.items():
+            placed = tuple(one.times(every[own]) for one in each)
+            curves[direction] = curves.get(direction, ()) + placed
+        first = own.stop
+    return Shapes(names, curves, edges, stiffness)
 
 
 def normalise(shapes: Shapes, how: Normalise, span: Span) -> Shapes:
@@ -92,49 +92,27 @@ def normalise(shapes: Shapes, how: Normalise, span: Span) -> Shapes:
     of the largest displacement, that one is 1.  ``mass``: unit mass integral of the span alone,
     translation and rotary inertia, with the sign of ``tip``.  ``none``: as they are.
     """
-    if how == "none" or not shapes.shapes:
+    if how == "none" or not shapes.names:
         return shapes
-    scale = np.array([1 / _largest(shape, span.length) for shape in shapes.shapes])
+    scale = 1 / _largest(shapes, span.length)
     if how == "mass":
         mass = np.diag(own_mass(shapes, span))
-        for shape, value in zip(shapes.shapes, mass, strict=True):
+        for name, value in zip(shapes.names, mass, strict=True):
             if value == 0:
                 raise ShapeError(
-                    f"normalise: mass, but shape {shape.name} moves no mass of the link: "
+                    f"normalise: mass, but shape {name} moves no mass of the link: "
                     "use normalise: tip, or give Jx in the section"
                 )
         scale = np.sign(scale) / np.sqrt(mass)
-    return transform(shapes, np.diag(scale))
-
-
-def transform(shapes: Shapes, columns: Array) -> Shapes:
-    """Replace shapes by their linear combinations, one per column (m, m); names stay in order."""
-    new = []
-    for name, weights in zip(shapes.names, columns.T, strict=True):
-        curves: dict[Direction, Curve] = {}
-        for direction in DIRECTIONS:
-            terms = [
-                (shape.curves[direction], weight)
-                for shape, weight in zip(shapes.shapes, weights, strict=True)
-                if weight != 0 and direction in shape.curves
-            ]
-            if terms:
-                curves[direction] = combine([c for c, _ in terms], np.array([w for _, w in terms]))
-        new.append(Shape(name, curves))
-    matrices = [
-        None if matrix is None else columns.T @ matrix @ columns
-        for matrix in (shapes.mass, shapes.damping)
-    ]
-    stiffness = columns.T @ shapes.stiffness @ columns
-    return Shapes(tuple(new), shapes.edges, stiffness, matrices[0], matrices[1])
+    return shapes.changed(np.diag(scale))
 
 
 def strain_matrix(
-    curves: Sequence[Curve], span: Span, motion: "BeamDirection", edges: Array, *, points: int = 4
+    curves: SpanCurves, span: Span, motion: "BeamDirection", edges: Array, *, points: int = 4
 ) -> Array:
     """Integrate the stiffness matrix (m, m) of curves with so many points between edges [m]."""
     x, weight = span.quadrature(points, edges)
-    strain = np.stack([curve(x, motion.order) for curve in curves], axis=1)
+    strain = curves(x, motion.order)
     return np.asarray(strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain))
 
 
@@ -145,7 +123,7 @@ def own_stiffness(shapes: Shapes, span: Span, points: int | None = None) -> Arra
     """
     at = _quadrature(shapes, span) if points is None else span.quadrature(points, shapes.edges)
     x, weight = at
-    total = np.zeros((len(shapes.shapes), len(shapes.shapes)))
+    total = np.zeros((shapes.count, shapes.count))
     for motion in MOTIONS.values():
         if span.has(motion.stiffness):
             strain = shapes.values(motion.direction, x, motion.order)
@@ -160,22 +138,15 @@ def own_mass(shapes: Shapes, span: Span) -> Array:
     density += [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("Jx", "Jy", "Jz")]
     columns = np.concatenate([shapes.displacement(x), shapes.rotation(x)], axis=1)
     rows = np.sqrt(np.stack(density, axis=1))[:, :, None] * columns
-    flat = rows.reshape(6 * len(x), len(shapes.shapes))
+    flat = rows.reshape(6 * len(x), shapes.count)
     return np.asarray(flat.T @ flat)
 
 
 def _quadrature(shapes: Shapes, span: Span) -> tuple[Array, Array]:
-    """Give points and weights for products of two shapes."""
-    # Exact for series; of other curves, products of m modes have 2 m half waves at most.
-    edges, points = shapes.edges, 4
-    curves = [curve for shape in shapes.shapes for curve in shape.curves.values()]
-    for part in {id(p): p for curve in curves for p, _ in parts(curve)}.values():
-        if isinstance(part, Piecewise):
-            points = max(points, part.degree + 2)
-            edges = union(edges, part.edges)
-        else:
-            points = max(points, 16 + 2 * len(shapes.shapes))
-    return span.quadrature(points, edges)
+    """Return points and weights that integrate products of two shapes."""
+    every = [curves for each in shapes.curves.values() for curves in each]
+    points = max([4, *(curves.degree + 2 for curves in every)])
+    return span.quadrature(points, union(shapes.edges, *(curves.edges for curves in every)))
 
 
 def diagonalise(shapes: Shapes, span: Span) -> Shapes:
@@ -196,13 +167,13 @@ def diagonalise(shapes: Shapes, span: Span) -> Shapes:
         block = np.ix_(group, group)
         names = [shapes.names[i] for i in group]
         columns[block] = orthonormal_columns(shapes.stiffness[block], names)
-    unit = transform(shapes, columns)
+    unit = shapes.changed(columns)
     # Integrated again, because the mass of the shapes as given may be close to singular.
     mass = own_mass(unit, span) if unit.mass is None else unit.mass
     for group in groups:
         block = np.ix_(group, group)
         turn[block] = slowest_first(mass[block])
-    scaled = normalise(transform(unit, turn), "tip", span)
+    scaled = normalise(unit.changed(turn), "tip", span)
     return replace(
         scaled,
         stiffness=np.diag(np.diag(scaled.stiffness)),
@@ -228,18 +199,14 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
             f"shapes {', '.join(names)} depend on each other or have no stiffness (least "
             f"eigenvalue of the scaled stiffness matrix {least:.1e}): leave some out"
         )
-    import scipy.linalg
-
-    lower = np.linalg.cholesky(scaled)
-    return np.asarray(scipy.linalg.solve_triangular(lower, np.diag(1 / size), lower=True).T)
+    return _unit(stiffness)
 
 
-def unit_columns(columns: Array, stiffness: Array) -> Array:
-    """Combine columns (n, m) so that each has unit stiffness and no two couple."""
-    shared = columns.T @ stiffness @ columns
-    size = np.sqrt(np.diag(shared))
-    lower = np.linalg.cholesky(shared / np.outer(size, size))
-    return np.asarray(columns @ (np.linalg.inv(lower) / size).T)
+def _unit(stiffness: Array) -> Array:
+    """Return columns (m, m) of unit stiffness of which no two couple, by a Cholesky factor."""
+    size = np.sqrt(np.diag(stiffness))
+    lower = np.linalg.cholesky(stiffness / np.outer(size, size))
+    return np.asarray((np.linalg.inv(lower) / size).T)
 
 
 def left_over(modes: Array, more: Array, stiffness: Array) -> Array:
@@ -254,7 +221,7 @@ def left_over(modes: Array, more: Array, stiffness: Array) -> Array:
         energy = np.sum(more * (stiffness @ more), axis=0)
         if not again and np.all(energy < DEPENDENT**2 * whole):
             return more[:, :0]
-        more = unit_columns(more, stiffness)
+        more = more @ _unit(more.T @ stiffness @ more)
     return more
 
 
@@ -267,40 +234,44 @@ def slowest_first(mass: Array) -> Array:
 def _groups(shapes: Shapes) -> list[list[int]]:
     """Split shapes into groups that share no direction and no stiffness."""
     linked = shapes.stiffness != 0
-    for i, a in enumerate(shapes.shapes):
-        for j, b in enumerate(shapes.shapes):
-            linked[i, j] |= bool(a.curves.keys() & b.curves.keys())
-    groups: list[list[int]] = []
-    left = set(range(len(shapes.shapes)))
-    while left:
-        group = {min(left)}
-        while grown := {j for i in group for j in left if linked[i, j]} - group:
-            group |= grown
-        groups.append(sorted(group))
-        left -= group
-    return groups
+    for direction in shapes.curves:
+        own = shapes.moving(direction)
+        linked[np.ix_(own, own)] = True
+    return blocks(linked)
 
 
-def _largest(shape: Shape, length: float) -> float:
-    """Signed value that `tip` scaling makes 1."""
-    directions: list[Direction] = [d for d in shape.curves if d != "twist"]
-    directions = directions or ["twist"]
-    tips = {d: float(shape.curves[d](np.array([length]))[0]) for d in directions}
-    peaks = {d: _peak(shape.curves[d], length) for d in directions}
-    tip = max(tips.values(), key=abs)
-    peak = max(peaks.values(), key=abs)
-    return tip if abs(tip) >= SMALL_TIP * abs(peak) else peak
+def blocks(linked: npt.NDArray[np.bool_]) -> list[list[int]]:
+    """Split indices into groups that no chain of links (n, n) connects."""
+    found: list[list[int]] = []
+    left = np.ones(len(linked), dtype=bool)
+    while left.any():
+        group = np.arange(len(linked)) == np.argmax(left)
+        while (grown := linked[group].any(axis=0) & left | group).sum() > group.sum():
+            group = grown
+        left &= ~group
+        found.append(np.flatnonzero(group).tolist())
+    return found
 
 
-def _peak(curve: Curve, length: float) -> float:
-    """Return the signed largest value of a curve; of equal ones that nearest to the root."""
-    x = np.linspace(0, length, 401)
-    i = int(np.argmax(np.abs(curve(x)) * (1 - NEARER * x / length)))
-    at = x[i : i + 1]
-    if 0 < i < len(x) - 1 and (bend := float(curve(at, 2)[0])) != 0:
+def _largest(shapes: Shapes, length: float) -> Array:
+    """Return the signed values that `tip` scaling makes 1, (m,)."""
+    x, every = np.linspace(0, length, 401), np.arange(shapes.count)
+    tips, peaks = np.zeros((2, len(DIRECTIONS), shapes.count))
+    for k, direction in enumerate(DIRECTIONS):
+        values = shapes.values(direction, x)
+        # Of equal extremes that nearest to the root.
+        at = np.argmax(np.abs(values) * (1 - NEARER * x / length)[:, None], axis=0)
+        slope, bend = (shapes.values(direction, x[at], nu)[every, every] for nu in (1, 2))
+        inner = (bend != 0) & (at > 0) & (at < len(x) - 1)
         # One Newton step from the nearest of 401 places to where the slope is zero.
-        at = at - np.clip(curve(at, 1) / bend, -x[1], x[1])
-    return float(curve(at)[0])
+        step = np.where(inner, np.clip(slope / np.where(inner, bend, 1.0), -x[1], x[1]), 0.0)
+        tips[k], peaks[k] = values[-1], shapes.values(direction, x[at] - step)[every, every]
+    # A shape that moves sections is scaled by that, whatever it twists them by.
+    twist = DIRECTIONS.index("twist")
+    moving = [j for d in DIRECTIONS if d != "twist" for j in shapes.moving(d)]
+    tips[twist, moving] = peaks[twist, moving] = 0.0
+    tip, peak = (each[np.argmax(np.abs(each), axis=0), every] for each in (tips, peaks))
+    return np.asarray(np.where(np.abs(tip) >= SMALL_TIP * np.abs(peak), tip, peak))
 
 
 @dataclass(frozen=True)

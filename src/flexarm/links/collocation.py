@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from flexarm.links.base import Array, Direction, Shapes
-from flexarm.links.beams.shear import leans
 from flexarm.links.curves import polynomials
 from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, gauss_nodes
 from flexarm.links.span import Span
@@ -268,7 +267,7 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         x=x,
         bend=slopes,
         curve=_merged(of("y", 2), of("z", 2)),
-        lean=_merged(leans(shapes, "y", inside), leans(shapes, "z", inside)),
+        lean=_merged(*(shapes.shear_angle(d, inside) for d in AXES[1:])),
         stretch=np.concatenate([of("x", 1, nodes), jumps]),
         straight=np.append(0 * nodes + 1, 0 * where),
         twist=of("twist", 0),

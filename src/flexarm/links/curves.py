@@ -1,47 +1,67 @@
-"""Curves along a span: panelwise Legendre series and linear combinations."""
+"""Functions along a span: combinations of Legendre series on panels."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Self
 
 import numpy as np
 from numpy.polynomial import legendre
 
-from flexarm.links.base import Array, Curve
+from flexarm.spatial import Array
 
-DERIVATIVES = 4
-
-
-def combine(curves: Sequence[Curve], weights: Array) -> Curve:
-    """Add one curve or more with a weight each, into one series where they share their panels."""
-    first = curves[0]
-    if isinstance(first, Piecewise):
-        same = [c for c in curves if isinstance(c, Piecewise) and first.matches(c)]
-        if len(same) == len(curves):
-            sums = [
-                np.tensordot(weights, np.stack([c.series[nu] for c in same]), axes=1)
-                for nu in range(DERIVATIVES)
-            ]
-            return Piecewise(first.edges, tuple(sums))
-    totals: dict[int, float] = {}
-    found: dict[int, Curve] = {}
-    for curve, weight in zip(curves, weights.tolist(), strict=True):
-        for part, share in parts(curve):
-            found[id(part)] = part
-            totals[id(part)] = totals.get(id(part), 0.0) + weight * share
-    return Combination(tuple(found.values()), tuple(totals.values()))
+DERIVATIVES = 4  # kept of each series: the function itself and its first three derivatives
 
 
-def parts(curve: Curve) -> list[tuple[Curve, float]]:
-    """List what a curve is the sum of, with weights."""
-    if isinstance(curve, Combination):
-        return list(zip(curve.curves, curve.weights, strict=True))
-    return [(curve, 1.0)]
+@dataclass(frozen=True, eq=False)
+class SpanCurves:
+    """Functions of the distance along a span, n combinations of k polynomials on each panel.
+
+    A jump at an edge belongs to the panel that the edge opens.
+    """
+
+    edges: Array  # panel edges [m], (p + 1,)
+    # Legendre coefficients on each panel, (p, degree + 1, k), of the k series and their derivatives
+    # up to the third.  Each is kept, because differentiating a series of high degree loses digits
+    # and integrating one does not.
+    series: tuple[Array, ...]
+    weights: Array  # weights of the series in the functions, (k, n)
+
+    @classmethod
+    def from_values(cls, edges: Array, values: Array) -> Self:
+        """Return the functions with Legendre coefficients (p, degree + 1, k).
+
+        The derivatives follow by differentiation: for low degrees.
+        """
+        half = np.diff(edges)[:, None, None] / 2
+        return cls(edges, tuple(_derivatives(values, half, DERIVATIVES)), np.eye(values.shape[2]))
+
+    def times(self, columns: Array) -> Self:
+        """Return linear combinations of the functions, one per column (n, r)."""
+        return replace(self, weights=self.weights @ columns)
+
+    def __call__(self, x: Array, nu: int = 0) -> Array:
+        """Evaluate the ``nu``-th derivative (0 to 3), one-sided inside a panel, (len(x), n)."""
+        panel = self.edges[1:-1].searchsorted(x, side="right")
+        left, right = self.edges[panel], self.edges[panel + 1]
+        series = self.series[nu]
+        table = polynomials((2 * x - left - right) / (right - left), series.shape[1] - 1)
+        one = len(series) == 1
+        values = table @ series[0] if one else np.einsum("gd,gdk->gk", table, series[panel])
+        return np.asarray(values @ self.weights)
+
+    @property
+    def degree(self) -> int:
+        """Degree of the polynomials."""
+        return int(self.series[0].shape[1]) - 1
+
+    @property
+    def count(self) -> int:
+        """Number of functions."""
+        return int(self.weights.shape[1])
 
 
-def integrate_strain(edges: Array, strain: Array, root: Array) -> list["Piecewise"]:
-    """Make curves of strains by integrating from the root.
+def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
+    """Integrate strains from the root.
 
     Parameters
     ----------
@@ -60,10 +80,7 @@ def integrate_strain(edges: Array, strain: Array, root: Array) -> list["Piecewis
         rise = inside.sum(axis=1)  # every Legendre polynomial is 1 at a panel's end
         inside[:, 0] += start + np.cumsum(rise, axis=0) - rise
         series.insert(0, inside)
-    return [
-        Piecewise(edges, tuple(np.ascontiguousarray(each[..., i]) for each in series))
-        for i in range(strain.shape[2])
-    ]
+    return SpanCurves(edges, tuple(series), np.eye(strain.shape[2]))
 
 
 def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
@@ -89,57 +106,3 @@ def polynomials(places: Array, degree: int) -> Array:
 def _kept(places: bytes) -> list[Array]:
     """Keep the table of polynomials at some places, of the highest degree that was asked for."""
     return []
-
-
-@dataclass(frozen=True)
-class Combination:
-    """A weighted sum of curves."""
-
-    curves: tuple[Curve, ...]
-    weights: tuple[float, ...]
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        """Return the ``nu``-th derivative at every x."""
-        total = np.zeros_like(x)
-        for curve, weight in zip(self.curves, self.weights, strict=True):
-            total = total + weight * curve(x, nu)
-        return total
-
-
-@dataclass(frozen=True, eq=False)
-class Piecewise:
-    """A polynomial on each panel; a jump at an edge belongs to the panel that it opens."""
-
-    edges: Array  # panel edges [m], (p + 1,)
-    # Legendre coefficients on each panel, (p, degree + 1), of the curve and its derivatives up to
-    # the third.  Each is kept, because differentiating a series of high degree loses digits and
-    # integrating one does not.
-    series: tuple[Array, ...]
-
-    @classmethod
-    def from_values(cls, edges: Array, values: Array) -> Self:
-        """Take the Legendre coefficients of the curve itself, (p, degree + 1).
-
-        The derivatives follow by differentiation: for low degrees.
-        """
-        return cls(edges, tuple(_derivatives(values, np.diff(edges)[:, None] / 2, DERIVATIVES)))
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        """Return the ``nu``-th derivative (0 to 3) at every x."""
-        panel = self.edges[1:-1].searchsorted(x, side="right")
-        left, right = self.edges[panel], self.edges[panel + 1]
-        t = (2 * x - left - right) / (right - left)
-        series = self.series[nu]
-        values = polynomials(t, series.shape[1] - 1)
-        return np.asarray(np.einsum("gk,gk->g", values, series[panel]))
-
-    @property
-    def degree(self) -> int:
-        """Degree of the curve's polynomials."""
-        return int(self.series[0].shape[1]) - 1
-
-    def matches(self, other: "Piecewise") -> bool:
-        """Whether another curve has the same panels and degrees."""
-        return np.array_equal(self.edges, other.edges) and all(
-            a.shape == b.shape for a, b in zip(self.series, other.series, strict=True)
-        )

@@ -154,7 +154,7 @@ def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
     def integral(start: Array, end: Array) -> Array:
         half = (end - start) / 2
         where = (start + half)[:, None] + half[:, None] * node
-        total = np.zeros((len(start), len(shapes.shapes), len(shapes.shapes)))
+        total = np.zeros((len(start), shapes.count, shapes.count))
         for direction in ("y", "z"):
             slope = shapes.values(direction, where.ravel(), 1).reshape(*where.shape, -1)
             total += np.einsum("pg,pgi,pgj->pij", half[:, None] * weight, slope, slope)
@@ -187,7 +187,7 @@ def quadratic_displacement(
     derivative
         0, or 1 for the slopes of the given ones alone, which turn the sections.
     """
-    m = len(shapes.shapes)
+    m = shapes.count
     result = np.zeros((len(x), 3, m, m))
     if stiffening and m and derivative == 0:
         result[:, 0] -= shortening(shapes, x, edges)
@@ -241,6 +241,7 @@ def _at_order(
     extra: Sequence[QuadraticShape],
 ) -> tuple[Integrals, Points]:
     x, weight = span.quadrature(order, edges)
+    angle = shapes.rotation(x)
     points = Points(
         x=x,
         mass=weight * span.at("mass_per_length", x),
@@ -249,11 +250,11 @@ def _at_order(
         bending=np.stack(
             [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("EIz", "EIy")]
         ),
-        slope=np.stack([shapes.values(d, x, 1) for d in ("y", "z")]),
+        slope=np.stack([angle[:, 2], -angle[:, 1]]),
         curvature=np.stack([shapes.values(d, x, 2) for d in ("y", "z")]),
     )
     inertia = np.stack([weight * span.at(n, x) for n in ("Jx", "Jy", "Jz")], axis=1)
-    return sums(points, inertia, shapes.rotation(x), shapes), points
+    return sums(points, inertia, angle, shapes), points
 
 
 def sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integrals:

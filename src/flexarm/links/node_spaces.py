@@ -12,8 +12,6 @@ from numpy.polynomial import legendre
 from flexarm.errors import ShapeError
 from flexarm.linear_model import RANK
 from flexarm.links.base import Array, Direction, Shapes
-from flexarm.links.beams.shear import leans
-from flexarm.links.curves import Piecewise
 from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
 
@@ -264,8 +262,7 @@ def _squares(a: Array) -> list[Array]:
 
 def fine_points(shapes: Shapes) -> int:
     """Count points between which products of three slopes are known."""
-    curves = [c for shape in shapes.shapes for d, c in shape.curves.items() if d in AXES]
-    degrees = [curve.degree if isinstance(curve, Piecewise) else FINE for curve in curves]
+    degrees = [curves.degree for axis in AXES for curves in shapes.curves.get(axis, ())]
     return min(3 * max(degrees, default=0) + 1, FINE)
 
 
@@ -276,5 +273,5 @@ def live(slopes: Array) -> Array:
 
 
 def axis_slopes(shapes: Shapes, direction: Direction, x: Array) -> Array:
-    """Give the slope of the axis per amplitude, (len(x), m), shear included."""
-    return shapes.values(direction, x, 1) + leans(shapes, direction, x)
+    """Evaluate the slope of the axis per amplitude, (len(x), m), shear included."""
+    return shapes.values(direction, x, 1) + shapes.shear_angle(direction, x)

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from flexarm.arm.section import Properties, Section, shape_properties
+from flexarm.spatial import Array
 
-Array = npt.NDArray[np.float64]
 PROPERTIES = ("mass_per_length", "EIy", "EIz", "GJ", "EA", "GAy", "GAz", "Jx", "Jy", "Jz")
 
 

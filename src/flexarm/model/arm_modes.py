@@ -28,7 +28,7 @@ from flexarm.arm import Arm, Section
 from flexarm.arm.shapes import ArmModes, Counted
 from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array, Counts, Direction, Shapes
-from flexarm.links.basis import wanted
+from flexarm.links.basis import blocks, wanted
 from flexarm.links.beams.finite import Conditions, require_modes
 from flexarm.links.ends import loaded_ends
 from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
@@ -199,8 +199,8 @@ class SmallMotions:
     def columns(self, index: int, many: Shapes, number: Counts) -> dict[Direction, Array]:
         """Combine the curves of a link, by direction, into so many shapes."""
         first, found = self.model.links[index].modes.start, dict[Direction, Array]()
-        for direction in dict.fromkeys(d for shape in many.shapes for d in shape.curves):
-            rows = [first + i for i, shape in enumerate(many.shapes) if direction in shape.curves]
+        for direction in dict.fromkeys(many.directions):
+            rows = [first + i for i in many.moving(direction)]
             twists = direction == "twist"
             found[direction] = self.main_curves(rows, number.of(direction), static=twists)
         return found
@@ -247,7 +247,9 @@ def _weighed_modes(
     These fall with a power of the frequency.
     """
     groups = []
-    for own in _blocks(linked, [i for i in range(len(linked)) if i not in still]):
+    free = np.array([i for i in range(len(linked)) if i not in still], dtype=int)
+    for part in blocks(linked[np.ix_(free, free)]):
+        own = free[part]
         block = np.ix_(own, own)
         groups.append((own, *_modes(mass[block], stiffness[block])))
     periods = np.concatenate([np.zeros(0), *(mine for _, _, mine in groups)])
@@ -260,7 +262,7 @@ def _weighed_modes(
     at = 0
     for own, modes, mine in groups:
         columns = np.arange(at, at + len(mine))
-        found[np.array(own)[:, None], columns] = modes * weights[columns]
+        found[own[:, None], columns] = modes * weights[columns]
         at += len(columns)
     return found
 
@@ -284,7 +286,7 @@ def _modes(mass: Array, stiffness: Array) -> tuple[Array, Array]:
 def _eigen(matrix: Array) -> tuple[Array, Array]:
     """Compute eigenvalues and vectors of a symmetric matrix, block by block."""
     values, vectors = np.zeros(len(matrix)), np.zeros_like(matrix)
-    for own in _blocks(_linked(matrix), list(range(len(matrix)))):
+    for own in blocks(_linked(matrix)):
         block = np.ix_(own, own)
         values[own], vectors[block] = np.linalg.eigh(matrix[block])
     return values, vectors
@@ -294,15 +296,3 @@ def _linked(matrix: Array) -> NDArray[np.bool_]:
     """Return which pairs of coordinates a symmetric matrix couples."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     return np.asarray(np.abs(matrix) > DUST * np.outer(size, size))
-
-
-def _blocks(linked: NDArray[np.bool_], among: list[int]) -> list[list[int]]:
-    """Part some coordinates into blocks that are not coupled."""
-    left, found = set(among), []
-    while left:
-        block = {min(left)}
-        while grown := {int(j) for i in block for j in np.flatnonzero(linked[i])} & left - block:
-            block |= grown
-        left -= block
-        found.append(sorted(block))
-    return found

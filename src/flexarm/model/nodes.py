@@ -33,7 +33,7 @@ def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
     shapes and one.  In one plane three, in space, where nodes are dear, one if the loads are known
     and hardly bend it, else two.
     """
-    bending = [sum(d in shape.curves for shape in shapes.shapes) for d in ("y", "z")]
+    bending = [len(shapes.moving("y")), len(shapes.moving("z"))]
     slope = expected_slope(arm, index, span)
     if isinstance(arm.links[index].shapes, Elements | Lumped):  # which have nodes in each panel
         return 2 if slope > SOFT else 1

@@ -300,14 +300,13 @@ def _without(arm: Arm, small: set[Place]) -> dict[int, Counts]:
     return left_counts
 
 
-def _added(run: Run, part: LinkModel, direction: str, first: int) -> float:
+def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float:
     """Return the largest tip displacement by shapes of a direction, from one on [m].
 
     Twist counts by the displacement of a point at a link's length from the axis.
     """
     shapes, length = _shapes(run, part)
-    own = [k for k, each in enumerate(shapes.shapes) if direction in each.curves]
-    columns, tip = own[first - 1 :], np.array([length])
+    columns, tip = shapes.moving(direction)[first - 1 :], np.array([length])
     q = run.q[:, part.modes][:, columns]
     moved = q @ shapes.displacement(tip)[0][:, columns].T
     turned = length * (q @ shapes.rotation(tip)[0][0, columns])

@@ -162,7 +162,7 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
     bend = np.stack([shapes.values("y", places, 2), shapes.values("z", places, 2)], axis=1)
     described = {
         "column": column,
-        "count": len(shapes.shapes),
+        "count": shapes.count,
         "sliding": link.grows,
         "rigidPieces": isinstance(part.link.shapes, Lumped),
         "turned": arrays.add(shapes.rotation(places)),

@@ -13,9 +13,10 @@ from typing import Literal
 import numpy as np
 
 from flexarm.errors import ShapeError
-from flexarm.links.base import Array, Curve, Ends
+from flexarm.links.base import Array, Ends
 from flexarm.links.basis import BeamDirection, left_over
 from flexarm.links.beams.mesh import PanelMesh, mesh_for
+from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
 Support = Literal["clamped-free", "pinned-free", "free-free", "pinned-pinned", "clamped-clamped"]
@@ -50,7 +51,7 @@ def modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: in
     return SpanModes(1 / sigma, scale**2, problem, z * scale)
 
 
-def constraint_shapes(span: Span, motion: BeamDirection) -> tuple[tuple[Curve, ...], Array]:
+def constraint_shapes(span: Span, motion: BeamDirection) -> tuple[SpanCurves, Array]:
     """Find the static shapes of the clamped span under unit tip displacement and, beams, slope.
 
     Returns
@@ -163,18 +164,18 @@ class SpanModes:
     strains: Array
 
     @cached_property
-    def curves(self) -> tuple[Curve, ...]:
+    def curves(self) -> SpanCurves:
         """Shapes with root displacement and slope (of a rod: root value) taken out."""
         mesh = self.problem.mesh
         return mesh.curves(self.strains, np.zeros((mesh.motion.order, len(self.frequencies))))
 
     @cached_property
-    def raw(self) -> tuple[Curve, ...]:
+    def raw(self) -> SpanCurves:
         """Shapes with the root's motion left in."""
         return self.problem.mesh.curves(self.strains, self.problem.root_motion(self.strains))
 
     @cached_property
-    def rest(self) -> tuple[Curve, ...]:
+    def rest(self) -> SpanCurves:
         """Static tip shapes that the modes lack, of unit stiffness; none if the modes span them."""
         mesh, unit = self.problem.mesh, self.strains / np.linalg.norm(self.strains, axis=0)
         z = left_over(unit, mesh.tip.T, np.eye(len(unit)))

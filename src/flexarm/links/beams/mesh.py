@@ -17,7 +17,7 @@ from numpy.polynomial import legendre
 
 from flexarm.links.base import Array
 from flexarm.links.basis import BeamDirection
-from flexarm.links.curves import Piecewise, integrate_strain
+from flexarm.links.curves import SpanCurves, integrate_strain
 from flexarm.links.span import Span, gauss_points
 
 SERIES_TOLERANCE = 1e-13  # relative size of the Legendre coefficients that a panel leaves out
@@ -208,6 +208,6 @@ class PanelMesh:
         c[:, 0] += 2 * half * _before(turning[::-1])[::-1]
         return np.asarray((np.swapaxes(self.unit, 1, 2) @ c).reshape(-1, c.shape[2]))
 
-    def curves(self, z: Array, root: Array) -> tuple[Piecewise, ...]:
+    def curves(self, z: Array, root: Array) -> SpanCurves:
         """Integrate strains z (p q, k) from root values and slopes (order, k) to curves."""
-        return tuple(integrate_strain(self.edges, self.strains(z), root))
+        return integrate_strain(self.edges, self.strains(z), root)

@@ -1,44 +1,26 @@
 """Beams with shear (Timoshenko): the slope of the axis differs from the rotation of the section."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from flexarm.arm.shapes import Normalise
 from flexarm.errors import ShapeError
-from flexarm.links.base import Array, Curve, Direction, Shape, Shapes
+from flexarm.links.base import Direction, Shapes
 from flexarm.links.basis import MOTIONS, normalise
-from flexarm.links.curves import parts
+from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
 POINTS = 16  # of a panel, and two more per shape
 JUMP = 1e-7  # jump of a function, relative to its largest value: less is rounding
 
 
-@dataclass(frozen=True)
-class Sheared:
-    """A deflection with its shear; its derivatives are the sections' turn and theirs.
-
-    Sections turn by ``psi = b'``; the axis has the slope ``psi - ratio psi''``, since the shear
-    force is that which the bending moment ``EI psi'`` changes by.
-    """
-
-    bent: Curve  # the deflection b by bending alone
-    ratio: float  # EI over the shear stiffness [m^2]
-    root: float  # curvature of b at the root [1/m]
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        """Return the deflection, or the (nu - 1)-th derivative of the sections' turn."""
-        value = self.bent(x, nu)
-        return value if nu else value - self.ratio * (self.bent(x, 2) - self.root)
-
-    def lean(self, x: Array) -> Array:
-        """Return the shear angle: slope of the axis less rotation of the section."""
-        return -self.ratio * self.bent(x, 3)
-
-
 def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
     """Return shapes with the shear deflection of each direction that has a shear stiffness.
+
+    Sections turn by the slope ``psi = b'`` of the deflection b by bending alone; the axis has the
+    slope ``psi - ratio psi''``, since the shear force is that which the bending moment ``EI psi'``
+    changes by.  Derivatives of the curves are the sections' turn and its derivatives.
 
     Parameters
     ----------
@@ -52,38 +34,32 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
     ShapeError
         If the section changes along the span, or the shapes have jumps of curvature.
     """
-    x, weight = span.quadrature(POINTS + 2 * len(shapes.shapes), shapes.edges)
-    stiffness, curves = shapes.stiffness.copy(), list(shapes.shapes)
+    x, weight = span.quadrature(POINTS + 2 * shapes.count, shapes.edges)
+    stiffness, curves = shapes.stiffness.copy(), dict(shapes.curves)
+    ratios: dict[Direction, float] = {}
     for motion in MOTIONS.values():
         if motion.shear is None or not (span.has(motion.shear) and span.has(motion.stiffness)):
             continue
         _require_smooth(shapes, span, motion.direction)
         bending = float(span.table[motion.stiffness][0])
-        ratio = bending / float(span.table[motion.shear][0])
+        ratio = ratios[motion.direction] = bending / float(span.table[motion.shear][0])
         bent = shapes.values(motion.direction, x, 3)
         stiffness += ratio * bending * bent.T @ (weight[:, None] * bent)
-        curves = [_with(shape, motion.direction, ratio) for shape in curves]
+        each = shapes.curves.get(motion.direction, ())
+        curves[motion.direction] = tuple(_with(curve, ratio) for curve in each)
     if shapes.mass is not None:
         raise ShapeError("measured modes have their shear in them: leave it out of the section")
-    return normalise(Shapes(tuple(curves), shapes.edges, stiffness), how, span)
+    return normalise(replace(shapes, curves=curves, stiffness=stiffness, shear=ratios), how, span)
 
 
-def leans(shapes: Shapes, direction: Direction, x: Array) -> Array:
-    """Return the shear angle between axis and section normal per amplitude, (len(x), m)."""
-    angles = np.zeros((len(x), len(shapes.shapes)))
-    for column, shape in zip(angles.T, shapes.shapes, strict=True):
-        for part, weight in parts(shape.curves[direction]) if direction in shape.curves else []:
-            if isinstance(part, Sheared):
-                column += weight * part.lean(x)
-    return angles
-
-
-def _with(shape: Shape, direction: Direction, ratio: float) -> Shape:
-    if direction not in shape.curves:
-        return shape
-    bent = shape.curves[direction]
-    root = float(bent(np.zeros(1), 2)[0])
-    return Shape(shape.name, {**shape.curves, direction: Sheared(bent, ratio, root)})
+def _with(bent: SpanCurves, ratio: float) -> SpanCurves:
+    """Return the deflection ``b - ratio (b'' - b''(0))`` of curves b, with the derivatives of b."""
+    deflection, curvature = bent.series[0].copy(), bent.series[2]
+    deflection[:, : curvature.shape[1]] -= ratio * curvature
+    # curvature at the root: Legendre polynomials are 1 and -1 in turn at the start of a panel
+    root = (-1.0) ** np.arange(curvature.shape[1]) @ curvature[0]
+    deflection[:, 0] += ratio * root
+    return replace(bent, series=(deflection, *bent.series[1:]))
 
 
 def _require_smooth(shapes: Shapes, span: Span, direction: Direction) -> None:

@@ -6,14 +6,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from flexarm.arm.shapes import Counted
-from flexarm.links.base import (
-    DIRECTIONS,
-    Array,
-    Counts,
-    Curve,
-    Direction,
-    Shapes,
-)
+from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Shapes
 from flexarm.links.basis import (
     BeamDirection,
     diagonalise,
@@ -24,14 +17,14 @@ from flexarm.links.basis import (
     strain_matrix,
     wanted,
 )
-from flexarm.links.curves import combine, integrate_strain
+from flexarm.links.curves import SpanCurves, integrate_strain
 from flexarm.links.families.static import add_static
 from flexarm.links.span import Span, gauss_points
 
 RATIONAL = 6  # additional polynomial degrees where the stiffness changes along the span
 
 
-def moment_curves(span: Span, motion: BeamDirection, count: int) -> list[Curve]:
+def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
     """Return curves whose bending moments (of rods: forces) are Legendre polynomials of the span.
 
     Loads at the tip and loads distributed along the span cause such moments in any section.
@@ -46,7 +39,7 @@ def moment_curves(span: Span, motion: BeamDirection, count: int) -> list[Curve]:
         x = (left + right) / 2 + (right - left) / 2 * node
         moment = legendre.legvander(2 * x / span.length - 1, count - 1)
         panels.append(inverse @ (moment * (values.max() / span.at(motion.stiffness, x))[:, None]))
-    return [*integrate_strain(edges, np.array(panels), np.zeros((motion.order, count)))]
+    return integrate_strain(edges, np.array(panels), np.zeros((motion.order, count)))
 
 
 def moment_shapes(span: Span, counts: Counts) -> Shapes:
@@ -68,19 +61,20 @@ def combined_shapes(
     Moment curves of the lowest degrees are the static shapes of the tip.
     """
 
-    def mixed(direction: Direction, weights: Array) -> list[Curve]:
-        mine = [shape.curves[direction] for shape in curves.shapes if direction in shape.curves]
-        return [combine(mine, column) for column in weights.T]
+    def mixed(direction: Direction, weights: Array) -> SpanCurves:
+        (basis,) = curves.curves[direction]
+        every = np.zeros((curves.count, weights.shape[1]))
+        every[curves.moving(direction)] = weights
+        return basis.times(every)
 
     def stiffness(direction: Direction) -> Array:
-        own = [i for i, shape in enumerate(curves.shapes) if direction in shape.curves]
+        own = curves.moving(direction)
         return curves.stiffness[np.ix_(own, own)]
 
-    def rest(motion: BeamDirection, _: int) -> list[Curve]:
+    def rest(motion: BeamDirection, _: int) -> SpanCurves:
         weights = columns[motion.direction]
         static = np.eye(len(weights))[:, : motion.order]
-        left = left_over(weights, static, stiffness(motion.direction))
-        return mixed(motion.direction, left)
+        return mixed(motion.direction, left_over(weights, static, stiffness(motion.direction)))
 
     parts = []
     for direction, weights in columns.items():

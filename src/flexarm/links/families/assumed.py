@@ -1,11 +1,11 @@
 """Families of modes of a link's span, which differ in the boundary conditions at its ends."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from flexarm.arm.shapes import ShapeChoice
-from flexarm.links.base import Counts, Curve, Direction, Discretisation, Ends, Shapes
+from flexarm.links.base import Counts, Direction, Discretisation, Ends, Shapes
 from flexarm.links.basis import (
     MOTIONS,
     BeamDirection,
@@ -16,6 +16,7 @@ from flexarm.links.basis import (
     wanted,
 )
 from flexarm.links.beams.finite import Conditions, SpanModes, Support, modes
+from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
 
@@ -47,7 +48,7 @@ class Assumed(Discretisation):
             parts.append(family(motion.direction, curves, elastic.stiffness, span.edges))
         return normalise(join(parts, span), normalisation(choice), span)
 
-    def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> Sequence[Curve]:
+    def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> SpanCurves:
         """Return the static tip shapes of a direction that its first ``count`` modes lack."""
         return self._modes(span, ends, MOTIONS[direction], count).rest
 

@@ -32,7 +32,7 @@ class CraigBamptonShapes(Discretisation):
             parts.append(family(motion.direction, curves, stiffness, span.edges))
             held = modes(span, motion, Conditions("clamped-clamped"), count)
             inner = family(
-                motion.direction, held.curves, held.stiffness, span.edges, first=len(curves) + 1
+                motion.direction, held.curves, held.stiffness, span.edges, first=curves.count + 1
             )
             parts.append(normalise(inner, normalisation(choice), span))
         return join(parts, span)

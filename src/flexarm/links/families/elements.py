@@ -4,7 +4,7 @@ import numpy as np
 
 from flexarm.arm import shapes as choices
 from flexarm.arm.shapes import ShapeChoice
-from flexarm.links.base import LABELS, Array, Counts, Curve, Discretisation, Ends, Shape, Shapes
+from flexarm.links.base import LABELS, Counts, Discretisation, Ends, Shapes
 from flexarm.links.basis import (
     BeamDirection,
     family,
@@ -18,54 +18,47 @@ from flexarm.links.basis import (
     wanted,
 )
 from flexarm.links.beams.finite import Conditions
-from flexarm.links.curves import Piecewise, combine
+from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
-# Legendre coefficients on an element, by tip motion and by whether the node is its right end.
+# Legendre coefficients on an element, by the tip motions of its right node and of its left one.
 # Slopes are per half element length.
-HERMITE = {
-    ("value", "left"): (0.5, -0.6, 0.0, 0.1),
-    ("value", "right"): (0.5, 0.6, 0.0, -0.1),
-    ("slope", "left"): (1 / 6, -0.1, -1 / 6, 0.1),
-    ("slope", "right"): (-1 / 6, -0.1, 1 / 6, 0.1),
-}
-LINEAR = {("value", "left"): (0.5, -0.5), ("value", "right"): (0.5, 0.5)}
+HERMITE = ((0.5, 0.6, 0.0, -0.1), (-1 / 6, -0.1, 1 / 6, 0.1),
+           (0.5, -0.6, 0.0, 0.1), (1 / 6, -0.1, -1 / 6, 0.1))  # fmt: skip
+LINEAR = ((0.5, 0.5), (0.5, -0.5))
 
 
 def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
     """Build the nodal shapes of one direction, root node clamped."""
-    edges = np.linspace(0.0, span.length, count + 1)
-    label = LABELS[motion.direction]
-    table = HERMITE if motion.order == 2 else LINEAR
-    names: list[str] = []
-    curves: list[Curve] = []
-    for node in range(1, count + 1):
-        for nu, kind in enumerate(("value", "slope")[: motion.order]):
-            values = np.zeros((count, 2 * motion.order))
-            factor = (span.length / count / 2) ** nu
-            values[node - 1] = factor * np.array(table[kind, "right"])
-            if node < count:
-                values[node] = factor * np.array(table[kind, "left"])
-            names.append(f"node{node}.{'slope_' * nu}{label}")
-            curves.append(Piecewise.from_values(edges, values))
+    edges, order = np.linspace(0.0, span.length, count + 1), motion.order
+    factors = (span.length / count / 2) ** np.arange(order)
+    table = np.array(HERMITE if order == 2 else LINEAR).reshape(2, order, -1).swapaxes(1, 2)
+    right, left = table * factors
+    values = np.zeros((count, 2 * order, count * order))
+    for element in range(count):
+        own = slice(element * order, (element + 1) * order)
+        values[element, :, own] = right
+        values[element + 1 :, :, own][:1] = left
+    curves = SpanCurves.from_values(edges, values)
     stiffness = strain_matrix(curves, span, motion, edges)
-    shapes = [Shape(n, {motion.direction: c}) for n, c in zip(names, curves, strict=True)]
-    return Shapes(tuple(shapes), edges, stiffness)
+    kinds = ("", "slope_")[:order]
+    names = [f"node{k}.{kind}{LABELS[motion.direction]}" for k in range(1, count + 1)
+             for kind in kinds]  # fmt: skip
+    return Shapes(tuple(names), {motion.direction: (curves,)}, edges, stiffness)
 
 
 def _reduced(
     nodal: Shapes, span: Span, motion: BeamDirection, conditions: Conditions, count: int
 ) -> Shapes:
     """Replace nodal shapes by their first modes with the tip body."""
-    curves = [shape.curves[motion.direction] for shape in nodal.shapes]
+    (curves,) = nodal.curves[motion.direction]
     tip = np.array([span.length])
-    moved: Array = np.array([[float(c(tip, nu)[0]) for c in curves] for nu in range(motion.order)])
+    moved = np.vstack([curves(tip, nu) for nu in range(motion.order)])
     body = conditions.tip_factor(motion) @ moved
     mass = own_mass(nodal, span) + body.T @ body
     unit = orthonormal_columns(nodal.stiffness, nodal.names)
-    columns = unit @ slowest_first(unit.T @ mass @ unit)[:, :count]
-    modes = [combine(curves, column) for column in columns.T]
-    return family(motion.direction, modes, np.ones(len(modes)), nodal.edges)
+    modes = curves.times(unit @ slowest_first(unit.T @ mass @ unit)[:, :count])
+    return family(motion.direction, modes, np.ones(modes.count), nodal.edges)
 
 
 class ElementShapes(Discretisation):

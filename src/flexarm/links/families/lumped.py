@@ -5,7 +5,7 @@ import numpy as np
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.links.base import Array, Counts, Discretisation, Ends, Shapes
 from flexarm.links.basis import BeamDirection, family, join, wanted
-from flexarm.links.curves import Piecewise
+from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span, union
 
 
@@ -14,15 +14,12 @@ def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
     segments = np.linspace(0.0, span.length, count + 1)
     centres = (segments[:-1] + segments[1:]) / 2
     edges = np.concatenate(([0.0], centres, [span.length]))
-    half = np.diff(edges) / 2
-    middle = edges[:-1] + half
-    curves = []
-    for i, centre in enumerate(centres):
-        beyond = np.arange(count + 1) > i
-        line = np.stack([middle - centre, half], axis=1)
-        jump = np.ones((count + 1, 1))
-        values = beyond[:, None] * (line if motion.order == 2 else jump)
-        curves.append(Piecewise.from_values(edges, values))
+    half = np.diff(edges)[:, None] / 2
+    beyond = np.where(np.arange(count + 1)[:, None] > np.arange(count), 1.0, 0.0)
+    series = [beyond]
+    if motion.order == 2:
+        series = [beyond * (edges[:-1, None] + half - centres), beyond * half]
+    curves = SpanCurves.from_values(edges, np.stack(series, axis=1))
     return family(motion.direction, curves, 1 / _compliance(span, motion, segments), edges)
 
 

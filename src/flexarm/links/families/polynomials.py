@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
-from flexarm.links.base import Counts, Curve, Discretisation, Ends, Shapes
+from flexarm.links.base import Counts, Discretisation, Ends, Shapes
 from flexarm.links.basis import (
     diagonalise,
     family,
@@ -36,7 +36,7 @@ class PolynomialShapes(Discretisation):
         for motion, count in wanted(span, counts):
             # Strains are Legendre polynomials: powers of x would depend on each other from ten on.
             root = np.zeros((motion.order, count))
-            curves: list[Curve] = [*integrate_strain(edges, np.eye(count)[None], root)]
+            curves = integrate_strain(edges, np.eye(count)[None], root)
             # Exact for properties that are linear along the span.
             stiffness = strain_matrix(curves, span, motion, edges, points=count + 1)
             part = family(motion.direction, curves, stiffness, edges)

@@ -1,11 +1,12 @@
 """Static shapes beside a family of modes: deflections under tip loads that the modes lack."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
-from flexarm.links.base import Counts, Curve, Shapes
+from flexarm.links.base import Counts, Shapes
 from flexarm.links.basis import BeamDirection, diagonalise, family, join, wanted
+from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
 
@@ -13,7 +14,7 @@ def add_static(
     shapes: Shapes,
     span: Span,
     counts: Counts,
-    rest: Callable[[BeamDirection, int], Sequence[Curve]],
+    rest: Callable[[BeamDirection, int], SpanCurves],
 ) -> Shapes:
     """Add the static shapes of tip loads, made orthogonal in energy to the modes.
 
@@ -36,10 +37,8 @@ def add_static(
     """
     parts: list[Shapes] = []
     for motion, count in wanted(span, counts):
-        mine = [k for k, each in enumerate(shapes.shapes) if motion.direction in each.curves]
-        own, stiffness = tuple(shapes.shapes[k] for k in mine), shapes.stiffness[np.ix_(mine, mine)]
-        curves = rest(motion, count)
-        unit = np.ones(len(curves))
-        more = family(motion.direction, curves, unit, shapes.edges, first=len(mine) + 1)
-        parts += [Shapes(own, shapes.edges, stiffness), diagonalise(more, span)]
+        mine, curves = shapes.some(shapes.moving(motion.direction)), rest(motion, count)
+        unit = np.ones(curves.count)
+        more = family(motion.direction, curves, unit, shapes.edges, first=mine.count + 1)
+        parts += [mine, diagonalise(more, span)]
     return join(parts, span)

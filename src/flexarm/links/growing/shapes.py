@@ -7,7 +7,7 @@ of others are found by a singular value decomposition.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
@@ -16,9 +16,9 @@ import numpy.typing as npt
 from numpy.polynomial import chebyshev, legendre
 
 from flexarm.errors import ShapeError
-from flexarm.links.base import DIRECTIONS, Array, Curve, Direction, Shape, Shapes
-from flexarm.links.basis import own_stiffness
-from flexarm.links.curves import Piecewise, polynomials
+from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
+from flexarm.links.basis import family, join, own_stiffness
+from flexarm.links.curves import SpanCurves, polynomials
 from flexarm.links.span import Span
 
 _DEGREE = 40
@@ -60,13 +60,18 @@ class SlidingShapes:
         return _panel_values(self.parents[direction], self.edges, xi, nu)
 
     def parent_shapes(self) -> Shapes:
-        """Give the parent curves as shapes over xi, those of all directions, K of them."""
-        found = [
-            Shape(f"{direction}{k}", {direction: Piecewise.from_values(self.edges, curve)})
-            for direction in DIRECTIONS
-            for k, curve in enumerate(self.parents[direction])
+        """Return the parent curves as shapes over xi, those of all directions, K of them."""
+        every = [
+            family(d, curves, np.zeros(curves.count), self.edges)
+            for d in DIRECTIONS
+            if (curves := self._curves(d, 1.0)).count
         ]
-        return Shapes(tuple(found), self.edges, np.zeros((len(found), len(found))))
+        return join(every, Span(1.0, self.edges[[0, -1]], {}))
+
+    def _curves(self, direction: Direction, length: float) -> SpanCurves:
+        """Return a direction's K parent curves over an exposed length [m]."""
+        values = self.parents[direction].transpose(1, 2, 0)
+        return SpanCurves.from_values(self.edges * length, values)
 
     def at(self, length: float) -> Shapes:
         """Build the shapes of one exposed length [m], as those of a link of that length."""
@@ -74,23 +79,15 @@ class SlidingShapes:
         if not low <= length <= high * (1 + 1e-12):
             raise ShapeError(f"exposed length {length:g} m is outside {low:g} to {high:g} m")
         t = np.array([(2 * length - low - high) / (high - low)])
-        shapes = []
-        for j, name in enumerate(self.names):
-            curves: dict[Direction, Curve] = {}
-            for direction in DIRECTIONS:
-                factors = self.factors[direction][:, :, j]
-                if np.any(factors):
-                    weights = chebyshev.chebvander(t, len(factors) - 1)[0] @ factors
-                    mixed = np.tensordot(weights, self.parents[direction], axes=1)
-                    curves[direction] = Piecewise.from_values(self.edges * length, mixed)
-            shapes.append(Shape(name, curves))
-        return Shapes(tuple(shapes), self.edges * length, self._stiffness(shapes, length))
-
-    def _stiffness(self, shapes: list[Shape], length: float) -> Array:
+        curves = {}
+        for direction, factors in self.factors.items():
+            weights = chebyshev.chebvander(t, len(factors) - 1)[0] @ factors.swapaxes(0, 1)
+            curves[direction] = (self._curves(direction, length).times(weights),)
+        none = np.zeros((len(self.names), len(self.names)))
+        shapes = Shapes(self.names, curves, self.edges * length, none)
         uniform = {name: np.full(2, values[0]) for name, values in self.span.table.items()}
         span = Span(length, np.array([0.0, length]), uniform)
-        none = np.zeros((len(shapes), len(shapes)))
-        return own_stiffness(Shapes(tuple(shapes), self.edges * length, none), span)
+        return replace(shapes, stiffness=own_stiffness(shapes, span))
 
 
 def follow_length(

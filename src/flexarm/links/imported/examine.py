@@ -1,13 +1,13 @@
 """Examine modal data of a body of any shape, along a line, and superelements."""
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
 from flexarm.io.source import Path
-from flexarm.links.base import Array, Direction, Shape, Shapes
+from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.basis import own_stiffness
+from flexarm.links.curves import SpanCurves
 from flexarm.links.imported.body import ReducedBody, cleaned, orthogonal, rigid_mass
 from flexarm.links.imported.checks import (
     DEFINITE_TOLERANCE,
@@ -44,10 +44,6 @@ from flexarm.links.imported.second_order import check_second_order, examine_load
 from flexarm.links.integrals import Integrals
 from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import IDENTITY, Pose
-
-if TYPE_CHECKING:
-    from scipy.interpolate import PPoly
-
 
 HELD = 1e-6  # motion of the hub in a shape, over the shape's size, that counts as rest
 RIGID = 1e-6  # rest of a shape without its rigid motion, over its size, that counts as none
@@ -438,15 +434,8 @@ LEAST_MASS = 1e-60  # [kg m^2] modal mass that replaces 0 in a division
 SECTION, FILE = "the link's section", "the file's masses"
 
 
-@dataclass(frozen=True, eq=False)
-class SplineCurve:
-    """A piecewise cubic along the span."""
-
-    spline: "PPoly"
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        """Return the ``nu``-th derivative at every x."""
-        return np.asarray(self.spline(x, nu))
+# Legendre series of 1, (1 + t), (1 + t)^2, (1 + t)^3, one per column.
+CUBIC = np.array([[1, 1, 4 / 3, 2], [0, 1, 2, 18 / 5], [0, 0, 2 / 3, 2], [0, 0, 0, 2 / 5]])
 
 
 def curves_through(data: ModalData) -> Shapes:
@@ -465,12 +454,16 @@ def curves_through(data: ModalData) -> Shapes:
         "twist": CubicSpline(x, theta[:, :, 0].T),
         "x": CubicSpline(x, u[:, :, 0].T),
     }
-    shapes = []
-    for j, name in enumerate(data.names):
-        moving = {way: each.c[:, :, j] for way, each in splines.items() if np.any(each.c[:, :, j])}
-        curves = {way: SplineCurve(PPoly(c, x)) for way, c in moving.items()}
-        shapes.append(Shape(name, curves))
-    return Shapes(tuple(shapes), x, np.zeros((len(shapes),) * 2))
+    powers = (np.diff(x)[:, None] / 2) ** np.arange(4)
+    curves: dict[Direction, tuple[SpanCurves, ...]] = {}
+    for direction, spline in splines.items():
+        terms = spline.c[::-1]  # by rising powers of the distance from each panel's start
+        rising = np.zeros((4, *terms.shape[1:]))
+        rising[: len(terms)] = terms
+        values = np.einsum("dk,pk,kpm->pdm", CUBIC, powers, rising)
+        moving = np.diag(np.where(np.any(values, axis=(0, 1)), 1.0, 0.0))
+        curves[direction] = (SpanCurves.from_values(x, values).times(moving),)
+    return Shapes(data.names, curves, x, np.zeros((len(data.names),) * 2))
 
 
 def examine_line(given: ModalData, findings: Findings, span: Span) -> Shapes | None:

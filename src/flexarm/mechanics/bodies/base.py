@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Tabulated
 from flexarm.links import discretisation
-from flexarm.links.base import DIRECTIONS, LABELS, Array, Direction, Shape, Shapes
+from flexarm.links.base import DIRECTIONS, LABELS, Array, Direction, Shapes
 from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Along, Deformed
@@ -184,9 +184,8 @@ class LinkBody(ABC):
         """
         shapes = self.shapes_at(q)
         assert shapes is not None
-        first = [next(d for d in DIRECTIONS if d in shape.curves) for shape in shapes.shapes]
         most = [
-            max(DIRECTIONS, key=lambda d: float(column[[x == d for x in first]].sum()))
+            max(DIRECTIONS, key=lambda d: float(column[[x == d for x in shapes.directions]].sum()))
             for column in strains.T
         ]
         return [f"{LABELS[d]}{most[: k + 1].count(d)}" for k, d in enumerate(most)]
@@ -208,14 +207,9 @@ class LinkBody(ABC):
         span, shapes = self.span_at(q), self.shapes_at(q)
         if span is None or shapes is None:
             return [None] * len(self.part.body.names)
-        moved = [
-            [
-                shape_size(shape, d, span) * (span.length if d == "twist" else 1.0)
-                for d in DIRECTIONS
-            ]
-            for shape in shapes.shapes
-        ]
-        return [DIRECTIONS[int(np.argmax(sizes))] for sizes in moved]
+        sizes = shape_sizes(shapes, span)
+        sizes[DIRECTIONS.index("twist")] *= span.length
+        return [DIRECTIONS[k] for k in np.argmax(sizes, axis=0)]
 
     def shapes_at(self, q: Array) -> Shapes | None:
         """Give the shapes as they are at coordinates q, (n,), or None if nothing bends."""
@@ -226,11 +220,10 @@ class LinkBody(ABC):
         return None
 
 
-def shape_size(shape: Shape, direction: Direction, span: Span) -> float:
-    """Return the largest value of a shape in a direction, at some sections of a span."""
-    if direction not in shape.curves:
-        return 0.0
-    return float(np.abs(shape.curves[direction](np.linspace(0.0, span.length, SECTIONS))).max())
+def shape_sizes(shapes: Shapes, span: Span) -> Array:
+    """Return the largest value of each shape at some sections of a span, (`DIRECTIONS`, m)."""
+    x = np.linspace(0.0, span.length, SECTIONS)
+    return np.array([np.abs(shapes.values(d, x)).max(axis=0) for d in DIRECTIONS])
 
 
 def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:

@@ -67,7 +67,7 @@ class Deformed:
 
     def has(self, direction: Direction) -> bool:
         """Whether any shape goes in a direction."""
-        return any(direction in shape.curves for shape in self.shapes.shapes)
+        return bool(self.shapes.moving(direction))
 
     def curvatures(self, places: Array, *, stiffening: bool) -> tuple[Array, Array]:
         """Give the curvature along y and z of the section [1/m], (T, len(places)) each.

@@ -98,10 +98,9 @@ def _damping_ratios(
 
 def stiffnesses(shapes: Shapes, stiffness: Array) -> dict[Direction, Array]:
     """Stiffness of each direction, (m, m); a shape counts in the first that it has."""
-    first = [next(d for d in DIRECTIONS if d in shape.curves) for shape in shapes.shapes]
     found: dict[Direction, Array] = {}
     for direction in DIRECTIONS:
-        chosen = np.array([each == direction for each in first], dtype=float)
+        chosen = np.array([each == direction for each in shapes.directions], dtype=float)
         # Where measured shapes of two directions are coupled, each has half of that.
         found[direction] = stiffness * (chosen[:, None] + chosen[None, :]) / 2
     return found
