@@ -41,7 +41,7 @@ from flexarm.mechanics.loads import wrench_factors
 from flexarm.planning.limits import NUDGE, Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
 from flexarm.planning.problem import MotionProblem
-from flexarm.planning.quadratic_program import SoftProgram, solve_active
+from flexarm.planning.quadratic_program import solve_program
 from flexarm.planning.sensitivity import integral_of_exponential
 from flexarm.planning.vibrations import vibrations
 
@@ -50,7 +50,6 @@ from flexarm.planning.vibrations import vibrations
 QUICK, PER_PERIOD, BELOW = 20.0, 0.5, 0.5
 FIRST = 4  # iterations at a first sample, whose initial prediction is the arm at rest
 FORGETS = 0.999  # discount per sample of the cost after the horizon, if it is infinite without
-AT_BOUND = 1e-7  # distance from a bound within which inputs and limits are active
 BROKEN = 1e-4  # violation of a limit, relative or in [rad], [m], above which it was given up
 
 Target = Mapping[str, WithUnit] | Plan
@@ -116,8 +115,6 @@ class Mpc(Summarised):
             compiled, len(self._states), (*inputs, *outside)
         )
         self._ended = np.zeros_like(self._hessian)
-        self._side = np.zeros(N * (k + len(self._rows)), dtype=int)
-        self._program = SoftProgram(N * k, N * len(self._rows))
         self._last: Goal | None = None
         self.begin()
 
@@ -246,7 +243,6 @@ class Mpc(Summarised):
         """Predict from the arm at rest: by a few iterations, or one if those diverge."""
         for count in (FIRST, 1):
             self.x[:], self.u[:] = now, goal.u[-1]
-            self._side[:] = 0
             for _ in range(count):
                 self._linearise(0, goal.fastest)
                 self._hessian[:] = self._by[0] = 0.0
@@ -267,9 +263,7 @@ class Mpc(Summarised):
         """
         k = len(self.names)
         self._hessian -= self._ended
-        sides = np.split(self._side, [self.u.size])
-        sides = [each.reshape(self.intervals, -1) for each in sides]
-        for each in (self.u, self.x, self._own, self._integrals, self._pushed, *sides):
+        for each in (self.u, self.x, self._own, self._integrals, self._pushed):
             each[:-1] = each[1:]
         self._by, self._other = self._other, self._by
         self._by[:-1, :, :-k], self._by[:-1, :, -k:] = self._other[1:, :, k:], 0.0
@@ -352,12 +346,7 @@ class Mpc(Summarised):
             np.concatenate([(sign * self.most - self.u).ravel(), (bound - ahead).ravel()])
             for sign, bound in zip((-1, 1), self._sides, strict=True)
         )
-        change = solve_active(self._hessian, slope, A, low, top, self._side)
-        if change is None:
-            change = self._program.solve(self._hessian, slope, A, low, top)
-            values = np.append(change, A @ change)
-            self._side[:] = 1 * (values > top - AT_BOUND) - 1 * (values < low + AT_BOUND)
-        return change
+        return solve_program(self._hessian, slope, A, low, top)
 
 
 @dataclass
