@@ -126,6 +126,7 @@ def momenta(run: Run, gravity: Array, rate: float, *, catches: bool) -> Array:
     return np.array(found)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("changes", "rate"),
     [

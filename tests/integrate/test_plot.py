@@ -42,7 +42,7 @@ def test_names_that_the_font_lacks_are_squares_and_legends_cover_nothing(
     assert drawable("link 2, µm") == "link 2, µm"
     legends = [panel.get_legend() for panel in figure.axes]
     covered = [legend.get_window_extent() for legend in legends if legend is not None]
-    assert len(covered) == 4
+    assert len(covered) == 5
     for legend in covered:
         for other in figure.axes:
             assert not legend.overlaps(other.get_window_extent())

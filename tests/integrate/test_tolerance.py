@@ -171,6 +171,7 @@ def closely(make: Callable[..., Motion], *numbers: int) -> tuple[Motion, Run]:
     return moved, moved.run(*REFERENCES[0])
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize(
     ("number", "method", "rtol"),
     [pytest.param(*case, marks=campaign_if(case[0] in REPEATED)) for case in CASES],
@@ -240,6 +241,7 @@ def held_by_an_integral() -> Motion:
     return Motion(0, changed("driven-link-payload", changes), {}, None)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("make", "rtol"),
     [(held_by_a_hard_servo, 1e-4), (jerked_by_a_hard_servo, 1e-6), (held_by_an_integral, 1e-4)],
@@ -259,6 +261,7 @@ def swung_past_a_corner() -> Motion:
     return Motion(0, arm, {}, held(build(arm)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("make", "method", "rtol"),
     [(wound_past_a_corner, "etd4", 1e-4), (swung_past_a_corner, "rk4", 1e-6)],

@@ -45,6 +45,7 @@ def offset() -> Arm:
     return loads(ARM.format(joint=joint, length=1.3, link=""))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("stiffening", [True, False])
 @pytest.mark.parametrize("name", ["composite", "lagrange", "gibbs-appell", "kinematic-influence"])
 def test_a_sleeve_is_a_hub_at_whose_end_the_beam_begins(name: str, stiffening: bool) -> None:

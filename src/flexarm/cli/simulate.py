@@ -295,7 +295,7 @@ def _print_events(console: "Console", result: "Run", most: int | None) -> None:
         f"t = {each.t:.6g} s: {each.what}" + (f" ({each.lost:.3g} J lost)" if each.lost else "")
         for each in result.happenings
     ]
-    lines += [f"did not happen: {each.what} ({each.why})" for each in result.pending]
+    lines += [f"did not happen: {each.what}: {each.why}" for each in result.pending]
     lines += [f"lost in {name}: {values[-1]:.6g} J" for name, values in result.losses.items()]
     for line in lines[:most]:
         print_line(console, line, style="yellow" if line.startswith("did not") else "")
