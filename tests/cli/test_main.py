@@ -243,6 +243,7 @@ links:
 """
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "argv",
     [

@@ -95,13 +95,14 @@ def test_a_base_turns_by_the_ratio_of_inertias_that_momentum_leaves() -> None:
     np.testing.assert_allclose(found.base + found.arm, 0.0, atol=1e-8)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("arm", "axes", "by"),
     [
         (floating(2), "xy", (0.3, -0.1)),
-        (floating(3, base=HEAVY, axes="zyy"), "xyz", (0.2, -0.2, 0.3)),
-        (floating(3), "xy", (0.2, 0.3)),
+        pytest.param(
+            floating(3, base=HEAVY, axes="zyy"), "xyz", (0.2, -0.2, 0.3), marks=pytest.mark.campaign
+        ),
+        pytest.param(floating(3), "xy", (0.2, 0.3), marks=pytest.mark.campaign),
     ],
     ids=["plane", "space", "redundant"],
 )

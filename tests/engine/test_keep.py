@@ -28,6 +28,7 @@ def constants(seed: int) -> Stream:
     )  # fmt: skip
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("tabled", [False, True])
 @pytest.mark.parametrize("seed", range(10))
 def test_what_is_loaded_is_what_was_stored(seed: int, *, tabled: bool) -> None:
@@ -75,6 +76,7 @@ def test_constants_that_a_table_has_no_room_for_are_left_to_the_code(
     assert all(kept.table[move.place] == stream.constants[move.value] for move in loads)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("near", [1, 80, 100])
 @pytest.mark.parametrize("seed", range(10))
 def test_values_wait_in_what_a_table_leaves(

@@ -54,6 +54,7 @@ def test_stick_and_slip_of_a_mass_pulled_by_a_spring() -> None:
     assert np.abs(run.q[:, 0] - v0 * (after - np.sin(w * after) / w)).max() <= 1e-8
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", ["etd4", "dop853", "rodas4"])
 def test_a_brake_on_a_flexible_arm_breaks_away_once(method: str) -> None:
     """Rounding of the first accelerations is no standstill: it held and slipped 200 times before.

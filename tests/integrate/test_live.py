@@ -58,7 +58,7 @@ CASES: dict[str, tuple[Callable[[], Arm], dict[str, Any]]] = {
 ARRAYS = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "case", [pytest.param(name, marks=campaign_if(name in ("dop853", "rk4"))) for name in CASES]
 )

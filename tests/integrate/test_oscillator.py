@@ -188,6 +188,7 @@ def test_a_step_begins_with_what_it_would_find_anew() -> None:
     assert seen > 10
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sample", SIZED)
 def test_errors_are_those_of_coordinates(sample: str) -> None:
     """They are measured in the modes of the start, to which the step's own are taken directly."""

@@ -79,7 +79,7 @@ def exact_frequencies() -> dict[str, float]:
     return frequencies("elements", 16) | rods
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", FROM_COUNTS)
 def test_every_family_converges_to_one_link(kind: str) -> None:
     """Twice as many shapes come closer to the frequencies of the link that all describe."""

@@ -222,7 +222,7 @@ FIELDS = (
 )  # fmt: skip
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("name", CASES)
 def test_integral_is_that_of_adaptive_quadrature(name: str, field: str) -> None:

@@ -70,6 +70,7 @@ def outcomes(form: str, seeds: range, folder: Path) -> Counter[str]:
     return Counter(found.values())
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("form", FORMATS)
 def test_damaged_files_of_bodies_are_imported_or_refused(form: str, tmp_path: Path) -> None:
     found = outcomes(form, range(SAMPLE), tmp_path)

@@ -74,6 +74,7 @@ def rebound(v: float, damping: float) -> float:
 
 
 # Every two of law, tolerance and method meet (etd4 is not for 1e-9); campaigns take all three.
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("exponent", "damping", "rtol", "method"),
     [

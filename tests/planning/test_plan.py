@@ -134,6 +134,7 @@ def test_motion_that_rings_is_kept_and_says_what_is_left() -> None:
     assert "tolerated" not in str(found)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("friction", "said"),
     [

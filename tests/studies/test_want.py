@@ -148,6 +148,7 @@ def test_richer_shapes_that_cannot_be_had_end_the_search(
     assert 1e-6 < answer.estimate < 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("asked", ["want", "wish"])
 def test_an_error_that_one_run_does_not_tell_is_called_so(asked: str) -> None:
     """Of links that slide, whose runs do not say what more shapes would change."""
@@ -162,6 +163,7 @@ def test_an_error_that_one_run_does_not_tell_is_called_so(asked: str) -> None:
     assert not any("inf" in line for line in found.advice)
 
 
+@pytest.mark.campaign
 def test_shapes_of_a_link_that_slides_are_found() -> None:
     arm = flexarm.sample("telescope")
     answer = flexarm.converge(arm, t_end=T_END, want=WANT).answer

@@ -115,7 +115,7 @@ def sections(model: Model, q: Array) -> list[tuple[Array, Array]]:
     return found
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("scale", [2.5, 0.0])
 @pytest.mark.parametrize("name", ARMS)
 def test_sections_stand_and_turn_as_the_model_has_them_with_scaled_amplitudes(
