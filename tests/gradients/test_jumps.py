@@ -74,14 +74,8 @@ def closed_form(mass: Any, angle: Any, drift: Any, q: Any, v: Any, *, again: boo
     return found
 
 
-@pytest.mark.parametrize(
-    ("method", "again"),
-    [
-        pytest.param("rk4", False, marks=pytest.mark.campaign),
-        pytest.param("etd4", False, marks=pytest.mark.campaign),
-        ("dop853", True),
-    ],
-)
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("method", "again"), [("rk4", False), ("etd4", False), ("dop853", True)])
 def test_a_mote_caught_at_an_angle(method: str, again: bool) -> None:
     arm = loads(CATCHES)
     if again:

@@ -101,7 +101,7 @@ CHECKED = (
     "sliding", "sliding, following shapes", "sliding, elastic joint", "carriage, linear",
 )  # fmt: skip
 # A few for every formulation.
-LIGHT = ("prismatic, oblique", "quadratic shapes", "free base", "elements in a plane")
+LIGHT = ("revolute", "prismatic, oblique", "free base", "elements in a plane")
 # Of these, some for M and for forces by themselves: accelerations have all of both in them.
 FEW = ("revolute", "prismatic, oblique")
 # Every kind of spring, friction and damping.
