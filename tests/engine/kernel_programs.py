@@ -1,7 +1,8 @@
 """Random programs in the language of kernels.
 
 Indices, divisors and what functions of `math` take are guarded where Python would raise; ints stay
-small, so that Python's unbounded ones are those of 64 bits.
+small, so that Python's unbounded ones are those of 64 bits.  Plain programs are those that can be
+printed in C: a call that changes something stands alone, and views have no names.
 """
 
 from collections.abc import Callable
@@ -18,13 +19,13 @@ NUMBERS = ("0.0", "-0.0", "1.5", "-2.25", "1e-310", "1e300", "-1e9", "0.1", "3.0
 PRELUDE = """\
 @kernel
 def tick(s: State, i: int) -> int:
-    s.inner.count = (s.inner.count * 31 + i) % 10007
+    s.inner.count = max(-9999, min(s.inner.count + 3 * i, 9999))
     return i
 
 
 @kernel
 def tock(s: State, x: float, sign: int) -> float:
-    s.inner.count = (s.inner.count * 37 + sign) % -10007
+    s.inner.count = max(-9999, min(s.inner.count - 5 * sign, 9999))
     if sign < 0:
         return -x
     return x
@@ -72,13 +73,13 @@ def numbers(rng: np.random.Generator) -> Array:
     return np.where(rng.random(LENGTH) < 0.2, odd, values)
 
 
-def program(seed: int) -> str:
+def program(seed: int, *, plain: bool = False) -> str:
     """Write a program: `main`, two kernels that it calls, and the prelude."""
     rng = Random(seed)
     parts = [PRELUDE]
     for name, result in (("helped", "int"), ("weighed", "float"), ("main", "float")):
         calls = ("helped", "weighed") if name == "main" else ()
-        parts.append(_Writer(rng, calls, result).kernel(name))
+        parts.append(_Writer(rng, calls, result, plain).kernel(name))
     return "\n\n".join(parts)
 
 
@@ -87,6 +88,7 @@ class _Writer:
     rng: Random
     calls: tuple[str, ...]
     result: str
+    plain: bool
     lines: list[str] = field(default_factory=list)
     loops: int = 0
 
@@ -99,20 +101,21 @@ class _Writer:
             self.line(1, f"i{k} = {self.rng.randint(-9, 9)}")
             self.line(1, f"x{k} = {self.rng.choice(NUMBERS)}")
         self.line(1, "p = i < 0")
-        self.line(1, f"w = a[{self.rng.randrange(4)}:]")
+        if not self.plain:
+            self.line(1, f"w = a[{self.rng.randrange(4)}:]")
         self.block(1, self.rng.randint(4, 7))
         self.line(1, f"return {self.returned()}")
         return "\n".join(self.lines) + "\n"
 
     def returned(self) -> str:
-        return f"({self.whole(2)}) % 1009" if self.result == "int" else self.real(2)
+        return clamped(self.whole(2), -1009, 1009) if self.result == "int" else self.real(2)
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
 
     def block(self, depth: int, count: int) -> None:
         kinds: list[Callable[[int], None]] = [
-            self.assign, self.assign, self.augment, self.element, self.element, self.exchange,
+            self.assign, self.assign, self.augment, self.element, self.element, self.call,
             self.call, self.branch, self.branch, self.count, self.repeat,
         ]  # fmt: skip
         for _ in range(count):
@@ -129,13 +132,15 @@ class _Writer:
 
     def augment(self, depth: int) -> None:
         if self.rng.random() < 0.5:
-            change = self.rng.choice(("+= {} % 97", "-= {} % -89", "//= -3", "%= 101"))
-            self.line(depth, f"{self.rng.choice(INTS)} {change.format(self.whole(1))}")
+            change = clamped(self.whole(1), -89, 97)
+            self.line(depth, f"{self.rng.choice(INTS)} {self.rng.choice('+-')}= {change}")
         else:
             self.line(depth, f"{self.rng.choice(FLOATS)} {self.rng.choice('+-*')}= {self.real(2)}")
 
     def element(self, depth: int) -> None:
-        place = self.rng.choice((f"a[{self.index()}]", f"w[{self.whole(1)} % 4]", "s.x"))
+        view = "a" if self.plain else "w"
+        places = (f"a[{self.index()}]", f"{view}[{clamped(self.whole(1), 0, 3)}]", "s.x")
+        place = self.rng.choice(places)
         if self.rng.random() < 0.3:
             self.line(depth, f"b[{self.index()}] = {self.small()}")
         elif self.rng.random() < 0.4:
@@ -143,14 +148,18 @@ class _Writer:
         else:
             self.line(depth, f"{place} = {self.real(3)}")
 
-    def exchange(self, depth: int) -> None:
-        one, other = f"a[{self.index()}]", f"s.inner.values[{self.index()}]"
-        self.line(depth, f"{one}, {other} = {other}, {one}")
-
     def call(self, depth: int) -> None:
-        start = self.rng.randrange(5)
-        what = self.rng.choice(("a", "s.inner.values", "(a if p else s.inner.values)"))
-        self.line(depth, f"spread(s, {what}[{start}:], {self.small()})")
+        name, number = self.rng.choice(INTS[:3]), self.rng.choice(FLOATS[:3])
+        start, what = self.rng.randrange(5), self.rng.choice(("a", "s.inner.values"))
+        if not self.plain:
+            what = self.rng.choice((what, "(a if p else s.inner.values)"))
+        calls = [
+            f"spread(s, {what}[{start}:], {self.small()})",
+            f"{name} = tick(s, {self.small()})", f"{number} = tock(s, {self.real(2)}, -1)",
+            *(f"{name} = {each}" for each in self.help("helped", 2)),
+            *(f"{number} = {each}" for each in self.help("weighed", 2)),
+        ]  # fmt: skip
+        self.line(depth, self.rng.choice(calls))
 
     def branch(self, depth: int) -> None:
         self.line(depth, f"if {self.condition(3)}:")
@@ -167,14 +176,10 @@ class _Writer:
                 self.line(depth + 1, self.rng.choice(("break", "continue")))
 
     def count(self, depth: int) -> None:
-        name = self.rng.choice((*INTS, f"k{depth}"))
-        step = self.rng.choice(
-            ("1", "2", "-1", "-3", "5", "LIMIT", "i0 % 4 + 1", "i1 % 3 - 3", "i2 if i2 != 0 else 1")
-        )
-        limits = f"{self.whole(1)} % 7, {self.whole(1)} % -7"
-        if self.rng.random() < 0.5:
-            limits = f"{self.whole(1)} % -7, {self.whole(1)} % 7"
-        one = f"{self.whole(1)} % 6"
+        name = f"k{depth}"
+        step = self.rng.choice(("1", "2", "-1", "-3", "5"))
+        limits = f"{clamped(self.whole(1), -7, 7)}, {clamped(self.whole(1), -7, 7)}"
+        one = clamped(self.whole(1), 0, 5)
         text = self.rng.choice((one, limits, f"{limits}, {step}", f"{limits}, {step}"))
         self.line(depth, f"for {name} in range({text}):")
         self.inside(depth)
@@ -199,14 +204,14 @@ class _Writer:
         self.loops -= 1
 
     def index(self) -> str:
-        form = self.rng.choice(("({}) % 8", "tick(s, {}) % 8"))
-        return form.format(self.whole(1))
+        if not self.plain and self.rng.random() < 0.5:
+            return clamped(f"tick(s, {self.whole(1)})", 0, 7)
+        return clamped(self.whole(1), 0, 7)
 
     def small(self) -> str:
-        kind = self.rng.choice(
-            ("{} % 13 - 4", "{} % -11 + 6", "{} // 3 % 1009 - 500", "-({} % 17)")
-        )
-        return kind.format(f"({self.whole(3)})")
+        low, high = self.rng.choice(((-4, 8), (-4, 6), (-500, 500)))
+        kind = self.rng.choice(("{}", "{}", "max({}, 0) % 17"))
+        return clamped(kind.format(self.whole(3)), low, high)
 
     def whole(self, depth: int) -> str:
         """Write an int."""
@@ -217,21 +222,27 @@ class _Writer:
         if depth == 0 or self.rng.random() < 0.25:
             return self.rng.choice(leaves)
         one, other = self.whole(depth - 1), self.whole(depth - 1)
-        name, divisor = self.rng.choice(INTS), self.rng.choice((-7, -4, -1, 1, 2, 3, 8, 10))
+        name, divisor = self.rng.choice(INTS), self.rng.choice((1, 2, 3, 8, 10))
         forms = [
-            f"({one} + {other})", f"({one} - {other})", f"(({one}) % 1009 * (({other}) % -1013))",
-            f"(({one}) // {divisor})", f"(({one}) % {divisor})", f"(-({one}))",
-            f"({one} // {name} if {name} != 0 else {other})",
-            f"({one} % {name} if {name} != 0 else {other})",
+            f"({one} + {other})", f"({one} - {other})", f"(-({one}))",
+            f"({clamped(one, -1009, 1009)} * {clamped(other, -1013, 1013)})",
+            f"(max({one}, 0) % {divisor})",
+            f"(max({one}, 0) % {name} if {name} > 0 else {other})",
             f"(b[{name}] if 0 <= {name} < {LENGTH} else {other})",
-            f"({one} if {self.condition(depth - 1)} else tick(s, {other}))",
-            f"(tick(s, {one}) if {self.condition(depth - 1)} else {other})",
-            f"abs({one})", f"min({one}, {other})", f"max({one}, {other}, 3)",
-            f"tick(s, {one})", f"(({one}) % 5 and {other})", f"(({one}) % 3 or {other})",
-            f"int({self.condition(depth - 1)})", self.truncated("int", depth),
-            self.truncated("math.floor", depth), *self.help("helped", depth),
+            f"({one} if {self.condition(depth - 1)} else {other})",
+            f"min({one}, {other})", f"max({one}, {other}, 3)",
+            self.truncated("int", depth), self.truncated("math.floor", depth),
+            *self.acting(
+                f"({one} if {self.condition(depth - 1)} else tick(s, {other}))",
+                f"(tick(s, {one}) if {self.condition(depth - 1)} else {other})",
+                f"tick(s, {one})", *self.help("helped", depth),
+            ),
         ]  # fmt: skip
         return self.rng.choice(forms)
+
+    def acting(self, *forms: str) -> list[str]:
+        """List expressions that change something, if they may stand beside others."""
+        return [] if self.plain else [*forms]
 
     def truncated(self, function: str, depth: int) -> str:
         name = self.rng.choice(FLOATS)
@@ -241,7 +252,7 @@ class _Writer:
     def help(self, name: str, depth: int) -> list[str]:
         if name not in self.calls:
             return []
-        given = f"({self.whole(depth - 1)}) % 11 - 5, {self.real(depth - 1)}"
+        given = f"{clamped(self.whole(depth - 1), -5, 5)}, {self.real(depth - 1)}"
         array = self.rng.choice(("a", "s.inner.values"))
         return [f"{name}(s, {array}, s.marks, {given})"]
 
@@ -261,15 +272,18 @@ class _Writer:
             f"({one} / {name} if {name} != 0.0 else {other})", f"({one} / (abs({other}) + 1.0))",
             f"({self.whole(depth - 1)} / {whole} if {whole} != 0 else {other})",
             f"(a[{whole}] if 0 <= {whole} < {LENGTH} else {other})",
-            f"({one} if {self.condition(depth - 1)} else tock(s, {other}, 1))",
-            f"(tock(s, {one}, 2) if {self.condition(depth - 1)} else {other})",
+            f"({one} if {self.condition(depth - 1)} else {other})",
             f"abs({one})", f"min({one}, {other})", f"max({one}, {other}, 1.0)",
-            f"float({self.whole(depth - 1)})", f"float({self.condition(depth - 1)})",
+            f"float({self.whole(depth - 1)})",
             f"math.sqrt(abs({one}))", f"math.sin({name} if math.isfinite({name}) else 0.5)",
-            f"math.exp(min({one}, 9.0))", f"math.log(abs({one}) + 1.0)",
+            f"math.exp(min({one}, 9.0))",
             f"math.pow(min(abs({one}), 9.0), {self.rng.choice(('2.0', '0.5', '1.5'))})",
             f"math.pow(2.0, min({one}, 9.0))",
-            f"tock(s, {one}, {self.rng.choice((-1, 1))})", *self.help("weighed", depth),
+            *self.acting(
+                f"({one} if {self.condition(depth - 1)} else tock(s, {other}, 1))",
+                f"(tock(s, {one}, 2) if {self.condition(depth - 1)} else {other})",
+                f"tock(s, {one}, {self.rng.choice((-1, 1))})", *self.help("weighed", depth),
+            ),
         ]  # fmt: skip
         return self.rng.choice(forms)
 
@@ -282,12 +296,17 @@ class _Writer:
             f"{one} {less} {other}", f"{one} {equal} {other}",
             f"{self.real(below)} {less} {self.real(below)}",
             f"{self.real(below)} {equal} {self.real(below)}",
-            f"{one} {less} {self.real(below)}", f"{one} {less} tick(s, {other}) {equal} {third}",
+            f"{one} {less} {self.real(below)}", f"{one} {less} {other} {equal} {third}",
             f"-1.0 < {self.real(below)} {less} {self.real(below)} <= 2.5",
-            f"math.isfinite({self.real(below)})", "True", "p == (i0 < 3)",
+            f"math.isfinite({self.real(below)})", "True", "p",
+            *self.acting(f"{one} {less} tick(s, {other}) {equal} {third}"),
         ]  # fmt: skip
         if depth > 0:
             first, second = self.condition(below), self.condition(below)
             forms += [f"{first} and {second}", f"{first} or {second}", f"not {first}"] * 2
-            forms += [f"{first} == {second}"]
         return f"({self.rng.choice(forms)})"
+
+
+def clamped(value: str, low: int, high: int) -> str:
+    """Write an int within bounds."""
+    return f"max({low}, min({value}, {high}))"

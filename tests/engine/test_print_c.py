@@ -3,18 +3,16 @@
 import ctypes
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from flexarm.errors import FlexarmError
 from flexarm.loops.c import CLoops, print_c
-from flexarm.loops.kernel import kernel
-from flexarm.loops.language import Array, Record, run_equations, run_kernel
-from tests.engine.kernel_programs import State, program, state
+from flexarm.loops.kernel import Kernel, kernel
+from flexarm.loops.language import Array, run_kernel
+from tests.engine.kernel_programs import State, program
 from tests.engine.test_kernel_language import main_of, outcome
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
@@ -46,13 +44,6 @@ def library(printed: CLoops, more: str, folder: Path, *options: str) -> ctypes.C
     return ctypes.CDLL(str(folder / "kernels.so"))
 
 
-@dataclass
-class Counter(Record):
-    calls: int
-    ahead: int
-    inner: State
-
-
 @kernel
 def add_one(s: State) -> int:
     """Add one."""
@@ -61,20 +52,31 @@ def add_one(s: State) -> int:
 
 
 @kernel
-def count(c: Counter, values: Array) -> float:
-    """Call by address."""
-    total: float = 0.0
-    for k in range(3):
-        run_equations(c.calls, c.inner.marks)
-        total += values[k] + run_kernel(c.ahead, c.inner)
-    total += every_field(c.inner)
+def add_twice(s: State) -> int:
+    """Add calls up that change what they are of."""
+    total: int = add_one(s) + add_one(s)
     return total
+
+
+@kernel
+def ahead(s: State) -> int:
+    """Call by an address."""
+    code: int = run_kernel(s.n, s)
+    return code
+
+
+@kernel
+def named(a: Array) -> float:
+    """Name a part of an array."""
+    rest = a[1:]
+    first: float = rest[0]
+    return first
 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_kernels_do_the_same_in_c(seed: int, tmp_path: Path) -> None:
-    text, file = program(seed), tmp_path / f"program_{seed}.py"
+    text, file = program(seed, plain=True), tmp_path / f"program_{seed}.py"
     file.write_text(text)
     plain = main_of(text, file, lambda function: function)
     printed = print_c([main_of(text, file, kernel), every_field])
@@ -96,28 +98,21 @@ def test_random_kernels_do_the_same_in_c(seed: int, tmp_path: Path) -> None:
         assert outcome(call, given) == outcome(plain, given), text
 
 
-def test_calls_by_address_are_calls_by_name_in_c(tmp_path: Path) -> None:
-    printed = print_c([count], bound={"calls": "called", "ahead": add_one})
-    assert "struct Counter {\n    struct State *inner;\n};" in printed.records
-    more = (
-        "double run(struct State *, const double *);\n"
-        "double run(struct State *s, const double *values)\n"
-        "{\n    struct Counter c = {s};\n    return kernel_count(&c, values);\n}\n"
-    )
-    printed = printed._replace(
-        records=printed.records + "static void called(struct Counter *c) { c->inner->x += 0.5; }\n"
-    )
-    run = library(printed, more, tmp_path, *STRICT).run
-    run.restype = ctypes.c_double
-    s = state(np.random.default_rng(1))
-    s.n, s.x, values = 10, 0.25, np.array([1.0, 2.0, 3.0])
-    s.pack()
-    found = run(ctypes.c_void_p(s.place), ctypes.c_void_p(values.ctypes.data))
-    s.unpack()
-    assert (s.n, s.x) == (13, 1.75)
-    assert found == 6.0 + 11 + 12 + 13 + every_field.python(s)
+def test_printed_kernels_compile_without_warnings(tmp_path: Path) -> None:
+    printed = print_c([every_field, add_one])
+    more = "long long run(struct State *s);\nlong long run(struct State *s)\n"
+    more += "{\n    return kernel_every_field(s) > 0.0 ? kernel_add_one(s) : 0;\n}\n"
+    library(printed, more, tmp_path, *STRICT)
 
 
-def test_an_address_to_which_nothing_is_bound_is_refused() -> None:
-    with pytest.raises(FlexarmError, match=r"kernel 'count' .*: nothing is bound to this address"):
-        print_c([count], bound={"ahead": add_one})
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (add_twice, r"'kernel_add_one\(s\)' and .* are operands of one expression"),
+        (ahead, "calls by an address are not for C"),
+        (named, "'rest' is no number"),
+    ],
+)
+def test_what_c_leaves_open_is_refused(wrong: Kernel, message: str) -> None:
+    with pytest.raises(FlexarmError, match=rf"kernel '{wrong.name}' .*{message}"):
+        print_c([wrong])

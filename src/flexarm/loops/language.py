@@ -4,20 +4,21 @@ A kernel is written as a Python function of numbers, flat arrays and records; it
 in Python, and compiled.  It exists beside the traced equations because those have no loops, and
 beside Numba because importing that takes longer than most simulations.
 
-What a kernel may use: int, float and bool; arithmetic without ``**``; comparisons, ``and``, ``or``,
-``not``, conditional expressions; ``if``, ``while``, ``for ... in range(...)``, ``break``,
-``continue``, ``return``; elements ``a[i]`` and views ``a[i:]`` of flat arrays, fields of records;
-``abs``, ``min``, ``max``, ``float``, ``int`` and the functions of `math` in ``MATH``; module
-constants; other kernels; and the two calls by address below.
+A kernel may use: int, float and bool; ``+ - * /``, ``%`` of ints; comparisons, ``and``, ``or``,
+``not``, conditional expressions; ``if``, ``while``, ``for ... in range(...)`` with a literal step,
+``break``, ``continue``, ``return``; elements ``a[i]`` and views ``a[i:]`` of flat arrays, fields of
+records; ``abs``, ``min``, ``max``, ``float``, ``int`` and the functions of `math` in ``MATH``;
+module constants; other kernels; and the two calls by address below.
 
-A name, a field, a result and both arms of a choice have one type, and a name has a value on every
-way to where it is read; what does not hold to this is refused, with its file and line.  The rest
-means what it means in Python, but for five things:
+A name, a field, a result and both arms of a choice have one type, a name has a value on every way
+to where it is read, and a loop counts with a name of its own; what does not hold to this is
+refused, with its file and line.  The rest means what it means in Python, but for six things:
 
 - ints have 64 bits and wrap round; where they meet floats they must be below 2**53;
+- ``%`` is of ints that are not negative, by positive ones;
 - sums of products may be fused, which rounds once where Python rounds twice;
 - where Python raises on a number, the kernel goes on: with inf or NaN, as C does; with 0 from
-  ``//`` and ``%`` by zero, a step of zero and ``int`` of NaN; with the nearest int there is;
+  ``int`` of NaN, and the nearest int there is from ``int`` of a number too large;
 - indices are not checked: outside of its array, and below zero, there is something else;
 - module constants are those of the time of translation.
 """
@@ -41,7 +42,7 @@ Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 UNSEEN = {"kernels": False}  # metadata of a record's field that kernels do not see
 DOUBLE, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
-MATH = ("sqrt", "sin", "cos", "exp", "log", "sinh", "cosh", "floor", "pow", "isfinite")
+MATH = ("sqrt", "sin", "cos", "exp", "floor", "pow", "isfinite")
 
 
 def run_equations(address: int, table: Ints) -> None:

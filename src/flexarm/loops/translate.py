@@ -2,16 +2,24 @@
 
 import ast
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from llvmlite import ir
 
-from flexarm.loops.language import LoopSource
-from flexarm.loops.numbers import I64, ONE, ZERO, rounds
-from flexarm.loops.values import Value, Values, llvm_type
+from flexarm.errors import FlexarmError
+from flexarm.loops.language import Array, Ints, LoopSource, Record
+from flexarm.loops.walk import COMPARISONS, NOTHING, KernelWalk, Place, is_record
 
+I64, F64, PTR, VOID = ir.IntType(64), ir.DoubleType(), ir.PointerType(), ir.VoidType()
+TYPES = {int: I64, float: F64, bool: ir.IntType(1), NOTHING: VOID}
+INSTRUCTIONS = {
+    int: {"+": "add", "-": "sub", "*": "mul", "%": "urem", "negative": "neg"},
+    float: {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"},
+}
+INTRINSICS = {"sqrt": "llvm.sqrt.f64", "floor": "llvm.floor.f64", "fabs": "llvm.fabs.f64",
+              "whole": "llvm.fptosi.sat.i64.f64"}  # fmt: skip
 KNOWN = "known"  # marks loops whose rounds are known
 
 
@@ -67,146 +75,204 @@ class _Module:
             function.linkage = "" if public else "internal"
             function.attributes.add("nounwind")
             self.known[id(kernel)] = function
-            _KernelBody(Values(self, kernel, function)).write()
+            _LlvmKernel(self, kernel, function)
         return self.known[id(kernel)]
 
-
-@dataclass
-class _Loop:
-    """Where `break` and `continue` go, and which names have values at each `break`."""
-
-    after: ir.Block
-    again: ir.Block
-    breaks: list[frozenset[str]] = field(default_factory=list)
+    def outside(self, name: str, kind: ir.FunctionType) -> ir.Function:
+        """Return a function that the module does not have itself."""
+        found = self.module.globals.get(name)
+        return found or ir.Function(self.module, kind, name)
 
 
-class _KernelBody:
-    """The translation of one kernel's statements."""
+class _LlvmKernel(KernelWalk):
+    """The LLVM code of one kernel."""
 
-    def __init__(self, values: Values) -> None:
-        self.v, self.b, self.llvm = values, values.b, values.llvm
-        self.result = list(values.kernel.hints.values())[-1]
-        self.loops: list[_Loop] = []
+    def __init__(self, module: _Module, kernel: LoopSource, function: ir.Function) -> None:
+        super().__init__(kernel)
+        self.module, self.llvm = module, function
+        self.entry = ir.IRBuilder(function.append_basic_block("entry"))
+        body = function.append_basic_block("body")
+        self.b = ir.IRBuilder(body)
+        self.places: dict[str, Any] = {}
+        self.ways: list[tuple[ir.Block, ir.Block]] = []  # of loops: to break and to continue
+        for argument, (name, kind) in zip(function.args, self.parameters, strict=True):
+            self.kinds[name] = kind
+            self.assign_local(name, kind, argument)
+        self.valued = frozenset(self.kinds)
+        self.write()
+        self.entry.branch(body)
 
-    def write(self) -> None:
-        """Translate everything."""
-        tree, body = self.v.tree, self.b.block
-        for argument, (name, kind) in zip(
-            self.llvm.args, self.v.kernel.hints.items(), strict=False
-        ):
-            self.v.assign(tree, name, (argument, kind))
-        self.block(tree.body)
-        if not self.b.block.is_terminated:
-            if self.result is not type(None):
-                self.v.refuse(tree.body[-1], "may end without a result: return one")
-            self.b.ret_void()
-        self.v.entry.branch(body)
+    def constant(self, value: Any, kind: Any) -> Any:
+        return ir.Constant(TYPES[kind], kind(value))
 
-    def block(self, statements: list[ast.stmt]) -> None:
-        for statement in statements:
-            if self.b.block.is_terminated:
-                return
-            do: Callable[[ast.stmt], None]
-            do = getattr(self, f"do_{type(statement).__name__}", self.v.no_part)
-            do(statement)
+    def local(self, name: str, kind: Any) -> Any:
+        return self.b.load(self.places[name], typ=llvm_type(kind))
 
-    def do_Pass(self, node: ast.Pass) -> None: ...
+    def assign_local(self, name: str, kind: Any, code: Any) -> None:
+        if name not in self.places:
+            self.places[name] = self.entry.alloca(llvm_type(kind), name=name)
+        self.b.store(code, self.places[name])
 
-    def do_Expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):
-            self.v.value(node.value)
+    def operate(self, op: str, kind: Any, *codes: Any) -> Any:
+        b = self.b
+        if op in INSTRUCTIONS.get(kind, ()):
+            flags = {"flags": ("contract",)} if kind is float else {}
+            return getattr(b, INSTRUCTIONS[kind][op])(*codes, **flags)
+        if op in COMPARISONS.values():
+            if kind is int:
+                return b.icmp_signed(op, *codes)
+            return (b.fcmp_unordered if op == "!=" else b.fcmp_ordered)(op, *codes)
+        if op in ("min", "max"):
+            best, other = codes
+            return b.select(
+                self.operate("<" if op == "min" else ">", kind, other, best), other, best
+            )
+        if op in ("not", "negative"):
+            return (b.not_ if op == "not" else b.fneg)(*codes)
+        if op == "float":
+            return b.sitofp(*codes, F64)
+        result = I64 if op == "whole" else F64
+        function = self.module.outside(
+            INTRINSICS.get(op, op), ir.FunctionType(result, [F64] * len(codes))
+        )
+        if op == "pow":  # LLVM would square instead, and take exp2, with other last digits
+            function.attributes.add("nobuiltin")
+        return b.call(function, codes)
 
-    def do_Assign(self, node: ast.Assign) -> None:
-        target = node.targets[0]
-        if len(node.targets) > 1:
-            self.v.refuse(node, "one assignment at a time")
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            if len(target.elts) != len(node.value.elts):
-                self.v.refuse(node, "must have as many values as names")
-            values = [self.v.value(item) for item in node.value.elts]
-            for item, value in zip(target.elts, values, strict=True):
-                self.store(item, value)
-        else:
-            self.store(target, self.v.value(node.value))
+    def blocks(self, *names: str) -> list[ir.Block]:
+        """Append blocks to the function."""
+        return [self.llvm.append_basic_block(name) for name in names]
 
-    def do_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value is None:
-            self.v.refuse(node, "a name needs a value")
-        self.store(node.target, self.v.value(node.value))
+    def joined(self, ends: list[tuple[Any, ir.Block]]) -> Any:
+        """Return the value of the block that control came from."""
+        result = self.b.phi(ends[0][0].type)
+        for value, block in ends:
+            result.add_incoming(value, block)
+        return result
 
-    def do_AugAssign(self, node: ast.AugAssign) -> None:
-        if isinstance(node.target, ast.Name):
-            name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
-            left = self.v.value(name)
-            value = self.v.operate(node, node.op, left, self.v.value(node.value))
-            self.v.assign(node, node.target.id, value)
-            return
-        place, kind = self.v.place(node.target)
-        left = self.v.apart(node.target, kind, self.b.load(place, typ=llvm_type(kind))), kind
-        value = self.v.operate(node, node.op, left, self.v.value(node.value))
-        self.v.apart(node.target, kind, self.b.store(self.v.as_type(node, value, kind), place))
+    def decide(self, parts: Iterator[Any], count: int, *, until: bool) -> Any:
+        if count == 1:
+            return next(parts)
+        (after,) = self.blocks("decided")
+        ends: list[tuple[Any, ir.Block]] = []
+        for k, part in enumerate(parts):
+            ends.append((part, self.b.block))
+            if k < count - 1:
+                (more,) = self.blocks("open")
+                self.b.cbranch(part, *((after, more) if until else (more, after)))
+                self.b.position_at_end(more)
+        self.b.branch(after)
+        self.b.position_at_end(after)
+        return self.joined(ends)
 
-    def store(self, target: ast.expr, value: Value) -> None:
-        if isinstance(target, ast.Name):
-            self.v.assign(target, target.id, value)
-            return
-        place, kind = self.v.place(target)
-        if kind not in (int, float):
-            self.v.refuse(target, "arrays and records of a record cannot be exchanged")
-        # NumPy makes ints floats that are put in an array of floats; a record would keep the int.
-        element = isinstance(target, ast.Subscript) and kind is float
-        as_wanted = self.v.as_float(target, value) if element else None
-        wanted = as_wanted or self.v.as_type(target, value, kind)
-        self.v.apart(target, kind, self.b.store(wanted, place))
-
-    def do_Return(self, node: ast.Return) -> None:
-        if self.result is type(None):
-            if node.value is not None:
-                self.v.refuse(node, "must return nothing, as it is annotated")
-            self.b.ret_void()
-        elif node.value is None:
-            self.v.refuse(node, "may end without a result: return one")
-        else:
-            self.b.ret(self.v.as_type(node, self.v.value(node.value), self.result))
-
-    def do_If(self, node: ast.If) -> None:
-        yes, no, after = (self.llvm.append_basic_block(n) for n in ("then", "else", "after"))
-        self.b.cbranch(self.v.truth(node.test), yes, no)
-        before, ends = self.v.bound, list[frozenset[str]]()
-        for block, statements in ((yes, node.body), (no, node.orelse)):
+    def choose(self, test: Callable[[], Any], yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+        *arms, after = self.blocks("yes", "no", "chosen")
+        self.b.cbranch(test(), *arms)
+        ends: list[tuple[Any, ir.Block]] = []
+        for block, value in zip(arms, (yes, no), strict=True):
             self.b.position_at_end(block)
-            self.v.bound = before
-            self.block(statements)
-            if not self.b.block.is_terminated:
-                self.b.branch(after)
-                ends.append(self.v.bound)
-        self.go_on(after, ends)
+            ends.append((value(), self.b.block))
+            self.b.branch(after)
+        self.b.position_at_end(after)
+        return self.joined(ends)
 
-    def go_on(self, block: ir.Block, ends: list[frozenset[str]]) -> None:
-        """Continue where some ways meet, with the names that have values on all of them."""
-        self.b.position_at_end(block)
-        if ends:
-            self.v.bound = frozenset.intersection(*ends)
+    def element(self, array: Any, kind: Any, index: Any) -> Any:
+        return self.b.gep(array, [index], source_etype=TYPES[kind])
+
+    def field(self, record: Any, kind: type[Record], name: str) -> Any:
+        slot = ir.Constant(I64, list(kind.layout().types).index(name))
+        return self.b.gep(record, [slot], source_etype=I64)
+
+    def view(self, array: Any, kind: Any, first: Any) -> Any:
+        return self.b.gep(array, [first], source_etype=F64)
+
+    def load(self, place: Place) -> Any:
+        return self.mark(place, self.b.load(place.code, typ=llvm_type(place.kind)))
+
+    def store(self, place: Place, code: Any) -> None:
+        self.mark(place, self.b.store(code, place.code))
+
+    def mark(self, place: Place, access: Any) -> Any:
+        """Mark an access: no element of an array is a field of a record, nor a float an int.
+
+        Else LLVM would read the pointers of a record anew after every element that is written.
+        """
+        add, nothing = self.module.module.add_metadata, ir.Constant(I64, 0)
+        sort = add([place.sort, add(["flexarm"]), nothing])
+        access.set_metadata("tbaa", add([sort, sort, nothing]))
+        return access
+
+    def call(self, kernel: LoopSource, codes: Sequence[Any]) -> Any:
+        return self.b.call(self.module.function(kernel), codes)
+
+    def call_address(self, node: ast.Call, result: Any, codes: Sequence[Any]) -> Any:
+        bound = self.module.bound.get(getattr(node.args[0], "attr", ""))
+        if isinstance(bound, LoopSource):
+            return self.call(bound, codes[1:])
+        kind = ir.FunctionType(TYPES[result], [PTR])
+        if bound is None:
+            target = self.b.inttoptr(codes[0], ir.PointerType(kind))
         else:
-            self.b.unreachable()
+            target = self.module.outside(bound, kind)
+        return self.b.call(target, codes[1:])
 
-    def do_While(self, node: ast.While) -> None:
-        test, body, after = (self.llvm.append_basic_block(n) for n in ("test", "loop", "after"))
+    def discard(self, code: Any) -> None: ...
+
+    def give(self, code: Any) -> None:
+        self.b.ret_void() if code is None else self.b.ret(code)
+
+    def branch(
+        self, test: Callable[[], Any], yes: Callable[[], bool], no: Callable[[], bool]
+    ) -> None:
+        *arms, after = self.blocks("then", "else", "after")
+        self.b.cbranch(test(), *arms)
+        for block, write in zip(arms, (yes, no), strict=True):
+            self.b.position_at_end(block)
+            if write():
+                self.b.branch(after)
+        self.b.position_at_end(after)
+
+    def repeat(
+        self, node: ast.While, test: Callable[[], Any] | None, body: Callable[[], bool]
+    ) -> None:
+        begin, inside, after = self.blocks("test", "loop", "after")
+        self.b.branch(begin)
+        self.b.position_at_end(begin)
+        if test is None:
+            self.b.branch(inside)
+        else:
+            self.b.cbranch(test(), inside, after)
+        self.b.position_at_end(inside)
+        self.ways.append((after, begin))
+        if body():
+            self.turn_back(begin, node.test)
+        self.ways.pop()
+        self.b.position_at_end(after)
+
+    def count(
+        self, node: ast.For, name: str, limits: tuple[Any, Any], step: int, body: Callable[[], bool]
+    ) -> None:
+        test, inside, after, more = self.blocks("test", "loop", "after", "more")
+        counter = self.entry.alloca(I64)
+        self.b.store(limits[0], counter)
         self.b.branch(test)
         self.b.position_at_end(test)
-        endless = isinstance(node.test, ast.Constant) and node.test.value in (True, 1)
-        if endless:
-            self.b.branch(body)
-        else:
-            self.b.cbranch(self.v.truth(node.test), body, after)
-        before = self.v.bound
-        self.b.position_at_end(body)
-        breaks = self.loop(node, _Loop(after, test))
-        self.go_on(after, breaks if endless else [before, *breaks])
+        now = self.b.load(counter, typ=I64)
+        self.b.cbranch(self.b.icmp_signed("<" if step > 0 else ">", now, limits[1]), inside, after)
+        self.b.position_at_end(inside)
+        self.assign_local(name, int, now)
+        self.ways.append((after, more))
+        if body():
+            self.b.branch(more)
+        self.ways.pop()
+        self.b.position_at_end(more)
+        self.b.store(self.b.add(self.b.load(counter, typ=I64), ir.Constant(I64, step)), counter)
+        self.turn_back(test, node.iter)
+        self.b.position_at_end(after)
 
-    def again(self, block: ir.Block, test: ast.expr) -> None:
+    def turn_back(self, block: ir.Block, test: ast.expr) -> None:
         """Go back to a loop's test; note whether its outcomes are known beforehand."""
-        back, changing = self.b.branch(block), self.v.module.unrolled
+        back, changing = self.b.branch(block), self.module.unrolled
         if changing is None:
             return
         inner = list(ast.walk(test))
@@ -214,72 +280,21 @@ class _KernelBody:
         elements = any(isinstance(each, ast.Subscript) for each in inner)
         fixed = isinstance(test, ast.Constant)
         if not (elements or fixed or fields & {*changing}):
-            module = self.v.module.module
-            count = ir.Constant(I64, len(module.metadata))
-            back.set_metadata("llvm.loop", module.add_metadata([KNOWN, count]))
+            module = self.module.module
+            number = ir.Constant(I64, len(module.metadata))
+            back.set_metadata("llvm.loop", module.add_metadata([KNOWN, number]))
 
-    def loop(self, node: ast.For | ast.While, loop: _Loop) -> list[frozenset[str]]:
-        """Translate what is repeated; say which names have values where it is left."""
-        if node.orelse:
-            self.v.refuse(node.orelse[0], "the else of a loop is not part of a kernel's language")
-        self.loops.append(loop)
-        self.block(node.body)
-        self.loops.pop()
-        if not self.b.block.is_terminated:
-            if isinstance(node, ast.While):
-                self.again(loop.again, node.test)
-            else:
-                self.b.branch(loop.again)
-        return loop.breaks
+    def leave(self, *, again: bool) -> None:
+        self.b.branch(self.ways[-1][again])
 
-    def do_For(self, node: ast.For) -> None:
-        first, stop, step = self.limits(node)
-        near = isinstance(step, ir.Constant) and abs(step.constant) == 1
-        test, body, after, more = (
-            self.llvm.append_basic_block(name) for name in ("test", "loop", "after", "more")
-        )
-        if not isinstance(node.target, ast.Name):
-            self.v.refuse(node, "loops count with a name")
-        counter, left = self.v.entry.alloca(I64), self.v.entry.alloca(I64)
-        self.b.store(first, counter)
-        if not near:
-            self.b.store(rounds(self.b, first, stop, step), left)
-        self.b.branch(test)
-        self.b.position_at_end(test)
-        now = self.b.load(counter, typ=I64)
-        if near:
-            open_ = self.b.icmp_signed("<" if step.constant > 0 else ">", now, stop)
-        else:
-            open_ = self.b.icmp_signed("!=", self.b.load(left, typ=I64), ZERO)
-        self.b.cbranch(open_, body, after)
-        before = self.v.bound
-        self.b.position_at_end(body)
-        self.v.assign(node, node.target.id, (now, int))
-        breaks = self.loop(node, _Loop(after, more))
-        self.b.position_at_end(more)
-        self.b.store(self.b.add(self.b.load(counter, typ=I64), step), counter)
-        if not near:
-            self.b.store(self.b.sub(self.b.load(left, typ=I64), ONE), left)
-        self.again(test, node.iter)
-        self.go_on(after, [before, *breaks])
+    def end_dead(self) -> None:
+        self.b.unreachable()
 
-    def limits(self, node: ast.For) -> tuple[ir.Value, ir.Value, ir.Value]:
-        """Translate begin, end and step of a range."""
-        call = node.iter
-        if not (isinstance(call, ast.Call) and self.v.called(call.func) is range):
-            self.v.refuse(node, "loops are over range(...)")
-        if not 1 <= len(call.args) <= 3 or call.keywords:
-            self.v.refuse(node, "range takes one to three ints")
-        limits = [self.v.as_type(item, self.v.value(item), int) for item in call.args]
-        first, stop = (ZERO, limits[0]) if len(limits) == 1 else limits[:2]
-        step = limits[2] if len(limits) == 3 else ONE
-        if isinstance(step, ir.Constant) and step.constant == 0:
-            self.v.refuse(node, "the step of a range must not be zero")
-        return first, stop, step
 
-    def do_Break(self, node: ast.Break) -> None:
-        self.loops[-1].breaks.append(self.v.bound)
-        self.b.branch(self.loops[-1].after)
-
-    def do_Continue(self, node: ast.Continue) -> None:
-        self.b.branch(self.loops[-1].again)
+def llvm_type(kind: Any) -> ir.Type:
+    """Return the LLVM type of a kernel's type."""
+    if isinstance(kind, type) and kind in TYPES:
+        return TYPES[kind]
+    if kind in (Array, Ints) or is_record(kind):
+        return PTR
+    raise FlexarmError(f"kernels know int, float, Array, Ints and records, not {kind}")

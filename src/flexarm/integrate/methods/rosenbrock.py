@@ -62,7 +62,9 @@ def factorise(n: int, a: Array, pivots: Ints) -> int:
             return 1
         if best != k:
             for j in range(n):
-                a[j * n + k], a[j * n + best] = a[j * n + best], a[j * n + k]
+                kept = a[j * n + k]
+                a[j * n + k] = a[j * n + best]
+                a[j * n + best] = kept
         scale = 1.0 / column[k]
         for i in range(k + 1, n):
             column[i] *= scale
@@ -85,7 +87,9 @@ def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
     """Solve with a factorised matrix."""
     for k in range(n):
         best = pivots[k]
-        x[k], x[best] = x[best], x[k]
+        kept = x[k]
+        x[k] = x[best]
+        x[best] = kept
     for k in range(n):
         subtract(n - k - 1, x[k], a[k * n + k + 1 :], x[k + 1 :])
     for k in range(n - 1, -1, -1):

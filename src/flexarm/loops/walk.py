@@ -1,0 +1,539 @@
+"""Kernels read statement by statement: types are checked here, a target writes the code."""
+
+import ast
+import builtins
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
+
+from flexarm.errors import FlexarmError
+from flexarm.loops.language import MATH, Array, Ints, LoopSource, Record, run_equations, run_kernel
+
+OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%"}
+COMPARISONS = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+NOTHING = type(None)
+
+
+class Value(NamedTuple):
+    """An expression as a target has written it."""
+
+    code: Any
+    kind: Any  # its type: int, float, bool, Array, Ints, a record, or that of None
+    number: int | float | None = None  # of a literal
+
+
+class Place(NamedTuple):
+    """An element of an array or a field of a record."""
+
+    code: Any
+    kind: Any  # type of what is stored there
+    sort: str  # what no other sort shares memory with: ``field``, or the type of an element
+
+
+class KernelWalk(ABC):
+    """The translation of one kernel; a target implements the abstract methods.
+
+    Conditions, arms of choices and bodies of loops are passed as functions that write them; those
+    of statements return whether control goes on behind them.
+    """
+
+    def __init__(self, kernel: LoopSource) -> None:
+        self.kernel = kernel
+        *self.parameters, (_, self.result) = kernel.hints.items()
+        nodes = [node for node in ast.walk(kernel.tree) if isinstance(node, ast.Name)]
+        stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+        self.locals = stored | {name for name, _ in self.parameters}
+        self.kinds: dict[str, Any] = {}  # types of locals
+        self.valued: frozenset[str] = frozenset()  # locals that surely have a value
+        self.counters: list[str] = []  # of the loops around
+        self.breaks: list[list[frozenset[str]]] = []  # by loop around: locals with a value there
+
+    # What a target writes
+
+    @abstractmethod
+    def constant(self, value: Any, kind: Any) -> Any:
+        """Return the code of a number."""
+
+    @abstractmethod
+    def local(self, name: str, kind: Any) -> Any:
+        """Return the code that reads a local."""
+
+    @abstractmethod
+    def assign_local(self, name: str, kind: Any, code: Any) -> None:
+        """Write the assignment of a local."""
+
+    @abstractmethod
+    def operate(self, op: str, kind: Any, *codes: Any) -> Any:
+        """Return the code of an operation on values of one type.
+
+        Operations are ``+ - * / %``, the comparisons, ``not``, ``negative``, ``float`` (of an int),
+        ``whole`` (the nearest int of a float, 0 of NaN), ``min``, ``max`` and `math`'s.
+        """
+
+    @abstractmethod
+    def decide(self, parts: Iterator[Any], count: int, *, until: bool) -> Any:
+        """Return the first of some truths that is `until`, or the last; later ones are skipped."""
+
+    @abstractmethod
+    def choose(self, test: Callable[[], Any], yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+        """Return the code of one of two values."""
+
+    @abstractmethod
+    def element(self, array: Any, kind: Any, index: Any) -> Any:
+        """Return where an element of an array is."""
+
+    @abstractmethod
+    def field(self, record: Any, kind: type[Record], name: str) -> Any:
+        """Return where a field of a record is."""
+
+    @abstractmethod
+    def view(self, array: Any, kind: Any, first: Any) -> Any:
+        """Return the rest of an array, from an element on."""
+
+    @abstractmethod
+    def load(self, place: Place) -> Any:
+        """Return the code that reads a place."""
+
+    @abstractmethod
+    def store(self, place: Place, code: Any) -> None:
+        """Write the assignment of a place."""
+
+    @abstractmethod
+    def call(self, kernel: LoopSource, codes: Sequence[Any]) -> Any:
+        """Return the code of a call."""
+
+    @abstractmethod
+    def call_address(self, node: ast.Call, result: Any, codes: Sequence[Any]) -> Any:
+        """Return the code of a call by an address, the first of the codes."""
+
+    @abstractmethod
+    def discard(self, code: Any) -> None:
+        """Write a call whose result nobody needs."""
+
+    @abstractmethod
+    def give(self, code: Any) -> None:
+        """Write the return of a value, None of nothing."""
+
+    @abstractmethod
+    def branch(
+        self, test: Callable[[], Any], yes: Callable[[], bool], no: Callable[[], bool]
+    ) -> None:
+        """Write an ``if``."""
+
+    @abstractmethod
+    def repeat(
+        self, node: ast.While, test: Callable[[], Any] | None, body: Callable[[], bool]
+    ) -> None:
+        """Write a ``while``; one without a test is endless."""
+
+    @abstractmethod
+    def count(
+        self, node: ast.For, name: str, limits: tuple[Any, Any], step: int, body: Callable[[], bool]
+    ) -> None:
+        """Write a ``for`` from one limit to before the other."""
+
+    @abstractmethod
+    def leave(self, *, again: bool) -> None:
+        """Write a ``break``, or a ``continue``."""
+
+    @abstractmethod
+    def end_dead(self) -> None:
+        """Note that control never comes here."""
+
+    # Types
+
+    def refuse(self, node: ast.AST, what: str) -> NoReturn:
+        """Raise an error that names the line."""
+        raise FlexarmError(f"{self.kernel.at(getattr(node, 'lineno', 1))}: {what}")
+
+    def refuse_part(self, node: ast.AST, what: ast.AST | None = None, of: str = "") -> NoReturn:
+        """Refuse a node that kernels do not have, or its operator."""
+        word = type(what or node).__name__
+        self.refuse(node, f"{word}{of} is not part of a kernel's language")
+
+    def as_type(self, node: ast.AST, value: Value, kind: Any) -> Any:
+        """Return the code of a value that must be of a type; a record may have further fields."""
+        given = value.kind
+        if given == kind or (is_record(given) and is_record(kind) and issubclass(given, kind)):
+            return value.code
+        hint = f": write {word_of(kind)}(...)" if kind in (int, float) else ""
+        return self.refuse(node, f"must be {word_of(kind)}, got {word_of(given)}{hint}")
+
+    def as_float(self, node: ast.AST, value: Value) -> Any:
+        """Return the code of a number as a float, where Python makes it one as well."""
+        if value.kind is int:
+            return self.operate("float", int, value.code)
+        return self.as_type(node, value, float)
+
+    def typed(self, node: ast.expr, kind: Any) -> Any:
+        """Return the code of an expression that must be of a type."""
+        return self.as_type(node, self.value(node), kind)
+
+    def truth(self, node: ast.expr) -> Any:
+        """Return the code of a condition: a truth, or whether an int is not 0."""
+        value = self.value(node)
+        if value.kind is int:
+            return self.operate("!=", int, value.code, self.constant(0, int))
+        if value.kind is not bool:
+            self.refuse(node, "a condition must be a comparison or an int")
+        return value.code
+
+    # Expressions
+
+    def value(self, node: ast.expr) -> Value:
+        """Translate an expression."""
+        translate: Callable[[ast.expr], Value]
+        translate = getattr(self, f"_of_{type(node).__name__}", self.refuse_part)
+        return translate(node)
+
+    def _of_Constant(self, node: ast.Constant) -> Value:
+        return self.number(node, node.value)
+
+    def number(self, node: ast.AST, value: Any) -> Value:
+        """Translate a literal, or a constant of the module."""
+        if not isinstance(value, int | float):
+            self.refuse(node, f"{value!r} is no number")
+        kind = bool if isinstance(value, bool) else int if isinstance(value, int) else float
+        if kind is int and not LOWEST <= value <= HIGHEST:
+            self.refuse(node, f"{value} is no int of 64 bits")
+        return Value(self.constant(value, kind), kind, value)
+
+    def _of_Name(self, node: ast.Name) -> Value:
+        if node.id in self.locals:
+            if node.id not in self.valued:
+                self.refuse(node, f"'{node.id}' may have no value here: give it one before")
+            return Value(self.local(node.id, self.kinds[node.id]), self.kinds[node.id])
+        if node.id in self.kernel.globals:
+            return self.number(node, self.kernel.globals[node.id])
+        return self.refuse(node, f"'{node.id}' has no value")
+
+    def place(self, node: ast.expr) -> Place:
+        """Translate what an element or a field is stored in."""
+        if isinstance(node, ast.Subscript):
+            array = self.value(node.value)
+            if array.kind not in (Array, Ints):
+                self.refuse(node, "only arrays have elements")
+            kind = float if array.kind == Array else int
+            code = self.element(array.code, kind, self.index(node.slice))
+            return Place(code, kind, kind.__name__)
+        if isinstance(node, ast.Attribute):
+            record = self.value(node.value)
+            types = record.kind.layout().types if is_record(record.kind) else {}
+            if node.attr not in types:
+                self.refuse(node, f"no field '{node.attr}'")
+            code = self.field(record.code, record.kind, node.attr)
+            return Place(code, types[node.attr], "field")
+        return self.refuse(node, "nothing can be stored there")
+
+    def index(self, node: ast.expr) -> Any:
+        """Translate an index; those from the end are refused where they can be seen."""
+        value = self.value(node)
+        if value.number is not None and value.number < 0:
+            self.refuse(node, "an index must not be negative: arrays do not know their length")
+        return self.as_type(node, value, int)
+
+    def _of_Subscript(self, node: ast.Subscript) -> Value:
+        if not isinstance(node.slice, ast.Slice):
+            return self._of_Attribute(node)
+        if node.slice.lower is None or node.slice.upper or node.slice.step:
+            self.refuse(node, "views are a[start:]")
+        array = self.value(node.value)
+        if array.kind not in (Array, Ints):
+            self.refuse(node, "only arrays have views")
+        return Value(self.view(array.code, array.kind, self.index(node.slice.lower)), array.kind)
+
+    def _of_Attribute(self, node: ast.expr) -> Value:
+        place = self.place(node)
+        return Value(self.load(place), place.kind)
+
+    def _of_BinOp(self, node: ast.BinOp) -> Value:
+        left = self.value(node.left)
+        return self.binary(node, node.op, left, self.value(node.right))
+
+    def binary(self, node: ast.AST, operator: ast.operator, left: Value, right: Value) -> Value:
+        """Translate an operation of arithmetic."""
+        op = OPERATORS.get(type(operator))
+        whole = left.kind is right.kind is int
+        if op is None or (op == "%" and not whole):
+            self.refuse_part(node, operator, of="" if whole else " of floats")
+        if whole and op != "/":
+            return Value(self.operate(op, int, left.code, right.code), int)
+        codes = self.as_float(node, left), self.as_float(node, right)
+        return Value(self.operate(op, float, *codes), float)
+
+    def _of_UnaryOp(self, node: ast.UnaryOp) -> Value:
+        if isinstance(node.op, ast.Not):
+            return Value(self.operate("not", bool, self.truth(node.operand)), bool)
+        if not isinstance(node.op, ast.USub):
+            self.refuse(node, "only - and not")
+        value = self.value(node.operand)
+        if value.number is not None and value.kind is not bool:
+            return self.number(node, -value.number)
+        kind = int if value.kind is int else float
+        return Value(self.operate("negative", kind, self.as_type(node, value, kind)), kind)
+
+    def _of_Compare(self, node: ast.Compare) -> Value:
+        return Value(self.decide(self.comparisons(node), len(node.ops), until=False), bool)
+
+    def comparisons(self, node: ast.Compare) -> Iterator[Any]:
+        """Translate the links of a chain of comparisons, each when it is asked for."""
+        left = self.value(node.left)
+        for operator, item in zip(node.ops, node.comparators, strict=True):
+            right = self.value(item)
+            if type(operator) not in COMPARISONS:
+                self.refuse_part(node, operator)
+            yield self.compare(node, COMPARISONS[type(operator)], left, right)
+            left = right
+
+    def compare(self, node: ast.AST, op: str, left: Value, right: Value) -> Any:
+        """Compare two numbers; nothing compares with NaN but ``!=``."""
+        if left.kind is right.kind is int:
+            return self.operate(op, int, left.code, right.code)
+        return self.operate(op, float, self.as_float(node, left), self.as_float(node, right))
+
+    def _of_BoolOp(self, node: ast.BoolOp) -> Value:
+        parts = (self.typed(item, bool) for item in node.values)
+        until = isinstance(node.op, ast.Or)
+        return Value(self.decide(parts, len(node.values), until=until), bool)
+
+    def _of_IfExp(self, node: ast.IfExp) -> Value:
+        kinds: list[Any] = []
+
+        def arm(item: ast.expr) -> Any:
+            value = self.value(item)
+            kinds.append(value.kind)
+            return self.as_type(node, value, kinds[0])
+
+        test = partial(self.truth, node.test)
+        code = self.choose(test, partial(arm, node.body), partial(arm, node.orelse))
+        return Value(code, kinds[0])
+
+    def _of_Call(self, node: ast.Call) -> Value:
+        if node.keywords:
+            self.refuse(node, "arguments are given by position")
+        target = self.called(node.func)
+        values = [self.value(item) for item in node.args]
+        if isinstance(target, str) or any(target is each for each in (abs, min, max, float, int)):
+            return self.function(node, target, values)
+        if isinstance(target, LoopSource):
+            *kinds, result = target.hints.values()
+            return Value(self.call(target, self.arguments(node, values, kinds)), result)
+        if target is run_equations or target is run_kernel:
+            given, result = (Ints, NOTHING) if target is run_equations else (Record, int)
+            codes = self.arguments(node, values, [int, given])
+            return Value(self.call_address(node, result, codes), result)
+        return self.refuse(node, f"'{ast.unparse(node.func)}' is no kernel")
+
+    def called(self, node: ast.expr) -> Any:
+        """Find the function that is called: of `math`, its name."""
+        name = node.value if isinstance(node, ast.Attribute) else node
+        if not isinstance(name, ast.Name) or name.id in self.locals:
+            return None
+        found = self.kernel.globals.get(name.id, getattr(builtins, name.id, None))
+        if isinstance(node, ast.Attribute):
+            return node.attr if found is math else None
+        return found
+
+    def arguments(self, node: ast.Call, values: list[Value], kinds: list[Any]) -> list[Any]:
+        """Return the codes of a call's arguments."""
+        if len(values) != len(kinds):
+            self.refuse(node, f"takes {len(kinds)} arguments, got {len(values)}")
+        return [self.as_type(node, value, kind) for value, kind in zip(values, kinds, strict=True)]
+
+    def function(self, node: ast.Call, target: Any, values: list[Value]) -> Value:
+        """Translate a function of `math`, abs, min, max, float or int."""
+        name = f"math.{target}" if isinstance(target, str) else target.__name__
+        if name.startswith("math.") and target not in MATH:
+            self.refuse(node, f"{name} is not part of a kernel's language")
+        wanted = 2 if name in ("math.pow", "min", "max") else 1
+        if len(values) < wanted or (len(values) > wanted and target not in (min, max)):
+            least = "at least " if target in (min, max) else ""
+            self.refuse(node, f"{name} takes {least}{wanted} arguments, got {len(values)}")
+        if target in (min, max):
+            return self.extreme(node, name, values)
+        codes = [self.as_float(node, value) for value in values]
+        if target is float:
+            return Value(codes[0], float)
+        if target is int:
+            return Value(self.operate("whole", float, *codes), int)
+        if target == "isfinite":
+            bound = self.constant(math.inf, float)
+            return Value(self.operate("<", float, self.operate("fabs", float, *codes), bound), bool)
+        result = self.operate("fabs" if target is abs else target, float, *codes)
+        if target == "floor":
+            return Value(self.operate("whole", float, result), int)
+        return Value(result, float)
+
+    def extreme(self, node: ast.Call, op: str, values: list[Value]) -> Value:
+        """Translate min and max: what a NaN does depends on its place."""
+        code, kind, _ = values[0]
+        if kind not in (int, float):
+            self.refuse(node, f"must be numbers, got {word_of(kind)}")
+        for each in values[1:]:
+            code = self.operate(op, kind, code, self.as_type(node, each, kind))
+        return Value(code, kind)
+
+    # Statements: each returns whether control goes on behind it
+
+    def write(self) -> None:
+        """Translate the kernel."""
+        if self.block(self.kernel.tree.body):
+            if self.result is not NOTHING:
+                self.refuse(self.kernel.tree.body[-1], "may end without a result: return one")
+            self.give(None)
+
+    def block(self, statements: list[ast.stmt]) -> bool:
+        """Translate statements up to one behind which control does not go on."""
+        for statement in statements:
+            do: Callable[[ast.stmt], bool]
+            do = getattr(self, f"_do_{type(statement).__name__}", self.refuse_part)
+            if not do(statement):
+                return False
+        return True
+
+    def _do_Pass(self, node: ast.Pass) -> bool:
+        return True
+
+    def _do_Expr(self, node: ast.Expr) -> bool:
+        if not isinstance(node.value, ast.Constant):
+            self.discard(self.value(node.value).code)
+        return True
+
+    def _do_Assign(self, node: ast.Assign) -> bool:
+        if len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple):
+            self.refuse(node, "one assignment at a time")
+        return self.assign(node.targets[0], self.value(node.value))
+
+    def _do_AnnAssign(self, node: ast.AnnAssign) -> bool:
+        if node.value is None:
+            self.refuse(node, "a name needs a value")
+        return self.assign(node.target, self.value(node.value))
+
+    def _do_AugAssign(self, node: ast.AugAssign) -> bool:
+        if isinstance(node.target, ast.Name):
+            left = self._of_Name(node.target)
+            value = self.binary(node, node.op, left, self.value(node.value))
+            return self.assign(node.target, value)
+        place = self.place(node.target)
+        left = Value(self.load(place), place.kind)
+        value = self.binary(node, node.op, left, self.value(node.value))
+        self.store(place, self.as_type(node, value, place.kind))
+        return True
+
+    def assign(self, target: ast.expr, value: Value) -> bool:
+        """Write an assignment; the first one of a local fixes its type."""
+        if isinstance(target, ast.Name):
+            name = target.id
+            if name in self.counters:
+                self.refuse(target, f"'{name}' counts rounds: assign to another name")
+            if value.kind is NOTHING:
+                self.refuse(target, f"'{name}' gets the result of a kernel that has none")
+            kind = self.kinds.setdefault(name, value.kind)
+            self.assign_local(name, kind, self.as_type(target, value, kind))
+            self.valued |= {name}
+            return True
+        place = self.place(target)
+        if place.kind not in (int, float):
+            self.refuse(target, "arrays and records of a record cannot be exchanged")
+        # NumPy makes ints floats that are put in an array of floats; a record would keep the int.
+        element = isinstance(target, ast.Subscript) and place.kind is float
+        code = self.as_float(target, value) if element else self.as_type(target, value, place.kind)
+        self.store(place, code)
+        return True
+
+    def _do_Return(self, node: ast.Return) -> bool:
+        if node.value is None and self.result is not NOTHING:
+            self.refuse(node, "may end without a result: return one")
+        if node.value is not None and self.result is NOTHING:
+            self.refuse(node, "must return nothing, as it is annotated")
+        self.give(None if node.value is None else self.typed(node.value, self.result))
+        return False
+
+    def _do_If(self, node: ast.If) -> bool:
+        ends: list[frozenset[str]] = []
+
+        def arm(statements: list[ast.stmt]) -> bool:
+            self.valued = before
+            goes_on = self.block(statements)
+            ends.extend([self.valued] * goes_on)
+            return goes_on
+
+        before = self.valued
+        test = partial(self.truth, node.test)
+        self.branch(test, partial(arm, node.body), partial(arm, node.orelse))
+        return self.meet(ends)
+
+    def meet(self, ends: list[frozenset[str]]) -> bool:
+        """Go on where some ways meet, with the names that have values on all of them."""
+        if ends:
+            self.valued = frozenset.intersection(*ends)
+        else:
+            self.end_dead()
+        return bool(ends)
+
+    def loop(self, node: ast.For | ast.While) -> bool:
+        """Translate the body of a loop."""
+        if node.orelse:
+            self.refuse(node.orelse[0], "the else of a loop is not part of a kernel's language")
+        return self.block(node.body)
+
+    def _do_While(self, node: ast.While) -> bool:
+        endless = isinstance(node.test, ast.Constant) and node.test.value in (True, 1)
+        before, breaks = self.valued, list[frozenset[str]]()
+        self.breaks.append(breaks)
+        test = None if endless else partial(self.truth, node.test)
+        self.repeat(node, test, partial(self.loop, node))
+        self.breaks.pop()
+        return self.meet(breaks if endless else [before, *breaks])
+
+    def _do_For(self, node: ast.For) -> bool:
+        call, target = node.iter, node.target
+        if not (isinstance(call, ast.Call) and self.called(call.func) is range):
+            self.refuse(node, "loops are over range(...)")
+        if not 1 <= len(call.args) <= 3 or call.keywords:
+            self.refuse(node, "range takes one to three ints")
+        limits = [self.typed(item, int) for item in call.args[:2]]
+        step = self.value(call.args[2]).number if len(call.args) == 3 else 1
+        if not isinstance(step, int) or step == 0:
+            self.refuse(node, "the step of a range must be a literal int and must not be zero")
+        if (
+            not isinstance(target, ast.Name)
+            or target.id in self.valued
+            or self.kinds.setdefault(target.id, int) is not int
+        ):
+            self.refuse(node, "loops count with a name of their own")
+        first, stop = (self.constant(0, int), *limits)[-2:]
+        before, breaks = self.valued, list[frozenset[str]]()
+        self.breaks.append(breaks)
+        self.counters.append(target.id)
+        self.valued |= {target.id}
+        self.count(node, target.id, (first, stop), step, partial(self.loop, node))
+        self.counters.pop()
+        self.breaks.pop()
+        return self.meet([before, *breaks])
+
+    def _do_Break(self, node: ast.Break) -> bool:
+        self.breaks[-1].append(self.valued)
+        self.leave(again=False)
+        return False
+
+    def _do_Continue(self, node: ast.Continue) -> bool:
+        self.leave(again=True)
+        return False
+
+
+def is_record(kind: Any) -> bool:
+    """Return whether a type is that of a record."""
+    return isinstance(kind, type) and issubclass(kind, Record)
+
+
+def word_of(kind: Any) -> str:
+    """Return the name of a type, for messages."""
+    if kind in (Array, Ints):
+        return "Array" if kind == Array else "Ints"
+    return getattr(kind, "__name__", str(kind))
