@@ -22,7 +22,7 @@ from flexarm.planning import Limits
 from flexarm.runs.write import LiveFile
 from flexarm.studies.compare import compare
 from flexarm.viewer.movie import save_movie
-from flexarm.viewer.page import mode_page, run_page, save_page, shapes_of
+from flexarm.viewer.page import mode_page, run_page, save_page
 
 LINK = "{joint: {kind: revolute}, length: 1, body: {mass: 1, com: [0.5, 0, 0]}}"
 
@@ -863,8 +863,6 @@ run.to_movie(None)
 run.export("x.doc")
 run.export(5)
 # found
-shapes_of(None)
-# shapes
 mode_page(None)
 # page
 save_page(None, "x.html")
@@ -944,7 +942,6 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "HostileMapping": HostileMapping, "HostileSequence": HostileSequence,
         "HostileValues": HostileValues, "Fraction": Fraction, "mode_page": mode_page,
         "run_page": run_page, "save_movie": save_movie, "save_page": save_page,
-        "shapes_of": shapes_of,
         "places": np.concatenate([np.eye(3), np.eye(3) + 5]),
         "Limits": Limits, "OperatingPoint": OperatingPoint, "swept": swept,
         "partly": control.sensors(one),

@@ -256,7 +256,7 @@ def test_command_plans_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert "take a longer one" in capsys.readouterr().err
     assert main([*goal, "--to", "joint1"]) == 2
     assert main([*goal, "--to", "joint1=1"]) == 2
-    assert "each joint once" in capsys.readouterr().err
+    assert "--to: joint1 is given twice: give it once" in capsys.readouterr().err
 
 
 @pytest.mark.campaign

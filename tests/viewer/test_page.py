@@ -15,7 +15,6 @@ from flexarm.viewer import bundle
 from flexarm.viewer import page as pages
 from flexarm.viewer.bundle import Arrays, to_json
 from flexarm.viewer.page import (
-    ModeShapes,
     file_labels,
     mode_page,
     run_labels,
@@ -134,19 +133,10 @@ def test_a_page_needs_a_run() -> None:
         run_page([])
 
 
-@pytest.mark.parametrize("name", ["frequencies", "damping", "vectors", "q"])
-def test_modes_whose_arrays_do_not_fit_are_refused(name: str) -> None:
-    model = flexarm.build(flexarm.sample("driven-link"))
-    n = model.size
-    arrays = {
-        "q": np.zeros(n),
-        "frequencies": np.ones(2),
-        "damping": np.ones(2),
-        "vectors": np.ones((n, 2)),
-    }
-    arrays[name] = np.ones((7, 7))
-    with pytest.raises(FlexarmError, match=rf"modes: {name} must have shape .*, got \(7, 7\)"):
-        mode_page(ModeShapes(model=model, names=["a", "b"], **arrays))
+def test_an_arm_without_modes_has_no_page_of_them() -> None:
+    still = flexarm.modes(flexarm.sample("puma-560"), joints="locked")
+    with pytest.raises(FlexarmError, match="found: has no mode to show"):
+        mode_page(still)
 
 
 def test_a_page_overwrites_nothing_unasked(html: str, tmp_path: Path) -> None:

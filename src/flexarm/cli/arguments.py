@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,18 +52,22 @@ def read_arm(args: argparse.Namespace) -> "Arm":
     return rigid(arm)
 
 
-def require_outputs(args: argparse.Namespace, *outputs: Path | None) -> None:
+def require_outputs(
+    args: argparse.Namespace, *outputs: Path | None, inputs: Iterable[str | Path | None] = ()
+) -> None:
     """Raise an error for output files that cannot be written, before the work is done.
 
-    The model file is no output, no two outputs are one file, and `--plot` is a figure.
+    No output is the model file or another input, no two outputs are one file, and `--plot` is a
+    figure.
     """
     from flexarm.io.whole_file import require_apart, require_writable
 
     require_figure(getattr(args, "plot", None))
     require_distinct(*outputs)
+    read = [Path(each) for each in (getattr(args, "arm", None), *inputs) if each is not None]
     for path in filter(None, outputs):
         require_writable(path, force=args.force)
-        require_apart(path, [Path(args.arm)])
+        require_apart(path, read)
 
 
 def require_distinct(*outputs: Path | None) -> None:
@@ -98,6 +102,38 @@ def seconds(text: str, unit: str = "s") -> float:
         return float(in_unit("time", text, unit))
     except FlexarmError as error:
         raise argparse.ArgumentTypeError(str(error).removeprefix("time: ")) from None
+
+
+def named(
+    form: str, read: Callable[[str], Any] = str, *, optional: bool = False
+) -> Callable[[str], tuple[str, Any]]:
+    """Return a reader of NAME=VALUE, whose value is read by ``read``; None where it is optional."""
+
+    def pair(text: str) -> tuple[str, Any]:
+        name, sign, value = text.partition("=")
+        if optional and not sign:
+            return name, None
+        try:
+            if name and value:
+                return name, read(value)
+        except ValueError:
+            pass
+        raise argparse.ArgumentTypeError(f"must be {form}, got '{text}'")
+
+    return pair
+
+
+def once(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the values of an option by name; raise an error for a name that is given twice."""
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in values:
+            both = (
+                f"write {name}={','.join(values[name] + value)}" if isinstance(value, list) else ""
+            )
+            raise Misuse(f"{option}: {name} is given twice: {both or 'give it once'}")
+        values[name] = value
+    return values
 
 
 share = partial(seconds, unit="1")  # reads a plain number, or one in per cent

@@ -12,6 +12,8 @@ from flexarm.cli.arguments import (
     Misuse,
     arg,
     file_path,
+    named,
+    once,
     read_arm,
     require_outputs,
     seconds,
@@ -23,26 +25,6 @@ if TYPE_CHECKING:
     from flexarm.fitting.sensor import Sensor
 
 SUMMARY = "fit numbers of a model file to measured runs"
-Pairs = list[tuple[str, Any]]  # name and value of an option NAME=VALUE
-
-
-def _named(
-    form: str, read: Callable[[str], Any] = str, *, optional: bool = False
-) -> Callable[[str], tuple[str, Any]]:
-    """Return a reader of NAME=VALUE; the value, None where it is optional, is read by ``read``."""
-
-    def pair(text: str) -> tuple[str, Any]:
-        name, sign, value = text.partition("=")
-        if optional and not sign:
-            return name, None
-        try:
-            if name and value:
-                return name, read(value)
-        except ValueError:
-            pass
-        raise argparse.ArgumentTypeError(f"must be {form}, got '{text}'")
-
-    return pair
 
 
 def _adjusted(text: str) -> list[str]:
@@ -61,7 +43,7 @@ def _range(text: str) -> tuple[float, float]:
 def _repeated(flag: str, form: str, read: Callable[[str], Any], about: str) -> Argument:
     """Declare an option that takes one or more texts NAME=VALUE and may be given again."""
     return arg(
-        flag, nargs="+", action="extend", default=[], type=_named(form, read), metavar=form,
+        flag, nargs="+", action="extend", default=[], type=named(form, read), metavar=form,
         help=about,
     )  # fmt: skip
 
@@ -80,7 +62,7 @@ ARGUMENTS = (
         nargs="+",
         action="extend",
         required=True,
-        type=_named("KEY[=LOW:HIGH]", _range, optional=True),
+        type=named("KEY[=LOW:HIGH]", _range, optional=True),
         metavar="KEY[=LOW:HIGH]",
         help="numbers of the model file, such as links.1.joint.friction.viscous; with bounds",
     ),
@@ -89,7 +71,7 @@ ARGUMENTS = (
         nargs="+",
         action="extend",
         required=True,
-        type=_named("COLUMN=READS"),
+        type=named("COLUMN=READS"),
         metavar="COLUMN=READS",
         help="what a column measures: joint1, joint1.rate, joint1.current, tip.x, "
         "'link1 strain y at 0'",
@@ -143,14 +125,14 @@ def run(args: argparse.Namespace) -> None:
     from flexarm.io.whole_file import write_figure
 
     require_outputs(args, args.out, args.report, args.plot)
-    arm, outputs, inputs = read_arm(args), _sensors(args), _once("input", args.input)
+    arm, outputs, inputs = read_arm(args), _sensors(args), once("--input", args.input)
     if args.predict:
         read_recordings(args.predict)  # a file that cannot be read is an error before the fit
     with progress() as tell, warnings_in_a_line():
         fit = identify(
             arm,
             args.data,
-            fit=_once("fit", args.fit),
+            fit=once("--fit", args.fit),
             outputs=outputs,
             inputs=inputs,
             input_offsets=args.input_offset,
@@ -189,9 +171,9 @@ def run(args: argparse.Namespace) -> None:
 def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
     from flexarm.fitting.sensor import ADJUSTED, Sensor
 
-    outputs = _once("output", args.output)
+    outputs = once("--output", args.output)
     options = ("adjust", "poles", "noise", "valid")
-    columns = {option: _once(option, getattr(args, option)) for option in options}
+    columns = {option: once(f"--{option}", getattr(args, option)) for option in options}
     for option, values in columns.items():
         for column in values:
             if column not in outputs:
@@ -206,14 +188,3 @@ def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
                        poles=poles.get(column, 1))
         for column, reads in outputs.items()
     }  # fmt: skip
-
-
-def _once(option: str, pairs: Pairs) -> dict[str, Any]:
-    """Return an option's values by name; raise an error for a name that is given twice."""
-    values: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in values:
-            both = f"write {name}={','.join(values[name] + value)}" if option == "adjust" else ""
-            raise Misuse(f"--{option}: {name} is given twice: {both or 'give it once'}")
-        values[name] = value
-    return values

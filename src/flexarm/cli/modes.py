@@ -10,6 +10,8 @@ from flexarm.cli.arguments import (
     Misuse,
     arg,
     file_path,
+    named,
+    once,
     read_arm,
     require_outputs,
 )
@@ -28,17 +30,20 @@ COUNT = 19  # points of a range without its own number: every 5 degrees of a rig
 MOST = 3  # coordinates listed per mode
 ROWS, RIGID = 10, 2  # modes, and rigid motions among them, that are printed without --all
 ABREAST = 4  # modes per table of a range, as many as 80 characters hold
-REMEDY = "say it once"
+STATES = ("free", "locked")  # of joints
+Pairs = list[tuple[str, Any]]  # name and value of an option NAME=VALUE
 Settings = dict[str, Any]  # arguments of `modes` and `sweep`, by name
 ARGUMENTS = (
     *ARM,
     arg(
         "--joints", nargs="+", action="extend", default=[], metavar="X",
+        type=named("free, locked or NAME=ANGLE", optional=True),
         help="free (default), locked; NAME=ANGLE puts a joint there, and locks all joints unless "
         "'free' is said too; NAME=free, NAME=locked; a range NAME=FROM:TO:COUNT follows the modes",
     ),
     arg(
         "--speed", nargs="+", action="extend", default=[], metavar="NAME=RATE",
+        type=named("NAME=RATE"),
         help="speed of a joint that turns steadily, which locks it at that speed unless --joints "
         "free; a range NAME=FROM:TO:COUNT gives a Campbell diagram",
     ),
@@ -88,9 +93,9 @@ def run(args: argparse.Namespace) -> None:
         followed = sweep(model, **settings)
     result = modes(model, **_first(settings))
     if args.html is not None:
-        from flexarm.viewer.page import mode_page, save_page, shapes_of
+        from flexarm.viewer.page import mode_page, save_page
 
-        save_page(mode_page(shapes_of(result)), args.html, force=args.force)
+        save_page(mode_page(result), args.html, force=args.force)
     if args.plot is not None:
         drawn = result if followed is None else followed
         write_figure(args.plot, drawn.plot(), force=args.force)
@@ -102,51 +107,33 @@ def run(args: argparse.Namespace) -> None:
             _print_sweep(followed)
 
 
-def _settings(model: "Model", joints: list[str], speeds: list[str], *, straight: bool) -> Settings:
+def _settings(model: "Model", joints: Pairs, speeds: Pairs, *, straight: bool) -> Settings:
     """Read joint states, positions and speeds from `--joints` and `--speed`."""
     units = {axis.name: axis.unit for axis in model.axes}
-    word = "auto"
-    single: dict[str, str] = {}
-    at: dict[str, float | list[float]] = {}
-    for text in joints:
-        name, sign, value = text.partition("=")
-        if not sign and text in ("free", "locked"):
-            if word not in ("auto", text):
-                raise FlexarmError(f"--joints: free or locked, not both; {REMEDY}")
-            word = text
-            continue
-        _require(name, sign, text, units, "--joints: must be free, locked or NAME=ANGLE")
-        if name in (single if value in ("free", "locked") else at):
-            raise FlexarmError(f"--joints: {name} is given twice, got '{text}' too; {REMEDY}")
-        if value in ("free", "locked"):
-            single[name] = value
-        else:
-            at[name] = _value(name, value, units[name])
-    rates: dict[str, float | list[float]] = {}
-    for text in speeds:
-        name, sign, value = text.partition("=")
-        _require(name, sign, text, units, "--speed: must be NAME=RATE")
-        if name in rates:
-            raise FlexarmError(f"--speed: {name} is given twice, got '{text}' too; {REMEDY}")
-        rates[name] = _value(name, value, f"{units[name]}/s")
-    ranges = [value for values in (at, rates) for value in values.values() if _points(value)]
-    if len(ranges) > 2 or (len(ranges) == 2 and any(_points(v) for v in rates.values())):
+    words = [name for name, value in joints if value is None]
+    for word in words:
+        if word not in STATES:
+            raise FlexarmError(f"--joints: must be free, locked or NAME=ANGLE, got '{word}'")
+    if len(set(words)) > 1:
+        raise FlexarmError("--joints: free or locked, not both; say it once")
+    pairs = [(name, value) for name, value in joints if value is not None]
+    for name, _ in (*pairs, *speeds):
+        if name not in units:
+            raise FlexarmError(f"no joint '{name}': there are {', '.join(units) or 'none'}")
+    single = once("--joints", [pair for pair in pairs if pair[1] in STATES])
+    places = once("--joints", [pair for pair in pairs if pair[1] not in STATES])
+    at = {name: _value(name, text, units[name]) for name, text in places.items()}
+    rates = {
+        name: _value(name, text, f"{units[name]}/s")
+        for name, text in once("--speed", speeds).items()
+    }
+    turning = sum(isinstance(value, list) for value in rates.values())
+    ranges = turning + sum(isinstance(value, list) for value in at.values())
+    if ranges > 2 or (ranges == 2 and turning):
         raise FlexarmError("ranges: at most one of --speed, or one or two of --joints")
-    held = word == "locked" or (word == "auto" and bool(at or rates))
-    states = dict.fromkeys(units, "locked" if held else "free") | single
+    state = words[0] if words else "locked" if at or rates else "free"
+    states = dict.fromkeys(units, state) | single
     return {"joints": states, "at": at, "speeds": rates, "straight": straight}
-
-
-def _points(value: float | list[float]) -> int:
-    """Count the points of a range, 0 of a number."""
-    return len(value) if isinstance(value, list) else 0
-
-
-def _require(name: str, sign: str, text: str, units: dict[str, str], form: str) -> None:
-    if not sign:
-        raise FlexarmError(f"{form}, got '{text}'")
-    if name not in units:
-        raise FlexarmError(f"no joint '{name}': there are {', '.join(units) or 'none'}")
 
 
 def _value(name: str, text: str, unit: str) -> float | list[float]:

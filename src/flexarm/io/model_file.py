@@ -1,17 +1,19 @@
 """Model files: load an arm, with all mistakes reported at once, and save one; samples by name."""
 
 import difflib
-import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+from ruamel.yaml import YAML
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from flexarm.arguments import listed, refused, require_flag, require_kind, require_path
 from flexarm.arm import Arm
@@ -22,7 +24,8 @@ from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten
 from flexarm.io.whole_file import write_whole
 from flexarm.samples import sample_names, sample_path
 
-WIDTH = 96  # characters of a line
+WIDTH = 70  # characters of a line of a list, after which its next item begins a new line
+_TAG = "tag:yaml.org,2002:"
 _PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./ -]*[A-Za-z0-9_./-])?")
 # Words that are no text in YAML 1.2, or in YAML 1.1, which other readers still follow.
 _RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
@@ -39,66 +42,32 @@ def emit(data: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        Block style, except that short lists of single values stand on one line.
+        Block style, except that lists without mappings stand on one line, or on wrapped lines.
     """
-    return "".join(f"{line}\n" for line in _mapping(data, 0)) or "{}\n"
+    yaml, text = YAML(pure=True), StringIO()
+    yaml.width = WIDTH
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.serialize(_node(data), text)
+    return text.getvalue()
 
 
-def _mapping(data: Mapping[str, Any], indent: int) -> Iterator[str]:
-    for key, value in data.items():
-        head = f"{' ' * indent}{_text(key)}:"
-        if isinstance(value, Mapping) and value:
-            yield head
-            yield from _mapping(value, indent + 2)
-        elif isinstance(value, Sequence) and not isinstance(value, str) and value:
-            yield from _sequence(head, value, indent + 2)
-        elif isinstance(value, str) and _is_prose(value):
-            yield f"{head} {'|' if value.endswith(chr(10)) else '|-'}"
-            for line in value.removesuffix("\n").split("\n"):
-                yield f"{' ' * (indent + 2)}{line}".rstrip(" ")
-        else:
-            yield f"{head} {_inline(value)}"
-
-
-def _sequence(head: str, items: Sequence[Any], indent: int) -> Iterator[str]:
-    pad = " " * indent
-    if all(not isinstance(item, Mapping) for item in items):
-        line = f"{head} {_inline(items)}"
-        if len(line) <= WIDTH:
-            yield line
-        else:
-            yield head
-            yield from _wrapped([_inline(item) for item in items], pad)
-        return
-    yield head
-    for item in items:
-        lines = _mapping(item, indent + 2) if isinstance(item, Mapping) else iter(())
-        first = next(lines, None)
-        yield f"{pad}- {_inline(item) if first is None else first.lstrip(' ')}"
-        yield from lines
-
-
-def _wrapped(items: Sequence[str], pad: str) -> Iterator[str]:
-    line = f"{pad}[{items[0]}"
-    for item in items[1:]:
-        if len(line) + len(item) + 3 > WIDTH:
-            yield f"{line},"
-            line = f"{pad} {item}"
-        else:
-            line += f", {item}"
-    yield f"{line}]"
-
-
-def _inline(value: Any) -> str:
+def _node(value: Any) -> Node:
+    """Convert plain data to nodes of YAML, each with the style in which it is written."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_text(k)}: {_inline(v)}" for k, v in value.items()) + "}"
+        pairs = [(_node(key), _node(item)) for key, item in value.items()]
+        return MappingNode(f"{_TAG}map", pairs, flow_style=not pairs)
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(item, Mapping) for item in value)
+        return SequenceNode(f"{_TAG}seq", [_node(item) for item in value], flow_style=not nested)
     if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(map(_inline, value)) + "]"
+        plain = _PLAIN.fullmatch(value) and value.lower() not in _RESERVED
+        prose = "\n" in value and "\r" not in value  # a block would turn \r into a line break
+        style = None if plain else "|" if prose else '"'
+        return ScalarNode(f"{_TAG}str", value, style=style)
     if isinstance(value, float):
-        return _number(value)
-    return "null" if value is None else str(value).lower()
+        return ScalarNode(f"{_TAG}float", _number(value))
+    kind = "null" if value is None else type(value).__name__
+    return ScalarNode(_TAG + kind, "null" if value is None else str(value).lower())
 
 
 def _number(value: float) -> str:
@@ -107,19 +76,6 @@ def _number(value: float) -> str:
     mantissa, e, exponent = text.partition("e")
     # YAML 1.1 readers read a number with an exponent but no point as text.
     return f"{mantissa}.0e{exponent}" if e and "." not in mantissa else text
-
-
-def _text(text: str) -> str:
-    plain = _PLAIN.fullmatch(text) and text.lower() not in _RESERVED
-    return text if plain else json.dumps(text, ensure_ascii=False)
-
-
-def _is_prose(text: str) -> bool:
-    """Return whether text has several lines and reads back unchanged from a block."""
-    lines = text.removesuffix("\n").split("\n")
-    ragged = any(line != line.rstrip() or "\t" in line or "\r" in line for line in lines)
-    ends = lines[0][:1] in ("", " ") or not lines[-1]
-    return len(lines) > 1 and not ragged and not ends
 
 
 M = TypeVar("M", bound=BaseModel)

@@ -2,12 +2,11 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from flexarm.arguments import listed, refused, require_kind, require_names
 from flexarm.errors import FlexarmError
@@ -35,14 +34,6 @@ DEFLECTIONS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))
 
 
 @dataclass(frozen=True)
-class PanelLine:
-    """A line in a panel: values (T,) in the panel's unit."""
-
-    name: str
-    values: Array
-
-
-@dataclass(frozen=True)
 class Panel:
     """Curves that share an axis."""
 
@@ -50,7 +41,7 @@ class Panel:
     title: str
     unit: str
     shown: bool  # whether it is open at first
-    curves: Sequence[PanelLine]
+    curves: Mapping[str, Array]  # values (T,) in its unit, by the names of the curves
 
 
 def shown(run: RunData) -> tuple[RunData, str]:
@@ -86,8 +77,8 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
                 "title": panel.title,
                 "unit": panel.unit,
                 "shown": panel.shown,
-                "names": [curve.name for curve in panel.curves],
-                "values": arrays.add(np.stack([curve.values for curve in panel.curves])),
+                "names": list(panel.curves),
+                "values": arrays.add(np.stack(list(panel.curves.values()))),
             }
             for panel in panels(run, unit)
             if panel.curves
@@ -139,105 +130,61 @@ def deflection_unit(largest: float) -> tuple[float, str]:
 
 def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
     """List the panels of a run; deflections are in a unit from `deflection_unit`."""
-    angles, slides = _joints(run)
+    axes = run.model.drawn_axes
+    angles = {axis.name: np.degrees(run.q[:, axis.index]) for axis in axes if axis.turns}
     yield Panel("angles", "Joint angles", "deg", True, angles)
+    slides = {axis.name: run.q[:, axis.index] for axis in axes if not axis.turns}
     yield Panel("slides", "Joint slides", "m", True, slides)
     yield from _deflections(run, unit)
-    tip = [PanelLine(f"tip {axis}", run.tip[:, k]) for k, axis in enumerate("xyz")]
-    yield Panel("tip", "Tip position", "m", True, tip)
+    yield Panel("tip", "Tip position", "m", True, _coordinates("tip", run.tip))
     yield Panel("energy", "Energy", "J", True, _energies(run))
     inputs = list(input_units(run.model).items())
     for key, title, of in (("torques", "Joint torques", "N m"), ("forces", "Joint forces", "N")):
-        listed = [PanelLine(name, run.u[:, k]) for k, (name, u) in enumerate(inputs) if u == of]
-        yield Panel(key, title, of, False, [c for c in listed if np.any(c.values)])
+        efforts = {name: run.u[:, k] for k, (name, u) in enumerate(inputs) if u == of}
+        yield Panel(key, title, of, False, {n: u for n, u in efforts.items() if np.any(u)})
     if run.model.arm.contacts:
         normal = equation_of(run).contacts(run.q, run.v).normal.T
-        names = run.model.arm.contact_names
-        pushes = [PanelLine(name, values) for name, values in zip(names, normal, strict=True)]
-        yield Panel("contacts", "Contact forces", "N", True, pushes if np.any(normal) else [])
+        pushes = dict(zip(run.model.arm.contact_names, normal, strict=True))
+        yield Panel("contacts", "Contact forces", "N", True, pushes if np.any(normal) else {})
     if run.model.base_moves:
-        base = [PanelLine(f"base {axis}", run.q[:, k]) for k, axis in enumerate("xyz")]
-        yield Panel("base", "Base displacement", "m", False, base)
+        yield Panel("base", "Base displacement", "m", False, _coordinates("base", run.q))
 
 
-def _joints(run: RunData) -> tuple[list[PanelLine], list[PanelLine]]:
-    """List the joints that turn [deg] and those that slide [m]."""
-    angles, slides = [], []
-    for axis in run.model.drawn_axes:
-        values = run.q[:, axis.index]
-        if axis.turns:
-            angles.append(PanelLine(axis.name, np.degrees(values)))
-        else:
-            slides.append(PanelLine(axis.name, values))
-    return angles, slides
+def _coordinates(name: str, places: Array) -> dict[str, Array]:
+    """Return x, y and z of places, the first columns of an array."""
+    return {f"{name} {axis}": places[:, k] for k, axis in enumerate("xyz")}
 
 
 def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
     """List displacement and twist of the flexible links' tips, from the undeformed link."""
-    moved: list[PanelLine] = []
-    twists: list[PanelLine] = []
-    tip = np.array([1.0])
-    for part in flexible_links(run.model):
-        end = along(run.model, part, run.q, tip)
-        moved += [
-            PanelLine(f"{part.name} {a}", end.deflection[:, 0, k]) for k, a in enumerate("xyz")
-        ]
-        twists.append(PanelLine(part.name, np.degrees(end.twist[:, 0])))
     factor, name = unit
-    scaled = [PanelLine(curve.name, factor * curve.values) for curve in _notable(moved)]
-    yield Panel("deflections", "Link tip deflections", name, True, scaled)
+    moved, twists = dict[str, Array](), dict[str, Array]()
+    for part in flexible_links(run.model):
+        end = along(run.model, part, run.q, np.array([1.0]))
+        moved |= _coordinates(part.name, factor * end.deflection[:, 0])
+        twists[part.name] = np.degrees(end.twist[:, 0])
+    yield Panel("deflections", "Link tip deflections", name, True, _notable(moved))
     yield Panel("twists", "Link tip twists", "deg", False, _notable(twists))
 
 
-def _notable(curves: list[PanelLine]) -> list[PanelLine]:
+def _notable(curves: dict[str, Array]) -> dict[str, Array]:
     """Return the curves without those that are flat beside the others."""
-    sizes = [float(np.abs(curve.values).max()) for curve in curves]
-    least = SMALL * max(sizes, default=0.0)
-    return [curve for curve, size in zip(curves, sizes, strict=True) if size > least]
+    sizes = {name: float(np.abs(values).max()) for name, values in curves.items()}
+    least = SMALL * max(sizes.values(), default=0.0)
+    return {name: values for name, values in curves.items() if sizes[name] > least}
 
 
-def _energies(run: RunData) -> list[PanelLine]:
+def _energies(run: RunData) -> dict[str, Array]:
     """List energies, the gravitational one relative to its start, and the error of the balance."""
-    curves = [PanelLine(name, run.energy[:, k]) for k, name in enumerate(ENERGIES)]
-    if not np.any(run.model.gravity):
-        curves = curves[:2]
-    else:
-        curves[2] = PanelLine("gravitational", run.energy[:, 2] - run.energy[0, 2])
+    curves = dict(zip(ENERGIES[:2], run.energy.T, strict=False))
+    if np.any(run.model.gravity):
+        curves["gravitational"] = run.energy[:, 2] - run.energy[0, 2]
     if np.any(run.work):
-        curves.append(PanelLine("put in less lost", run.work))
-    return [*curves, PanelLine("error of balance", run.balance)]
+        curves["put in less lost"] = run.work
+    return curves | {"error of balance": run.balance}
 
 
 ENOUGH = 24  # characters after which a label gets no further values; longest value in a label
-
-
-@dataclass(frozen=True)
-class ModeShapes:
-    """The k modes of an arm about a state of n coordinates."""
-
-    model: Model
-    q: Array  # coordinates of the state, (n,)
-    names: Sequence[str]  # names of the modes
-    frequencies: Array  # frequencies [Hz], (k,)
-    damping: Array  # damping ratios, (k,)
-    # Mode vectors, real or complex, in any scale, (n, k).
-    vectors: npt.NDArray[np.float64] | npt.NDArray[np.complex128]
-    # Reference attitude of a free base's angles, (3, 3); that of the model file if None.
-    anchor: Array | None = field(default=None)
-
-
-def shapes_of(found: Modes) -> ModeShapes:
-    """Return the mode shapes of `flexarm.linear.modes.modes`, with those of rigid motions."""
-    require_kind("found", found, Modes, "Modes, such as flexarm.modes(arm)")
-    every = found.modes
-    return ModeShapes(
-        model=found.model,
-        q=found.equilibrium.point.q,
-        names=[mode.name for mode in every],
-        frequencies=np.array([mode.frequency_hz for mode in every]),
-        damping=np.array([mode.damping_ratio for mode in every]),
-        vectors=np.stack([mode.shape for mode in every], axis=1),
-    )
 
 
 def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
@@ -314,35 +261,31 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
     return to_json(document | {"arrays": arrays.encode()})
 
 
-def mode_page(shapes: ModeShapes) -> str:
+def mode_page(found: Modes) -> str:
     """Return the page of an arm's mode shapes.
 
     Raises
     ------
     FlexarmError
-        If there is no mode, or the arrays do not fit together.
+        If there is no mode.
     """
-    require_kind("shapes", shapes, ModeShapes, "ModeShapes, such as shapes_of(modes(arm))")
-    model, k = shapes.model, len(shapes.names)
-    sizes = {"frequencies": (k,), "damping": (k,), "vectors": (model.size, k), "q": (model.size,)}
-    for name, shape in sizes.items():
-        got = np.shape(getattr(shapes, name))
-        if got != shape or not k:
-            raise FlexarmError(f"modes: {name} must have shape {shape} with modes in it, got {got}")
+    require_kind("found", found, Modes, "Modes, such as flexarm.modes(arm)")
+    if not found.modes:
+        raise FlexarmError("found: has no mode to show: nothing in the arm moves")
+    model, q, anchor = found.model, found.equilibrium.point.q, found.model.start_anchors
     arrays = Arrays()
-    q = np.asarray(shapes.q, dtype=float)
-    anchor = model.start_anchors if shapes.anchor is None else shapes.anchor
-    rest = states(model, q[None], anchor[None])[0]
-    swings = np.hstack([np.real(shapes.vectors), np.imag(shapes.vectors)])
+    vectors = np.stack([mode.shape for mode in found.modes], axis=1)
+    swings = np.hstack([vectors.real, vectors.imag])
     seen = mode_outlook(model, q, anchor, swings[:, np.abs(swings).max(axis=0) > 0])
     modes: list[dict[str, Any]] = []
-    for i, name in enumerate(shapes.names):
-        moved = [_moved(model, q, anchor, part) for part in _parts(shapes.vectors[:, i])]
+    for mode in found.modes:
+        scaled = mode.shape / (np.abs(mode.shape).max() or 1.0)
+        moved = [_moved(model, q, anchor, part) for part in (scaled.real, scaled.imag)]
         modes.append(
             {
-                "name": name,
-                "hz": float(shapes.frequencies[i]),
-                "damping": float(shapes.damping[i]),
+                "name": mode.name,
+                "hz": mode.frequency_hz,
+                "damping": mode.damping_ratio,
                 "re": arrays.add(moved[0]),
                 "im": arrays.add(moved[1]),
             }
@@ -350,13 +293,13 @@ def mode_page(shapes: ModeShapes) -> str:
     document = {
         "kind": "modes",
         "title": model.arm.name,
-        "facts": f"{k} modes, {model.size} coordinates",
+        "facts": f"{len(modes)} modes, {model.size} coordinates",
         "notes": model.arm.notes,
         "warning": "",
         "live": "",
         "view": {"towards": seen.towards.tolist(), "scale": seen.scale},
         "arms": [scene(model, arrays)],
-        "state": arrays.add(rest),
+        "state": arrays.add(states(model, q[None], anchor[None])[0]),
         "modes": modes,
         "limits": {"deflection": 1.0, "curvature": 1.0, "moment": 1.0, "strain": None},
     }
@@ -388,12 +331,6 @@ def _fingerprint(runs: Sequence[RunData]) -> str:
     """Return a hash of the arms: data with the same hash differ only in the motion."""
     arms = "\n".join(run.model.arm.model_dump_json() for run in runs)
     return hashlib.sha256(arms.encode("utf-8", errors="replace")).hexdigest()[:16]
-
-
-def _parts(vector: npt.NDArray[Any]) -> tuple[Array, Array]:
-    """Scale a mode to a largest entry of 1 and split it into its real and imaginary part."""
-    scaled = vector / (np.abs(vector).max() or 1.0)
-    return np.asarray(np.real(scaled), float), np.asarray(np.imag(scaled), float)
 
 
 def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import Misuse, arg, file_path
+from flexarm.cli.arguments import Misuse, arg, file_path, require_outputs
 from flexarm.cli.console import print_json
 
 if TYPE_CHECKING:
@@ -35,12 +35,10 @@ ARGUMENTS = (
 
 def run(args: argparse.Namespace) -> None:
     """Print the checks, and write the body."""
-    from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.links.imported.file import Choices, import_body
 
     require_npz(args.out)
-    require_writable(args.out, force=args.force)
-    require_apart(args.out, args.files)
+    require_outputs(args, args.out, inputs=args.files)
     choices = Choices(
         args.frames, args.hub_node, args.tip_node, args.hub_set, args.tip_set, args.density
     )

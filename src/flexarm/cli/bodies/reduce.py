@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from flexarm.cli.arguments import Misuse, arg, file_path
+from flexarm.cli.arguments import Misuse, arg, file_path, require_outputs
 from flexarm.cli.bodies.import_body import finish, require_npz
 
 SUMMARY = "reduce a finite-element model between two rigid faces to a body (Craig-Bampton)"
@@ -29,7 +29,6 @@ def run(args: argparse.Namespace) -> None:
     import numpy as np
 
     from flexarm.arm.side_files import SideFiles
-    from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.links.imported.craig_bampton import reduced_data
     from flexarm.links.imported.file import inspect_data, read_frames
     from flexarm.links.imported.readers.market import listed_nodes, market_keys
@@ -43,8 +42,7 @@ def run(args: argparse.Namespace) -> None:
         raise Misuse("give FILE, or --stiffness, --mass and --nodes, not both")
     inputs = [path for path in (args.model, *parts) if path is not None]
     require_npz(args.out)
-    require_writable(args.out, force=args.force)
-    require_apart(args.out, inputs)
+    require_outputs(args, args.out, inputs=inputs)
     if args.model is not None:
         keys = read_keys(SideFiles(args.model.parent).read(args.model.name))
     else:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from flexarm.cli.arguments import arg, file_path
+from flexarm.cli.arguments import arg, file_path, require_outputs
 from flexarm.cli.console import print_json
 from flexarm.errors import FlexarmError
 
@@ -28,10 +28,9 @@ def run(args: argparse.Namespace) -> None:
     from flexarm.arm.side_files import Mesh, parts_beside
     from flexarm.io.model_file import dumps
     from flexarm.io.urdf.convert import import_urdf
-    from flexarm.io.whole_file import require_apart, require_writable, write_whole
+    from flexarm.io.whole_file import require_writable, write_whole
 
-    require_writable(args.out, force=args.force)
-    require_apart(args.out, [path for path in (args.urdf, args.flex) if path is not None])
+    require_outputs(args, args.out, inputs=[args.urdf, args.flex])
     meshes = None if args.no_meshes else f"{args.out.stem}.meshes"
     arm, notes = import_urdf(args.urdf, flex=args.flex, tip=args.tip, meshes=meshes)
     surfaces = {args.out.parent / part.file: part.side_file.content

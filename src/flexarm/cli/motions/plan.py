@@ -5,9 +5,10 @@ from functools import partial
 
 from flexarm.cli.arguments import (
     ARM,
-    Misuse,
     arg,
     file_path,
+    named,
+    once,
     read_arm,
     require_outputs,
     seconds,
@@ -18,22 +19,18 @@ from flexarm.cli.console import print_json, warnings_in_a_line
 SUMMARY = "plan a motion from rest to rest that leaves no vibration, and simulate it"
 
 
-def _place(text: str) -> tuple[str, float | str]:
-    """Read ``JOINT=VALUE``, a number or a text with a unit."""
-    name, _, value = text.partition("=")
-    if not name or not value:
-        raise argparse.ArgumentTypeError(
-            f"must be JOINT=VALUE, such as joint1=0.5 or joint1='30 deg', got '{text}'"
-        )
+def _place(text: str) -> float | str:
+    """Read a number, or keep a text with a unit."""
     try:
-        return name, float(value)
+        return float(text)
     except ValueError:
-        return name, value
+        return text
 
 
 ARGUMENTS = (
     *ARM,
-    arg("--to", action="append", required=True, metavar="JOINT=VALUE", type=_place,
+    arg("--to", action="append", required=True, metavar="JOINT=VALUE",
+        type=named("JOINT=VALUE, such as joint1=0.5 or joint1='30 deg'", _place),
         help="where a driven joint goes [rad], [m] or with a unit; may be given again"),
     arg("--aim", choices=("energy", "time"), default="energy", help="what is made small"),
     arg("--duration", type=seconds, metavar="S", help="how long it takes [s]"),
@@ -65,15 +62,13 @@ def run(args: argparse.Namespace) -> None:
     from flexarm.planning.plan import plan
 
     require_outputs(args, args.out, args.plot)
-    named = [name for name, _ in args.to]
-    if len(set(named)) < len(named):
-        raise Misuse("--to: each joint once")
+    to = once("--to", args.to)
     limits = Limits(
         args.effort, args.speed, args.deflection, args.strain, args.base_force, args.base_torque
     )
     with warnings_in_a_line():
         motion = plan(
-            read_arm(args), dict(args.to), aim=args.aim, duration=args.duration, limits=limits,
+            read_arm(args), to, aim=args.aim, duration=args.duration, limits=limits,
             intervals=args.intervals, joining=args.joining, tolerance=args.tolerance,
             atol=args.atol,
         )  # fmt: skip

@@ -1,8 +1,6 @@
 """`flexarm shape`: motions of a model file, shaped so that the arm does not ring."""
 
 import argparse
-import sys
-import warnings
 
 from flexarm.cli.arguments import (
     ARM,
@@ -11,7 +9,7 @@ from flexarm.cli.arguments import (
     read_arm,
     require_outputs,
 )
-from flexarm.cli.console import print_json
+from flexarm.cli.console import print_json, warnings_in_a_line
 
 SUMMARY = "shape the motions that a model file names, so that the arm's modes do not ring"
 EXPLAINED = (
@@ -38,11 +36,8 @@ def run(args: argparse.Namespace) -> None:
     shaped = shape_inputs(
         read_arm(args), kind=args.kind, modes=args.modes, follow_posture=args.follow_posture
     )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with warnings_in_a_line():
         before, after = shaped.residuals
-    for warning in caught:
-        print(f"warning: {warning.message}", file=sys.stderr)
     if args.out is not None:
         save(shaped.arm, args.out, force=args.force)
     if args.plot is not None:

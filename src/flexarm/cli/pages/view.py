@@ -6,7 +6,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import Misuse, arg, file_path, require_figure, seconds
+from flexarm.cli.arguments import Misuse, arg, file_path, require_figure, require_outputs, seconds
 
 if TYPE_CHECKING:
     from flexarm.runs.run import Run
@@ -72,7 +72,6 @@ def run(args: argparse.Namespace) -> None:
     if args.serve:
         _serve(paths, args)
         return
-    from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.runs.read import load_run
     from flexarm.viewer.movie import require_movie, save_movie, save_picture
     from flexarm.viewer.page import file_labels, run_page, save_page
@@ -85,8 +84,7 @@ def run(args: argparse.Namespace) -> None:
     read = _run_or_arm if args.picture else load_run
     runs = [read(path) for path in paths]  # before outputs are checked: a wrong input comes first
     out = still or args.out or paths[0].with_suffix(".html")
-    require_writable(out, force=args.force)
-    require_apart(out, paths)
+    require_outputs(args, out, inputs=paths)
     labels = file_labels(paths)
     if args.picture is not None:
         save_picture(runs, out, labels, at=args.at, force=args.force)

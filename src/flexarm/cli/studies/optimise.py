@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from flexarm.cli.arguments import arg, file_path
+from flexarm.cli.arguments import arg, file_path, require_outputs
 from flexarm.cli.console import open_console, print_json, progress
 
 SUMMARY = "find the best design of a study: its aim as good as its limits allow"
@@ -16,12 +16,9 @@ ARGUMENTS = (
 
 def run(args: argparse.Namespace) -> int:
     """Search, print the best design, and write its arm; return 1 if no design is the best."""
-    from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.studies.optimise import optimise
 
-    if args.out is not None:
-        require_writable(args.out, force=args.force)
-        require_apart(args.out, [args.study])
+    require_outputs(args, args.out, inputs=[args.study])
     with progress() as tell:
         best = optimise(args.study, progress=tell)
     good = best.kept and not best.refuted

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arguments import Misuse, arg, file_path, require_figure, whole_number
+from flexarm.cli.arguments import Misuse, arg, file_path, require_outputs, whole_number
 from flexarm.cli.console import open_console, print_json, progress
 
 if TYPE_CHECKING:
@@ -36,11 +36,7 @@ def run(args: argparse.Namespace) -> None:
     from flexarm.studies.design.result import StudyResult
     from flexarm.studies.design.study import study
 
-    require_figure(args.plot)
-    if args.plot is not None:
-        from flexarm.io.whole_file import require_writable
-
-        require_writable(args.plot, force=args.force)
+    require_outputs(args, args.plot, inputs=[args.study])
     if args.study.is_dir():
         raise Misuse(f"{args.study}: is a folder: name the study file")
     out: Path = args.out or args.study.with_suffix("")
