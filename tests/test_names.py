@@ -112,6 +112,7 @@ def test_no_identifier_of_the_c_files_is_one_of_some_arm() -> None:
     assert met <= TAKEN
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("k", range(len(KNOWN)))
 def test_names_that_try_to_be_code_come_back(k: int, tmp_path: Path,
                                              monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip

@@ -324,6 +324,7 @@ links:
 SPACE = "{mass_per_length: 1, EIy: 1e3, EIz: 1e3, GJ: 1e3, Jx: 20, Jy: J, Jz: J}"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("section", "angle", "inertia", "known"),
     [

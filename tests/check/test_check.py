@@ -113,6 +113,7 @@ def report_of(name: str) -> Report:
     return check(sample(name))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", added_up(*sample_names()))
 def test_sample_report_adds_up_and_has_no_notice_but_those_it_is_known_for(name: str) -> None:
     report = report_of(name)

@@ -66,6 +66,7 @@ def test_a_servo_that_cannot_hold_the_weight_is_a_warning(case: str) -> None:
     assert run.q[-1, 0] < -0.05
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("case", STRONG)
 def test_what_holds_the_weight_is_no_warning(case: str) -> None:
     assert notices(arm(STRONG[case]), "weak-servo") == []

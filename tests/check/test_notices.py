@@ -231,7 +231,7 @@ CASES = [
 ]
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("code", "place", "odd", "even"), CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)]
 )

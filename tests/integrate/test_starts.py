@@ -213,6 +213,7 @@ def level(joint: str, *, kind: str = "revolute", gravity: str = "[0, -9.81, 0]")
     )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("joint", "angle"),
     [

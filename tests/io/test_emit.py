@@ -21,7 +21,7 @@ scalars = (
 data = st.recursive(
     scalars,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
-    max_leaves=20,
+    max_leaves=10,
 )
 
 

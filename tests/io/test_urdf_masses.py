@@ -186,6 +186,7 @@ MOTORS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("given", [False, True], ids=["section without mass", "with"])
 @pytest.mark.parametrize("name", MOTORS)
 def test_a_link_with_motors_in_its_inertia_bends_as_its_parts_do(

@@ -116,7 +116,7 @@ def test_designs_of_default_shapes_have_those_of_arms_built_alone() -> None:
     check(loads(MATERIAL), keys)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "shapes",
     [

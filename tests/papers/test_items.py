@@ -56,6 +56,7 @@ QUICK = {
 CASES = [(paper, name) for paper, names in EXPECTED.items() for name in names]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("paper", "name"),
     [pytest.param(*key, marks=[] if key in QUICK else [pytest.mark.campaign]) for key in CASES],

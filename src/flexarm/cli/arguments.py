@@ -128,10 +128,9 @@ def once(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in pairs:
         if name in values:
-            both = (
-                f"write {name}={','.join(values[name] + value)}" if isinstance(value, list) else ""
-            )
-            raise Misuse(f"{option}: {name} is given twice: {both or 'give it once'}")
+            words = [*values[name], *value] if isinstance(value, list) else []
+            remedy = f"write {name}={','.join(words)}" if words else "give it once"
+            raise Misuse(f"{option}: {name} is given twice: {remedy}")
         values[name] = value
     return values
 
