@@ -40,10 +40,7 @@ CAUGHT = {
     ),
     "captures_a_point_mass": ("test_events.py::test_a_rigid_arm_captures",),
     "mote_caught": ("test_jumps.py::test_a_mote_caught",),
-    "polynomials": (
-        "test_discretisations.py::test_every_family",
-        "test_basis.py::test_every_basis",
-    ),
+    "polynomials": ("test_basis.py::test_every_basis",),
 }
 FILES = (
     "physics/test_identities.py",
@@ -52,7 +49,6 @@ FILES = (
     "integrate/test_events.py",
     "integrate/test_methods.py",
     "integrate/test_tolerance.py",
-    "links/test_discretisations.py",
     "links/test_basis.py",
     "gradients/test_jumps.py",
 )
@@ -60,8 +56,7 @@ FILES = (
 CHOSEN = (
     "(planted or kinematic-influence) and korayem-two or planted-heavy and 94"
     " or revolute-planted or revolute-kinematic-influence or prismatic and oblique-composite"
-    " or point_masses or given_as_a_body or polynomials and every_family"
-    " or polynomials and every_basis"
+    " or point_masses or given_as_a_body or polynomials and every_basis"
     " or rigid_arm_captures or mote_caught and rk4"
     " or planted-order and measured or planted-trusting and random_motions and 92"
 )
