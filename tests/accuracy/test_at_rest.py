@@ -247,6 +247,7 @@ links:
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_blade_that_turns_states_the_errors_of_its_state_and_frequencies(count: int) -> None:
     at: dict[str, Any] = {"speeds": {"joint1": 15.0}}

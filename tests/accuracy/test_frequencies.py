@@ -54,7 +54,7 @@ def timoshenko(length: float, diameter: float, count: int = 14) -> Array:
     return np.asarray(np.sqrt(scipy.linalg.eigh(stiffness, mass, subset_by_index=[0, 3])[0]))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rotary", ["", "\n      rotary_inertia: false"])
 @pytest.mark.parametrize("slenderness", [15, 30, 60])
 def test_shear_and_rotary_inertia_left_out_are_judged(slenderness: float, rotary: str) -> None:

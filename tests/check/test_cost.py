@@ -60,6 +60,7 @@ def test_modes_that_fewer_shapes_leave_out_are_not_compared_with_others() -> Non
     assert fewer.frequency_change < 0.1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["driven-link", "korayem-two-link"])  # by etd4, by dop853
 def test_steps_are_those_of_a_run(name: str) -> None:
     """The trial goes all the way; nothing is left to a rule."""

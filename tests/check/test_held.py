@@ -56,6 +56,7 @@ STRONG = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", WEAK)
 def test_a_servo_that_cannot_hold_the_weight_is_a_warning(case: str) -> None:
     (notice,) = notices(arm(WEAK[case]), "weak-servo")

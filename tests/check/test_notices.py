@@ -316,7 +316,7 @@ def test_a_planar_arm_never_bends_out_of_its_plane_nor_twists() -> None:
     )
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("links", "head", "left"),
     [

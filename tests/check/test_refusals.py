@@ -44,6 +44,7 @@ def text(top: str, joint: str, events: str) -> str:
     return ARM.format(top=top, joint=joint, events=events)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_simulate_refuses_is_a_notice(case: str) -> None:
     parts, place = REFUSED[case]

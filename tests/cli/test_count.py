@@ -84,6 +84,7 @@ def test_the_mass_matrix_of_a_beam_with_one_mode_is_as_found_by_hand(
     assert numbers(found["mass_matrix"]) == (2, 1, 0, 0)  # I + (m d) d; the others are constants
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ["forward_dynamics", "bias"])
 @pytest.mark.parametrize("arm", ["count-2-2-2", "count-3-2-2", "puma-560"])
 def test_the_counts_are_those_of_the_operators_in_the_c_that_is_written(

@@ -144,7 +144,7 @@ def test_wrong_usage_exits_2_and_says_why(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("options", "damps", "says"),
     [

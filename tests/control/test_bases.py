@@ -254,6 +254,7 @@ SWAYED = (
 )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("base", [FREE, SWAYED], ids=["free", "moved"])
 def test_elastic_joints_follow_on_the_link_side(base: str) -> None:
     arm = loads(

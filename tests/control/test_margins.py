@@ -48,6 +48,7 @@ def test_a_loop_that_grows_at_rest_has_its_margin_there(numerator: list[float]) 
     assert found.distance == pytest.approx(1 + numerator[0])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ["driven-link", "driven-link-payload", "deluca-siciliano"])
 @pytest.mark.parametrize("cost", [1e-3, 1e3])
 def test_optimal_regulators_keep_their_margins(name: str, cost: float) -> None:

@@ -60,6 +60,7 @@ def test_gains_are_those_of_python_control() -> None:
     np.testing.assert_allclose(lqr_gain(space(), weights=given), expected, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seen", ["state", "outputs"])
 def test_an_arm_comes_back_to_its_equilibrium_under_gravity(seen: str) -> None:
     arm = one_link(damping=0.01, gravity=-9.81)

@@ -53,6 +53,7 @@ def test_a_motion_in_joint_space_is_in_equilibrium_all_along() -> None:
         np.testing.assert_allclose(joints, [0.4 + 0.8 * s, 0.8 - 1.3 * s], atol=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sag", [True, False])
 def test_the_tip_goes_straight_when_the_arm_is_as_it_was_taken_to_be(sag: bool) -> None:
     """With sag the bent arm's tip is on the line; without, the straight arm's."""

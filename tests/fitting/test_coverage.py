@@ -79,6 +79,7 @@ def test_a_lag_between_coarse_samples_leaves_no_bias() -> None:
         assert each.value == pytest.approx(truth[each.name], rel=5e-5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ARMS)
 def test_intervals_of_exact_data_hold_the_truth(name: str) -> None:
     fit = fitted(name, SAMPLES[0], None)

@@ -199,6 +199,7 @@ def test_progress_names_what_residuals_are_relative_to(file: Path, exact: dict[s
     assert lines[-1].endswith(" % of the noise")  # which the search before has estimated
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("more", [(), ("links.1.body.mass",)])
 def test_a_number_without_an_effect_is_unknown(
     file: Path, exact: dict[str, Any], more: tuple[str, ...]

@@ -111,6 +111,7 @@ def crossed(uses: Iterable[str], arms: Iterable[str]) -> list[object]:
     ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("use", "name"), crossed(USES, ARMS))
 def test_every_use_says_what_has_no_inertia(name: str, use: str) -> None:
     require_line(USES[use], name)
@@ -137,6 +138,7 @@ def test_converge_and_sweep_say_it() -> None:
     require_line(lambda arm: flexarm.sweep(arm, at={"joint1": [0.0, 1.0]}, joints="free"), FLEXIBLE)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("command", ["simulate", "modes", "compare", "converge"])
 def test_every_command_says_it_in_a_line(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

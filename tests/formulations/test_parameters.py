@@ -122,7 +122,7 @@ def changed(equation: Equation, values: np.ndarray) -> Equation:
     return flexarm.formulation(equation.name, model)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("sample", "name"), MATRIX)
 def test_equations_are_those_of_the_arm_with_these_values(sample: str, name: str) -> None:
     equation = kept(sample, *CASES[sample])
@@ -138,7 +138,7 @@ def test_equations_are_those_of_the_arm_with_these_values(sample: str, name: str
         assert kernels[0].address == kernels[1].address
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("sample", "name"),
     [

@@ -28,7 +28,7 @@ SPINNING = {"links.1.joint.start": {"speed": 1e6}}
 MANY = {f"links.{k}.shapes": {"kind": "elements", "bending_y": 50} for k in (1, 2)}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "values", "t_end", "cause"),
     [

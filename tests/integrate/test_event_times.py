@@ -80,7 +80,7 @@ def require_whole(run: Run, t_end: float) -> None:
     assert np.all(np.isfinite(run.q))
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", seeds(40))
 def test_locks_and_jumps_at_any_times(seed: int) -> None:
     rng = Random(seed)
@@ -130,7 +130,7 @@ def test_a_sampled_law_at_any_period(seed: int) -> None:
     assert 3 * run.v[-1, 0] + run.v[-1, 1] == pytest.approx(6.1, rel=1e-9)
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("begin", [5e-324, 1e-15, 0.3, math.nextafter(0.3, 0), 0.3 - 1e-12])
 def test_a_flexible_arm_locked_by_a_rounding_error(method: str, begin: float) -> None:

@@ -63,6 +63,7 @@ PROFILES: dict[str, tuple[dict[str, object], Callable[[Array], Array]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("method", ["dop853", "rk4", "rodas4", "etd4"])
 @pytest.mark.parametrize("kind", PROFILES)
 def test_a_wheel_turns_as_its_torque_says(kind: str, method: str) -> None:

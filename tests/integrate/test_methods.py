@@ -106,7 +106,7 @@ def reference_of(case: str, rtol: float, dt: float) -> Run:
     return flexarm.simulate(arm, t_end=t_end, dt=dt, method="dop853", rtol=rtol)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("case", "name"),
     [

@@ -98,6 +98,7 @@ def test_samples_in_step_with_a_vibration_do_not_hide_it(phase: float) -> None:
     assert "vibrates" in what_is_missed(run.model, t, q, v)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["driven-link", "puma-560", "telescope"])
 def test_slow_motions_keep_500_samples_and_nothing_is_said(name: str) -> None:
     run = flexarm.simulate(flexarm.sample(name), t_end=1.0)

@@ -161,6 +161,7 @@ def test_paper_and_exact_equations_of_one_model_are_not_mixed_up() -> None:
     assert not np.array_equal(ends[0], ends[1])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["etd4", "rodas4"])
 def test_an_arm_with_other_numbers_is_not_compiled_again(
     method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -89,7 +89,7 @@ def swung_closely() -> Run:
     return flexarm.simulate(flail(), t_end=1.0, dt=0.05, method="dop853", rtol=1e-10)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_agree_across_changes_of_attitude(method: str) -> None:
     truth = swung_closely()

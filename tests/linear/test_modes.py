@@ -222,7 +222,7 @@ def energies(model: Model, shape: np.ndarray, q: np.ndarray) -> dict[str, float]
     return found
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name",
     [
@@ -335,7 +335,7 @@ STATES: dict[str, tuple[float, str, dict[str, float]]] = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("state", "kind"),
     [

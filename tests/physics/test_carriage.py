@@ -72,6 +72,7 @@ def tip_under_load(speed: float, mass: float, force: float, t: Array) -> Array:
     return np.asarray(modes(LENGTH) @ found)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "speed", [*(pytest.param(each, marks=pytest.mark.campaign) for each in (3.0, 8.0)), 20.0]
 )
@@ -95,6 +96,7 @@ def test_load_that_moves_along_a_cantilever_bends_it_as_its_modes_say(
     assert np.abs(tip - expected).max() < 1e-6 * np.abs(expected).max()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("shapes", "stiffening"),
     [("kind: loaded, bending_z: 2", True), ("kind: elements, bending_z: 3", False)],

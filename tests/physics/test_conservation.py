@@ -68,6 +68,7 @@ def drift(values: Array) -> float:
     return float(np.abs(values - values[0]).max() / np.abs(values).max())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "sample",
     [pytest.param(s, marks=campaign_if(s not in KINDS)) for s in flexarm.sample_names()],

@@ -179,6 +179,7 @@ def largest(name: str, slope: float) -> dict[str, float]:
     return {part: max(row[part] for row in rows) for part in PARTS}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("slope", [pytest.param(SLOPES[0], marks=pytest.mark.campaign), SLOPES[1]])
 @every_arm
 def test_sliding_link_is_the_continuum(name: str, slope: float) -> None:

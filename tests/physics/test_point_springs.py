@@ -95,7 +95,7 @@ def test_springs_within_an_arm_change_no_momentum_and_keep_the_account() -> None
     assert run.energy_balance < 1e-8
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_formulations_agree(name: str) -> None:
     model = build(loads(SATELLITE))

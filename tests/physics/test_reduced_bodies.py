@@ -220,6 +220,7 @@ def dropped(shapes: Array, times: Array) -> Array:
     return np.asarray(moved.reshape(len(times), -1) @ fit.T)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("fixed", "apart"), [(12, 1e-8), (5, 0.1)])
 def test_a_transient_is_that_of_all_unknowns(folder: Path, fixed: int, apart: float) -> None:
     np.savez(folder / "drop.npz", **craig_bampton(fixed, 2))

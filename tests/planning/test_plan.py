@@ -100,7 +100,7 @@ def largest(run: Run, kind: str) -> float:
     return float(np.abs(found[kind]()).max())
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "share"),
     [

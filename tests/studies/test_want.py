@@ -118,6 +118,7 @@ def test_what_cannot_be_reached_is_told_with_what_was() -> None:
     assert found.advice[0].startswith("0.0001 % was not reached in 2 trials, up to 100 coordinates")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("what", ["run", "built"])
 def test_richer_shapes_that_cannot_be_had_end_the_search(
     monkeypatch: pytest.MonkeyPatch, what: str
