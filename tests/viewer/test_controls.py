@@ -277,7 +277,7 @@ def test_hostile_names_and_notes_appear_as_text(open_page: Opener) -> None:
 
 def bar_modes(slower: float = 1.5) -> Modes:
     """Make two modes of a tube by hand: its first link along y, and its second along z."""
-    found = flexarm.modes(loads(TUBE, "tube"))
+    found = flexarm.modes(loads(TUBE, "tube"), straight=True)
     names = found.model.names
     first, second = np.zeros((2, len(names)), complex)
     first[names.index("link1.y1")] = 2.0
@@ -344,8 +344,9 @@ def test_a_mode_swings_along_its_vector(mode: int, phase: float, swinging: Page)
     end = float(page.locator("#time").get_attribute("max") or 0)
     page.evaluate("t => flexarm.seek(t)", phase * end)
     shown = points(page.evaluate("flexarm.pose()[0]"))
-    moved = np.real(modes.vectors[:, mode] * np.exp(2j * np.pi * phase))
-    steps = np.stack([modes.q + 1e-5 * moved, modes.q - 1e-5 * moved, modes.q])
+    moved = np.real(modes.modes[mode].shape * np.exp(2j * np.pi * phase))
+    q = modes.equilibrium.point.q
+    steps = np.stack([q + 1e-5 * moved, q - 1e-5 * moved, q])
     run = run_of(modes.model, steps, np.broadcast_to(np.eye(3), (3, 3, 3)))
     lines = arm_outline(run, np.arange(3), STATIONS)
     wanted, got = (lines[0] - lines[1]).ravel(), (shown - lines[2]).ravel()
