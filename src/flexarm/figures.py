@@ -17,9 +17,6 @@ BELOW = 0.45  # [in] from a panel to its legend: height of the axis's numbers an
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#22262b",
 )  # fmt: skip
-# Line styles after all colours are used; DASHED is for a second kind of curve in a panel.
-STYLES = ("-", ":", "-.", (0, (6, 2)), (0, (1, 3)), (0, (6, 2, 1, 2, 1, 2)))
-DASHED = ("--", (0, (4, 2, 1, 2)), (0, (2, 2)), (0, (6, 4)), (0, (4, 2, 1, 2, 1, 2)), (0, (2, 5)))
 
 
 class CurveStyle(TypedDict):
@@ -43,11 +40,16 @@ def panels(
 
 
 def curve_look(k: int, *, dashed: bool = False) -> CurveStyle:
-    """Return colour and line style of the k-th curve of a panel; up to 48 all differ."""
-    styles = DASHED if dashed else STYLES
+    """Return colour and line style of the k-th curve of a panel; no two are alike.
+
+    Each time that all colours are used, the lines get one more dot between their dashes.  Dashed
+    lines are for a second kind of curve in a panel.
+    """
+    dots = k // len(COLOURS)
+    style = (0, (4 if dashed else 8, 2) + dots * (1, 2))
     return {
         "color": COLOURS[k % len(COLOURS)],
-        "linestyle": styles[k // len(COLOURS) % len(styles)],
+        "linestyle": style if dots else "--" if dashed else "-",
     }
 
 

@@ -98,17 +98,14 @@ def _print_arm(console: "Console", report: "Report") -> None:
 def _print_chain(console: "Console", report: "Report") -> None:
     """Print the first links in one table: joint, mass, shapes and lowest frequency."""
     rows = [
-        [
-            link.name, f"{link.joint.name} {_motion(link.joint)}", _number(link.length),
-            _number(link.mass), *_shapes(link.flexible),
-        ]
-        for link in report.links
+        {
+            "link": link.name, "joint": f"{link.joint.name} {_motion(link.joint)}",
+            "length [m]": _number(link.length), "mass [kg]": _number(link.mass),
+            "shapes": shapes, "clamped [Hz]": lowest,
+        }
+        for link in report.links for shapes, lowest in [_shapes(link.flexible)]
     ]  # fmt: skip
-    columns = {
-        "link": "left", "joint": "left", "length [m]": "right", "mass [kg]": "right",
-        "shapes": "left", "clamped [Hz]": "right",
-    }  # fmt: skip
-    print_table(console, _counted("Links", rows, LINKS), columns, rows[:LINKS])
+    print_table(console, _counted("Links", rows, LINKS), rows[:LINKS])
 
 
 def _counted(title: str, rows: Sequence[object], most: int) -> str:
@@ -125,18 +122,15 @@ def _motion(joint: "JointReport") -> str:
 
 def _print_links(console: "Console", report: "Report") -> None:
     rows = [
-        [
-            link.name, link.joint.name, _motion(link.joint),
-            (link.joint.actuation or "") + (", elastic" if link.joint.elastic else ""),
-            _number(link.length), _number(link.mass), _number(link.hub_mass),
-        ]
+        {
+            "link": link.name, "joint": link.joint.name, "moves": _motion(link.joint),
+            "drive": (link.joint.actuation or "") + (", elastic" if link.joint.elastic else ""),
+            "length [m]": _number(link.length), "mass [kg]": _number(link.mass),
+            "hub [kg]": _number(link.hub_mass),
+        }
         for link in report.links
     ]  # fmt: skip
-    columns = {
-        "link": "left", "joint": "left", "moves": "left", "drive": "left", "length [m]": "right",
-        "mass [kg]": "right", "hub [kg]": "right",
-    }  # fmt: skip
-    print_table(console, "Links", columns, rows)
+    print_table(console, "Links", rows)
 
 
 def _shapes(flexible: "FlexibleReport | None") -> tuple[str, str]:
@@ -158,15 +152,14 @@ def _print_flexible(console: "Console", name: str, flexible: "FlexibleReport") -
     for way in flexible.directions:
         for k, (clamped, loaded) in enumerate(zip_longest(way.clamped, way.loaded), 1):
             used = "yes" if k <= len(way.coordinates) else ""
-            cells = [_hertz(clamped), _radians(clamped), _hertz(loaded), _radians(loaded)]
-            rows.append([way.direction, str(k), used, *cells])
-    columns = {
-        "direction": "left", "#": "right", "used": "left", "clamped [Hz]": "right",
-        "[rad/s]": "right", "loaded [Hz]": "right", "[rad/s] ": "right",
-    }  # fmt: skip
+            rows.append({
+                "direction": way.direction, "#": str(k), "used": used,
+                "clamped [Hz]": _hertz(clamped), "[rad/s]": _radians(clamped),
+                "loaded [Hz]": _hertz(loaded), "[rad/s] ": _radians(loaded),
+            })  # fmt: skip
     title = f"{name}: frequencies of its flexible span of {flexible.span:.6g} m"
     if rows:
-        print_table(console, title, columns, rows)
+        print_table(console, title, rows)
         print_line(console, "clamped: root clamped, with what the tip carries rigidly")
     lines = [
         f"loaded: root {flexible.why_root}; at the tip "
@@ -178,31 +171,26 @@ def _print_flexible(console: "Console", name: str, flexible: "FlexibleReport") -
     for line in lines:
         print_line(console, line)
     rows = [
-        [str(k), _hertz(mode.frequency), _radians(mode.frequency),
-         _number(mode.damping), mode.coordinate]
+        {
+            "#": str(k), "[Hz]": _hertz(mode.frequency), "[rad/s]": _radians(mode.frequency),
+            "damping ratio": _number(mode.damping), "mostly": mode.coordinate,
+        }
         for k, mode in enumerate(flexible.modes, 1)
     ]  # fmt: skip
-    columns = {
-        "#": "right", "[Hz]": "right", "[rad/s]": "right", "damping ratio": "right",
-        "mostly": "left",
-    }  # fmt: skip
-    if rows:
-        print_table(console, f"{name}: modes of its amplitudes, joint at rest", columns, rows)
+    print_table(console, f"{name}: modes of its amplitudes, joint at rest", rows)
 
 
 def _print_coordinates(console: "Console", report: "Report") -> None:
     rows = [
-        [
-            str(k), each.name, each.kind + (", prescribed" if each.prescribed else ""),
-            each.unit, _number(each.start), _number(each.start_speed),
-        ]
+        {
+            "#": str(k), "coordinate": each.name,
+            "kind": each.kind + (", prescribed" if each.prescribed else ""),
+            "unit": each.unit, "start": _number(each.start),
+            "start speed": _number(each.start_speed),
+        }
         for k, each in enumerate(report.coordinates, 1)
     ]  # fmt: skip
-    columns = {
-        "#": "right", "coordinate": "left", "kind": "left", "unit": "left", "start": "right",
-        "start speed": "right",
-    }  # fmt: skip
-    print_table(console, "Coordinates", columns, rows)
+    print_table(console, "Coordinates", rows)
 
 
 def _print_slowest(console: "Console", report: "Report") -> None:
@@ -210,36 +198,39 @@ def _print_slowest(console: "Console", report: "Report") -> None:
     if not free or held is None:
         return
     slowest = list(zip_longest(free, held))
-    rows = [[str(k), *_slow(one), *_slow(other)] for k, (one, other) in enumerate(slowest, 1)]
-    columns = {
-        "#": "right", "free [Hz]": "right", "mostly": "left", "locked [Hz]": "right",
-        "mostly ": "left",
-    }  # fmt: skip
+    rows = [
+        {
+            "#": str(k),
+            "free [Hz]": "" if one is None else _number(one.frequency.hz),
+            "mostly": _mostly(one),
+            "locked [Hz]": "" if other is None else _number(other.frequency.hz),
+            "mostly ": _mostly(other),
+        }
+        for k, (one, other) in enumerate(slowest, 1)
+    ]  # fmt: skip
     title = "Slowest modes of the arm at its start, driven joints free and locked"
-    print_table(console, _counted(title, rows, SLOWEST), columns, rows[:SLOWEST])
+    print_table(console, _counted(title, rows, SLOWEST), rows[:SLOWEST])
 
 
-def _slow(mode: "ArmMode | None") -> tuple[str, str]:
-    return ("", "") if mode is None else (_number(mode.frequency.hz), _mostly(mode))
-
-
-def _mostly(mode: "ArmMode") -> str:
-    return f"{mode.coordinate} ({100 * mode.share:.0f} %)"
+def _mostly(mode: "ArmMode | None") -> str:
+    return "" if mode is None else f"{mode.coordinate} ({100 * mode.share:.0f} %)"
 
 
 def _print_modes(console: "Console", report: "Report") -> None:
     free, held = report.modes_free, report.modes_held
     if free is None or held is None:
         return
-    columns = {"#": "right", "[Hz]": "right", "[rad/s]": "right", "mostly": "left"}
     for state, modes in {"free": free, "locked": held}.items():
         if modes and (state == "free" or modes != free):
             title = f"Modes of the arm at its start, links straight, driven joints {state}"
             rows = [
-                [str(k), _hertz(mode.frequency), _radians(mode.frequency), _mostly(mode)]
+                {
+                    "#": str(k), "[Hz]": _hertz(mode.frequency),
+                    "[rad/s]": _radians(mode.frequency), "mostly": _mostly(mode),
+                }
                 for k, mode in enumerate(modes, 1)
-            ]
-            print_table(console, title, columns, rows)
+            ]  # fmt: skip
+            print_table(console, title, rows)
 
 
 def _print_step(console: "Console", report: "Report") -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 PLAIN_WIDTH = 250  # [characters] of lines that go to a file or pipe, whose width is unknown
+NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?$")  # a cell that is aligned to the right
 LEAST_WIDTH = 80  # [characters] of lines on a terminal: in less, numbers would be cut
 FIRST = 10.0  # [s] to the first line of progress; the next come at twice, four times, ... this time
 # Activity of each package, printed for the innermost one that is running.
@@ -51,7 +53,7 @@ def open_console() -> "Console":
 
     class Output(Console):
         def on_broken_pipe(self) -> None:
-            """Leave it to `flexarm.cli.main` that the reader went away: Rich exits with 1."""
+            """Raise the error for `flexarm.cli.main`, in place of Rich's exit with status 1."""
             raise
 
     # Users' names must not be read as markup or emoji codes, nor be coloured.
@@ -71,24 +73,24 @@ def print_line(console: "Console", text: str, *, indent: int = 2, style: str = "
         console.print(" " * indent + text, soft_wrap=True)
 
 
-def print_table(
-    console: "Console", title: str, columns: Mapping[str, str], rows: Sequence[Sequence[str]]
-) -> None:
-    """Print a table; ``columns`` maps each header to its alignment, ``left`` or ``right``."""
+def print_table(console: "Console", title: str, rows: Sequence[Mapping[str, str]]) -> None:
+    """Print a table of rows by their headers, numbers aligned to the right; nothing of no rows."""
     from rich import box
     from rich.table import Table
 
+    if not rows:
+        return
     console.print()
     console.print(title, style="bold")
     style = box.SIMPLE_HEAD if console.is_terminal else None
     table = Table(box=style, pad_edge=False, header_style="bold")
-    for header, side in columns.items():
-        if side == "right":
+    for header in rows[0]:
+        if any(map(NUMBER.match, (row[header] for row in rows))):
             table.add_column(header, justify="right", no_wrap=True)
         else:
             table.add_column(header, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*row.values())
     console.print(table)
 
 

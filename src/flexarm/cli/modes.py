@@ -250,24 +250,21 @@ def _print(result: "Modes", *, everything: bool) -> None:
 def _print_table(console: "Console", result: "Modes", *, everything: bool) -> None:
     """Print a row per mode; without --all the slowest, and rigid motions only if they are few."""
     rows = [
-        [
-            str(k), mode.name, mode.kind, f"{mode.frequency_hz:.8g}",
-            f"{mode.frequency_rad_s:.8g}", f"{mode.damping_ratio:.4g}", _mostly(mode),
-        ]
+        {
+            "#": str(k), "mode": mode.name, "kind": mode.kind, "[Hz]": f"{mode.frequency_hz:.8g}",
+            "[rad/s]": f"{mode.frequency_rad_s:.8g}",
+            "damping ratio": f"{mode.damping_ratio:.4g}", "share in its energy": _mostly(mode),
+        }
         for k, mode in enumerate(result.modes, 1)
     ]  # fmt: skip
     if not rows:
         print_line(console, "no modes: nothing in the arm moves while its joints are locked")
         return
-    columns = {
-        "#": "right", "mode": "left", "kind": "left", "[Hz]": "right", "[rad/s]": "right",
-        "damping ratio": "right", "share in its energy": "left",
-    }  # fmt: skip
     rigid = [mode.name for mode in result.modes if mode.kind == "rigid"]
     shown = rows
     if not everything:
-        shown = [row for row in rows if len(rigid) <= RIGID or row[2] != "rigid"][:ROWS]
-    print_table(console, "Modes", columns, shown)
+        shown = [row for row in rows if len(rigid) <= RIGID or row["kind"] != "rigid"][:ROWS]
+    print_table(console, "Modes", shown)
     if left := len(rows) - len(shown):
         also = f", {len(rigid)} of them rigid motions of 0 Hz" if len(rigid) > RIGID else ""
         print_line(console, f"... {left} more{also}: --all prints them", indent=0)
@@ -287,19 +284,22 @@ def _print_sweep(followed: "Sweep") -> None:
     named = f"named at {followed.named_at(followed.tracks[0])}"
     if len(followed.values) == 2:
         rows = [
-            [track.name, *(f"{f(track.frequency_hz):.6g}" for f in (np.nanmin, np.nanmax))]
+            {
+                "mode": track.name,
+                "least [Hz]": f"{np.nanmin(track.frequency_hz):.6g}",
+                "greatest [Hz]": f"{np.nanmax(track.frequency_hz):.6g}",
+            }
             for track in followed.tracks
         ]
-        columns = {"mode": "left", "least [Hz]": "right", "greatest [Hz]": "right"}
         head = f"Modes over {' and '.join(followed.names)}, {named}"
-        print_table(console, head, columns, rows)
+        print_table(console, head, rows)
         return
     head = f"{followed.names[0]} [{followed.units[0]}]"
     for first in range(0, len(followed.tracks), ABREAST):
         tracks = followed.tracks[first : first + ABREAST]
-        columns = {head: "right"} | {f"{track.name} [Hz]": "right" for track in tracks}
         rows = [
-            [f"{value:.6g}", *(f"{track.frequency_hz[k]:.6g}" for track in tracks)]
+            {head: f"{value:.6g}"}
+            | {f"{track.name} [Hz]": f"{track.frequency_hz[k]:.6g}" for track in tracks}
             for k, value in enumerate(followed.values[0])
         ]
-        print_table(console, f"Modes followed, {named}", columns, rows)
+        print_table(console, f"Modes followed, {named}", rows)

@@ -306,24 +306,19 @@ def _print_events(console: "Console", result: "Run", most: int | None) -> None:
 def _print_tables(console: "Console", result: "Run") -> None:
     """Print the largest slopes and strains of the links, and the last coordinates."""
     rows = [
-        [
-            link.link, f"{link.slope:.3g}",
-            "unknown" if link.strain is None else f"{link.strain:.3g}", f"{link.shortening:.3g}",
-            f"{link.quartic_share:.3g}",
-        ]
+        {
+            "link": link.link, "slope": f"{link.slope:.3g}",
+            "strain": "unknown" if link.strain is None else f"{link.strain:.3g}",
+            "shortening/length": f"{link.shortening:.3g}",
+            "quartic share": f"{link.quartic_share:.3g}",
+        }
         for link in result.validity.links
     ]  # fmt: skip
-    columns = {
-        "link": "left", "slope": "right", "strain": "right", "shortening/length": "right",
-        "quartic share": "right",
-    }  # fmt: skip
-    if rows:
-        print_table(console, "Range of validity: the largest at any sample", columns, rows)
+    print_table(console, "Range of validity: the largest at any sample", rows)
     rows = [
-        [name, f"{value:.6g}", unit]
+        {"coordinate": name, "value": f"{value:.6g}", "unit": unit}
         for name, value, unit in zip(
             result.model.names, result.q[-1], result.model.units, strict=True
         )
     ]
-    columns = {"coordinate": "left", "value": "right", "unit": "left"}
-    print_table(console, f"Coordinates at t = {float(result.t[-1]):g} s", columns, rows)
+    print_table(console, f"Coordinates at t = {float(result.t[-1]):g} s", rows)

@@ -13,7 +13,7 @@ from flexarm.runs.plot import arm_outline, outline
 
 SEEN = 60  # samples from which the view is chosen
 SECTIONS = 5  # drawn along a flexible link
-SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)  # factors of enlargement
+SCALES = [f * 10.0**n for n in range(3) for f in (1, 2, 5)]  # factors of enlargement
 SHOWS = 0.05  # deflection over a link's length that can be seen
 STEEPEST = 0.9  # largest slope that a link is drawn with
 FLAT = 0.2  # smallest over second largest spread below which a motion is plane

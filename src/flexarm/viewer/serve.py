@@ -3,7 +3,6 @@
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -99,7 +98,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], source: WatchedPage) -> None:
         self.source = source
-        super().__init__(address, partial(Handler, source))
+        super().__init__(address, Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore a browser that closes the connection before the answer is whole."""
@@ -117,10 +116,6 @@ class Handler(BaseHTTPRequestHandler):
 
     server: Server
 
-    def __init__(self, source: WatchedPage, *args: object) -> None:
-        self.source = source
-        super().__init__(*args)  # type: ignore[arg-type]
-
     def do_GET(self) -> None:
         """Answer a request."""
         # The DNS name of a foreign page may point to this machine; its requests have that name.
@@ -128,10 +123,11 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("Host") not in allowed:
             self.send_error(HTTPStatus.FORBIDDEN)
             return
+        source = self.server.source
         answers: dict[str, tuple[Callable[[], str], str]] = {
-            "/": (self.source.page, "text/html"),
-            "/data": (self.source.data, "application/json"),
-            "/version": (self.source.version, "text/plain"),
+            "/": (source.page, "text/html"),
+            "/data": (source.data, "application/json"),
+            "/version": (source.version, "text/plain"),
         }
         if self.path not in answers:
             self.send_error(HTTPStatus.NOT_FOUND)

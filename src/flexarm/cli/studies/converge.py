@@ -129,26 +129,22 @@ def _print(result: "Convergence") -> None:
     for line in result.advice:
         print_line(console, line)
     rows = [
-        [
-            row.basis, str(row.coordinates), _percent(row.frequency_error_free),
-            _percent(row.frequency_error_locked), f"{row.top_frequency:.5g}", f"{row.step:.3g}",
-            "reference" if row.basis == "enriched" else _percent(row.run_error),
-            f"{row.cpu_seconds:.2g}",
-        ]
+        {
+            "shapes": row.basis, "coordinates": str(row.coordinates),
+            "frequencies, free [%]": _percent(row.frequency_error_free),
+            "locked [%]": _percent(row.frequency_error_locked),
+            "top [rad/s]": f"{row.top_frequency:.5g}", "RK4 step [s]": f"{row.step:.3g}",
+            "run [%]": "reference" if row.basis == "enriched" else _percent(row.run_error),
+            "CPU [s]": f"{row.cpu_seconds:.2g}",
+        }
         for row in result.rows
     ]  # fmt: skip
-    columns = {
-        "shapes": "left", "coordinates": "right", "frequencies, free [%]": "right",
-        "locked [%]": "right", "top [rad/s]": "right", "RK4 step [s]": "right",
-        "run [%]": "right", "CPU [s]": "right",
-    }  # fmt: skip
-    print_table(console, f"Errors by shapes, run of {result.t_end:g} s", columns, rows)
+    print_table(console, f"Errors by shapes, run of {result.t_end:g} s", rows)
     if result.by_link:
-        links = {"link": "left", "estimate [%]": "right"}
         worst = sorted(result.by_link.items(), key=lambda item: -item[1])[:WORST]
-        by_link = [[name, _percent(value)] for name, value in worst]
+        by_link = [{"link": name, "estimate [%]": _percent(value)} for name, value in worst]
         title = f"Shapes as given, {len(by_link)} worst links of {len(result.by_link)}"
-        print_table(console, title, links, by_link)
+        print_table(console, title, by_link)
 
 
 def _percent(value: float | None) -> str:
