@@ -115,6 +115,6 @@ def test_each_frequency_has_its_own_error() -> None:
 
 def test_a_remedy_is_said_of_large_errors_only() -> None:
     model, shapes, solution = frequency_lines([FrequencyErrors(0.02, 1e-4, 1e-12), None])
-    assert model.endswith("shapes in all their directions")
+    assert model.endswith("shapes in all directions")
     assert shapes.endswith("with all their shapes")
     assert solution.endswith("exact eigenvalues")
