@@ -182,6 +182,12 @@ def _run_option(name: str) -> Argument:
     )  # fmt: skip
 
 
+def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the arguments that were given; those left out keep the defaults of the library."""
+    values = {name: getattr(args, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def given_options(args: argparse.Namespace) -> RunOptions:
     """Return the options of a run, checked, but for the file that it starts from.
 

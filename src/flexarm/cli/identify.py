@@ -12,6 +12,7 @@ from flexarm.cli.arguments import (
     Misuse,
     arg,
     file_path,
+    given,
     named,
     once,
     read_arm,
@@ -93,7 +94,6 @@ ARGUMENTS = (
     arg(
         "--start",
         choices=("model", "measured"),
-        default="model",
         help="begin as the model file says (default), or joints where they are measured first",
     ),
     arg(
@@ -105,12 +105,12 @@ ARGUMENTS = (
     arg(
         "--loss",
         choices=("linear", "soft_l1", "huber", "cauchy"),
-        default="linear",
-        help="how errors count; all but linear let outliers count less",
+        help="how errors count; all but linear (default) let outliers count less",
     ),
     arg("--step", type=seconds, metavar="H",
         help="step of the runs [s] (default: by fastest mode)"),
-    arg("--most", type=int, default=100, metavar="N", help="evaluations of a search, at most"),
+    arg("--most", type=int, dest="most_evaluations", metavar="N",
+        help="evaluations of a search, at most (default 100)"),
     arg("--suggest", action="store_true", help="say which inputs would tell what is left open"),
     arg("-o", "--out", type=file_path, metavar="FILE", help="write the fitted model file"),
     arg("--report", type=file_path, metavar="FILE", help="write a page with tables and pictures"),
@@ -136,13 +136,8 @@ def run(args: argparse.Namespace) -> None:
             outputs=outputs,
             inputs=inputs,
             input_offsets=args.input_offset,
-            start=args.start,
-            horizon=args.horizon,
-            loss=args.loss,
-            step=args.step,
-            formulation=args.formulation,
-            most_evaluations=args.most,
             progress=tell,
+            **given(args, "start", "horizon", "loss", "step", "formulation", "most_evaluations"),
         )
     predicted = fit.predict(args.predict) if args.predict else ()
     suggested = fit.excitation()[:3] if args.suggest else ()

@@ -7,6 +7,7 @@ from flexarm.cli.arguments import (
     ARM,
     arg,
     file_path,
+    given,
     named,
     once,
     read_arm,
@@ -32,10 +33,10 @@ ARGUMENTS = (
     arg("--to", action="append", required=True, metavar="JOINT=VALUE",
         type=named("JOINT=VALUE, such as joint1=0.5 or joint1='30 deg'", _place),
         help="where a driven joint goes [rad], [m] or with a unit; may be given again"),
-    arg("--aim", choices=("energy", "time"), default="energy", help="what is made small"),
+    arg("--aim", choices=("energy", "time"), help="what is made small (default energy)"),
     arg("--duration", type=seconds, metavar="S", help="how long it takes [s]"),
-    arg("--intervals", type=int, default=20, metavar="N", help="of the inputs (default 20)"),
-    arg("--joining", choices=("cubic", "hold"), default="cubic",
+    arg("--intervals", type=int, metavar="N", help="of the inputs (default 20)"),
+    arg("--joining", choices=("cubic", "hold"),
         help="inputs as cubic splines (default), or constant in intervals"),
     arg("--effort", type=float, metavar="X", help="largest effort [N m], [N]"),
     arg("--speed", type=float, metavar="X", help="largest speed [rad/s], [m/s]"),
@@ -43,7 +44,7 @@ ARGUMENTS = (
     arg("--strain", type=float, metavar="X", help="largest strain"),
     arg("--base-force", type=float, metavar="X", help="largest base force [N]"),
     arg("--base-torque", type=float, metavar="X", help="largest base torque [N m]"),
-    arg("--tolerance", type=share, default=1e-3, metavar="X",
+    arg("--tolerance", type=share, metavar="X",
         help="vibration left, of what the unshaped motion leaves, beyond which to warn "
         "(default 1e-3)"),
     arg("--atol", type=partial(seconds, unit="m"), metavar="M",
@@ -68,9 +69,8 @@ def run(args: argparse.Namespace) -> None:
     )
     with warnings_in_a_line():
         motion = plan(
-            read_arm(args), to, aim=args.aim, duration=args.duration, limits=limits,
-            intervals=args.intervals, joining=args.joining, tolerance=args.tolerance,
-            atol=args.atol,
+            read_arm(args), to, limits=limits,
+            **given(args, "aim", "duration", "intervals", "joining", "tolerance", "atol"),
         )  # fmt: skip
     if args.out is not None:
         save(motion.arm, args.out, force=args.force)

@@ -6,6 +6,7 @@ from flexarm.cli.arguments import (
     ARM,
     arg,
     file_path,
+    given,
     read_arm,
     require_outputs,
 )
@@ -17,8 +18,8 @@ EXPLAINED = (
 )
 ARGUMENTS = (
     *ARM,
-    arg("--kind", choices=("zv", "zvd", "zvdd", "ei"), default="zvd", help="shaper (default zvd)"),
-    arg("--modes", type=int, default=1, metavar="N",
+    arg("--kind", choices=("zv", "zvd", "zvdd", "ei"), help="shaper (default zvd)"),
+    arg("--modes", type=int, metavar="N",
         help="vibrations that are shaped for, those excited first (default 1)"),
     arg("--follow-posture", action="store_true", help="let impulses follow the frequencies"),
     arg("--out", type=file_path, metavar="FILE", help="write the arm with shaped motions"),
@@ -33,9 +34,7 @@ def run(args: argparse.Namespace) -> None:
     from flexarm.planning.shape_inputs import shape_inputs
 
     require_outputs(args, args.out, args.plot)
-    shaped = shape_inputs(
-        read_arm(args), kind=args.kind, modes=args.modes, follow_posture=args.follow_posture
-    )
+    shaped = shape_inputs(read_arm(args), **given(args, "kind", "modes", "follow_posture"))
     with warnings_in_a_line():
         before, after = shaped.residuals
     if args.out is not None:
