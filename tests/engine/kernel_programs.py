@@ -115,7 +115,7 @@ class _Writer:
 
     def block(self, depth: int, count: int) -> None:
         kinds: list[Callable[[int], None]] = [
-            self.assign, self.assign, self.augment, self.element, self.element, self.call,
+            self.assign, self.assign, self.augment, self.element, self.exchange, self.array,
             self.call, self.branch, self.branch, self.count, self.repeat,
         ]  # fmt: skip
         for _ in range(count):
@@ -147,6 +147,17 @@ class _Writer:
             self.line(depth, f"{place} {self.rng.choice('+-*')}= {self.real(2)}")
         else:
             self.line(depth, f"{place} = {self.real(3)}")
+
+    def exchange(self, depth: int) -> None:
+        one, other = f"a[{self.index()}]", f"s.inner.values[{self.index()}]"
+        self.line(depth, f"{one}, {other} = {other}, {one}")
+
+    def array(self, depth: int) -> None:
+        name = f"few{depth}"
+        self.line(depth, f"{name} = floats(3)")
+        self.line(depth, f"for j{depth} in range(3):")
+        self.line(depth + 1, f"{name}[j{depth}] += {self.real(1)}")
+        self.line(depth, f"a[{self.index()}] = {name}[2]")
 
     def call(self, depth: int) -> None:
         name, number = self.rng.choice(INTS[:3]), self.rng.choice(FLOATS[:3])

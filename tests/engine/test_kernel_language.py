@@ -11,11 +11,19 @@ import pytest
 
 from flexarm.engine.compile import load_object
 from flexarm.loops.kernel import Kernel, kernel, object_of
-from flexarm.loops.language import Array, Ints
+from flexarm.loops.language import Array, Ints, floats
 from flexarm.loops.translate import translate
 from tests.engine.kernel_programs import LENGTH, State, numbers, program, state
 
-GIVEN = {"math": math, "State": State, "Array": Array, "Ints": Ints, "LIMIT": 7, "RATIO": 0.75}
+GIVEN = {
+    "math": math,
+    "State": State,
+    "Array": Array,
+    "Ints": Ints,
+    "LIMIT": 7,
+    "RATIO": 0.75,
+    "floats": floats,
+}
 
 
 def main_of(text: str, file: Path, decorate: Callable[..., Any]) -> Any:

@@ -9,10 +9,18 @@ import pytest
 
 from flexarm.errors import FlexarmError
 from flexarm.loops.kernel import Kernel, kernel
-from flexarm.loops.language import Array, Ints
+from flexarm.loops.language import Array, Ints, floats
 from tests.engine.test_kernels import dot, halve
 
-GIVEN = {"math": math, "np": np, "kernel": kernel, "Array": Array, "Ints": Ints, "LIMIT": 2}
+GIVEN = {
+    "math": math,
+    "np": np,
+    "kernel": kernel,
+    "Array": Array,
+    "Ints": Ints,
+    "LIMIT": 2,
+    "floats": floats,
+}
 REFUSED = {
     "x**2": "Pow of floats is not part",
     "x // 2.0": "FloorDiv of floats is not part",
@@ -68,7 +76,10 @@ REFUSED_LINES = {
     "for k in a:\n        x += k\n    return x": "loops are over range",
     "for a[0] in range(i):\n        x += 1.0\n    return x": "loops count with a name",
     "while i > 0:\n        i -= 1\n    else:\n        x = 0.0\n    return x": "else of a loop",
-    "i, x = 1, 2.0\n    return x": "one assignment at a time",
+    "i, x = 1, 2.0, 3.0\n    return x": "as many values as names",
+    "i = y = 1\n    return x": "one assignment at a time",
+    "y = floats(i)\n    return x": "must be name = floats",
+    "x = floats(3)\n    return x": "must be float, got Array",
     "for k in range(0, i, i):\n        x += 1.0\n    return x": "a literal int",
     "for i in range(3):\n        x += 1.0\n    return x": "a name of their own",
     "for k in range(i):\n        k += 1\n    return x": "'k' counts rounds",

@@ -30,7 +30,9 @@ def library(printed: CLoops, more: str, folder: Path, *options: str) -> ctypes.C
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("there is no C compiler")
-    text = f"#include <math.h>\n\n{printed.records}\n{printed.functions}\n{more}"
+    text = (
+        f"#include <math.h>\n#include <string.h>\n\n{printed.records}\n{printed.functions}\n{more}"
+    )
     (folder / "kernels.c").write_text(text)
     command = [compiler, "-ffp-contract=off", "-shared", "-fPIC", *options, "kernels.c"]
     done = subprocess.run(

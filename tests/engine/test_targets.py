@@ -18,14 +18,13 @@ from flexarm.engine.compile import (
     MachineCode,
     Signature,
     fit,
-    foreign_machine,
     host,
     object_code,
 )
 from flexarm.engine.emit.kit import BARE, Dialect
 from flexarm.engine.emit.llvm import Code, emit_llvm
 from flexarm.engine.emit.own import TAKEN
-from flexarm.engine.gpu.ptx import CUDA, GROUP, ptx_kernel, read, threads
+from flexarm.engine.gpu.ptx import GROUP, ptx_kernel
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import Stream
 from flexarm.engine.wasm import WasmModule, module_of, wasm_module
@@ -316,13 +315,6 @@ def test_ends_of_their_ranges(name: str, given: tuple[float, ...], expected: flo
     (found,) = own(name).call(*[np.array([each]) for each in given])
     np.testing.assert_allclose(found[0], expected, rtol=1e-14)
     assert np.signbit(found[0]) == np.signbit(expected) or np.isnan(expected)
-
-
-@pytest.mark.parametrize("registers", [0, 128])
-def test_a_kernel_may_be_given_fewer_registers(registers: int) -> None:
-    target = foreign_machine(CUDA, "GPU")
-    text = target.emit_assembly(read(threads("some", ["%p"], [], registers=registers), target))
-    assert re.findall(r"\.maxnreg (\d+)", text) == ["128"] * (registers > 0)
 
 
 def test_what_has_no_code_is_told() -> None:

@@ -103,7 +103,7 @@ def test_long_equations_take_their_constants_from_a_table(
         return codes[-1]
 
     monkeypatch.setattr(ptx, "IN_PLACE", 20)
-    monkeypatch.setattr(ptx, "SHORT", 20)
+    monkeypatch.setattr(ptx, "LONG", 20)
     monkeypatch.setattr(ptx, "emit_llvm", noted)
     monkeypatch.setattr(keep, "TABLE", most or keep.TABLE)
     there, here = (flexarm.batch(loads(ARM), 1, dt=0.05, device=on) for on in ("gpu", "cpu"))
@@ -125,7 +125,7 @@ def test_all_threads_of_a_block_fill_its_table(monkeypatch: pytest.MonkeyPatch) 
         return programs[-1]
 
     monkeypatch.setattr(ptx, "IN_PLACE", 20)
-    monkeypatch.setattr(ptx, "SHORT", 20)
+    monkeypatch.setattr(ptx, "LONG", 20)
     monkeypatch.setattr(engines, "gpu_program", noted)
     flexarm.batch(loads(ARM), 1, dt=0.05, device="gpu")
     *_, equations, kernel = programs[0].texts

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.engine.emit.keep import Room
 from flexarm.engine.gpu.cuda import Gpu
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.loop import march
@@ -16,7 +15,6 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import make_ready, new_state
 from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
-from flexarm.loops import ptx
 from flexarm.loops.desks import Desk, RecordPath, SharedValue, TableEntries
 from flexarm.loops.language import LoopSource
 from flexarm.loops.ptx import roomy
@@ -77,23 +75,6 @@ def test_numbers_inputs_and_tolerances_are_each_run_s_own() -> None:
     for one, other in pairs:
         require_alike(one, other, 1e-6)
     assert len({run.q[-1, 0] for run, _ in pairs}) == 3
-
-
-@pytest.mark.usefixtures("emulated_gpu")
-def test_values_wait_where_they_are_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few registers of a kernel that waits for its arrays: values go to the thread's own memory."""
-    rooms: list[Room] = []
-
-    def small(near: int, registers: int, ahead: int) -> Room:
-        assert (near, registers) == (0, 46)
-        rooms.append(Room(near, registers=5, ahead=3))
-        return rooms[-1]
-
-    monkeypatch.setattr(ptx, "IN_PLACE", 20)
-    monkeypatch.setattr(ptx, "Room", small)
-    for one, other in both(link(), t_end=0.1, method="etd4", starts=[{"joint1": 0.1}]):
-        require_alike(one, other, 1e-7)
-    assert rooms
 
 
 TUMBLER = """

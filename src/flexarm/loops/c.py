@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from flexarm.errors import FlexarmError
 from flexarm.loops.language import Array, Ints, LoopSource, Record
-from flexarm.loops.walk import NOTHING, KernelWalk, Place, is_record
+from flexarm.loops.walk import NOTHING, KernelWalk, Place, Rounds, is_record
 from flexarm.loops.writes import KernelReader
 
 SCALARS = {int: "long long", float: "double", bool: "int", NOTHING: "void"}
@@ -152,8 +152,8 @@ class _CKernel(KernelWalk):
         super().__init__(kernel)
         self.module = module
         self.lines: list[str] = []
-        self.own: dict[str, Any] = {}  # types of locals that are no parameters
-        self.ends = 0  # limits of loops that have a name
+        self.own: dict[str, str] = {}  # declarations of locals that are no parameters
+        self.held = 0  # values with a name that only C has
         self.kinds = dict(self.parameters)
         self.valued = frozenset(self.kinds)
 
@@ -169,7 +169,7 @@ class _CKernel(KernelWalk):
         read = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
         lines = [
             *(f"(void){key};" for key, _ in given if key not in read),
-            *(f"{SCALARS[kind]} {key} = 0;" for key, kind in self.own.items()),
+            *(f"{declared};" for declared in self.own.values()),
         ]
         if self.lines[-1:] == ["return;"]:
             self.lines.pop()
@@ -205,8 +205,19 @@ class _CKernel(KernelWalk):
                 raise FlexarmError(
                     f"{self.kernel.at(1)}: '{name}' is no number, as it must be in C"
                 )
-            self.own[name] = kind
+            self.own[name] = f"{SCALARS[kind]} {name} = 0"
         self.lines.append(f"{name} = {code.text};")
+
+    def reserve(self, name: str, count: int) -> None:
+        declared = f"double {name}[{count}]"
+        if self.own.setdefault(name, declared) != declared:
+            raise FlexarmError(f"{self.kernel.at(1)}: '{name}' must have one length in C")
+        self.lines.append(f"memset({name}, 0, sizeof {name});")
+
+    def hold(self, kind: Any, code: _Text) -> _Text:
+        self.held += 1
+        self.lines.append(f"const {SCALARS[kind]} held{self.held} = {code.text};")
+        return _Text(f"held{self.held}")
 
     def operate(self, op: str, kind: Any, *codes: _Text) -> _Text:
         effect = self.effect(codes)
@@ -290,18 +301,13 @@ class _CKernel(KernelWalk):
         body()
         self.lines.append("}")
 
-    def count(
-        self, node: ast.For, name: str, limits: tuple[Any, Any], step: int, body: Callable[[], bool]
-    ) -> None:
-        first, stop = limits
-        end = stop.within(SUM)
+    def count(self, node: ast.For, name: str, rounds: Rounds, body: Callable[[], bool]) -> None:
+        stop, step = rounds.stop.code, rounds.step
         if stop.effect and stop.text not in dict(self.parameters):  # the body might change it
-            self.ends += 1
-            end = f"end{self.ends}"
-            self.lines.append(f"const long long {end} = {stop.text};")
+            stop = self.hold(int, stop)
         more = f"++{name}" if step == 1 else f"{name} += {step}"
-        way = "<" if step > 0 else ">"
-        self.lines.append(f"for (long long {name} = {first.text}; {name} {way} {end}; {more}) {{")
+        test = f"{name} {'<' if step > 0 else '>'} {stop.within(SUM)}"
+        self.lines.append(f"for (long long {name} = {rounds.first.code.text}; {test}; {more}) {{")
         body()
         self.lines.append("}")
 

@@ -21,11 +21,10 @@ class KernelText:
         desk: Desk,
         tables: Mapping[str, TableEntries],
         bound: Collection[str],
-        registers: int = 0,
         align: int = 8,
     ) -> None:
         self.parts, self.desk, self.tables, self.bound = parts, desk, tables, bound
-        self.registers, self.align = registers, align
+        self.align = align
         self.fills = False  # whether equations have tables that are to be filled first
         self.size = sum(part.count for part in parts if part.stored)
         self.constants: list[str] = []
@@ -61,7 +60,7 @@ class KernelText:
         if self.fills:
             self.rooms.append(f"call {fill}")
             self.constants.append(f"declare {fill} convergent")
-        kernel = threads(ENTRY, pointers, [*find, *self.before, *end], self.rooms, self.registers)
+        kernel = threads(ENTRY, pointers, [*find, *self.before, *end], self.rooms)
         movers = [_mover("flexarm_take", back=False), _mover("flexarm_bring", back=True)]
         return "\n".join([*self.constants, *movers, f"declare i64 @{function}(ptr)", kernel])
 

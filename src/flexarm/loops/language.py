@@ -7,8 +7,9 @@ beside Numba because importing that takes longer than most simulations.
 A kernel may use: int, float and bool; ``+ - * /``, ``%`` of ints; comparisons, ``and``, ``or``,
 ``not``, conditional expressions; ``if``, ``while``, ``for ... in range(...)`` with a literal step,
 ``break``, ``continue``, ``return``; elements ``a[i]`` and views ``a[i:]`` of flat arrays, fields of
-records; ``abs``, ``min``, ``max``, ``float``, ``int`` and the functions of `math` in ``MATH``;
-module constants; other kernels; and the two calls by address below.
+records; local arrays, ``name = floats(8)``; ``abs``, ``min``, ``max``, ``float``, ``int`` and the
+functions of `math` in ``MATH``; module constants; other kernels; and the two calls by address
+below.
 
 A name, a field, a result and both arms of a choice have one type, a name has a value on every way
 to where it is read, and a loop counts with a name of its own; what does not hold to this is
@@ -43,6 +44,11 @@ Ints = npt.NDArray[np.int64]
 UNSEEN = {"kernels": False}  # metadata of a record's field that kernels do not see
 DOUBLE, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 MATH = ("sqrt", "sin", "cos", "exp", "floor", "pow", "isfinite")
+
+
+def floats(count: int) -> Array:
+    """Return a local array of zeros: of a literal length, and only as ``name = floats(8)``."""
+    return np.zeros(count)
 
 
 def run_equations(address: int, table: Ints) -> None:

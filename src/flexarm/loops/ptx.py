@@ -34,14 +34,12 @@ from flexarm.loops.translate import translate
 from flexarm.loops.writes import written_fields
 
 GPU = Dialect(fused=True, libm=False)
-MATHEMATICS = ("sin", "cos", "exp", "log", "sinh", "cosh", "pow")
+MATHEMATICS = ("sin", "cos", "exp", "pow")
 IN_PLACE = 1500  # operations of equations that are put in place of their calls
-# Registers of a kernel that waits for its arrays, with equations that long at most: half of all, so
-# that twice as many threads wait at once; longer equations need them.
-FEW, SHORT = 128, 5000
-# Threads of a block, which begin together and so come to their code at about the same time: of a
-# kernel with branches, of a steady one, and of one with few registers.
-BRANCHED, EVEN, MANY = 128, BLOCK, 512
+LONG = 5000  # operations above which code is in no cache: the fewer instructions, the faster
+# Threads of a block of a kernel with branches: they begin together, and so come to their code at
+# about the same time.
+BRANCHED = 128
 # Bytes at whose multiples arrays begin: of those in memory one instruction moves two doubles; of
 # those that unrolled loops put in registers it would need neighbours, of which there are too few.
 ONE, TWO = 8, 16
@@ -180,8 +178,6 @@ def gpu_program(
     changing: Sequence[str] = (),
     outside: Sequence[str] = (),
     near: int = 0,
-    steady: bool = False,
-    waits: bool = False,
 ) -> GpuProgram:
     """Compile a kernel that takes one record and returns an int, for many records.
 
@@ -198,14 +194,10 @@ def gpu_program(
     outside
         Fields of arrays that are too large to be copied, and are written in place.
     near
-        Doubles that a thread may keep in the memory of its block, if all registers are used.  Long
-        equations are then compiled with the numbers that all runs have in common, anew for others.
-    steady
-        Whether its time goes into its equations, and nothing branches.  Its loops are unrolled; in
-        a kernel with branches more code is slower.
-    waits
-        Whether its time goes into arrays that do not fit in registers, as matrices do not.  Long
-        equations are compiled likewise.
+        Of a kernel whose time goes into its equations, and in which nothing branches: doubles that
+        a thread may keep in the memory of its block, if all registers are used.  Its loops are
+        unrolled, and long equations compiled with the numbers that all runs have in common, anew
+        for others.  0 of a kernel with branches, in which more code is slower.
 
     Raises
     ------
@@ -220,18 +212,15 @@ def gpu_program(
     tables = {each.table: each.entries for each in equations.values()}
     written = written_fields(kernel, names) | {*changing}
     parts = parts_of(desks, written, bound, tables, outside)
-    sizes = [len(each.stream.operations) for each in equations.values()]
-    few = waits and IN_PLACE < max(sizes, default=0) <= SHORT
-    near = near if any(size > IN_PLACE for size in sizes) else 0
     codes = {}
     for key, each in equations.items():
-        stream = each.stream
-        room = _room(len(stream.operations), near, few=few, waits=waits)
-        if room:
+        stream, size, room = each.stream, len(each.stream.operations), None
+        if near and size > IN_PLACE:
+            room = Room(near, 118, 25, tabled=True) if size > LONG else Room(near)
             stream = settled(stream, _common(parts, desks[0], each))
         stream = chained(by_liveness(chained(stream)))
         codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))
-    near = max((code.near for code in codes.values()), default=0)
+    steady, near = bool(near), max((code.near for code in codes.values()), default=0)
     works = {each.table: codes[key].work_size for key, each in equations.items()}
     parts = [roomy(part, tables, works) for part in parts]
     loops = translate(kernel, names, unrolled=written if steady else None)
@@ -240,24 +229,11 @@ def gpu_program(
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
     ]
-    entry = KernelText(parts, desks[0], tables, bound, FEW if few else 0, ONE if steady else TWO)
+    entry = KernelText(parts, desks[0], tables, bound, ONE if steady else TWO)
     entry.fills = any(code.table for code in codes.values())
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
-    block = MANY if few else EVEN if steady or near else BRANCHED
+    block = BLOCK if steady else BRANCHED
     return GpuProgram(tuple(texts), tuple(parts), entry.size, block, near)
-
-
-def _room(operations: int, near: int, *, few: bool, waits: bool) -> Room | None:
-    """Say where values of equations wait that registers do not hold.
-
-    Of short ones, and of a kernel whose registers nothing says, the driver decides.
-    """
-    if operations <= IN_PLACE or not (near or waits):
-        return None
-    if waits:
-        return Room(0, 46 if few else 104, 15)  # which leaves memory near by to a cache
-    # Code of long equations is in no cache: the fewer instructions, the faster.
-    return Room(near, 118, 25, tabled=True) if operations > SHORT else Room(near)
 
 
 def _common(

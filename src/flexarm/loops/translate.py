@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from flexarm.errors import FlexarmError
 from flexarm.loops.language import Array, Ints, LoopSource, Record
-from flexarm.loops.walk import COMPARISONS, NOTHING, KernelWalk, Place, is_record
+from flexarm.loops.walk import COMPARISONS, NOTHING, KernelWalk, Place, Rounds, is_record
 
 I64, F64, PTR, VOID = ir.IntType(64), ir.DoubleType(), ir.PointerType(), ir.VoidType()
 TYPES = {int: I64, float: F64, bool: ir.IntType(1), NOTHING: VOID}
@@ -21,6 +21,9 @@ INSTRUCTIONS = {
 INTRINSICS = {"sqrt": "llvm.sqrt.f64", "floor": "llvm.floor.f64", "fabs": "llvm.fabs.f64",
               "whole": "llvm.fptosi.sat.i64.f64"}  # fmt: skip
 KNOWN = "known"  # marks loops whose rounds are known
+# Rounds of a loop between literals up to which it is written out: elements of local arrays are
+# registers only if their indices are numbers.
+WRITTEN_OUT = 8
 
 
 def translate(
@@ -94,6 +97,7 @@ class _LlvmKernel(KernelWalk):
         body = function.append_basic_block("body")
         self.b = ir.IRBuilder(body)
         self.places: dict[str, Any] = {}
+        self.counts: dict[str, Any] = {}  # of loops that are written out
         self.ways: list[tuple[ir.Block, ir.Block]] = []  # of loops: to break and to continue
         for argument, (name, kind) in zip(function.args, self.parameters, strict=True):
             self.kinds[name] = kind
@@ -106,12 +110,23 @@ class _LlvmKernel(KernelWalk):
         return ir.Constant(TYPES[kind], kind(value))
 
     def local(self, name: str, kind: Any) -> Any:
-        return self.b.load(self.places[name], typ=llvm_type(kind))
+        return self.counts.get(name) or self.b.load(self.places[name], typ=llvm_type(kind))
 
     def assign_local(self, name: str, kind: Any, code: Any) -> None:
         if name not in self.places:
             self.places[name] = self.entry.alloca(llvm_type(kind), name=name)
         self.b.store(code, self.places[name])
+
+    def reserve(self, name: str, count: int) -> None:
+        array = self.entry.alloca(ir.ArrayType(F64, count))
+        array.type = PTR  # as of all other arrays
+        for k in range(count):
+            place = self.element(array, float, ir.Constant(I64, k))
+            self.b.store(ir.Constant(F64, 0.0), place)
+        self.assign_local(name, Array, array)
+
+    def hold(self, kind: Any, code: Any) -> Any:
+        return code
 
     def operate(self, op: str, kind: Any, *codes: Any) -> Any:
         b = self.b
@@ -249,16 +264,22 @@ class _LlvmKernel(KernelWalk):
         self.ways.pop()
         self.b.position_at_end(after)
 
-    def count(
-        self, node: ast.For, name: str, limits: tuple[Any, Any], step: int, body: Callable[[], bool]
-    ) -> None:
+    def count(self, node: ast.For, name: str, rounds: Rounds, body: Callable[[], bool]) -> None:
+        jumps = any(isinstance(each, ast.Break | ast.Continue) for each in ast.walk(node))
+        if rounds.known and len(rounds.known) <= WRITTEN_OUT and not jumps:
+            for k in rounds.known:
+                self.counts[name] = ir.Constant(I64, k)
+                body()
+            del self.counts[name]
+            return
         test, inside, after, more = self.blocks("test", "loop", "after", "more")
         counter = self.entry.alloca(I64)
-        self.b.store(limits[0], counter)
+        self.b.store(rounds.first.code, counter)
         self.b.branch(test)
         self.b.position_at_end(test)
         now = self.b.load(counter, typ=I64)
-        self.b.cbranch(self.b.icmp_signed("<" if step > 0 else ">", now, limits[1]), inside, after)
+        way = "<" if rounds.step > 0 else ">"
+        self.b.cbranch(self.b.icmp_signed(way, now, rounds.stop.code), inside, after)
         self.b.position_at_end(inside)
         self.assign_local(name, int, now)
         self.ways.append((after, more))
@@ -266,7 +287,9 @@ class _LlvmKernel(KernelWalk):
             self.b.branch(more)
         self.ways.pop()
         self.b.position_at_end(more)
-        self.b.store(self.b.add(self.b.load(counter, typ=I64), ir.Constant(I64, step)), counter)
+        self.b.store(
+            self.b.add(self.b.load(counter, typ=I64), ir.Constant(I64, rounds.step)), counter
+        )
         self.turn_back(test, node.iter)
         self.b.position_at_end(after)
 

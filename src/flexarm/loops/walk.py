@@ -9,7 +9,16 @@ from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from flexarm.errors import FlexarmError
-from flexarm.loops.language import MATH, Array, Ints, LoopSource, Record, run_equations, run_kernel
+from flexarm.loops.language import (
+    MATH,
+    Array,
+    Ints,
+    LoopSource,
+    Record,
+    floats,
+    run_equations,
+    run_kernel,
+)
 
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%"}
 COMPARISONS = {
@@ -33,6 +42,23 @@ class Place(NamedTuple):
     code: Any
     kind: Any  # type of what is stored there
     sort: str  # what no other sort shares memory with: ``field``, or the type of an element
+
+
+class Rounds(NamedTuple):
+    """What a ``for`` counts through."""
+
+    # first, stop: the limits; it ends before the last.
+    first: Value
+    stop: Value
+    step: int
+
+    @property
+    def known(self) -> range | None:
+        """The counts, if they are literals."""
+        first, stop = self.first.number, self.stop.number
+        if isinstance(first, int) and isinstance(stop, int):
+            return range(first, stop, self.step)
+        return None
 
 
 class KernelWalk(ABC):
@@ -66,6 +92,14 @@ class KernelWalk(ABC):
     @abstractmethod
     def assign_local(self, name: str, kind: Any, code: Any) -> None:
         """Write the assignment of a local."""
+
+    @abstractmethod
+    def reserve(self, name: str, count: int) -> None:
+        """Write a local array of zeros."""
+
+    @abstractmethod
+    def hold(self, kind: Any, code: Any) -> Any:
+        """Return the code of a value that later assignments do not change."""
 
     @abstractmethod
     def operate(self, op: str, kind: Any, *codes: Any) -> Any:
@@ -132,10 +166,8 @@ class KernelWalk(ABC):
         """Write a ``while``; one without a test is endless."""
 
     @abstractmethod
-    def count(
-        self, node: ast.For, name: str, limits: tuple[Any, Any], step: int, body: Callable[[], bool]
-    ) -> None:
-        """Write a ``for`` from one limit to before the other."""
+    def count(self, node: ast.For, name: str, rounds: "Rounds", body: Callable[[], bool]) -> None:
+        """Write a ``for``."""
 
     @abstractmethod
     def leave(self, *, again: bool) -> None:
@@ -405,9 +437,31 @@ class KernelWalk(ABC):
         return True
 
     def _do_Assign(self, node: ast.Assign) -> bool:
-        if len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple):
+        target, given = node.targets[0], node.value
+        if len(node.targets) > 1:
             self.refuse(node, "one assignment at a time")
-        return self.assign(node.targets[0], self.value(node.value))
+        if isinstance(given, ast.Call) and self.called(given.func) is floats:
+            return self.assign_array(target, given)
+        if not isinstance(target, ast.Tuple):
+            return self.assign(target, self.value(given))
+        if not isinstance(given, ast.Tuple) or len(target.elts) != len(given.elts):
+            self.refuse(node, "must have as many values as names")
+        values = [self.value(item) for item in given.elts]
+        held = [each._replace(code=self.hold(each.kind, each.code)) for each in values]
+        for item, each in zip(target.elts, held, strict=True):
+            self.assign(item, each)
+        return True
+
+    def assign_array(self, target: ast.expr, given: ast.Call) -> bool:
+        """Write the assignment of a local array."""
+        count = given.args[0].value if isinstance(given.args[0], ast.Constant) else None
+        if not isinstance(target, ast.Name) or not isinstance(count, int):
+            self.refuse(given, "must be name = floats(literal int)")
+        if self.kinds.setdefault(target.id, Array) != Array:
+            self.refuse(given, f"must be {word_of(self.kinds[target.id])}, got Array")
+        self.reserve(target.id, count)
+        self.valued |= {target.id}
+        return True
 
     def _do_AnnAssign(self, node: ast.AnnAssign) -> bool:
         if node.value is None:
@@ -497,7 +551,9 @@ class KernelWalk(ABC):
             self.refuse(node, "loops are over range(...)")
         if not 1 <= len(call.args) <= 3 or call.keywords:
             self.refuse(node, "range takes one to three ints")
-        limits = [self.typed(item, int) for item in call.args[:2]]
+        limits = [self.value(item) for item in call.args[:2]]
+        for limit in limits:
+            self.as_type(call, limit, int)
         step = self.value(call.args[2]).number if len(call.args) == 3 else 1
         if not isinstance(step, int) or step == 0:
             self.refuse(node, "the step of a range must be a literal int and must not be zero")
@@ -507,12 +563,12 @@ class KernelWalk(ABC):
             or self.kinds.setdefault(target.id, int) is not int
         ):
             self.refuse(node, "loops count with a name of their own")
-        first, stop = (self.constant(0, int), *limits)[-2:]
+        first, stop = (self.number(call, 0), *limits)[-2:]
         before, breaks = self.valued, list[frozenset[str]]()
         self.breaks.append(breaks)
         self.counters.append(target.id)
         self.valued |= {target.id}
-        self.count(node, target.id, (first, stop), step, partial(self.loop, node))
+        self.count(node, target.id, Rounds(first, stop, step), partial(self.loop, node))
         self.counters.pop()
         self.breaks.pop()
         return self.meet([before, *breaks])

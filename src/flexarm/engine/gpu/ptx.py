@@ -80,11 +80,7 @@ def _kernel(entry: str, function: str, sizes: list[int]) -> str:
 
 
 def threads(
-    entry: str,
-    pointers: Sequence[str],
-    lines: Sequence[str],
-    rooms: Sequence[str] = (),
-    registers: int = 0,
+    entry: str, pointers: Sequence[str], lines: Sequence[str], rooms: Sequence[str] = ()
 ) -> str:
     """Write a kernel that takes the number of arms, %count, and pointers to global memory.
 
@@ -98,16 +94,13 @@ def threads(
         What a thread does for its arm, %arm, which is the %lane-th of the %group-th group.
     rooms
         Memory of the thread, which LLVM takes for registers only here.
-    registers
-        How many of 32 bits it may use at most, if not all.
     """
     parameters = ", ".join(["i64 %count", *(f"ptr addrspace(1) {name}" for name in pointers)])
     places = ("ctaid", "ntid", "tid")
     reads = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in places)
     values = "\n".join(f"%{name} = call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in places)
-    limit = f'"nvvm.maxnreg"="{registers}" ' if registers else ""
     return f"""{reads}
-define ptx_kernel void @{entry}({parameters}) {limit}{{
+define ptx_kernel void @{entry}({parameters}) {{
 {chr(10).join([*rooms, values])}
 %before = mul i32 %ctaid, %ntid
 %number = add i32 %before, %tid

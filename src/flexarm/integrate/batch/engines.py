@@ -206,7 +206,7 @@ class OnGpu:
         equations = CalledEquations(member_of(tasks[0]).structure.body, "table", ("anchor",))
         program = gpu_program(
             step_thread, list(desks.values()), {"equations": equations},
-            changing=("steps",), outside=("row", "held"), near=gpu().near, steady=True,
+            changing=("steps",), outside=("row", "held"), near=gpu().near,
         )  # fmt: skip
         self._kernel = GpuKernel(program.ptx(), ENTRY, program.block, program.near)
         images = {key: program.row(desk) for key, desk in desks.items()}

@@ -311,7 +311,4 @@ def _program(flight: Flight, desks: Sequence[Desk]) -> GpuProgram:
     bound["sample"] = method.sample or method.step  # without one, nothing calls it
     for key, (member, table) in flight.equations.items():
         bound[key] = CalledEquations(member.structure.body, table, ("anchor",))
-    return gpu_program(
-        march, desks, bound,
-        changing=("budget",), outside=("samples",), waits=method.solves_vibrations,
-    )  # fmt: skip
+    return gpu_program(march, desks, bound, changing=("budget",), outside=("samples",))
