@@ -167,7 +167,7 @@ class Cache:
             return
 
     def _make_folder(self) -> None:
-        """Make the folder and those above it for the user only, whatever the mask of modes."""
+        """Create the folder and its parents with access for the user only, whatever the umask."""
         if not self.folder.is_dir():
             for folder in (*reversed(self.folder.parents), self.folder):
                 folder.mkdir(mode=0o700, exist_ok=True)
@@ -184,7 +184,7 @@ class Cache:
             return []
 
     def _clean_if_due(self, added: int) -> None:
-        """Look at all entries only after half of the room that was left has been filled."""
+        """Clean the cache, but only once half of the space that was free has been filled."""
         room = _ROOM.get(self, 0) - added
         _ROOM[self] = room if room > 0 else (self.largest_total - self._clean()) // 2
 

@@ -64,7 +64,7 @@ def chunk_size(target: "Target", width: int) -> int:
 
 
 def fit(target: "Target", *, level: Level, width: int, operations: int) -> ProcessorFit:
-    """Say how the code of so many operations is fitted to a machine.
+    """Choose the code layout of a function with so many operations for a machine.
 
     Notes
     -----
@@ -100,7 +100,7 @@ def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
 
 
 def machine(target: "Target", effort: int) -> llvm.TargetMachine:
-    """Make LLVM's description of a machine, with the effort (0 to 3) of its code generator."""
+    """Return LLVM's target machine, with the optimisation level (0 to 3) of its code generator."""
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
@@ -112,7 +112,7 @@ def machine(target: "Target", effort: int) -> llvm.TargetMachine:
 
 
 def foreign_machine(target: "Target", what: str, *, level: Level = "fast") -> llvm.TargetMachine:
-    """Make LLVM's description of a machine that is no processor, which `what` names.
+    """Return LLVM's target machine for another processor or a GPU, named `what` in messages.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def foreign_machine(target: "Target", what: str, *, level: Level = "fast") -> ll
 
 
 def load_object(code: bytes) -> llvm.ExecutionEngine:
-    """Put an object file into this process; its code stays for as long as the result does."""
+    """Load an object file into this process; its code lives as long as the returned engine."""
     _provide_library()
     # The engine wants a module of its own, though all the code comes from the object file.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(host(), 0))
@@ -142,7 +142,7 @@ def load_object(code: bytes) -> llvm.ExecutionEngine:
 
 @functools.cache
 def _provide_library() -> None:
-    """Make sure that machine code finds the functions of the C library by their names.
+    """Register the functions of the C library by name, so that machine code finds them.
 
     LLVM ends the process when it loads code that calls a function it cannot find.
     """
@@ -177,7 +177,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a caller has to know of a compiled function."""
+    """Names, sizes and number of operations of a compiled function."""
 
     entry: str
     table_entry: str
@@ -268,7 +268,7 @@ class Compiled:
 
 
 def real_numbers(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Take what a caller gave for an input as an array, or refuse what is none of that shape."""
+    """Convert an input to an array of float64, or refuse one of another shape or kind."""
     if type(given) is np.ndarray and given.dtype is DOUBLE and given.shape == shape:
         return given
     try:

@@ -305,7 +305,7 @@ def _key(*parts: bytes) -> str:
 
 
 def _settings(level: Level, width: int) -> bytes:
-    """Say on what the machine code of a stream depends besides the stream."""
+    """Return the part of a cache key that is not the stream: machine, versions, level, width."""
     if not isinstance(width, int) or width < 1 or width & (width - 1):
         # LLVM would pad another number of lanes.
         raise FlexarmError(f"width: must be a power of two, got {width!r}")
@@ -314,7 +314,7 @@ def _settings(level: Level, width: int) -> bytes:
 
 
 def form(stream: Stream) -> Stream:
-    """Give each use of a constant one of its own, so that it tells nothing which are equal.
+    """Duplicate constants, one per use, so that the form does not depend on which are equal.
 
     Zeros that are put into outputs stay one, since rows of them are filled.
     """

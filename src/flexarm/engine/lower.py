@@ -186,7 +186,7 @@ def _finish(
     values: "_LoweredValues",
     results: dict[tuple[int, int], int],
 ) -> Stream:
-    """Put constants first, then loads, then operations, and leave out what is not needed."""
+    """Build the stream: constants first, then loads and operations, without what nothing uses."""
     results = {place: values.positive(reference) for place, reference in results.items()}
     needed = _needed(values, results)
     kinds: dict[str, list[int]] = {"constant": [], "load": [], "operation": []}

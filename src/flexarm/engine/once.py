@@ -41,6 +41,6 @@ def once(owner: object, what: Hashable, symbols: Sequence[Any], make: Callable[[
 
 
 def _nodes(matrix: SX) -> tuple[int, ...]:
-    """Tell an expression by the nodes that it is made of."""
+    """Return a key of an expression: its sparsity and the hashes of its nodes."""
     nodes: list[Any] = matrix.elements()
     return (*matrix.sparsity().compress(), *(node.element_hash() for node in nodes))

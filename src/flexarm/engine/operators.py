@@ -27,7 +27,7 @@ _users = 0
 
 @contextmanager
 def direct_operators() -> Iterator[None]:
-    """Let + - * / ** of an `SX` with an `SX` or a number make the same nodes without the search.
+    """Speed up + - * / ** of an `SX` with an `SX` or a number; they create the same nodes.
 
     Other functions search for half as long: asked for its numbers, an `SX` says that it has none.
     """
@@ -70,7 +70,7 @@ def _none(x: SX | DM) -> None:
 
 
 class _Size(int):
-    """What `SX.size` is, and a number for CasADi, which asks of arrays whether theirs is 1."""
+    """Stand-in for `SX.size` that is also a number, as CasADi expects of an array's size."""
 
     of: SX
 

@@ -86,7 +86,7 @@ def check_way(folder: Path) -> None:
 
 
 def _parts(path: str) -> list[str]:
-    """Take a path apart, the last part first."""
+    """Split a path into its parts, the last part first."""
     return [part for part in reversed(path.split("/")) if part not in ("", ".")]
 
 
@@ -103,7 +103,7 @@ def _check_holder(name: str, status: os.stat_result) -> None:
 
 
 def _is_own_group(group: int) -> bool:
-    """Tell whether nobody else is in a group: that of the user's own number, as is usual."""
+    """Return whether a group is the user's own: same number, no other members."""
     import grp
     import pwd
 

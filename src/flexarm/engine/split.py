@@ -12,7 +12,7 @@ CONSTANTS = "constants"
 
 
 def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
-    """Take out of a stream what depends on its last input alone.
+    """Separate the operations of a stream that depend on its last input alone.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
 
 
 def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
-    """Make inputs that stay what they are, by their numbers, constants of the stream.
+    """Replace inputs by constants, by the number of the input.
 
     Numbers that are equal become one constant.
     """
@@ -97,7 +97,7 @@ def settled(stream: Stream, known: Mapping[int, NDArray[np.float64]]) -> Stream:
 
 
 def _late(stream: Stream, port: int) -> list[bool]:
-    """Tell which values depend on another input than that."""
+    """Return which values depend on another input than that."""
     late = [False] * stream.first_load + [load.port != port for load in stream.loads]
     for operation in stream.operations:
         late.append(any(late[value] for value in operation.operands))
@@ -113,7 +113,7 @@ def _part(
     stores: Iterable[Store],
     more: Sequence[float] = (),
 ) -> Stream:
-    """Make a stream of some operations of another; ``more`` are constants stored at first."""
+    """Build a stream of some operations of another; ``more`` are constants stored first."""
     chosen = [stream.operations[k - stream.first_operation] for k in operations]
     stores = list(stores)
     used = {value for operation in chosen for value in operation.operands}

@@ -88,7 +88,7 @@ def link(
 
 
 def _sections(module: bytes) -> list[tuple[int, bytes]]:
-    """Take a module apart."""
+    """Split a module into its sections."""
     found, at = [], len(MAGIC)
     while at < len(module):
         size, start = _read(module, at + 1)
@@ -98,7 +98,7 @@ def _sections(module: bytes) -> list[tuple[int, bytes]]:
 
 
 def _with_exports(sections: list[tuple[int, bytes]], names: Sequence[str]) -> bytes:
-    """Put a module together that exports functions, without what only a linker needs."""
+    """Assemble a module that exports functions, without the linker's sections."""
     numbers = _function_numbers(sections)
     export = _number(len(names))
     for name in names:
@@ -151,7 +151,7 @@ def _symbol_table(sections: list[tuple[int, bytes]]) -> bytes:
 
 
 def _data_size(sections: list[tuple[int, bytes]]) -> int:
-    """Tell where the data of a module end [bytes]."""
+    """Return where the data of a module end [bytes]."""
     end = 0
     for kind, body in sections:
         if kind != DATA:

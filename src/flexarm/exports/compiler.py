@@ -16,7 +16,7 @@ ENDINGS = {"linux": ".so", "windows": ".dll", "darwin": ".dylib"}
 
 
 def find_compilers() -> list[list[str]]:
-    """Give the commands of the C compilers that are here, in the order to try them."""
+    """Return the commands of the C compilers of this machine, in the order to try them."""
     found = [[path] for name in OWN if (path := shutil.which(name))]
     if importlib.util.find_spec("ziglang") is not None:
         found.append([sys.executable, "-m", "ziglang", "cc"])

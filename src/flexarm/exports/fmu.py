@@ -160,7 +160,7 @@ class FmuVariable:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What both versions say of it."""
+        """Attributes that both versions of the standard have."""
         found = {"name": self.name, "valueReference": str(self.reference),
                  "description": self.about, "causality": self.causality,
                  "variability": "continuous"}  # fmt: skip
@@ -294,7 +294,7 @@ def _text(root: ET.Element) -> bytes:
 
 
 def _token(fmi: str, sources: dict[str, str]) -> str:
-    """Tell units apart by what they are: the same arm gives the same token."""
+    """Compute a token of a unit's contents: the same arm gets the same one."""
     sha = hashlib.sha256(fmi.encode())
     for name, text in sources.items():
         sha.update(f"{name}\n{text}".encode())

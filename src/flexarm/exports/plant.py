@@ -1,4 +1,4 @@
-"""What other programs run: an arm as ``x' = f(t, x, u)``, ``y = g(t, x)``, all names and numbers.
+"""An arm for other programs: ``x' = f(t, x, u)``, ``y = g(t, x)``, all names and numbers.
 
 The state x is the coordinates that are not prescribed, their rates, and the states of servos and
 drives.  Inputs u come on top of those of the model file.  Functions of time are in pieces:

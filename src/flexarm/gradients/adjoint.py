@@ -67,7 +67,7 @@ class Adjoint(GivenSteps):
 
 @kernel
 def leave_pieces(s: System, t: float) -> None:
-    """Go back to the piece of every channel that is in force from t on."""
+    """Select the piece of every channel that is in force from t on, going backward in time."""
     for c in range(s.channels):
         k = s.current[c]
         while k > s.first[c] and s.pieces[k * PIECE] > t:

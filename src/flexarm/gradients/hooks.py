@@ -14,7 +14,7 @@ from flexarm.links.base import Array
 
 
 class Runs(Protocol):
-    """What `flexarm.differentiable` gives."""
+    """Interface of what `flexarm.differentiable` returns."""
 
     @property
     def equation(self) -> Equation:
@@ -40,7 +40,7 @@ class Runs(Protocol):
 
 
 def jax_function(runs: Runs) -> Callable[..., Any]:
-    """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX."""
+    """Return a function (values, q, v, inputs) to (q, v) at the samples for JAX."""
     jax = _imported("jax")
     shape = (len(runs.times), runs.equation.model.size)
     kind = jax.numpy.zeros(0).dtype  # of 64 bits, if JAX was told so
@@ -69,7 +69,7 @@ def jax_function(runs: Runs) -> Callable[..., Any]:
 
 
 def torch_function(runs: Runs) -> Callable[..., Any]:
-    """Make a function (values, q, v, inputs) to (q, v) at the samples for PyTorch."""
+    """Return a function (values, q, v, inputs) to (q, v) at the samples for PyTorch."""
     torch = _imported("torch")
 
     def tensors(arrays: tuple[Array, ...], like: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""How the modes of an arm, and what their oscillators answer, change with its matrices.
+"""Derivatives of an arm's modes, and of their oscillators' responses, by its matrices.
 
 A basis is one array: modes and their inverse (n, n) each, squared frequencies, damping rates, and
 the damping in modes (n, n); changes of a basis, or derivatives by it, leave the last one out.
@@ -155,7 +155,7 @@ def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: A
 
 @kernel
 def largest_loss(n: int, damping: Array) -> float:
-    """Give the largest damping rate."""
+    """Return the largest damping rate."""
     top = 0.0
     for r in range(n):
         top = max(top, abs(damping[r * n + r]))
@@ -186,7 +186,7 @@ def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
 
 @kernel
 def _unmix_modes(n: int, squares: Array, damping: Array, out: Array) -> None:
-    """Go back from how modes turn into each other, in the first third, to what turned them."""
+    """Pull derivatives by the mixing of modes, in the first third, back to the matrices."""
     top = largest(n, squares)
     most = largest_loss(n, damping)
     for i in range(n):

@@ -1,4 +1,4 @@
-"""What is held of a run that is differentiated: its method, its steps, and what happens."""
+"""Steps of a run that stay the same when it is differentiated."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -70,5 +70,5 @@ class StepSequence:
 
 
 def roundings(times: Array) -> Array:
-    """Give the time [s] from each within which there is no other instant."""
+    """Return the rounding error [s] of times: instants nearer than that are one."""
     return np.asarray(ROUNDING * np.maximum(np.abs(times), SOON))

@@ -55,7 +55,7 @@ class RateFunctions:
         return ca.Function("matrices", symbols, results, function.name_in(), function.name_out())
 
     def _actuators(self, formulation: Formulation) -> Actuators:
-        """Give servos, if no law takes their place, and drive trains."""
+        """Return servos, if no law takes their place, and drive trains."""
         found = replace(actuators_of(formulation.model), lookouts=(), accounts=(), impulses=0)
         return found if self.law is None else replace(found, servos=())
 
@@ -115,7 +115,7 @@ def _pushed(rates: ca.Function) -> ca.Function:
 def _function(
     name: str, symbols: dict[str, Expr], more: dict[str, Expr], results: dict[str, Expr]
 ) -> ca.Function:
-    """Make a function whose last input are the numbers."""
+    """Build a function whose last input are the numbers."""
     inputs = {k: s for k, s in symbols.items() if k != NUMBERS} | more
     inputs |= {NUMBERS: symbols[NUMBERS]}
     return ca.Function(

@@ -174,7 +174,7 @@ class Differentiable:
         _refuse_jumps(self.equation.model, self.times)
 
     def __repr__(self) -> str:
-        """Say in a line what it is."""
+        """Return a summary of one line."""
         by = ", ".join(self.parameters) or "start and inputs"
         return f"Differentiable: {self.equation.model.arm.name} for {self.times[-1]:g} s by {by}"
 
@@ -288,7 +288,7 @@ class Differentiable:
         return found
 
     def _near(self, model: Model) -> tuple[Model, Arms, Known]:
-        """Give an arm, how to get those that differ a little in one parameter, and no slopes."""
+        """Return an arm, a function that builds its neighbours in each parameter, and no slopes."""
         return model, cache(partial(nearby, model, self.parameters)), {}
 
     @cached_property
@@ -303,7 +303,7 @@ class Differentiable:
         )
 
     def _plans(self, model: Model, steps: Array | AnyRun | None) -> tuple[StepSequence, ...]:
-        """Take the steps of another run; none if there is none."""
+        """Return the steps of another run; none if there is none."""
         if steps is None:
             return ()
         if isinstance(steps, Samples):
@@ -315,14 +315,14 @@ class Differentiable:
         return (StepSequence(steps, phase),)
 
     def jax(self) -> Callable[..., Any]:
-        """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.
+        """Return a function (values, q, v, inputs) to (q, v) at the samples for JAX.
 
         It has its own gradient, by the adjoint; needs the package jax.
         """
         return jax_function(self)
 
     def torch(self) -> Callable[..., Any]:
-        """Make a function (values, q, v, inputs) to (q, v) at the samples for PyTorch.
+        """Return a function (values, q, v, inputs) to (q, v) at the samples for PyTorch.
 
         It has its own gradient, by the adjoint; needs the package torch.
         """
@@ -347,7 +347,7 @@ class Differentiable:
     def _task(
         self, model: Model, q: Array | None, v: Array | None, phase: Phase
     ) -> tuple[InitialValueProblem, tuple[int, ...]]:
-        """Make a motion ready, and list the coordinates that brakes hold in it."""
+        """Prepare the motion of a phase, and list the coordinates that brakes hold in it."""
         n, home, bounds = model.size, start_state(model)[0], phase.bounds(model)
         model, holding = phase.situated(model), phase.discrete.holding(model)
         still = np.zeros(n)
@@ -501,7 +501,7 @@ def differentiable(
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | None = None,
 ) -> Differentiable:
-    """Make runs of an arm that can be differentiated by its numbers, starts and inputs.
+    """Build runs of an arm that can be differentiated by its numbers, starts and inputs.
 
     Parameters
     ----------

@@ -87,7 +87,10 @@ class GivenSteps(Record):
 
 @kernel
 def record(m: IntegratorState, rounds: int, tries: int, begins: Array, ends: Array) -> int:
-    """Go on by rounds of so many tries; note where rounds begin and steps end; say how it ended."""
+    """Continue a run by rounds of step attempts; return how it ended.
+
+    Recorded are the begin of each round and the end of each accepted step [s].
+    """
     count = 0
     m.budget = 1
     for k in range(rounds):
@@ -105,7 +108,7 @@ def record(m: IntegratorState, rounds: int, tries: int, begins: Array, ends: Arr
 
 @kernel
 def take_modes(s: GivenSteps) -> None:
-    """Take the modes of the mass and stiffness at the present state."""
+    """Compute the modes of mass and stiffness at the present state."""
     n = s.system.n
     for i in range(n):
         s.matrix_q[i] = s.y[i]
@@ -208,7 +211,7 @@ def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
 
 @kernel
 def to_modes(s: GivenSteps, v: Array, out: Array) -> None:
-    """Take rates of coordinates to those of modes."""
+    """Transform rates of coordinates to those of modes."""
     n = s.system.n
     if s.in_modes == 1:
         weigh(n, n, s.basis[n * n :], v, out)
@@ -219,7 +222,7 @@ def to_modes(s: GivenSteps, v: Array, out: Array) -> None:
 
 @kernel
 def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
-    """Go from the begin of a step to the modal state at stage i, or to a derivative of it."""
+    """Compute the modal state at stage i of a step, or a derivative of it."""
     n = s.system.n
     swing = s.swing[2 * (part * (s.stages + 1) + i) * n :]
     into = s.into[2 * (part * (s.stages + 1) + i) * s.stages * n :]
@@ -235,7 +238,7 @@ def mix(s: GivenSteps, part: int, i: int, x: Array, g: Array, modal: Array) -> N
 
 @kernel
 def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) -> None:
-    """Go from a modal state at stage i to coordinates, rates and further states."""
+    """Compute coordinates, rates and further states from a modal state at stage i."""
     n = s.system.n
     if s.in_modes == 1:
         weigh_both(n, s.basis, modal, y, out)
@@ -272,7 +275,7 @@ def begin_step(s: GivenSteps, j: int, parts: int) -> None:
 
 @kernel
 def take_stage(s: GivenSteps, j: int, i: int, place: Array) -> None:
-    """Leave the state at stage i of step j, and note the rates there."""
+    """Compute the state at stage i of step j into ``place``, and evaluate the rates there."""
     mix(s, 0, i, s.x, s.g, s.modal)
     unfold(s, i, s.modal, s.y, s.p, place)
     rates(s.system, s.times[j] + s.c[i] * s.table_h, place, s.k)
@@ -281,7 +284,7 @@ def take_stage(s: GivenSteps, j: int, i: int, place: Array) -> None:
 
 @kernel
 def end_step(s: GivenSteps, j: int) -> None:
-    """Go to the end of step j."""
+    """Compute the state at the end of step j."""
     mix(s, 0, s.stages, s.x, s.g, s.modal)
     unfold(s, s.stages, s.modal, s.y, s.p, s.trial)
     for r in range(s.size):
@@ -291,7 +294,7 @@ def end_step(s: GivenSteps, j: int) -> None:
 
 @kernel
 def step(s: GivenSteps, j: int, places: Array) -> None:
-    """Take step j in its modes, and leave states and rates at its stages."""
+    """Advance by step j, and keep states and rates at its stages."""
     begin_step(s, j, 1)
     for i in range(s.stages):
         place = places[2 * i * s.size :]
@@ -311,7 +314,7 @@ def keep(s: GivenSteps, j: int) -> None:
 
 @kernel
 def advance(s: GivenSteps) -> None:
-    """Take all steps, with checkpoints."""
+    """Advance by all steps, with checkpoints."""
     prescribe(s.system, s.times[0], s.y)
     for segment in range(s.segments):
         for r in range(s.size):

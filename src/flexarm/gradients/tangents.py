@@ -82,7 +82,7 @@ def turn_modes(s: MotionTangents) -> None:
 
 @kernel
 def go_along(s: MotionTangents, i: int, column: int, out: Array) -> None:
-    """Go on to stage i along a column, with s.modal the modal state there."""
+    """Compute the tangent of a column at stage i, with s.modal the modal state there."""
     n = s.system.n
     own = column * s.stages
     x = s.x_along[column * n :]
@@ -139,7 +139,7 @@ def keep_tangents(s: MotionTangents, j: int) -> None:
 
 @kernel
 def push(s: MotionTangents) -> None:
-    """Take all steps together with their tangents."""
+    """Advance by all steps together with their tangents."""
     n = s.system.n
     prescribe(s.system, s.times[0], s.y)
     for column in range(s.columns):

@@ -49,7 +49,7 @@ class Samples(ABC):
     @property
     @abstractmethod
     def n(self) -> int:
-        """How many coordinates there are."""
+        """Number of coordinates."""
 
     @property
     @abstractmethod
@@ -292,7 +292,7 @@ class RecordedTrajectory(Samples):
         )
 
     def by(self, plan: StepSequence) -> "RecordedTrajectory":
-        """Go by another plan."""
+        """Return the motion in other steps."""
         return replace(self, task=replace(self.task, times=plan.phase.times), plan=plan)
 
     def begun(self, y: Array) -> "RecordedTrajectory":
@@ -301,11 +301,11 @@ class RecordedTrajectory(Samples):
         return replace(self, task=replace(self.task, q=q, v=v, states=x), started=False)
 
     def rates_at(self, sample: int) -> Array:
-        """Give the rates of the state at the first or last sample, (size,)."""
+        """Evaluate the rates of the state at the first or last sample, (size,)."""
         return self._at(sample)[0]
 
     def looked(self, sample: int, event: int) -> tuple[float, Array, Array]:
-        """Give what an event looks out for, and its derivatives by the state and by numbers.
+        """Evaluate an event function, and its derivatives by the state and by numbers.
 
         They are those at the first (0) or last (-1) sample, by the numbers of ``pulled seen``.
         """
@@ -343,7 +343,7 @@ class RecordedTrajectory(Samples):
 
     @property
     def n(self) -> int:
-        """How many coordinates there are."""
+        """Number of coordinates."""
         return self.model.size
 
     @property
@@ -356,7 +356,7 @@ class RecordedTrajectory(Samples):
         return GivenSteps(**self._fields[0])
 
     def _rewind(self) -> None:
-        """Go back to the start."""
+        """Reset the state and the channels to the start."""
         system, more = self._fields[0]["system"], self.task.states
         more = more if len(more) else np.zeros(self.size - 2 * self.n)
         self._fields[0]["y"][:] = np.concatenate([self.task.q, self.task.v, more])
@@ -392,7 +392,7 @@ class RecordedTrajectory(Samples):
         return member.table_address, table
 
     def along(self, name: str) -> Array:
-        """Give how the numbers of a function change with the parameters, (numbers, k)."""
+        """Return the derivatives of a function's numbers by the parameters, (numbers, k)."""
         if "matrices" in name and not len(self.plan.renewed):
             return np.zeros((0, len(self.nearby)))
         if self.like is not None:
@@ -404,7 +404,7 @@ class RecordedTrajectory(Samples):
 
     @cached_property
     def _fields(self) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
-        """What the records of all passes have, and the buffers that compiled code points to.
+        """Fields of the records of all passes, and the buffers that compiled code points to.
 
         Those of the matrices are apart, none of a method without modes.
         """

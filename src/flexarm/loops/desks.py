@@ -1,4 +1,4 @@
-"""What the threads of a program for a GPU have: the numbers and arrays of a kernel's record."""
+"""Numbers and arrays of a kernel's record, and where the threads of a GPU keep them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class Desk:
         return found if path.entry < 0 else self._by_address[int(found[path.entry])]
 
     def value(self, path: "RecordPath") -> Any:
-        """Give a number of the record."""
+        """Return a number of the record."""
         return getattr(self.records[path.record], path.name)
 
 
@@ -53,7 +53,7 @@ def _records(record: Record) -> Iterator[Record]:
 
 @dataclass(frozen=True)
 class RecordPath:
-    """Where a number or an array is: number of the record, field, entry of a table or -1."""
+    """Location of a number or an array: number of the record, field, entry of a table or -1."""
 
     record: int
     name: str
@@ -143,7 +143,7 @@ def _fate(
 
 
 def _placed(parts: Sequence[SharedValue]) -> list[SharedValue]:
-    """Give the parts of the image their places."""
+    """Assign places in the image to the values stored there."""
     found, place = [], 0
     for part in parts:
         found.append(replace(part, place=place) if part.stored else part)

@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def kernel(function: Callable[..., Any]) -> "Kernel":
-    """Make a kernel of a Python function whose parameters and result are annotated."""
+    """Turn a Python function whose parameters and result are annotated into a kernel."""
     return Kernel(function)
 
 
@@ -79,7 +79,7 @@ class Kernel(LoopSource):
         return code
 
     def _parts(self, seen: dict[int, "Kernel"]) -> list[list[str]]:
-        """Say what its machine code depends on beside flexarm's source.
+        """List what its machine code depends on beside flexarm's source.
 
         Of it and of all kernels that it calls: its text, the constants that it may read and the
         records that it takes.

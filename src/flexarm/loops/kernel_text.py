@@ -140,7 +140,7 @@ class KernelText:
                 self.before.append(f"store ptr {pointer}, ptr {name}")
 
     def _copy(self, k: int, part: SharedValue) -> None:
-        """Take an array from the image, and bring it back."""
+        """Write the copy of an array from the image, and back if it changes."""
         if part.size > WRITTEN_OUT:
             self.before += self._place(part.place, f"%e{k}")
             listed = f"(ptr %array{k}, ptr addrspace(1) %e{k}.p, i64 {part.size})"

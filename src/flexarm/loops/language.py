@@ -75,7 +75,7 @@ class Record:
 
     @classmethod
     def layout(cls) -> "Layout":
-        """Say what its fields are and how they lie in memory."""
+        """Return its fields and their memory layout."""
         if "_layout" not in cls.__dict__:
             hints = get_type_hints(cls)
             seen = [each for each in fields(cls) if each.metadata != UNSEEN]  # type: ignore[arg-type]
@@ -99,7 +99,7 @@ class Record:
         return [0] * count, [None] * count
 
     def adopt(self, other: "Record") -> None:
-        """Take the addresses of arrays that a record of its first fields has packed."""
+        """Copy the array addresses that a record of its first fields has packed."""
         for mine, theirs in zip(self._packed, other._packed, strict=True):
             mine[: len(theirs)] = theirs
 
@@ -129,7 +129,7 @@ class Record:
 
 
 class Layout:
-    """How the fields of a record lie in memory.
+    """Memory layout of a record's fields.
 
     Attributes
     ----------
@@ -209,14 +209,14 @@ class LoopSource:
         return tree
 
     def at(self, line: int) -> str:
-        """Say where a line of its text is."""
+        """Return file and number of a line of its text, for messages."""
         code = self.python.__code__
         place = f"{code.co_filename}, line {code.co_firstlineno + line - 1}"
         return f"kernel '{self.name}' ({place})"
 
 
 def address_of(value: Any, kind: Any, name: str) -> int:
-    """Give the address of an array that a kernel can take."""
+    """Return the address of an array, or refuse one that a kernel cannot take."""
     wanted = DOUBLE if kind is Array or kind == Array else INTEGER  # == of these is slow
     if not isinstance(value, np.ndarray) or value.dtype != wanted or not value.flags.c_contiguous:
         raise FlexarmError(f"kernel argument '{name}': must be a contiguous array of {wanted}")

@@ -126,7 +126,7 @@ class GpuProgram:
         raise KeyError(name)
 
     def row(self, desk: Desk) -> Array:
-        """Give the numbers of a run, as the image has them."""
+        """Return the numbers of a run in the order of the image."""
         row = np.zeros(self.size)
         for part in self.parts:
             if part.stored:
@@ -136,7 +136,7 @@ class GpuProgram:
         return row
 
     def take(self, row: Array, desk: Desk) -> None:
-        """Put the numbers of a run back into its record and arrays."""
+        """Copy the numbers of a run back into its record and arrays."""
         for part in self.parts:
             if part.fate != "kept":
                 continue
@@ -152,12 +152,12 @@ class GpuProgram:
 
 @functools.cache
 def _dissolve_records() -> None:
-    """Let LLVM find records in registers though they are read in many places."""
+    """Raise LLVM's limit on the uses of a record that it keeps in registers."""
     llvm.set_option("", "--sroa-max-alloca-slices=1000000")
 
 
 def interleaved(rows: Array) -> Array:
-    """Make an image of rows, one per run."""
+    """Interleave rows, one per run, to an image."""
     padded = np.zeros((-(-len(rows) // GROUP) * GROUP, rows.shape[1]))
     padded[: len(rows)] = rows
     groups = padded.reshape(-1, GROUP, rows.shape[1])
@@ -165,7 +165,7 @@ def interleaved(rows: Array) -> Array:
 
 
 def rows_of(image: Array, count: int) -> Array:
-    """Take the rows of so many runs out of an image."""
+    """Return the rows of so many runs from an image."""
     groups = image.reshape(-(-count // GROUP), -1, GROUP).transpose(0, 2, 1)
     return np.ascontiguousarray(groups.reshape(-1, groups.shape[2])[:count])
 
@@ -266,7 +266,7 @@ ret ptr addrspace(3) %mine
 def roomy(
     part: SharedValue, tables: Mapping[str, TableEntries], works: Mapping[str, int]
 ) -> SharedValue:
-    """Make the array that equations work in, the last of a table, as large as their code needs.
+    """Enlarge the work array of equations, the last of a table, to what their code needs.
 
     That of the processor's code, which is cut otherwise, may be smaller.
     """
@@ -279,12 +279,12 @@ def roomy(
 
 
 def _in_place(text: str) -> str:
-    """Let LLVM put all functions in place of their calls."""
+    """Mark all functions for inlining."""
     return re.sub(r"^(define .*) nounwind$", r"\1 alwaysinline nounwind", text, flags=re.MULTILINE)
 
 
 def _equations(text: str, entry: str, operations: int) -> str:
-    """Let LLVM put equations in place of their calls if they are short."""
+    """Mark equations for inlining if they are short."""
     inner = text.replace(") noinline nounwind", ") alwaysinline nounwind")
     if operations <= IN_PLACE:
         return inner

@@ -57,7 +57,7 @@ def call_rows(compiled: Compiled, count: int, arrays: Sequence[ArrayLike]) -> tu
 def bind_rows(
     compiled: Compiled, count: int, arrays: Sequence[ArrayLike]
 ) -> tuple[tuple[Array, ...], Callable[[int], None]]:
-    """Give the outputs of `call_rows`, and what evaluates their first rows, again and again.
+    """Return the outputs of `call_rows`, and a function that evaluates their first rows anew.
 
     Arrays of floats whose rows are contiguous are read where they are, every time.
     """

@@ -294,7 +294,7 @@ class _LlvmKernel(KernelWalk):
         self.b.position_at_end(after)
 
     def turn_back(self, block: ir.Block, test: ast.expr) -> None:
-        """Go back to a loop's test; note whether its outcomes are known beforehand."""
+        """Write the jump back to a loop's test, marked if its rounds are known beforehand."""
         back, changing = self.b.branch(block), self.module.unrolled
         if changing is None:
             return

@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """What a ``for`` counts through."""
+    """Range of a ``for`` loop."""
 
     # first, stop: the limits; it ends before the last.
     first: Value
@@ -523,7 +523,7 @@ class KernelWalk(ABC):
         return self.meet(ends)
 
     def meet(self, ends: list[frozenset[str]]) -> bool:
-        """Go on where some ways meet, with the names that have values on all of them."""
+        """Continue where branches meet, with the names that have values on all of them."""
         if ends:
             self.valued = frozenset.intersection(*ends)
         else:

@@ -78,7 +78,7 @@ class Memory:
     _kept: list[Any] = field(default_factory=list)  # so that no other object gets its number
 
     def room(self, size: int) -> int:
-        """Make room for so many bytes."""
+        """Reserve so many bytes, and return their place."""
         place = -(-self.size // ALIGNMENT) * ALIGNMENT
         self.size = place + size
         return place
@@ -110,7 +110,7 @@ class Memory:
         return place
 
     def image(self) -> bytes:
-        """Give all of it from 0 on."""
+        """Return the whole memory, from 0 on."""
         found = bytearray(self.size)
         for place, part in self.parts:
             found[place : place + len(part)] = part

@@ -1,4 +1,4 @@
-"""What a kernel and all that it calls may write to: fields of records, by name."""
+"""Fields of records that a kernel, and all that it calls, may write to."""
 
 import ast
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class KernelReader:
         self.known: dict[int, _Writes] = {}
 
     def writes(self, kernel: LoopSource) -> _Writes:
-        """Say what a kernel writes."""
+        """Return the fields and parameters that a kernel writes."""
         if id(kernel) not in self.known:
             self.known[id(kernel)] = found = _Writes()
             names = list(kernel.hints)[:-1]

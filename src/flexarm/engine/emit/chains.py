@@ -8,7 +8,7 @@ from flexarm.engine.stream import ADDITIONS, Operation, Store, Stream
 
 
 class _Term(NamedTuple):
-    """What is added to a sum, or taken from it."""
+    """Summand of a sum, with its sign."""
 
     value: int
     minus: bool
@@ -50,7 +50,7 @@ class _Chains:
         self._new: dict[int, int] = {}  # numbers of values by those that they had
 
     def stream(self) -> Stream:
-        """Give the operations."""
+        """Return the stream with its sums written as chains."""
         for value, (op, a, b) in enumerate(self._old.operations, self._first):
             if value in self._inner or value in self._products:
                 continue

@@ -57,7 +57,7 @@ class Room:
 
 
 def is_short(constant: float) -> bool:
-    """Say whether a constant is part of an instruction: its last half is 0."""
+    """Return whether a constant fits an instruction: its lower 32 bits are 0."""
     return struct.pack("<d", constant).startswith(bytes(4))
 
 
@@ -87,7 +87,7 @@ class Moves:
 
 
 def moves(stream: Stream, room: Room) -> Moves:
-    """Say when values go to memory and come back.
+    """Choose when values are stored to memory and loaded again.
 
     What waits longest for its next use leaves the registers.  Near memory is for those that would
     stay if it were registers too.
@@ -111,7 +111,7 @@ def _moves(stream: Stream, room: Room) -> Moves:
 
 
 def beside(near: int, table: int) -> int:
-    """Say how many near places of a thread are left beside a table of so many constants.
+    """Return how many near places of a thread are left beside a table of so many constants.
 
     They are counted so that each warp, a block of its own, would have some memory over.
     """
@@ -207,7 +207,7 @@ class _Walk:
         self.held.add(value)
 
     def _use(self, k: int) -> None:
-        """Take the operands of an operation, and hold its result."""
+        """Release operands used for the last time, and keep the result in a register."""
         for value in self._operands(k):
             self.uses[value].pop()
             if not self.uses[value]:
@@ -220,7 +220,7 @@ class _Walk:
             self._put_away(k, max(self.held, key=lambda each: self._wait(k, each)))
 
     def _wait(self, k: int, value: int) -> int:
-        """Say for how long a value will not be used, longer if it costs less to bring it back."""
+        """Return the operations until a value's next use, weighted by the cost of loading it."""
         return (self.uses[value][-1] - k) * (STORED if value in self.away else 1)
 
     def _release(self, value: int) -> None:

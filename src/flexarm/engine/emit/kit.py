@@ -1,4 +1,4 @@
-"""What LLVM code may use of its target, and the functions that it has come to need."""
+"""Features of a target that LLVM code may use, and the support functions that it needs."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ INTRINSICS = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """What code may use of its target."""
+    """Features of a target that code may use."""
 
     # Whether products and sums may become one operation, rounded once, where the target has it.
     fused: bool = True

@@ -25,7 +25,7 @@ MOST_PLACED = 64
 
 @dataclass(frozen=True)
 class ProcessorFit:
-    """How code is fitted to a processor."""
+    """Code layout for a processor's addresses and instruction cache."""
 
     # Elements, counted from the one that a register points to, that an instruction reaches with the
     # shortest form of an address. With none, addresses and constants are left to LLVM; else
@@ -119,7 +119,7 @@ def emit_llvm(
 
 
 def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
-    """Say in which order functions lie in memory, and with what alignment.
+    """Return the order of functions in memory, and the alignment of each.
 
     Notes
     -----
@@ -340,12 +340,12 @@ class _LlvmFunction:
         return name
 
     def store(self, base: str, element: int, value: str) -> None:
-        """Put a value into an array."""
+        """Write the store of a value to an element of an array."""
         place = self._address(base, element)
         self._lines.append(f"store {self._kit.real} {value}, ptr {place}, align 8")
 
     def fill(self, base: str, element: int, length: int, value: str) -> None:
-        """Put a value into neighbouring elements of an array."""
+        """Write the store of a value to neighbouring elements of an array."""
         self._kit.need("fill")
         place = self._address(base, element)
         arguments = f"ptr {place}, i64 {length}, {self._kit.real} {value}"

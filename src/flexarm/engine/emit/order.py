@@ -9,7 +9,7 @@ TURNS = {"sin", "cos"}
 
 
 def by_liveness(stream: Stream) -> Stream:
-    """Put the operations of a stream into an order that keeps few values alive.
+    """Reorder the operations of a stream so that few values are alive at a time.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def by_liveness(stream: Stream) -> Stream:
 
 
 def belong_together(stream: Stream, k: int) -> bool:
-    """Say whether an operation and the one before it are one instruction or one call."""
+    """Return whether an operation and the one before it become one instruction or one call."""
     before, after = stream.operations[k - 1 : k + 1]
     if before.op == "mul":
         return after.op in ADDITIONS and stream.first_operation + k - 1 in after.operands
@@ -110,7 +110,7 @@ def _users(operands: list[list[int]]) -> list[list[int]]:
 
 
 def _largest_first(operands: list[list[int]]) -> list[int]:
-    """Take each directly before its first use; of several operands, the one that takes most."""
+    """Order operations depth first, each before its first use, the largest operand first."""
     left = [len(each) for each in _users(operands)]
     results = [k for k, count in enumerate(left) if not count]
     # What an operation takes, a bit each, while something may still need it.
@@ -137,7 +137,7 @@ def _largest_first(operands: list[list[int]]) -> list[int]:
 
 
 def _from_the_results(operands: list[list[int]]) -> list[int]:
-    """Take last what needs the fewest new values; among equals, what came last."""
+    """Order operations from the results back, next the one that adds the fewest live values."""
     users, size = _users(operands), len(operands)
     waiting = [len(each) for each in users]
     # What is small goes first: the number of new values, then the distance from the end.
@@ -167,7 +167,7 @@ def _from_the_results(operands: list[list[int]]) -> list[int]:
 
 
 def _from_the_inputs(operands: list[list[int]]) -> list[int]:
-    """Take next what uses the most values for the last time; among equals, what came first."""
+    """Order operations forward, next the one that uses the most values for the last time."""
     users, size = _users(operands), len(operands)
     waiting = [len(each) for each in operands]
     left = [len(each) for each in users]

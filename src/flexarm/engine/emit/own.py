@@ -127,7 +127,7 @@ class _NativeFunction:
         return total
 
     def exp(self, x: str) -> str:
-        """Take off n ln 2, sum the series of the rest and multiply by 2^n in two steps."""
+        """Reduce by n ln 2, sum the series of the remainder and multiply by 2^n in two steps."""
         low = self._if(x, "olt", -760.0, -760.0, x)
         x = self._if(low, "ogt", 720.0, 720.0, low)
         marked = self._add(self._mul(x, 1 / math.log(2)), ROUNDER)
@@ -148,7 +148,7 @@ class _NativeFunction:
         return self._if(self._intrinsic("fabs", x), "olt", 0.4, near, far)
 
     def log(self, x: str) -> str:
-        """Take off n ln 2 and sum the series of 2 artanh((m - 1)/(m + 1))."""
+        """Reduce by n ln 2 and sum the series of 2 artanh((m - 1)/(m + 1))."""
         tiny = self._write(f"fcmp olt double {x}, {_text(2.0**-1022)}")
         scaled = self._mul(x, 2.0**54)
         y = self._write(f"select i1 {tiny}, double {scaled}, double {x}")
@@ -195,7 +195,7 @@ class _NativeFunction:
         return self._intrinsic("copysign", found, x)
 
     def sinh(self, x: str) -> str:
-        """Take half of what the exponential and its inverse differ by."""
+        """Compute half the difference of the exponential and its inverse."""
         size = self._intrinsic("fabs", x)
         t = self._call("expm1", size)
         near = self._mul(self._add(t, self._div(t, self._add(t, 1.0))), 0.5)
@@ -204,7 +204,7 @@ class _NativeFunction:
         return self._intrinsic("copysign", self._if(size, "ogt", 40.0, far, near), x)
 
     def cosh(self, x: str) -> str:
-        """Take the mean of the exponential and its inverse."""
+        """Compute the mean of the exponential and its inverse."""
         size = self._intrinsic("fabs", x)
         e = self._call("exp", size)
         near = self._mul(self._add(e, self._div(1.0, e)), 0.5)
@@ -231,7 +231,7 @@ class _NativeFunction:
         )
 
     def atan2(self, y: str, x: str) -> str:
-        """Take the arc tangent of the smaller by the larger, and the quadrant."""
+        """Compute the arc tangent of the smaller over the larger, then add the quadrant."""
         height, width = self._intrinsic("fabs", y), self._intrinsic("fabs", x)
         steep = self._write(f"fcmp ogt double {height}, {width}")
         low = self._write(f"select i1 {steep}, double {width}, double {height}")
@@ -246,17 +246,17 @@ class _NativeFunction:
         return self._intrinsic("copysign", behind, y)
 
     def asin(self, x: str) -> str:
-        """Take the angle of a point on the circle."""
+        """Compute the angle of a point on the unit circle."""
         other = self._intrinsic("sqrt", self._mul(self._sub(1.0, x), self._add(1.0, x)))
         return self._call("atan2", x, other)
 
     def acos(self, x: str) -> str:
-        """Take the angle of a point on the circle."""
+        """Compute the angle of a point on the unit circle."""
         other = self._intrinsic("sqrt", self._mul(self._sub(1.0, x), self._add(1.0, x)))
         return self._call("atan2", other, x)
 
     def asinh(self, x: str) -> str:
-        """Take a logarithm that is exact near 0."""
+        """Compute it by log1p, which is accurate near 0."""
         size = self._intrinsic("fabs", x)
         square = self._mul(size, size)
         root = self._intrinsic("sqrt", self._add(square, 1.0))
@@ -264,18 +264,18 @@ class _NativeFunction:
         return self._intrinsic("copysign", found, x)
 
     def acosh(self, x: str) -> str:
-        """Take a logarithm."""
+        """Compute it by the logarithm."""
         root = self._intrinsic("sqrt", self._mul(self._sub(x, 1.0), self._add(x, 1.0)))
         return self._call("log", self._add(x, root))
 
     def atanh(self, x: str) -> str:
-        """Take a logarithm that is exact near 0."""
+        """Compute it by log1p, which is accurate near 0."""
         size = self._intrinsic("fabs", x)
         ratio = self._div(self._add(size, size), self._sub(1.0, size))
         return self._intrinsic("copysign", self._mul(self._call("log1p", ratio), 0.5), x)
 
     def hypot(self, x: str, y: str) -> str:
-        """Take out the larger."""
+        """Factor out the larger argument, so that no square overflows."""
         a, b = self._intrinsic("fabs", x), self._intrinsic("fabs", y)
         large = self._if(a, "ogt", b, a, b)
         small = self._if(a, "ogt", b, b, a)

@@ -1,4 +1,4 @@
-"""How a stream is split into functions, and where values wait that one leaves for another."""
+"""Split of a stream into functions, and the work array for values that cross between them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -141,7 +141,7 @@ define internal {{ {real}, {real} }} @{NAME}({real} %given) noinline nounwind {{
 
 
 def _small(real: str, whole: str, truth: str, width: int) -> str:
-    """Let %x be the angle, or NaN of one that is too large; whole numbers cost a GPU least."""
+    """Set %x to the angle, or to NaN if it is too large; integer instructions are cheap on GPUs."""
     (top,) = struct.unpack("q", struct.pack("d", LARGEST_ALONE))
     return f"""%bits = bitcast {real} %given to {whole}
 %size = and {whole} %bits, {_each(2**63 - 1, width)}

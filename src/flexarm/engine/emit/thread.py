@@ -1,4 +1,4 @@
-"""What only the thread of a GPU writes: its memories, a table of constants, quotients."""
+"""Code of GPU threads alone: memory for values, a table of constants, quotients."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

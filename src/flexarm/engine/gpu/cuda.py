@@ -26,7 +26,7 @@ OUT_OF_MEMORY = 2  # the driver's number of it
 
 @functools.cache
 def gpu() -> "Gpu":
-    """Give the first GPU of this machine.
+    """Return the first GPU of this machine.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class Gpu:
         return found.value
 
     def enter(self) -> None:
-        """Make it the GPU that the calls of this thread mean."""
+        """Select its context for the calls of this thread."""
         self.call("cuCtxSetCurrent", self._context)
 
     def call(self, name: str, *arguments: Any) -> None:
@@ -101,7 +101,7 @@ class Gpu:
 
 
 def near_places(shared: int) -> int:
-    """Say how many doubles of a thread fit in so many bytes of blocks' memory, for all warps."""
+    """Return how many doubles per thread fit in so many bytes of shared memory, for all warps."""
     return (shared // WARPS - RESERVED) // (8 * WARP)
 
 
@@ -143,11 +143,11 @@ class GpuArray:
         return self.values
 
     def view(self, first: int, last: int, owner: object) -> DeviceArray:
-        """Give some columns of the rows, in place; their owner lives as long as they are used."""
+        """Return columns of the array in place; their owner lives as long as they are used."""
         return columns_in_place(self.values, int(self.address.value), first, last, CUDA, owner)
 
     def free(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         if self.address:
             gpu().call("cuMemFree_v2", self.address)
             self.address = ctypes.c_uint64()
@@ -163,7 +163,7 @@ class Borrowed:
 def columns_in_place(
     values: NDArray[Any], pointer: int, first: int, last: int, device: int, owner: object
 ) -> DeviceArray:
-    """Give some columns of rows of doubles that lie at an address as they lie in an array."""
+    """Return columns of an array whose copy lies at an address of a device."""
     count, width = values.shape
     place = pointer + first * values.itemsize
     return DeviceArray(place, (count, last - first), (width, 1), (device, 0), owner)

@@ -58,12 +58,12 @@ _lent: dict[int, tuple[Any, ...]] = {}
 
 
 def _return(address: int) -> None:
-    """Let an array go that another package has used."""
+    """Drop the references of an array that another package has released."""
     _lent.pop(address, None)
 
 
 def _drop(capsule: int) -> None:
-    """Take back an array that nobody used."""
+    """Drop the references of an array that no package has consumed."""
     for name in (NAME, VERSIONED):
         if _python.PyCapsule_IsValid(capsule, name):
             _lent.pop(_python.PyCapsule_GetPointer(capsule, name), None)
@@ -99,7 +99,7 @@ class DeviceArray:
         self._device, self._owner = device, owner
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Give kind and number of the device."""
+        """Return kind and number of the device."""
         return self._device
 
     def __dlpack__(
@@ -137,7 +137,7 @@ class DeviceArray:
 
 
 def pointer_in_place(array: Any, shape: tuple[int, ...], device: int) -> int | None:
-    """Give the address of an array of another package that can be used as it lies.
+    """Return the address of another package's array, if it can be used without a copy.
 
     Returns
     -------

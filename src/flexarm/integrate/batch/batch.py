@@ -42,7 +42,7 @@ def batch(
     device: Literal["cpu", "gpu"] = "cpu",
     parameters: Sequence[Mapping[str, Any]] | None = None,
 ) -> "Batch":
-    """Make many arms that are stepped together, for learning and for control of your own.
+    """Build many arms that are stepped together, for learning and for control of your own.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def batch(
 
 
 def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
-    """Take one mapping per arm; none is of empty ones."""
+    """Return one mapping per arm, empty ones if none is given."""
     if given is None:
         return [{}] * count
     found = listed(given)
@@ -91,7 +91,7 @@ def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
 
 
 def _task(model: Model) -> InitialValueProblem:
-    """Make ready the start of an arm, or refuse one that equal steps alone do not do."""
+    """Prepare the motion of an arm, or refuse one that needs more than equal steps."""
     refuse_alone(model)
     task = prepare(model, np.array([0.0, 1e-3]), equation=equation_of(model))
     actuators = task.motion.actuators
@@ -153,16 +153,16 @@ class Batch:
         self.reset()
 
     def __len__(self) -> int:
-        """Give the number of arms."""
+        """Return the number of arms."""
         return len(self._which)
 
     def __repr__(self) -> str:
-        """Say in a line what it is."""
+        """Return a summary of one line."""
         name = self._kinds[0].equation.model.arm.name
         return f"Batch of {len(self)} times {name}: {self.dt:g} s in {self.substeps} steps"
 
     def _seen(self) -> Array:
-        """Give times and states of all as they are now."""
+        """Return times and states of all arms as they are now."""
         if self._stale or self._lent:
             for mine, engine in self._engines:
                 self._rows[mine] = engine.rows()
@@ -170,7 +170,7 @@ class Batch:
         return self._rows
 
     def in_place(self) -> "InPlace":
-        """Give times, coordinates, rates and inputs where they lie, for other packages.
+        """Return times, coordinates, rates and inputs in place, for other packages.
 
         Returns
         -------
@@ -342,7 +342,7 @@ class Batch:
         return np.array(found, dtype=np.int64)
 
     def tip(self) -> Array:
-        """Give the tips' positions [m], (count, 3)."""
+        """Return the tips' positions [m], (count, 3)."""
         places = np.zeros((len(self), 3))
         q, v = self.q, self.v
         for task, mine in zip(
@@ -356,7 +356,7 @@ class Batch:
 
 
 def _row(task: InitialValueProblem) -> Array:
-    """Give time, state and anchors of an arm at its start."""
+    """Return time, state and reference attitudes of an arm at its start."""
     return np.concatenate([[0.0], task.state, anchor_of(task)])
 
 
@@ -371,18 +371,18 @@ def _groups(keys: Sequence[Hashable], which: Ints) -> list[slice | Ints]:
 
 
 def _structure(task: InitialValueProblem) -> Hashable:
-    """Say what arms that go together have in common: operations, wrenches, motions, targets."""
+    """Return a key of arms that go together: operations, wrenches, motions, targets."""
     return id(member_of(task).structure), repr(task.groups[1:])
 
 
 def _watched(task: InitialValueProblem) -> Array:
-    """Give the rows of what has limits, (count, 2 n)."""
+    """Return the rows of the quantities with limits, (count, 2 n)."""
     found = [each.row for each in task.watches if each.what]
     return np.array(found).reshape(-1, 2 * len(task.equation.model.names))
 
 
 def _limits(tasks: Sequence[InitialValueProblem]) -> tuple[Array, Array, Array]:
-    """Give what has limits, alike in all arms, (count, 2 n), and each arm's, (N, count)."""
+    """Return the quantities with limits, (count, 2 n), and each arm's limits, (N, count)."""
     bounds = [[(each.low, each.high) for each in task.watches if each.what] for task in tasks]
     low, high = np.array(bounds).reshape(len(tasks), -1, 2).transpose(2, 0, 1)
     return _watched(tasks[0]), low, high

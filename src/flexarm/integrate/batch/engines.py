@@ -1,4 +1,4 @@
-"""What steps arms that go together: the processor one by one, a GPU each in a thread."""
+"""Steps of arms that go together: one by one on the processor, one per thread on a GPU."""
 
 import weakref
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ class Rank(Record):
 
 @kernel
 def take_steps(s: Stepper, row: Array, held: Array) -> None:
-    """Take an arm's steps, from its time and state."""
+    """Advance an arm by its steps, from its time and state."""
     t = row[0]
     h = s.h
     for i in range(s.size):
@@ -99,7 +99,7 @@ def take_steps(s: Stepper, row: Array, held: Array) -> None:
 
 @kernel
 def step_all(b: Rank) -> None:
-    """Take the steps of all arms."""
+    """Advance all arms by their steps."""
     for k in range(b.count):
         if b.entry >= 0:
             b.stepper.system.table[b.entry] = b.first + k * b.stride
@@ -109,20 +109,20 @@ def step_all(b: Rank) -> None:
 
 @kernel
 def step_thread(s: Stepper) -> int:
-    """Take the steps of a thread's arm; it goes on whenever it is asked to."""
+    """Advance a thread's arm by its steps; return that it can go on."""
     take_steps(s, s.row, s.held)
     return 0
 
 
 def member_of(task: InitialValueProblem) -> BoundKernel:
-    """Give the machine code of a motion, with its numbers."""
+    """Return the machine code of a motion, with its numbers."""
     compiled = task.motion.compiled()
     assert isinstance(compiled, BoundKernel)
     return compiled
 
 
 def _stepper(task: InitialValueProblem, h: float, steps: int) -> tuple[Stepper, dict[str, Array]]:
-    """Make what takes an arm's steps; its inputs are none of its channels, but given."""
+    """Build the record of an arm's steps; its inputs are no channels, but given from outside."""
     actuators = task.motion.actuators
     system, buffers = system_of(
         task.equation, task.motion.compiled(), task.groups,
@@ -141,7 +141,7 @@ def _stepper(task: InitialValueProblem, h: float, steps: int) -> tuple[Stepper, 
 
 
 def anchor_of(task: InitialValueProblem) -> Array:
-    """Give the attitudes that an arm's angles are relative to, (9 k,); none if it has no such."""
+    """Return the reference attitudes of an arm's angles, (9 k,), none of an arm without any."""
     model = task.equation.model
     return model.start_anchors.ravel() if model.attitudes else np.zeros(0)
 
@@ -171,24 +171,24 @@ class OnCores:
         return False
 
     def rows(self) -> Array:
-        """Give times and states."""
+        """Return times and states."""
         return self._rank.rows
 
     @property
     def columns(self) -> int:
-        """How many columns times and states have."""
+        """Number of columns of times and states."""
         return int(self._rank.rows.shape[1])
 
     def view(self, first: int, last: int) -> Array:
-        """Give columns of times and states, in place."""
+        """Return columns of times and states, in place."""
         return self._rank.rows[:, first:last]
 
     def inputs(self, count: int) -> Array:
-        """Give the inputs, in place."""
+        """Return the inputs, in place."""
         return self._held[:, :count]
 
     def take(self, rows: Array) -> None:
-        """Go on from times and states."""
+        """Continue from other times and states."""
         self._rank.rows[:] = rows
 
 
@@ -239,23 +239,23 @@ class OnGpu:
         return True
 
     def rows(self) -> Array:
-        """Give times and states."""
+        """Return times and states."""
         return self._rows.fetch()
 
     @property
     def columns(self) -> int:
-        """How many columns times and states have."""
+        """Number of columns of times and states."""
         return int(self._rows.values.shape[1])
 
     def view(self, first: int, last: int) -> DeviceArray:
-        """Give columns of times and states, in place."""
+        """Return columns of times and states, in place."""
         return self._rows.view(first, last, self)
 
     def inputs(self, count: int) -> DeviceArray:
-        """Give the inputs, in place."""
+        """Return the inputs, in place."""
         return self._held.view(0, count, self)
 
     def take(self, rows: Array) -> None:
-        """Go on from times and states."""
+        """Continue from other times and states."""
         self._rows.values[:] = rows
         self._rows.send()

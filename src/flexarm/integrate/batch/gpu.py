@@ -145,18 +145,18 @@ class Flight:
 
     @property
     def structure(self) -> tuple[int, ...]:
-        """What runs must have in common to go together."""
+        """Key of the compiled equations: runs go together if they share them."""
         return tuple(id(member.structure) for member, _ in self.equations.values())
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What runs have in common that differ in their first state alone."""
+        """Key of runs that differ in their first state alone."""
         task = self.task
         shared = (task.motion, task.vibration, task.groups, task.measures, task.watches)
         return (*map(id, shared), task.wanted, self.step)
 
     def begin(self) -> IntegratorState:
-        """Make the state of the run."""
+        """Build the state of the run."""
         return new_state(self.task, self.method, self.task.wanted, self.step)
 
     def desk(self, m: IntegratorState) -> Desk:
@@ -209,7 +209,7 @@ class Fleet:
         return [slice(k, k + most) for k in range(0, count or len(self.flights), most)]
 
     def rows(self, some: slice) -> Array:
-        """Give the numbers of a portion's runs at their start."""
+        """Return the numbers of a portion's runs at their start."""
         rows = self._templates[self._which[some]]
         states = np.array([flight.task.state for flight in self.flights[some]])
         for name in ("y", "y_old"):

@@ -315,7 +315,7 @@ def _tasks(
 
 
 def _each(name: str, given: Any) -> list[Any] | None:
-    """Take what is given by run as a list; None of what is given for all."""
+    """Return a value that is given by run as a list; None if it is given for all runs."""
     if not isinstance(given, Sequence | np.ndarray):
         return None
     if isinstance(given, str):
@@ -371,7 +371,7 @@ def started_at(task: InitialValueProblem, start: Mapping[str, WithUnit]) -> Init
 
 
 def _targets(task: InitialValueProblem, q: Array) -> tuple[list[Channel], ...]:
-    """Let servos without a target hold where a run starts."""
+    """Set the targets of servos without one to where a run starts."""
     servos = task.motion.actuators.servos
     if all(each.servo.target or each.servo.rate for each in servos):
         return task.groups
@@ -406,12 +406,12 @@ class LaneProblem(InitialValueProblem):
 
     @cached_property
     def measures(self) -> Measures:
-        """What errors are measured in, lane by lane."""
+        """Quantities in which errors are measured, lane by lane."""
         return _spread_measures([each.measures for each in self.lanes])
 
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
-        """What ends the run, lane by lane."""
+        """Bounds that end the run, lane by lane."""
         return _spread_watches([each.watches for each in self.lanes])
 
     @property
