@@ -17,7 +17,7 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.engine.gpu.dlpack import CUDA, DeviceArray, pointer_in_place
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.integrate.batch.engines import OnCores, OnGpu, anchor_of, member_of
+from flexarm.integrate.batch.engines import CpuBatch, GpuBatch, anchor_of, member_of
 from flexarm.integrate.batch.many import refuse_alone, started_at
 from flexarm.integrate.bounds import RTOL
 from flexarm.integrate.methods.rk4 import RK4
@@ -141,7 +141,7 @@ class Batch:
         self._starts = np.array([_row(task) for task in kinds])
         self._rows = self._starts[which]
         self._stale = self._lent = False
-        kind = OnGpu if device == "gpu" else OnCores
+        kind = GpuBatch if device == "gpu" else CpuBatch
         self._engines = [
             (mine, kind([kinds[k] for k in which[mine]], dt / self.substeps, self.substeps))
             for mine in _groups([_structure(task) for task in kinds], which)
