@@ -65,19 +65,6 @@ def test_the_fastest_rate_is_that_of_a_strong_damper_and_names_its_coordinate() 
     assert index == 1
 
 
-def test_many_designs_are_solved_as_each_alone() -> None:
-    rng = np.random.default_rng(1)
-    roots = rng.normal(size=(5, 4, 4))
-    mass, stiffness = roots @ roots.mT + np.eye(4), roots.mT @ roots
-    squares, modes = undamped(mass, stiffness)
-    for k in range(5):
-        alone = undamped(mass[k], stiffness[k])
-        assert squares[k] == pytest.approx(alone[0], rel=1e-12)
-        assert np.abs(modes[k]) == pytest.approx(np.abs(alone[1]), rel=1e-9, abs=1e-12)
-    unit = modes.mT @ mass @ modes
-    assert unit == pytest.approx(np.broadcast_to(np.eye(4), unit.shape), abs=1e-12)
-
-
 def test_a_coordinate_without_mass_is_an_error() -> None:
     with pytest.raises(np.linalg.LinAlgError):
         undamped(np.diag([1.0, 0.0]), np.eye(2))

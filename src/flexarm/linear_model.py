@@ -4,6 +4,7 @@
 `flexarm.model.small_motions` from the numbers of a model.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -23,6 +24,10 @@ SINGULAR = 1e-12  # eigenvalue of a matrix of unit diagonal that counts as 0
 SYMMETRIC = 1e-10  # asymmetry of the stiffness, or damping, below which modes are real
 RANK = NEGLIGIBLE  # singular value that counts as 0, relative to the largest one
 TINY = 1e-300  # replaces a divisor that is 0
+# Coefficients of the series of an integrated exponential, by power; and the phase of the fastest
+# motion [rad] up to which its error is 4e-8.
+SERIES = np.array([1 / math.factorial(k) for k in range(1, 10)]).reshape(3, 3).tolist()
+COVERED = 0.8
 
 
 class StateMatrices(NamedTuple):
@@ -272,6 +277,29 @@ def energy_shares(matrices: Sequence[Array], energies: Array, shapes: npt.NDArra
         alone = np.maximum(np.diag(matrix), 0.0)[:, None] * np.abs(shapes) ** 2
         shares += alone * np.maximum(energy, 0.0) / np.maximum(alone.sum(axis=0), TINY)
     return np.asarray(shares / np.maximum(shares.sum(axis=0), TINY))
+
+
+def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
+    """Integrate ``e^(A s)`` from 0 to h: over a part of h by a series, then by doubling.
+
+    Parameters
+    ----------
+    A
+        Matrices, (..., n, n).
+    h
+        Upper end of the integral.
+    fastest
+        Approximate size of the largest eigenvalue.
+    """
+    doubled = max(0, math.ceil(math.log2(max(fastest * h / COVERED, 1.0))))
+    unit, X = np.eye(A.shape[-1]), A * (h / 2**doubled)
+    square = X @ X
+    cube = square @ X
+    low, middle, high = (a * unit + b * X + c * square for a, b, c in SERIES)
+    integral = (low + cube @ (middle + cube @ high)) * (h / 2**doubled)
+    for _ in range(doubled):
+        integral = integral + integral @ (unit + A @ integral)
+    return np.asarray(integral)
 
 
 def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:

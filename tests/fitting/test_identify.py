@@ -12,8 +12,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError, LongRun
-from flexarm.fitting.data import Estimate
-from flexarm.fitting.fit import Fit
+from flexarm.fitting.fit import Estimate, Fit
 from flexarm.fitting.identify import _telling, _warn_of_many_shapes
 from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import FitProblem

@@ -10,9 +10,9 @@ from scipy.integrate import quad_vec
 
 import flexarm
 from flexarm.control import Timing, Weights, joint_move, pd_law
+from flexarm.linear_model import integral_of_exponential
 from flexarm.planning import Limits, Mpc
 from flexarm.planning.quadratic_program import solve_program
-from flexarm.planning.sensitivity import integral_of_exponential
 
 PERIOD, GOAL = 0.05, {"joint1": 0.3}
 

@@ -5,11 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flexarm.linear_model import undamped
+from flexarm.linear_model import integral_of_exponential, undamped
 from flexarm.links.base import Array
-
-NEARLY = 0.999  # largest damping ratio; overdamped modes get this one
-SLOW = 1e-3  # [rad] per step: slower modes count as free
 
 
 @dataclass(frozen=True)
@@ -84,21 +81,10 @@ def _step(squares: Array, loss: Array, h: float) -> Array:
 
     They act on place, rate, and the load at the beginning and at the end of the step.
     """
-    omega = np.sqrt(np.maximum(squares, 0.0))
-    decay = np.clip(loss / 2, 0.0, NEARLY * omega)  # negative values are rounding
-    damped = np.sqrt(omega**2 - decay**2)
-    cosine, sine = np.exp(-decay * h) * np.array(
-        [np.cos(damped * h), h * np.sinc(damped * h / np.pi)]
-    )
-    own = np.array([[cosine + decay * sine, sine], [-(omega**2) * sine, cosine - decay * sine]])
-    slow = omega * h < SLOW
-    square = np.where(slow, 1.0, omega**2)
-    # Particular solutions for a constant load, and for one that grows from 0 to 1.
-    rise = 1 / (h * square)
-    held = np.array([[1 / square, -2 * decay * rise / square], [0 * rise, rise]])
-    reached = held + np.array([[0 * rise, h * rise], [0 * rise, 0 * rise]])
-    loads = reached - np.einsum("ijm,jkm->ikm", own, held)
-    drift = np.array([[h**2 / 2, h**2 / 6], [h, h / 2]])[:, :, None]
-    loads = np.where(slow, drift, loads)
-    loads = np.stack([loads[:, 0] - loads[:, 1], loads[:, 1]], axis=1)
-    return np.asarray(np.concatenate([own, loads], axis=1).transpose(2, 0, 1))
+    rates = np.zeros((len(squares), 4, 4))  # of place, rate, load, and the load's change per step
+    rates[:, [0, 1, 2], [1, 2, 3]] = 1.0, 1.0, 1 / h
+    rates[:, 1, :2] = -np.column_stack([np.maximum(squares, 0.0), np.maximum(loss, 0.0)])
+    fastest = float(np.abs(np.linalg.eigvals(rates[:, :2, :2])).max(initial=0.0))
+    solved = np.eye(4) + rates @ integral_of_exponential(rates, h, fastest)
+    ends = np.array([[1.0, 0.0], [-1.0, 1.0]])  # load and its change, of the loads at the two ends
+    return np.asarray(np.concatenate([solved[:, :2, :2], solved[:, :2, 2:] @ ends], axis=2))

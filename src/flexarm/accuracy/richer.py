@@ -1,6 +1,5 @@
 """Richer arms: the same arm by linear theory, with shapes that its model leaves out."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,13 +9,15 @@ from flexarm.arm.shapes import Lumped
 from flexarm.errors import ModelError
 from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
 from flexarm.links.basis import MOTIONS, BeamDirection, join, own_stiffness
+from flexarm.links.body_data import BodyData
 from flexarm.links.curves import SpanCurves
 from flexarm.links.families.arm_modes import moment_curves
 from flexarm.links.integrals import integrate
-from flexarm.links.rails.rail import Rail
 from flexarm.model import LinkModel, Model
+from flexarm.model.assemble import assemble
 from flexarm.model.elastic.damping import link_damping
-from flexarm.model.parts import Axis, Flexible
+from flexarm.model.elastic.part import Theory
+from flexarm.model.parts import Flexible
 
 # Polynomials of the moment beyond the number of shapes, from which the softest shapes are made.
 # From 6 on the estimated errors do not change; with 4 they were a third.
@@ -59,62 +60,28 @@ def whats_fixed(part: LinkModel) -> str:
 
 def richer(model: Model) -> Richer:
     """Return an arm with added shapes in every elastic direction of links that can have them."""
-    names: list[str] = []
-    units: list[str] = []
-    places: dict[int, int] = {}
+    added = {k: _added(part) for k, part in enumerate(model.links) if can_grow(part)}
+
+    def body_of(arm: Arm, index: int, *_: object) -> BodyData:
+        part = model.links[index]
+        return _grown(arm, index, part, *added[index]) if index in added else part.body.linear()
+
+    theory = Theory(stiffening=False, exact=False, nodes=None)
+    rich = assemble(
+        model.arm, theory, "cayley", lambda index, _: model.links[index].beam.shapes, body_of
+    )
     groups: dict[str, list[int]] = {"more": [], "left out": [], "probe": []}
-    probed: list[str] = []
-    links: list[LinkModel] = []
-
-    def take(index: int) -> int:
-        places[index] = len(names)
-        names.append(model.names[index])
-        units.append(model.units[index])
-        return places[index]
-
-    for index in range(6 if model.base_moves else 0):
-        take(index)
-    for place, part in enumerate(model.links):
-        axes = tuple(_moved(axis, take) for axis in part.axes)
-        first = len(names)
-        for index in range(part.modes.start, part.modes.stop):
-            take(index)
-        body = part.body.linear()
-        if can_grow(part):
-            body = part.beam.linear()
-            added, of_group = _added(part, body)
-            m = len(body.damping)
-            body = _grown(part, body, added)
-            more = [m + k for k, group in enumerate(of_group) if group == "more"]
-            body = _damped(model.arm, place, body, m, more)
-            probed.append(part.name)
-            for name, group in zip(added.names, of_group, strict=True):
-                groups[group].append(len(names))
-                names.append(f"{part.name}.{name}")
-                units.append("m")
-        rotor = part.rotor
-        if rotor is not None:
-            rotor = replace(rotor, coordinate=places[rotor.coordinate])
-        modes, rail = slice(first, len(names)), part.rail
-        if rail:
-            rail = Rail.of(links[-1].beam.span, links[-1].beam.shapes, None, rail.root)
-        links.append(replace(part, axes=axes, modes=modes, body=body, rotor=rotor, rail=rail))
-    changed = replace(
-        model, stiffening=False, tip_rotation="cayley", names=tuple(names), units=tuple(units),
-        links=tuple(links), prescribed=tuple(places[i] for i in model.prescribed),
-    )  # fmt: skip
-    kept = tuple(places[i] for i in range(model.size))
-    probes = dict(zip(probed, groups["probe"], strict=True))
-    return Richer(changed, kept, tuple(groups["more"]), tuple(groups["left out"]), probes)
+    for index, (shapes, of_group) in added.items():
+        for name, group in zip(shapes.names, of_group, strict=True):
+            groups[group].append(rich.names.index(f"{model.links[index].name}.{name}"))
+    kept = tuple(map(rich.names.index, model.names))
+    probes = dict(zip([model.links[index].name for index in added], groups["probe"], strict=True))
+    return Richer(rich, kept, tuple(groups["more"]), tuple(groups["left out"]), probes)
 
 
-def _moved(axis: Axis, take: Callable[[int], int]) -> Axis:
-    motor = None if axis.motor is None else take(axis.motor)
-    return replace(axis, motor=motor, index=take(axis.index))
-
-
-def _added(part: LinkModel, elastic: Flexible) -> tuple[Shapes, list[str]]:
+def _added(part: LinkModel) -> tuple[Shapes, list[str]]:
     """Return the shapes to add, and the group of each."""
+    elastic = part.beam.linear()
     span, parts, groups = elastic.span, list[Shapes](), list[str]()
 
     def add(direction: Direction, curves: SpanCurves, names: list[str], group: str) -> None:
@@ -203,8 +170,9 @@ def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> F
     return replace(grown, damping=damping)
 
 
-def _grown(part: LinkModel, elastic: Flexible, added: Shapes) -> Flexible:
+def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes, groups: list[str]) -> Flexible:
     """Add shapes to those of a link, by linear theory."""
+    elastic = part.beam.linear()
     span, old = elastic.span, elastic.shapes
     m, shapes = old.count, join([old, added], span)
     total = shapes.count
@@ -221,7 +189,10 @@ def _grown(part: LinkModel, elastic: Flexible, added: Shapes) -> Flexible:
     damping[:m, :m] = elastic.damping
     damping[m:, m:] = np.diag(_losses(part, added, stiffness, mass))
     root = np.hstack([elastic.root_angle, np.zeros((3, added.count))])
-    return Flexible(
+    grown = Flexible(
         span, shapes, integrals, points, shapes.displacement(tip)[0], shapes.rotation(tip)[0],
         none, none, root, damping, None,
     )  # fmt: skip
+    return _damped(
+        arm, index, grown, m, [m + k for k, group in enumerate(groups) if group == "more"]
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.fitting.data import FitData
+from flexarm.fitting.fit import Fit
 from flexarm.fitting.problem import Driven, MeasuredRun
 from flexarm.links.base import Array
 from flexarm.runs.contents import input_units
@@ -32,7 +32,7 @@ class Excitation:
         )
 
 
-def suggest(fit: FitData) -> tuple[Excitation, ...]:
+def suggest(fit: Fit) -> tuple[Excitation, ...]:
     """Try sines on each driven joint from the fitted model's start, best first."""
     run = next((run for run in fit.problem.runs if not run.recording.is_response), None)
     if run is None:
@@ -40,7 +40,7 @@ def suggest(fit: FitData) -> tuple[Excitation, ...]:
     values = np.array([each.value for each in fit.estimates])
     noise = np.array(list(fit.noise.values()))
     known = fit.problem.jacobian(values, noise)
-    noise = fit.problem.noise_of(run, noise)
+    noise = noise[: len(fit.problem.sensors)]
     errors = np.sqrt(np.diag(fit.covariance))
     sizes = np.maximum(np.abs(values), np.where(np.isfinite(errors), errors, 1.0))
     information = known.T @ known
@@ -62,7 +62,7 @@ def suggest(fit: FitData) -> tuple[Excitation, ...]:
 
 
 def _information(
-    fit: FitData, run: MeasuredRun, t: Array, inputs: Array, values: Array, noise: Array
+    fit: Fit, run: MeasuredRun, t: Array, inputs: Array, values: Array, noise: Array
 ) -> Array | None:
     """Compute the information matrix of a trial, (k, k); None if the arm cannot do it."""
     count = len(t)
@@ -84,7 +84,7 @@ def _information(
 
 
 def _compared(
-    fit: FitData, information: Array, more: Array, sizes: Array, what: tuple[str, float, float]
+    fit: Fit, information: Array, more: Array, sizes: Array, what: tuple[str, float, float]
 ) -> Excitation:
     scale = np.outer(sizes, sizes)
     before, after = (

@@ -27,8 +27,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes
 from flexarm.control.sensors import Gauge
 from flexarm.errors import FlexarmError, LongRun
-from flexarm.fitting.data import Estimate
-from flexarm.fitting.fit import Fit, fitted_arm
+from flexarm.fitting.fit import Estimate, Fit, fitted_arm
 from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import FitProblem, measured, read_recordings, tests_of
 from flexarm.fitting.recording import FEWEST

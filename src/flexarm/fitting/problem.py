@@ -1,12 +1,15 @@
 """Residuals of a model in measured runs, and their derivatives by the fitted values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from flexarm.arguments import listed, refused, require_mapping
+from flexarm.control.sensors import Gauge
 from flexarm.errors import FlexarmError
 from flexarm.fitting.recording import Recording, read_recording
 from flexarm.fitting.responses import read_response, respond, stacked
@@ -73,10 +76,24 @@ class FitProblem:
         kinds = sorted({run.recording.is_response for run in self.runs})
         return tuple(f"{c} response" if kind else c for kind in kinds for c in self.sensors)
 
-    def noise_of(self, run: MeasuredRun, noise: Array) -> Array:
-        """Return the noise of the sensors in a run, (sensors,)."""
-        count = len(self.sensors)
-        return noise[-count:] if run.recording.is_response else noise[:count]
+    @cached_property
+    def measured(self) -> tuple[Array, Array, npt.NDArray[np.int_]]:
+        """Measured readings, their weights, and their noises as indices, (N,) each, by `flat`."""
+        outputs, counts = flat([r.outputs for r in self.runs]), flat([r.counts for r in self.runs])
+        sensors, kinds = np.arange(len(self.sensors)), len(self.noises) - len(self.sensors)
+        places = [
+            np.tile(sensors + kinds * run.recording.is_response, (len(run.outputs), 1))
+            for run in self.runs
+        ]
+        return outputs, counts, flat(places)
+
+    def adjustments(self, values: Array) -> Iterator[tuple[Sensor, int, dict[str, float]]]:
+        """Iterate over sensors, the place of their first fitted value, and their adjustments."""
+        place = len(self.keys) + len(self.input_offsets)
+        for sensor in self.sensors.values():
+            own: dict[str, float] = {name: getattr(sensor, name) for name in ADJUSTED}
+            yield sensor, place, own | dict(zip(sensor.fit, values[place:], strict=False))
+            place += len(sensor.fit)
 
     def at(self, values: Array) -> "tuple[Driven | Responding, ...]":
         """Simulate all recordings; raise an error if the model cannot be run."""
@@ -113,20 +130,18 @@ class FitProblem:
                 "step: the fit depends on the length of its steps; in halves of them the fitted arm"
                 f" cannot be run ({error}): give a smaller 'step'"
             ) from None
-        here = self.at(values)
-        off = [one.readings - other.readings for one, other in zip(here, closer, strict=True)]
+        off = self._readings(values) - flat([each.readings for each in closer])
         return HALVED * self._over_noise(off, noise)
+
+    def _readings(self, values: Array) -> Array:
+        """Compute all readings, (N,)."""
+        return flat([each.readings for each in self.at(values)])
 
     def left(self, values: Array) -> list[Array]:
         """Return the residuals of valid readings in SI units, in the order of `noises`."""
-        count = len(self.sensors)
-        rows: list[list[Array]] = [[np.zeros(0)] for _ in self.noises]
-        for each in self.at(values):
-            off = (each.readings - each.run.outputs) * each.run.counts
-            for s in range(count):
-                place = s - count if each.run.recording.is_response else s
-                rows[place].append(off[each.run.counts[:, s] > 0, s])
-        return [np.concatenate(each) for each in rows]
+        outputs, counts, places = self.measured
+        off = (self._readings(values) - outputs) * counts
+        return [off[(places == k) & (counts > 0)] for k in range(len(self.noises))]
 
     def residuals(self, values: Array, noise: Array) -> Array:
         """Return all residuals over the noise, (N,); infinite if the model cannot be run.
@@ -134,18 +149,15 @@ class FitProblem:
         They are in the order of runs, and of sensors in each.
         """
         try:
-            simulated = self.at(values)
+            readings = self._readings(values)
         except FlexarmError:  # the search then takes a shorter step
-            return np.full(sum(run.outputs.size for run in self.runs), np.inf)
-        return self._over_noise([each.readings - each.run.outputs for each in simulated], noise)
+            return np.full(len(self.measured[0]), np.inf)
+        return self._over_noise(readings - self.measured[0], noise)
 
-    def _over_noise(self, off: Sequence[Array], noise: Array) -> Array:
-        """Divide errors of readings by the noise, in the order of runs and of sensors in each."""
-        rows = [
-            each * run.counts / self.noise_of(run, noise)
-            for run, each in zip(self.runs, off, strict=True)
-        ]
-        return np.concatenate([each.T.ravel() for each in rows])
+    def _over_noise(self, off: Array, noise: Array) -> Array:
+        """Divide weighted errors of readings by the noise."""
+        _, counts, places = self.measured
+        return np.asarray(off * counts / noise[places])
 
     def jacobian(self, values: Array, noise: Array) -> Array:
         """Differentiate the residuals, (N, k).
@@ -155,12 +167,9 @@ class FitProblem:
         FlexarmError
             If the derivatives grow without bound.
         """
-        rows = [
-            each.slopes * (each.run.counts / self.noise_of(each.run, noise))[:, :, None]
-            for each in self.at(values)
-        ]
-        flat = [np.swapaxes(each, 0, 1).reshape(-1, len(self.names)) for each in rows]
-        jacobian = np.concatenate(flat)
+        _, counts, places = self.measured
+        slopes = flat([each.slopes for each in self.at(values)])
+        jacobian = np.asarray(slopes * (counts / noise[places])[:, None])
         if np.abs(jacobian).max(initial=0.0) < FARTHEST:  # false of NaN too
             return jacobian
         raise FlexarmError(
@@ -242,32 +251,26 @@ class Driven:
 
     def _adjusted(self, slopes: Array | None) -> tuple[Array, Array]:
         """Apply gain, offset, delay and lag of each sensor to readings and, if given, slopes."""
-        problem, values, t = self._problem, self._values, self.run.recording.t
-        place = len(problem.keys) + len(problem.input_offsets)
-        more = np.zeros((len(t), len(problem.sensors), 0 if slopes is None else len(values)))
+        problem, t = self._problem, self.run.recording.t
+        more = np.zeros((len(t), len(problem.sensors), 0 if slopes is None else len(self._values)))
         if slopes is not None:
-            more[:, :, :place] = slopes
+            more[:, :, : slopes.shape[2]] = slopes
         result = np.zeros_like(self._read)
-        for s, sensor in enumerate(problem.sensors.values()):
-            fitted = dict(zip(sensor.fit, values[place : place + len(sensor.fit)], strict=True))
-            gain, offset, delay, lag = (
-                fitted.get(name, getattr(sensor, name)) for name in ADJUSTED
-            )
+        for s, (sensor, place, own) in enumerate(problem.adjustments(self._values)):
             x, rate = self._read[:, s], np.zeros(len(t))
-            if delay or "delay" in fitted:
-                x, rate, more[:, s] = delayed(t, x, more[:, s], delay)
+            if own["delay"] or "delay" in sensor.fit:
+                x, rate, more[:, s] = delayed(t, x, more[:, s], own["delay"])
             late = np.zeros(len(t))
-            for _ in range(sensor.poles if lag or "lag" in fitted else 0):
+            for _ in range(sensor.poles if own["lag"] or "lag" in sensor.fit else 0):
                 wide = np.column_stack([more[:, s], late])
-                x, rate, own, wide = lagged(t, x, rate, wide, lag)
-                more[:, s], late = wide[:, :-1], wide[:, -1] + own
-            result[:, s] = gain * x + offset
-            more[:, s] *= gain
-            by = {"gain": x, "offset": np.ones(len(t)), "delay": -gain * rate,
-                  "lag": -gain * late}  # fmt: skip
+                x, rate, lagging, wide = lagged(t, x, rate, wide, own["lag"])
+                more[:, s], late = wide[:, :-1], wide[:, -1] + lagging
+            result[:, s] = own["gain"] * x + own["offset"]
+            more[:, s] *= own["gain"]
+            by = {"gain": x, "offset": np.ones(len(t)), "delay": -own["gain"] * rate,
+                  "lag": -own["gain"] * late}  # fmt: skip
             for k, name in enumerate(sensor.fit if slopes is not None else ()):
                 more[:, s, place + k] = by[name]
-            place += len(sensor.fit)
         return result, more
 
 
@@ -288,16 +291,13 @@ class Responding:
 
     def _filters(self, by: str = "") -> Array:
         """Return the factors of gain, delay and lag of each sensor, or derivatives by one."""
-        problem, s = self._problem, 2j * np.pi * self.run.recording.t
-        place, columns = len(problem.keys) + len(problem.input_offsets), []
-        for sensor in problem.sensors.values():
-            fitted = dict(zip(sensor.fit, self._values[place:], strict=False))
-            gain, _, delay, lag = (fitted.get(n, getattr(sensor, n)) for n in ADJUSTED)
-            passes = np.exp(-s * delay) / (1 + s * lag) ** sensor.poles
+        s, columns = 2j * np.pi * self.run.recording.t, []
+        for sensor, _, own in self._problem.adjustments(self._values):
+            gain, lag = own["gain"], own["lag"]
+            passes = np.exp(-s * own["delay"]) / (1 + s * lag) ** sensor.poles
             factors = {"": gain, "gain": 1.0, "offset": 0.0, "delay": -gain * s,
                        "lag": -gain * sensor.poles * s / (1 + s * lag)}  # fmt: skip
             columns.append(factors[by] * passes)
-            place += len(sensor.fit)
         return np.array(columns).T
 
     @cached_property
@@ -309,18 +309,21 @@ class Responding:
             near = Nearby.of(self._model, key)
             there = np.array([self._respond(model) - self._plain for model in near.models])
             slopes[:, :, k] = stacked(np.tensordot(near.weights, there, 1) * self._filters())
-        place = len(problem.keys) + len(problem.input_offsets)
-        for s, sensor in enumerate(problem.sensors.values()):
+        for s, (sensor, place, _) in enumerate(problem.adjustments(self._values)):
             for k, name in enumerate(sensor.fit):
                 slopes[:, s, place + k] = stacked(self._plain * self._filters(name))[:, s]
-            place += len(sensor.fit)
         return slopes
+
+
+def flat(by_run: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Join arrays (T, sensors, ...) of runs to one (N, ...): by run, then sensor, then sample."""
+    return np.concatenate([np.swapaxes(each, 0, 1).reshape(-1, *each.shape[2:]) for each in by_run])
 
 
 def _of_shapes(sensor: Sensor) -> bool:
     """Return whether a reading depends on numbers of the arm beside its state."""
     return (
-        not isinstance(sensor.reads, str)
+        isinstance(sensor.reads, Gauge)
         or sensor.reads.startswith("tip.")
         or (sensor.reads.endswith(".current"))
     )

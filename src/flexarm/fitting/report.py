@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexarm.figures import COLOURS, drawable, panels
-from flexarm.fitting.data import FitData
+from flexarm.fitting.fit import Fit
 from flexarm.fitting.problem import MeasuredRun
 from flexarm.fitting.responses import unstacked
 from flexarm.io.whole_file import write_whole
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def estimate_rows(fit: FitData) -> list[tuple[str, ...]]:
+def estimate_rows(fit: Fit) -> list[tuple[str, ...]]:
     """Return the rows of the table of fitted numbers."""
     return [
         (e.name, f"{e.before:.5g}", e.fitted, e.interval,
@@ -29,7 +29,7 @@ def estimate_rows(fit: FitData) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-def residual_rows(fit: FitData) -> list[tuple[str, ...]]:
+def residual_rows(fit: Fit) -> list[tuple[str, ...]]:
     """Return the rows of the table of residuals."""
     return [
         (each.run, each.sensor, f"{each.error:.3g}", f"{each.rms:.3g}",
@@ -44,7 +44,7 @@ ESTIMATES = ("number", "before", "fitted", "95 % interval", "")
 RESIDUALS = ("run", "sensor", "rms over std", "rms [SI]", "what is left", "from inputs (chance 1)")
 
 
-def judgement(fit: FitData) -> list[str]:
+def judgement(fit: Fit) -> list[str]:
     """Return sentences on how reliable the fit is."""
     said = [f"The search {'arrived' if fit.converged else 'did NOT arrive'}: {fit.message}"]
     if not fit.converged:
@@ -77,7 +77,7 @@ def judgement(fit: FitData) -> list[str]:
     return said
 
 
-def text(fit: FitData) -> str:
+def text(fit: Fit) -> str:
     """Write a fit as text."""
     count = len(fit.problem.runs)
     lines = [f"{fit.arm.name}: fitted to {count} measured run{'s' * (count > 1)}", ""]
@@ -95,7 +95,7 @@ def _columns(head: "Sequence[str]", rows: "list[tuple[str, ...]]") -> list[str]:
     ]
 
 
-def draw(fit: FitData) -> "Figure":
+def draw(fit: Fit) -> "Figure":
     """Draw measured and fitted readings of every sensor, and the residuals, by run."""
     names, runs = list(fit.problem.sensors), fit.problem.runs
     size = (5.5 * len(runs) + 1, 2.2 * len(names) + 1)
@@ -119,7 +119,7 @@ def draw(fit: FitData) -> "Figure":
     return figure
 
 
-def _draw_response(axes: Any, fit: FitData, run: MeasuredRun, model: Array) -> None:
+def _draw_response(axes: Any, fit: Fit, run: MeasuredRun, model: Array) -> None:
     """Draw magnitudes over frequency by input: measured ones as points, computed as lines."""
     axes[0].set_title(drawable(Path(run.recording.name).name))
     axes[-1].set_xlabel("frequency [Hz]")
@@ -137,7 +137,7 @@ def _draw_response(axes: Any, fit: FitData, run: MeasuredRun, model: Array) -> N
     axes[0].legend(loc="upper right", fontsize="small")
 
 
-def write_report(fit: FitData, path: str | Path, *, force: bool = False) -> None:
+def write_report(fit: Fit, path: str | Path, *, force: bool = False) -> None:
     """Write an HTML page with tables and a figure, whole or not at all."""
     picture = io.BytesIO()
     draw(fit).savefig(picture, format="png", dpi=110)

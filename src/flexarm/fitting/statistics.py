@@ -113,11 +113,11 @@ def _memory(series: Array) -> int:
 
 def _correlations(series: Array, lags: int) -> Array:
     """Return the autocorrelations from lag 1 on."""
+    from scipy.signal import correlate
+
     x = series - series.mean()
-    size = 1 << (2 * len(x) - 1).bit_length()
-    power = np.abs(np.fft.rfft(x, size)) ** 2
-    products = np.fft.irfft(power, size)[: lags + 1]
-    return np.asarray(products[1:] / max(float(products[0]), 1e-300))
+    products = correlate(x, x)[len(x) - 1 :]
+    return np.asarray(products[1 : lags + 1] / max(float(products[0]), 1e-300))
 
 
 def whiteness(series: Array) -> float:
@@ -184,12 +184,24 @@ def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
     jacobian, off
         Derivatives of the residuals and errors, over the noise, (N, k) and (N,).
     """
+    rows, values, shares = _seen(jacobian)
+    along = rows.T @ off
+    return np.abs(along / values @ shares), float(np.linalg.norm(along))
+
+
+def _seen(jacobian: Array) -> tuple[Array, Array, Array]:
+    """Decompose a Jacobian whose columns are scaled to length 1; leave out what has no effect.
+
+    Returns
+    -------
+    rows, values, shares
+        Left singular vectors, (N, r), singular values, (r,), and right singular vectors over the
+        scales, (r, k).
+    """
     sizes = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-150)
     rows, values, shares = np.linalg.svd(jacobian / sizes, full_matrices=False)
     seen = values > 1e-12 * values.max(initial=1e-150)
-    along = rows.T[seen] @ off
-    moved = np.abs((along / values[seen]) @ shares[seen] / sizes)
-    return moved, float(np.linalg.norm(along))
+    return rows[:, seen], values[seen], shares[seen] / sizes
 
 
 def left_to_go(jacobian: Array, gradient: Array, errors: Array, free: Array) -> Array:
@@ -205,9 +217,7 @@ def left_to_go(jacobian: Array, gradient: Array, errors: Array, free: Array) -> 
         Standard errors, and which numbers are not at a bound, (k,).
     """
     distance = np.zeros(len(errors))
-    sizes = np.maximum(np.linalg.norm(jacobian[:, free], axis=0), 1e-150)
-    _, values, rows = np.linalg.svd(jacobian[:, free] / sizes, full_matrices=False)
-    seen = values > 1e-12 * values.max(initial=1e-150)
-    along = rows[seen] @ (gradient[free] / sizes) / values[seen] ** 2
-    distance[free] = np.abs(along @ rows[seen] / sizes) / np.maximum(errors[free], 1e-300)
+    _, values, rows = _seen(jacobian[:, free])
+    along = rows @ gradient[free] / values**2
+    distance[free] = np.abs(along @ rows) / np.maximum(errors[free], 1e-300)
     return distance

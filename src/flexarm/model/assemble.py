@@ -10,7 +10,6 @@ from flexarm.arm.shapes import CraigBampton, Lumped
 from flexarm.errors import ModelError
 from flexarm.links.base import Array, Shapes
 from flexarm.links.body_data import BodyData, RigidData
-from flexarm.links.collocation import Collocation
 from flexarm.links.ends import (
     body_inertia,
     end_pose,
@@ -48,8 +47,18 @@ from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, rotation_from_a
 
 TURNS = ("tip_rx", "tip_ry", "tip_rz")  # of a body's tip
 ShapesOf = Callable[[int, Span], Shapes]
-FlexibleOf = Callable[[Arm, int, Theory, ShapesOf], BodyData]
-RailOf = Callable[[Span, Shapes, Collocation | None, float], Rail]
+BodyOf = Callable[[Arm, int, Theory, ShapesOf], BodyData]
+
+
+def body_data(arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> BodyData:
+    """Build the numbers of a link's body."""
+    link = arm.links[index]
+    if link.modal is not None:
+        return reduced_part(arm, index)
+    if not link.flexible:
+        return RigidData()
+    make = sliding_beam if motion_of(link.joint).deforming((0,)) else flexible_part
+    return make(arm, index, theory, shapes_of)
 
 
 def assemble(
@@ -57,8 +66,7 @@ def assemble(
     theory: Theory,
     tip_rotation: TipRotation,
     shapes_of: ShapesOf,
-    flexible_of: FlexibleOf = flexible_part,
-    rail_of: RailOf = Rail.of,
+    body_of: BodyOf = body_data,
 ) -> Model:
     """Put a model together.
 
@@ -68,10 +76,8 @@ def assemble(
         The arm, and how its links bend and their tips turn.
     shapes_of
         Gives the shapes of a link, by its index, over a span.
-    flexible_of
-        Builds the elastic part of a link on them.
-    rail_of
-        Makes a rail of one that another rides on.
+    body_of
+        Builds the body of a link on them.
     """
     names: list[str] = []
     units: list[str] = []
@@ -82,11 +88,11 @@ def assemble(
     links: list[LinkModel] = []
     before = IDENTITY
     for i in range(len(arm.links)):
-        rail = _rail(arm, i, links, theory, rail_of)
+        rail = _rail(arm, i, links, theory)
         if rides(arm, i):  # on a section of its rail; a rigid one counts from its root
             back = arm.links[i - 1].tip_length - arm.links[i - 1].length
             before = Pose.along(back) if rail is None else IDENTITY
-        built = _build_link(arm, i, before, theory, names, units, shapes_of, flexible_of)
+        built = _build_link(arm, i, before, theory, names, units, shapes_of, body_of)
         links.append(replace(built, rail=rail))
         before = end_pose(arm.links[i])
     if not names:
@@ -115,9 +121,7 @@ def assemble(
     )
 
 
-def _rail(
-    arm: Arm, index: int, links: list[LinkModel], theory: Theory, rail_of: RailOf
-) -> Rail | None:
+def _rail(arm: Arm, index: int, links: list[LinkModel], theory: Theory) -> Rail | None:
     """Make a rail of the previous link, if it is flexible and a link rides on it."""
     if not (rides(arm, index) and links[-1].flexible):
         return None
@@ -128,7 +132,7 @@ def _rail(
             "by the series of versions before 0.2: build without series"
         )
     with naming_link(arm, index - 1):
-        return rail_of(e.span, e.shapes, e.nodes, arm.links[index - 1].root_length)
+        return Rail.of(e.span, e.shapes, e.nodes, arm.links[index - 1].root_length)
 
 
 def _build_link(
@@ -139,7 +143,7 @@ def _build_link(
     names: list[str],
     units: list[str],
     shapes_of: ShapesOf,
-    flexible_of: FlexibleOf,
+    body_of: BodyOf,
 ) -> LinkModel:
     link, name = arm.links[index], arm.link_names[index]
     pose_to_joint, pose_to_root, _ = joint_poses(link)
@@ -149,7 +153,7 @@ def _build_link(
         link, rail, pose_to_joint, pose_to_root
     )
     axes = _axes(arm, index, motion, names, units)
-    data = body_data(arm, index, theory, shapes_of, flexible_of)
+    data = body_of(arm, index, theory, shapes_of)
     labels = data.names
     if link.flexible and not labels:
         raise ModelError(
@@ -180,24 +184,6 @@ def _build_link(
         body=data,
         rotor=_rotor(axes, before @ pose_to_joint, motion),
     )
-
-
-def body_data(
-    arm: Arm,
-    index: int,
-    theory: Theory,
-    shapes_of: ShapesOf,
-    flexible_of: FlexibleOf = flexible_part,
-) -> BodyData:
-    """Make the numbers of a link's body, as those of `assemble`."""
-    link = arm.links[index]
-    if link.modal is not None:
-        return reduced_part(arm, index)
-    if not link.flexible:
-        return RigidData()
-    lengthened = motion_of(link.joint).deforming((0,))
-    make = sliding_beam if lengthened else flexible_of
-    return make(arm, index, theory, shapes_of)
 
 
 def _axes(

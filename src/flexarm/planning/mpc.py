@@ -34,7 +34,7 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled
 from flexarm.io.model_file import validated
 from flexarm.linear.tangent import OperatingPoint
-from flexarm.linear_model import LinearModel
+from flexarm.linear_model import LinearModel, integral_of_exponential
 from flexarm.links.base import Array
 from flexarm.loops.rows import bind_rows
 from flexarm.mechanics.loads import wrench_factors
@@ -42,7 +42,6 @@ from flexarm.planning.limits import NUDGE, Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
 from flexarm.planning.problem import MotionProblem
 from flexarm.planning.quadratic_program import solve_program
-from flexarm.planning.sensitivity import integral_of_exponential
 from flexarm.planning.vibrations import vibrations
 
 # Upper bounds of the default bandwidth: [rad/s]; [rad] per period, which samples resolve; relative

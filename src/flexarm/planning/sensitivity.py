@@ -6,11 +6,10 @@ they are constant and inputs are cubics, so that a matrix exponential is the sol
 of periods of a mode (Van Loan 1978; Magnus' series to its first term).
 """
 
-import math
-
 import numpy as np
 
 from flexarm.linear.tangent import OperatingPoint
+from flexarm.linear_model import integral_of_exponential
 from flexarm.links.base import Array
 from flexarm.model.profiles import cubic_spline
 from flexarm.planning.inputs import Inputs
@@ -19,8 +18,6 @@ from flexarm.runs.run import Run
 
 TURN = 0.5  # phase of the fastest mode in a piece [rad], unless there were too many pieces
 MOST_PIECES, FEW_PIECES, LARGE = 16, 4, 16  # pieces of a part; fewer above LARGE coordinates
-SERIES = np.array([1 / math.factorial(k) for k in range(1, 10)]).reshape(3, 3).tolist()
-COVERED = 0.8  # phase of the fastest motion [rad] up to which the series has an error of 4e-8
 
 
 def sensitivity(problem: MotionProblem, inputs: Inputs, duration: float, run: Run) -> Array:
@@ -68,29 +65,6 @@ def propagators(problem: MotionProblem, inputs: Inputs, run: Run, h: float) -> A
     for j in range(1, pieces):
         solution = solved[:, j] @ solution
     return np.asarray(solution[:, : 2 * n])
-
-
-def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
-    """Integrate ``e^(A s)`` from 0 to h: over a part of h by a series, then by doubling.
-
-    Parameters
-    ----------
-    A
-        Matrices, (..., n, n).
-    h
-        Upper end of the integral.
-    fastest
-        Approximate size of the largest eigenvalue.
-    """
-    doubled = max(0, math.ceil(math.log2(max(fastest * h / COVERED, 1.0))))
-    unit, X = np.eye(A.shape[-1]), A * (h / 2**doubled)
-    square = X @ X
-    cube = square @ X
-    low, middle, high = (a * unit + b * X + c * square for a, b, c in SERIES)
-    integral = (low + cube @ (middle + cube @ high)) * (h / 2**doubled)
-    for _ in range(doubled):
-        integral = integral + integral @ (unit + A @ integral)
-    return np.asarray(integral)
 
 
 def accelerations(problem: MotionProblem, inputs: Inputs, run: Run) -> Array:
