@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from flexarm.accuracy.response import Stretch, respond
 from flexarm.accuracy.richer import can_grow, richer
-from flexarm.accuracy.slender import shear_flexibility
+from flexarm.accuracy.slender import section_errors
 from flexarm.engine.functions import trace_recipe
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
@@ -227,7 +227,7 @@ class RicherArm:
     def _load(self, motion: Motion, leg: Leg, loads: Array, kept: set[int]) -> dict[int, Array]:
         """Compute the loads of the four `Deviations` in a phase, (T, n, 4); return some masses."""
         size = max(AT_ONCE // self.model.size**2, 1)
-        soft, heavy = self.section()
+        soft, heavy = section_errors(self.given)
         masses: dict[int, Array] = {}
         for start in range(leg.first, leg.last + 1, size):
             block = np.arange(start, min(start + size, leg.last + 1))
@@ -262,16 +262,6 @@ class RicherArm:
                 pull = left[:, [self.rich.probes[part.name]]]
                 loads[:, part.modes] = pull * (q[:, part.modes] @ shortening_error(part))
         return loads
-
-    def section(self) -> tuple[Array, Array]:
-        """Return the stiffness lost by shear and the rotary inertia left out, (n, n) each."""
-        n = self.given.size
-        soft, heavy = np.zeros((n, n)), np.zeros((n, n))
-        for part in self.given.links:
-            if can_grow(part):
-                modes = (part.modes, part.modes)
-                soft[modes], heavy[modes] = shear_flexibility(part)
-        return soft, heavy
 
     def _stretches(
         self, motion: Motion, leg: Leg, cuts: Indices, masses: dict[int, Array], kick: Array | None

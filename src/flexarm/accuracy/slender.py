@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 
+from flexarm.accuracy.richer import can_grow
 from flexarm.arm.section import Section, shear_coefficient
 from flexarm.links.base import Array
 from flexarm.links.basis import MOTIONS, BeamDirection
 from flexarm.links.span import Span
-from flexarm.model import LinkModel
+from flexarm.model import LinkModel, Model
 
 SECTION = 1.2  # factor on the first-order estimate, for the next orders
 SHEAR_RATIO = 2.6 * 6 / 5  # E/(kappa G) of a solid rectangle with nu = 0.3
@@ -69,6 +70,16 @@ def shear_ratio(section: Section, motion: BeamDirection) -> float:
     nu = 0.3 if material.nu is None else material.nu
     ratio = 2 * (1 + nu) if material.G is None else material.E / material.G
     return ratio / shear_coefficient(shape, nu, along_y=motion.direction == "y")
+
+
+def section_errors(model: Model) -> tuple[Array, Array]:
+    """Return the stiffness that an arm loses by shear, and the rotary inertia left out, (n, n)."""
+    soft, heavy = np.zeros((2, model.size, model.size))
+    for part in model.links:
+        if can_grow(part):
+            own = (part.modes, part.modes)
+            soft[own], heavy[own] = shear_flexibility(part)
+    return soft, heavy
 
 
 def shear_flexibility(part: LinkModel) -> tuple[Array, Array]:

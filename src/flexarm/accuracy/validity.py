@@ -1,7 +1,7 @@
 """Slopes, strains and the like of a motion, compared with the range in which the model holds."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -197,21 +197,17 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     if not part.body.sectioned:
         return _of_body(body_of(model, part), t, q)
     places, weights = _points(deformed(model, part, q[:1]))
-    strain = None if math.isnan(_block(model, part, q[:1], places, weights)[1]) else 0.0
-    largest = LinkValidity(part.name, 0.0, float(t[0]), strain, "fibre", 0.0, 0.0)
-    for block in blocks(len(t), len(places)):
-        slopes, strained, drawn, share = _block(model, part, q[block], places, weights)
-        k = int(np.argmax(slopes))
-        if slopes[k] > largest.slope:
-            largest = replace(largest, slope=float(slopes[k]), time=float(t[block][k]))
-        largest = replace(
-            largest,
-            strain=None if largest.strain is None else max(largest.strain, strained),
-            shortening=max(largest.shortening, drawn),
-            quartic_share=max(largest.quartic_share, share),
-        )
-    error = _model_error(part, largest.slope, stiffening=model.stiffening)
-    return replace(largest, model_error=error)
+    measured = [
+        _block(model, part, q[rows], places, weights) for rows in blocks(len(t), len(places))
+    ]
+    slopes = np.concatenate([each[0] for each in measured])
+    strain, drawn, share = np.max([each[1:] for each in measured], axis=0).tolist()
+    k = int(np.argmax(slopes))
+    slope = float(slopes[k])
+    return LinkValidity(
+        part.name, slope, float(t[k]), None if math.isnan(strain) else strain, "fibre", drawn,
+        share, _model_error(part, slope, stiffening=model.stiffening),
+    )  # fmt: skip
 
 
 def _of_body(body: LinkBody, t: Array, q: Array) -> LinkValidity:

@@ -1,27 +1,45 @@
-"""Result of a fit: numbers with intervals, tests, and the fitted arm."""
+"""Result of a fit: numbers with intervals, tests, the fitted arm, reports, inputs to try next."""
 
+import base64
+import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.fitting.problem import FitProblem, measured, read_recordings, tests_of
+from flexarm.errors import FlexarmError
+from flexarm.figures import COLOURS, drawable, panels
+from flexarm.fitting.problem import (
+    Driven,
+    FitProblem,
+    MeasuredRun,
+    measured,
+    read_recordings,
+    tests_of,
+)
+from flexarm.fitting.responses import unstacked
 from flexarm.fitting.statistics import ParameterCombination, ResidualTest
 from flexarm.io.model_file import save
 from flexarm.io.overrides import change_arm
+from flexarm.io.whole_file import write_whole
 from flexarm.links.base import Array
+from flexarm.runs.contents import input_units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from flexarm.fitting.excitation import Excitation
-
 NOTES = 20_000  # characters of notes that a model file may have
 MARK = "Fitted by flexarm"
+TONES = 6  # frequencies per joint, from two periods in a run to ten samples per period
+LONGEST = 2000  # samples of a trial, which bound its time
+NOTED = 0.2  # shift by the runs' steps in standard errors from which on it is reported
+ESTIMATES = ("number", "before", "fitted", "95 % interval", "")
+RESIDUALS = ("run", "sensor", "rms over std", "rms [SI]", "what is left", "from inputs (chance 1)")
 
 
 @dataclass(frozen=True)
@@ -56,6 +74,24 @@ class Estimate:
         if math.isinf(self.error):
             return "unknown"
         return f"{self.low:.{self.digits}g} to {self.high:.{self.digits}g}"
+
+
+@dataclass(frozen=True)
+class Excitation:
+    """A sine input on one joint, with the information that it would add."""
+
+    joint: str  # name of the joint
+    frequency: float  # [Hz]
+    amplitude: float  # in the unit of its input
+    gain: float  # factor by which the interval of the least certain combination would narrow
+    errors: dict[str, float]  # standard errors of all estimates with one more run of this kind
+
+    def words(self) -> str:
+        """Return a sentence that describes it."""
+        return (
+            f"a sine on {self.joint} at {self.frequency:.3g} Hz, amplitude {self.amplitude:.3g}: "
+            f"the worst known combination {self.gain:.2g} times as well known"
+        )
 
 
 @dataclass(frozen=True)
@@ -137,10 +173,8 @@ class Fit:
         other = replace(problem, runs=runs, _last={})
         return tests_of(other, np.array([each.value for each in self.estimates]))
 
-    def excitation(self) -> "tuple[Excitation, ...]":
+    def excitation(self) -> tuple[Excitation, ...]:
         """Suggest inputs that would determine most of what these data leave open, best first."""
-        from flexarm.fitting.excitation import suggest
-
         return suggest(self)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -149,20 +183,14 @@ class Fit:
 
     def plot(self) -> "Figure":
         """Draw measured and fitted readings, and the residuals."""
-        from flexarm.fitting.report import draw
-
         return draw(self)
 
     def report(self, path: str | Path, *, force: bool = False) -> None:
         """Write an HTML page with tables and a figure."""
-        from flexarm.fitting.report import write_report
-
         write_report(self, path, force=force)
 
     def __str__(self) -> str:
         """Return tables and judgement as text."""
-        from flexarm.fitting.report import text
-
         return text(self)
 
 
@@ -179,3 +207,208 @@ def fitted_arm(
     notes = "\n".join(filter(None, [arm.notes.rstrip(), *lines]))
     changed = {each.name: each.value for each in estimates if each.name in keys}
     return change_arm(arm, {**changed, "notes": notes[-NOTES:] + "\n"})
+
+
+def suggest(fit: Fit) -> tuple[Excitation, ...]:
+    """Try sines on each driven joint from the fitted model's start, best first."""
+    run = next((run for run in fit.problem.runs if not run.recording.is_response), None)
+    if run is None:
+        raise FlexarmError("excitation: is of time histories: fit at least one beside responses")
+    values = np.array([each.value for each in fit.estimates])
+    noise = np.array(list(fit.noise.values()))
+    known = fit.problem.jacobian(values, noise)
+    noise = noise[: len(fit.problem.sensors)]
+    errors = np.sqrt(np.diag(fit.covariance))
+    sizes = np.maximum(np.abs(values), np.where(np.isfinite(errors), errors, 1.0))
+    information = known.T @ known
+    t = run.recording.t[:LONGEST]
+    tones = np.geomspace(2 / float(t[-1]), 0.1 / float(np.median(np.diff(t))), TONES)
+    units = list(input_units(run.runs.equation.model))
+    trials = []
+    for k, joint in enumerate(units):
+        amplitude = float(np.sqrt(2) * np.concatenate(
+            [each.inputs[:, k] for each in fit.problem.runs]).std()) or 1.0  # fmt: skip
+        for tone in tones:
+            inputs = np.zeros((len(t), len(units)))
+            inputs[:, k] = amplitude * np.sin(2 * np.pi * tone * t)
+            more = _information(fit, run, t, inputs, values, noise)
+            if more is not None:
+                trials.append(_compared(fit, information, more, sizes,
+                                       (joint, float(tone), amplitude)))  # fmt: skip
+    return tuple(sorted(trials, key=lambda each: -each.gain))
+
+
+def _information(
+    fit: Fit, run: MeasuredRun, t: Array, inputs: Array, values: Array, noise: Array
+) -> Array | None:
+    """Compute the information matrix of a trial, (k, k); None if the arm cannot do it."""
+    count = len(t)
+    trial = replace(
+        run,
+        recording=replace(run.recording, t=t),
+        runs=replace(run.runs, times=t),
+        inputs=inputs,
+        columns=dict.fromkeys(input_units(run.runs.equation.model), ""),
+        outputs=run.outputs[:count],
+        counts=np.ones((count, len(noise))),
+    )
+    try:
+        slopes = Driven(fit.problem, trial, values).slopes / noise[:, None]
+    except FlexarmError:
+        return None
+    flat = slopes.reshape(-1, len(values))
+    return np.asarray(flat.T @ flat)
+
+
+def _compared(
+    fit: Fit, information: Array, more: Array, sizes: Array, what: tuple[str, float, float]
+) -> Excitation:
+    scale = np.outer(sizes, sizes)
+    before, after = (
+        np.linalg.eigvalsh(each * scale)[0] for each in (information, information + more)
+    )
+    inverse = np.linalg.pinv((information + more) * scale, hermitian=True)
+    errors = sizes * np.sqrt(np.maximum(np.diag(inverse), 0.0))
+    names = (each.name for each in fit.estimates)
+    gain = float(np.sqrt(max(after, 1e-300) / max(before, 1e-300)))
+    return Excitation(*what, gain, dict(zip(names, errors.tolist(), strict=True)))
+
+
+def estimate_rows(fit: Fit) -> list[tuple[str, ...]]:
+    """Return the rows of the table of fitted numbers."""
+    return [
+        (e.name, f"{e.before:.5g}", e.fitted, e.interval,
+         "at its bound" if e.at_bound else "")
+        for e in fit.estimates
+    ]  # fmt: skip
+
+
+def residual_rows(fit: Fit) -> list[tuple[str, ...]]:
+    """Return the rows of the table of residuals."""
+    return [
+        (each.run, each.sensor, f"{each.error:.3g}", f"{each.rms:.3g}",
+         "noise" if each.white else "correlated in time",
+         f"{each.from_inputs:.2g}")
+        for each in fit.residuals
+    ]  # fmt: skip
+
+
+def judgement(fit: Fit) -> list[str]:
+    """Return sentences on how reliable the fit is."""
+    said = [f"The search {'arrived' if fit.converged else 'did NOT arrive'}: {fit.message}"]
+    if not fit.converged:
+        said.append(
+            "Let it go on (most_evaluations, --most) from these numbers, begin with short pieces "
+            "(horizon, --horizon), or fit fewer numbers: first those that the data tell best."
+        )
+    without = [each.name for each in fit.estimates if math.isinf(each.error)]
+    if without:
+        said.append(f"Without an effect on the readings: {', '.join(without)}. Leave it out.")
+    if fit.unclear:
+        said.append("The data do not tell: " + "; ".join(fit.unclear) + ".")
+    else:
+        worst = fit.combinations[0].words()
+        said.append(f"The data tell all numbers apart; worst: {worst}.")
+    if fit.correlated:
+        said.append(
+            "What is left is correlated in time: the model does not explain all of it. Intervals "
+            "count that correlation, but not that the model may be wrong."
+        )
+    moved = [(each.by_steps / each.error, each.name) for each in fit.estimates if each.error > 0]
+    if moved and max(moved)[0] > NOTED:
+        said.append(
+            f"The steps of the runs may move {max(moved)[1]} by {max(moved)[0]:.2g} standard "
+            "errors. Intervals count that. Give a smaller step (step, --step)."
+        )
+    bound = [each.name for each in fit.estimates if each.at_bound]
+    if bound:
+        said.append(f"At a bound, so without a proper interval: {', '.join(bound)}.")
+    return said
+
+
+def text(fit: Fit) -> str:
+    """Write a fit as text."""
+    count = len(fit.problem.runs)
+    lines = [f"{fit.arm.name}: fitted to {count} measured run{'s' * (count > 1)}", ""]
+    lines += _columns(ESTIMATES, estimate_rows(fit))
+    lines += ["", *_columns(RESIDUALS, residual_rows(fit)), "", *judgement(fit)]
+    return "\n".join(lines)
+
+
+def _columns(head: Sequence[str], rows: list[tuple[str, ...]]) -> list[str]:
+    table = [tuple(head), *rows]
+    widths = [max(len(row[k]) for row in table) for k in range(len(head))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
+
+
+def draw(fit: Fit) -> "Figure":
+    """Draw measured and fitted readings of every sensor, and the residuals, by run."""
+    names, runs = list(fit.problem.sensors), fit.problem.runs
+    size = (5.5 * len(runs) + 1, 2.2 * len(names) + 1)
+    figure, axes = panels(size, len(names), len(runs), shared=True)
+    for r, (run, model) in enumerate(zip(runs, fit.readings(), strict=True)):
+        t = run.recording.t
+        if run.recording.is_response:
+            _draw_response(axes[:, r], fit, run, model)
+            continue
+        axes[0, r].set_title(drawable(Path(run.recording.name).name))
+        axes[-1, r].set_xlabel("time [s]")
+        for s, name in enumerate(names):
+            axis = axes[s, r]
+            axis.plot(t, run.outputs[:, s], color=COLOURS[7], linewidth=1.0, label="measured")
+            axis.plot(t, model[:, s], color=COLOURS[1], linewidth=1.0, label="model")
+            left = run.outputs[:, s] - model[:, s]
+            axis.plot(t, left, color=COLOURS[0], linewidth=0.7, label="left over")
+            axis.set_ylabel(drawable(name))
+            axis.grid(visible=True, alpha=0.3)
+    axes[0, 0].legend(loc="upper right", fontsize="small")
+    return figure
+
+
+def _draw_response(axes: Any, fit: Fit, run: MeasuredRun, model: Array) -> None:
+    """Draw magnitudes over frequency by input: measured ones as points, computed as lines."""
+    axes[0].set_title(drawable(Path(run.recording.name).name))
+    axes[-1].set_xlabel("frequency [Hz]")
+    measured, found, counts = (
+        unstacked(each, len(run.columns)) for each in (run.outputs, model, run.counts)
+    )
+    for s, name in enumerate(fit.problem.sensors):
+        for k, joint in enumerate(run.columns):
+            if counts[k, :, s].any():
+                colour, t = COLOURS[k % len(COLOURS)], run.recording.t
+                axes[s].loglog(t, abs(measured[k, :, s]), ".", color=colour, label=f"from {joint}")
+                axes[s].loglog(t, abs(found[k, :, s]), color=colour, linewidth=1.0)
+        axes[s].set_ylabel(drawable(name))
+        axes[s].grid(visible=True, alpha=0.3)
+    axes[0].legend(loc="upper right", fontsize="small")
+
+
+def write_report(fit: Fit, path: str | Path, *, force: bool = False) -> None:
+    """Write an HTML page with tables and a figure, whole or not at all."""
+    picture = io.BytesIO()
+    draw(fit).savefig(picture, format="png", dpi=110)
+    image = base64.b64encode(picture.getvalue()).decode("ascii")
+    title = f"{fit.arm.name}: fitted to measured runs"
+    said = "".join(f"<p>{escape(each)}</p>" for each in judgement(fit))
+    known = [(each.words(),) for each in fit.combinations]
+    page = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
+        "<style>body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
+        "td,th{padding:.2em .8em;text-align:left;border-bottom:1px solid #ccc}"
+        "img{max-width:100%}</style>"
+        f"<h1>{escape(title)}</h1>{said}<h2>Numbers</h2>{_table(ESTIMATES, estimate_rows(fit))}"
+        f"<h2>What is left</h2>{_table(RESIDUALS, residual_rows(fit))}"
+        f'<p><img alt="measured and fitted readings" src="data:image/png;base64,{image}"></p>'
+        f"<h2>What the data know, worst first</h2>{_table(('combination',), known)}</html>\n"
+    )
+    write_whole(path, page.encode("utf-8"), force=force)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(tag: str, cells: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return f"<table>{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"

@@ -189,11 +189,10 @@ def _pair(key: str, pair: object) -> tuple[float, float] | None:
     if pair is None:
         return None
     ends = listed(pair)
-    if ends is None or len(ends) != 2 or not all(is_number(e, finite=False) for e in ends):
+    numbers = [float(each) for each in ends or () if is_number(each, finite=False)]
+    if ends is None or len(numbers) != len(ends) or len(ends) != 2 or not ends[0] < ends[1]:
         raise refused(f"fit: {key}", pair, "a pair of bounds, low < high")
-    if not ends[0] < ends[1]:
-        raise refused(f"fit: {key}", pair, "a pair of bounds, low < high")
-    return float(ends[0]), float(ends[1])
+    return numbers[0], numbers[1]
 
 
 def _sensors(outputs: object) -> dict[str, Sensor]:

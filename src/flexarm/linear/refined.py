@@ -13,7 +13,7 @@ import numpy as np
 from flexarm.accuracy.frequencies import FrequencyErrors
 from flexarm.accuracy.refined import refine, why_not_refined
 from flexarm.accuracy.rotary import rotary_unknown
-from flexarm.accuracy.slender import shear_flexibility
+from flexarm.accuracy.slender import section_errors
 from flexarm.accuracy.stated import RestErrors
 from flexarm.accuracy.validity import validity
 from flexarm.errors import FlexarmError
@@ -110,15 +110,6 @@ class RefinedArm:
             return Steps(own, less, own, less)
         return Steps(own, less, value(frozenset()), value(last))
 
-    def section(self) -> tuple[Array, Array]:
-        """Return the stiffness lost by shear, and the rotary inertia left out, (r, r) each."""
-        soft, heavy = np.zeros((2, self.model.size, self.model.size))
-        for part in self.model.links:
-            if part.flexible:
-                modes = (part.modes, part.modes)
-                soft[modes], heavy[modes] = shear_flexibility(part)
-        return soft, heavy
-
 
 def rest_errors(
     model: Model, point: OperatingPoint, held: Set[str], push: Array | None = None
@@ -201,7 +192,7 @@ def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
     point = arm.state(without, balanced=True)
     _, columns = arm.columns(arm.held, without | arm.base)
     stiffness = arm.tangent.matrices(point, np.zeros(arm.model.size)).stiffness
-    load = columns.T @ arm.section()[0] @ point.q
+    load = columns.T @ section_errors(arm.model)[0] @ point.q
     moved = columns @ np.linalg.lstsq(columns.T @ stiffness @ columns, load)[0]
     pair = (_tips(arm.model, q, names) for q in (point.q + moved, point.q))
     return np.abs(np.subtract(*pair))
@@ -303,7 +294,7 @@ class _RefinedModes:
         found = np.full(self.shapes.shape[1], np.nan)
         if not len(values):
             return found
-        soft, heavy = self.arm.section()
+        soft, heavy = section_errors(self.arm.model)
         judged = without == self.arm.refined.added
         for k, shape in enumerate(self.shapes.T):
             weight = np.abs(modes.conj().T @ full.mass @ shape) ** 2

@@ -161,27 +161,24 @@ def _speeds(problem: MotionProblem, limits: Limits) -> list[Limit]:
         stated = axis.acts.limits
         top = given.get(axis.name, None if stated is None else stated.speed)
         if top is not None:
-            rate = _rate(axis.index)
+            rate = _linear(np.zeros((1, model.size)), np.eye(1, model.size, axis.index))
             listed.append(Limit(f"speed of {axis.name}", f"{axis.unit}/s", float(top), rate))
     return listed
-
-
-def _rate(index: int) -> Measure:
-    return lambda q, v, u: v[:, [index]]
 
 
 def _deflections(problem: MotionProblem, limits: Limits) -> list[Limit]:
     model = problem.model
     names = tuple(part.name for part in flexible_links(model))
     given = _by_name("deflection", limits.deflection, names, "m")
+    rows = {name: tip_rows(model, name, problem.start) for name in given}
     return [
-        Limit(f"deflection of {name}", "m", top, _places(tip_rows(model, name, problem.start)))
+        Limit(f"deflection of {name}", "m", top, _linear(rows[name], 0 * rows[name]))
         for name, top in given.items()
     ]
 
 
-def _places(rows: Array) -> Measure:
-    return lambda q, v, u: q @ rows.T
+def _linear(by_q: Array, by_v: Array) -> Measure:
+    return lambda q, v, u: q @ by_q.T + v @ by_v.T
 
 
 def _strain(problem: MotionProblem, limits: Limits) -> list[Limit]:

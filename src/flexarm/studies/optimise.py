@@ -267,7 +267,6 @@ class Found:
     """Result of a search."""
 
     place: Array  # point of the unit cube, (parameters,)
-    aim: float  # less is better
     margins: Array  # relative margin to each limit, (limits,)
     refuted: float  # relative gain by a design nearby; 0 if none is better
 
@@ -286,11 +285,11 @@ def search(designs: Designs, begin: Array, tell: Callable[[float], None]) -> Fou
         best = designs.best(aims, margins)
         gained = float(aims[0] - aims[best]) / max(abs(float(aims[0])), 1e-300)
         refuted = gained if best and gained > BETTER else 0.0
-        result = Found(place, float(aims[0]), margins[0], refuted)
+        result = Found(place, margins[0], refuted)
         if not best or (result.kept and not refuted):
             return result
         begin = around[best - 1]
-    return replace(result, place=begin, aim=float(aims[best]), margins=margins[best])
+    return replace(result, place=begin, margins=margins[best])
 
 
 def _down_a_simplex(designs: Designs, place: Array) -> Array:

@@ -30,20 +30,18 @@ STATE_WORKS = tuple(name.replace("_", " ") for name in list(WORKS)[:-1])  # part
 
 def curve_names(task: InitialValueProblem, method: Method) -> list[str]:
     """List the names of an arm's curves."""
-    start = Solution(task.times[:1], task.state[None], _anchors(task, 1))
+    start = Solution(
+        task.times[:1], task.state[None], np.array(task.equation.anchor, dtype=float)[None]
+    )
     run = run_of(task, method, start, task.wanted, "")
     names = [header.rpartition(" [")[0] for header, _ in table_columns(run)]
     return [*names[1:], "total energy"]
 
 
-def _anchors(task: InitialValueProblem, count: int) -> Array:
-    return np.tile(np.array(task.equation.anchor, dtype=float), (count, 1, 1))
-
-
-def together(
-    task: InitialValueProblem, name: str, states: Array, anchors: Array | None = None
-) -> Array | None:
+def together(task: InitialValueProblem, name: str, states: Array) -> Array | None:
     """Evaluate a curve in runs of one arm that differ in their states, (N, T).
+
+    The arm has no free base and no ball joint.
 
     Parameters
     ----------
@@ -53,8 +51,6 @@ def together(
         Name of the curve.
     states
         States at the task's times, (N, T, size).
-    anchors
-        Reference attitudes of a free base, (N, T, 3, 3).
 
     Returns
     -------
@@ -73,10 +69,7 @@ def together(
                 return along(model, link, q, np.array([1.0])).deflection[:, 0, k].reshape(shape)
     if name not in OBSERVED:
         return None
-    equation = task.equation
-    if anchors is not None and model.attitudes:
-        equation = equation.anchored(anchors.reshape(-1, *anchors.shape[2:]))
-    energy, _, tip = equation.observe(q, v)
+    energy, _, tip = task.equation.observe(q, v)
     columns = np.column_stack([energy, tip, energy.sum(axis=1)])
     return np.asarray(columns[:, OBSERVED[name]].reshape(shape))
 

@@ -220,20 +220,16 @@ class Evaluator:
 
     def _leave_out_long(self, rows: Rows, tasks: dict[int, InitialValueProblem]) -> None:
         """Remove designs that would take more than an hour of CPU each, and record why."""
-        groups: dict[int, list[int]] = {}
-        for k, task in tasks.items():
-            groups.setdefault(id(task.equation), []).append(k)
-        for mine in groups.values():
-            fastest = max(mine, key=lambda k: float(np.abs(tasks[k].v).max(initial=0.0)))
-            if len(mine) > 1 and self._effort(tasks[fastest]).seconds < LONG:
-                continue
-            for k in mine:
-                try:
-                    consider([self._effort(tasks[k])], allow_long=self._options.allow_long,
-                             remedy=ALLOWED)  # fmt: skip
-                except FlexarmError as error:
-                    rows.fail(k, str(error))
-                    del tasks[k]
+        if tasks and not self._numbers:  # they differ in their starts alone
+            fastest = max(tasks.values(), key=lambda each: float(np.abs(each.v).max(initial=0.0)))
+            if self._effort(fastest).seconds < LONG:
+                return
+        for k, task in list(tasks.items()):
+            try:
+                consider([self._effort(task)], allow_long=self._options.allow_long, remedy=ALLOWED)
+            except FlexarmError as error:
+                rows.fail(k, str(error))
+                del tasks[k]
 
     def _effort(self, task: InitialValueProblem) -> Effort:
         duration = self._options.t_end

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import PositiveInt, TypeAdapter
+from typing_extensions import TypedDict
 
 from flexarm.errors import FlexarmError
 from flexarm.io.whole_file import replace_file
@@ -25,6 +27,16 @@ UNFINISHED = re.compile(
 FORMAT = 2  # 1 had no checksums
 COLUMN = "column:"  # prefix of columns in an npz, so that they may have any name
 CHECKSUM = "checksum"
+DESCRIPTION: TypeAdapter[Any] = TypeAdapter(
+    TypedDict(  # type: ignore[operator]
+        "Description",
+        {
+            "format": Literal[1, 2], "kind": Literal["npz", "parquet"], "count": PositiveInt,
+            "chunk": PositiveInt, "digest": str, "name": str, "parts": dict[str, str],
+            "sampling": dict[str, Any], "parameters": list[str], "quantities": list[str],
+        },
+    )
+)  # fmt: skip
 AGAIN = "delete this chunk, and the same study computes it again"
 
 
@@ -156,14 +168,7 @@ class StudyTable:
         """
         try:
             about = json.loads((folder / ABOUT).read_bytes())
-            if about["format"] not in (1, FORMAT) or about["kind"] not in ("npz", "parquet"):
-                raise ValueError
-            kinds = {"count": int, "chunk": int, "digest": str, "name": str, "parts": dict,
-                     "sampling": dict, "parameters": list, "quantities": list}  # fmt: skip
-            if any(type(about[key]) is not kind for key, kind in kinds.items()):
-                raise ValueError
-            if min(about["count"], about["chunk"]) < 1:
-                raise ValueError
+            DESCRIPTION.validate_python(about, strict=True)
             if about["kind"] == "parquet" and find_spec("pyarrow") is None:
                 raise FlexarmError(
                     f"{folder}: its files are Parquet, which needs pyarrow: pip install "
@@ -171,7 +176,7 @@ class StudyTable:
                 )
         except FileNotFoundError:
             raise FlexarmError(f"{folder}: holds no study: there is no {ABOUT}") from None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (OSError, ValueError, RecursionError):
             raise FlexarmError(f"{folder / ABOUT}: cannot be read as that of a study") from None
         if about["format"] == FORMAT and about.get(CHECKSUM) != _checksum_of_about(about):
             raise FlexarmError(

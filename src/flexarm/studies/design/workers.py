@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from functools import lru_cache
-from typing import IO, Any
+from typing import IO
 
 from flexarm.errors import FlexarmError
 from flexarm.studies.design.evaluate import Evaluator
@@ -17,7 +17,6 @@ from flexarm.studies.design.read import Study
 from flexarm.studies.design.table import to_bytes
 
 TRIES = 3  # attempts at a chunk whose worker dies, since memory may be free again
-AHEAD = 2  # chunks submitted per core of a cluster, so that none waits for the next
 Made = tuple[int, bytes]
 
 
@@ -164,23 +163,12 @@ def compute_on_dask(
         raise FlexarmError(f"dask: no scheduler at '{address}': {error}") from None
     with client:
         study = client.scatter(packed, broadcast=True, hash=False)
-        rest = iter(numbers)
-        known: dict[Any, int] = {}
-
-        def submit() -> list[Any]:
-            number = next(rest, None)
-            if number is None:
-                return []
-            future = client.submit(compute, study, number, kind, pure=False, retries=TRIES)
-            known[future] = number
-            return [future]
-
-        cores = sum(client.nthreads().values())
-        begun = [future for _ in range(AHEAD * max(cores, 1)) for future in submit()]
-        under_way = as_completed(begun, loop=client.loop)
-        for future in under_way:
-            yield known.pop(future), future.result()
-            under_way.update(submit())
+        chunks = {
+            client.submit(compute, study, number, kind, pure=False, retries=TRIES): number
+            for number in numbers
+        }
+        for future in as_completed(chunks, loop=client.loop):
+            yield chunks.pop(future), future.result()
     if cluster is not None:
         cluster.close()
 
