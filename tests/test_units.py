@@ -70,7 +70,7 @@ REFUSED = [
     (
         "5 mm/rev",
         "rad/m",
-        "the inverse of what is meant: write 1 over it; a gear ratio of a sliding",
+        "the inverse of the expected unit; write 1 over it; a gear ratio of a sliding",
     ),
     (
         "200 1/m",

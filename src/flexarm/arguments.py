@@ -56,7 +56,7 @@ def renamed(
                 value = kwargs.pop(old)
                 both = new in kwargs or new in places[: len(args)]
                 if both and value is not None:
-                    raise FlexarmError(f"{old}: is the old name of '{new}': give one of them")
+                    raise FlexarmError(f"{old}: is the old name of '{new}'. Give one of them.")
                 message = f"{function.__name__}: '{old}' is '{new}' now"
                 warnings.warn(message, DeprecationWarning, stacklevel=2)
                 if not both:
@@ -69,7 +69,7 @@ def renamed(
                         iter(get_close_matches(wrong, places)), ""
                     )
                     hint = f"did you mean {right}=?" if right else f"there are {', '.join(places)}"
-                    raise FlexarmError(f"{wrong}: is no argument of {function.__name__}: {hint}")
+                    raise FlexarmError(f"{wrong}: is no argument of {function.__name__}. {hint}")
             return function(*args, **kwargs)
 
         return call
@@ -274,8 +274,8 @@ def require_run_file(path: str | Path) -> None:
     """Raise an error if the file of a run has the ending of another kind of file."""
     if require_path("path", path).suffix.lower() in OTHERS:
         raise FlexarmError(
-            f"'{path}': runs are kept as NetCDF: end it in .nc, or export the run (run.export, "
-            "--export) to get a file of this kind"
+            f"'{path}': runs are stored as NetCDF. Let the name end in .nc, or export "
+            "the run (run.export, --export) to get a file of this kind."
         )
 
 

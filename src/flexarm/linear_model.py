@@ -317,8 +317,8 @@ def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
     """
     if len(C) != B.shape[1] or not len(C):
         raise FlexarmError(
-            f"zeros: are of as many outputs as inputs, got {len(C)} outputs and {B.shape[1]} "
-            "inputs: name as many in linearise(outputs=...)"
+            f"zeros: need as many outputs as inputs, got {len(C)} outputs and "
+            f"{B.shape[1]} inputs. Name as many in linearise(outputs=...)."
         )
     import scipy.linalg  # a quarter of a second, which not all need
 
@@ -337,8 +337,8 @@ def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
         V, count = _compressed(held.T)
         if count < len(held):
             raise FlexarmError(
-                "zeros: some input does not reach the outputs, or two do so in the same way: "
-                "choose other outputs"
+                "zeros: some input does not reach the outputs, or two do so in the same "
+                "way. Choose other outputs."
             )
         gone, left = V[:, :count], V[:, count:]
         C, D = np.vstack([C @ left, gone.T @ A @ left]), np.vstack([D, gone.T @ B])

@@ -209,7 +209,7 @@ def _factor(shown: str, written: str, unit: str, name: str) -> Fraction:
     if what is None and wanted.rad > 0 and given == wanted._replace(rad=0):
         is_what += ", which does not say whether radians, turns or degrees"
     if all(a == -b for a, b in zip(given, wanted, strict=True)) and any(wanted):
-        is_what += ", the inverse of what is meant: write 1 over it"
+        is_what += ", the inverse of the expected unit; write 1 over it"
     raise ModelError(f"{shown} {is_what}; {_expected(unit, name)}")
 
 

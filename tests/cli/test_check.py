@@ -77,7 +77,7 @@ def test_a_first_look_is_a_screenful_with_the_verdict_links_their_shapes_and_the
     assert "1 36.5118 link1.y1 (83 %) 2.13216 link1.y1 (94 %)" in lines
     assert lines[-2:] == [
         "Estimated cost of 1 s of a run: 0.0015 s of CPU (390 steps of dop853).",
-        "--all prints every link, mode and coordinate, and why links have their shapes.",
+        "--all prints every link, mode and coordinate, and the reasons for the shapes.",
     ]
     assert not any("bending_y" in line or "Recommended step" in line for line in lines)
     other = squeezed(out(capsys, "chen-two-link"))  # 24 coordinates

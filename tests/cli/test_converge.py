@@ -79,7 +79,7 @@ def test_the_model_file_with_the_shapes_that_were_wanted_is_written_once(
     assert changed.payload == load(arm).payload
     assert f"--rtol {answer['rtol']:g}" in (tmp_path / "changed.yaml").read_text(encoding="utf-8")
     assert main(command) == 1
-    assert "use force (--force) to overwrite" in capsys.readouterr().err
+    assert "Use force (--force) to overwrite" in capsys.readouterr().err
     assert main([*command[:-1], arm]) == 1
 
 

@@ -370,7 +370,7 @@ def test_a_file_is_written_once_and_overwritten_when_forced(
     assert executed(text)["mass_matrix"](np.zeros(5)).shape == (5, 5)
     path.write_text("mine")
     assert main([*argv, "--out", str(path)]) == 1
-    assert "the file is there already: use force (--force)" in capsys.readouterr().err
+    assert "the file is there already. Use force (--force)" in capsys.readouterr().err
     assert path.read_text() == "mine"
     assert main([*argv, "--out", str(path), "--force"]) == 0
     assert path.read_text() == text
@@ -379,7 +379,7 @@ def test_a_file_is_written_once_and_overwritten_when_forced(
 @pytest.mark.parametrize(
     ("arm", "message"),
     [
-        ("chen-two-link", "has 24 coordinates: equations of at most 12 are printed"),
+        ("chen-two-link", "has 24 coordinates. Equations of at most 12 are printed"),
         ("theodore-rrp", "its shapes follow its length"),
     ],
 )
@@ -394,7 +394,7 @@ def test_tables_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     path = tmp_path / "table.yaml"
     path.write_text(TABLE)
     assert main(["equations", str(path)]) == 1
-    assert "leave out tables of springs" in capsys.readouterr().err
+    assert "Leave out tables of springs" in capsys.readouterr().err
 
 
 def test_a_carriage_on_a_rail_that_bends_is_refused_by_that_reason() -> None:

@@ -243,7 +243,7 @@ def test_a_run_is_not_kept_under_the_ending_of_another_kind(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     _, errors = simulate(capsys, "arm.yaml", "--t-end", "1e9", "--out", "run.mat", status=1)
-    assert "'run.mat': runs are kept as NetCDF: end it in .nc" in errors
+    assert "'run.mat': runs are stored as NetCDF. Let the name end in .nc" in errors
     assert not (folder / "run.mat").exists()
 
 
@@ -365,5 +365,7 @@ def test_a_package_that_an_export_needs_is_told_before_the_run(
     assert main(["simulate", "driven-link", "--export", f"run.{kind}"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("flexarm simulate: error: --export: ")
-    assert f"need the package {package}, which is not installed: pip install {package}" in said
+    assert (
+        f"need the package {package}, which is not installed. Run 'pip install {package}'" in said
+    )
     assert not (folder / f"run.{kind}").exists()

@@ -123,11 +123,14 @@ def test_view_of_what_is_no_run_says_so_even_if_its_page_is_there(
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--serve", "--out", "z.html"], "--serve writes no file: leave out --out, --movie"),
-        (["--serve", "--force"], "leave out --out, --movie, --picture and --force"),
-        (["--movie", "z.gif", "--open"], "--movie writes no page: leave out --out and --open"),
-        (["--picture", "z.png", "--open"], "--picture writes no page: leave out --out and --open"),
-        (["--picture", "z.png", "--movie", "z.gif"], "--movie and --picture: give one of them"),
+        (["--serve", "--out", "z.html"], "--serve writes no file. Leave out --out, --movie"),
+        (["--serve", "--force"], "Leave out --out, --movie, --picture and --force"),
+        (["--movie", "z.gif", "--open"], "--movie writes no page. Leave out --out and --open"),
+        (["--picture", "z.png", "--open"], "--picture writes no page. Leave out --out and --open"),
+        (
+            ["--picture", "z.png", "--movie", "z.gif"],
+            "--movie and --picture exclude each other. Give one of them",
+        ),
         (["--at", "1"], "--at is for --picture"),
         (["--port", "80"], "--port is for --serve"),
         (["--serve", "--port", "99999"], "must be a number from 0 to 65535, got 99999"),
@@ -154,5 +157,5 @@ def test_view_does_not_write_over_a_run_that_it_shows(
     link.symlink_to(run)
     for out in (run, link):
         assert main(["view", str(run), "--out", str(out), "--force"]) == 1
-        assert "is what is read" in capsys.readouterr().err
+        assert "is the input file" in capsys.readouterr().err
     assert run.read_bytes() == before

@@ -130,7 +130,7 @@ def test_letters_that_no_paper_has_are_refused() -> None:
     equations = closed_form(build(flexarm.sample("korayem-two-link"), stiffening=False))
     with pytest.raises(FlexarmError, match="letters: must be one of korayem, theodore, chu, got"):
         as_latex_document(equations, letters="foo")
-    with pytest.raises(FlexarmError, match=r"chu has none for link1\.y1: its links are planar"):
+    with pytest.raises(FlexarmError, match=r"chu has none for link1\.y1. Its links are planar"):
         as_latex_document(equations, letters="chu")
     drive = {"stiffness": 100, "rotor_inertia": 0.01}
     wound = changed("driven-link", {

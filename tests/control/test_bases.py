@@ -158,7 +158,7 @@ def test_a_reaction_free_path_does_not_turn_the_base() -> None:
 def test_where_there_is_no_reaction_free_path_it_is_said(
     arm: Arm, to: dict[str, float], said: str
 ) -> None:
-    with pytest.raises(FlexarmError, match=f"no reaction-free path: {said}"):
+    with pytest.raises(FlexarmError, match=f"there is no reaction-free path, since {said}"):
         reaction_free_move(flexarm.build(arm), to, TIMING)
 
 
@@ -300,7 +300,7 @@ def test_a_law_on_a_free_base_is_that_of_the_arm_without_contacts() -> None:
         law = decoupling_law(joint_move(model, {"joint1": 0.2}, TIMING), kp=16, kd=6)
         found.append(np.array(law(0.3, np.full(8, 0.1), np.full(8, 0.05))))
     assert np.array_equal(found[0], found[1])
-    with pytest.raises(ModelError, match="such as joint_move, do so with contacts"):
+    with pytest.raises(ModelError, match="such as joint_move, do so"):
         drives(model)
 
 

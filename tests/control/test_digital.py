@@ -119,7 +119,7 @@ def test_a_law_that_gives_no_number_stops_the_run_in_one_line() -> None:
     bad = ca.Function("law", [t, q, v], [ca.if_else(t < 0.05, 0.0, 1.0) * ca.sqrt(0.05 - t)])
     run = flexarm.simulate(ARM, t_end=0.2, control=sampled(bad, 0.01, MODEL))
     assert run.status == "stopped"
-    assert run.reason.startswith("the control law gave no number for joint1 at t = 0.06")
+    assert run.reason.startswith("the control law returned no number for joint1 at t = 0.06")
     assert "\n" not in run.reason
 
 

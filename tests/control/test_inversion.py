@@ -132,5 +132,5 @@ def test_a_course_that_jumps_is_refused() -> None:
 
 def test_a_motion_too_fast_to_invert_says_so() -> None:
     model = flexarm.build(flexarm.sample("driven-link"))
-    with pytest.raises(FlexarmError, match="move more slowly"):
+    with pytest.raises(FlexarmError, match="Move more slowly"):
         stable_inversion(model, 2.0, Timing("cycloid", 0.1), points=301)

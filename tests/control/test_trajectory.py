@@ -112,7 +112,7 @@ def test_an_arm_that_starts_in_equilibrium_and_is_held_stays() -> None:
 @pytest.mark.parametrize(
     ("to", "axes", "said"),
     [
-        ((3.0, 0.0), "xy", "the point may be out of reach"),
+        ((3.0, 0.0), "xy", "The point may be out of reach"),
         ((np.nan, 0.0), "xy", "point: must be finite numbers"),
         ((0.3, 0.3, 0.3), "xy", "must have one number for each of the axes 'xy'"),
     ],

@@ -77,7 +77,7 @@ def test_a_good_entry_under_another_name_is_not_taken(cache: Cache) -> None:
 def test_a_folder_that_others_can_write_to_is_refused(cache: Cache, mode: int) -> None:
     cache.put("key", b"data")
     cache.folder.chmod(mode)
-    message = f"got mode {mode:o}: run chmod 700 on it, or set"
+    message = f"got mode {mode:o}. Run chmod 700 on it. Set"
     with pytest.raises(FlexarmError, match=message):
         cache.get("key")
     with pytest.raises(FlexarmError, match=message):
@@ -202,7 +202,7 @@ def test_a_file_in_place_of_the_folder_is_told(
     for arguments in (["cache"], ["cache", "--clear"], ["cache", "--json"]):
         assert main(arguments) == 1
         said = capsys.readouterr()
-        assert "is a file, so that nothing can be kept: set FLEXARM_CACHE" in said.err
+        assert "is a file, so nothing can be stored. Set FLEXARM_CACHE" in said.err
         assert said.out == ""
 
 

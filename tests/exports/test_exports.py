@@ -268,7 +268,7 @@ def test_a_folder_for_c_that_cannot_be_written_to_is_told_before_the_arm_is_read
       r"an event that does more than brake, release or end \(softer\)"),
      ({"bodies": [{"name": "stone", "body": {"mass": 1}, "position": [1, 0, 0]}]},
       r"a body that drifts \(stone\)"),
-     ({}, "only prescribed joints, which leaves no state: change that")],
+     ({}, "only prescribed joints, which leaves no state. Change that")],
 )  # fmt: skip
 def test_what_another_program_cannot_do_is_refused(change: dict[str, Any], told: str) -> None:
     given = every_kind()

@@ -297,7 +297,7 @@ def test_first_order_rotation_needs_the_paper_and_so_does_dropping_a_term() -> N
     model = build(loads(PLANAR), tip_rotation="first-order")
     assert "tip_rotation='cayley'" in str(GibbsAppell.refusal(model, paper=False))
     assert GibbsAppell.refusal(model, paper=True) is None
-    with pytest.raises(FlexarmError, match=r"delta_squared=False .* set paper=True"):
+    with pytest.raises(FlexarmError, match=r"delta_squared=False .* Set paper=True"):
         GibbsAppell(build(loads(PLANAR)), delta_squared=False)
 
 
@@ -313,7 +313,7 @@ def test_the_second_order_of_b9_is_dropped_by_the_name_of_the_formulation() -> N
 
 def test_formulations_without_that_term_refuse_to_drop_it() -> None:
     model = build(loads(PLANAR))
-    with pytest.raises(FlexarmError, match=r"delta_squared=False .* set paper=True"):
+    with pytest.raises(FlexarmError, match=r"delta_squared=False .* Set paper=True"):
         flexarm.formulation("gibbs-appell", model, delta_squared=False)
     for name in ("composite", "lagrange"):
         expected = rf"delta_squared=False: formulation '{name}' has no such term .* gibbs-appell"

@@ -86,4 +86,4 @@ def test_refuses_arms_whose_closed_form_is_too_long() -> None:
     assert model.size > LARGEST
     reason = Lagrange.refusal(model, paper=False)
     assert reason is not None
-    assert "61 coordinates is too long, 60 are the most: use 'articulated'" in reason
+    assert "61 coordinates is too long, the limit is 60. Use 'articulated'" in reason

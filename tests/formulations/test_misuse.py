@@ -38,7 +38,7 @@ MODEL = flexarm.build(flexarm.sample("count-2-2-2"))
 @pytest.mark.parametrize(
     ("name", "model", "message"),
     [
-        ("articulated", MODEL.arm, r"expected a Model, got an Arm: make one with flexarm\.build"),
+        ("articulated", MODEL.arm, r"expected a Model, got an Arm. Build one with flexarm\.build"),
         ("articulated", "count-2-2-2", "expected a Model, got a value of type str"),
         (MODEL, "articulated", r"the name comes first, then the model"),
         (["articulated"], MODEL, "no formulation"),

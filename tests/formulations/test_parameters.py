@@ -308,9 +308,9 @@ def test_what_is_no_number_is_told(keys: list[str], message: str) -> None:
 def test_misuse_is_told() -> None:
     model = flexarm.build(flexarm.sample("driven-link-payload"))
     q = np.zeros(model.size)
-    with pytest.raises(FlexarmError, match="no numbers are inputs: name them by formulation"):
+    with pytest.raises(FlexarmError, match=r"no numbers are inputs. Name them by formulation"):
         flexarm.formulation("articulated", model).at([1.0])
-    with pytest.raises(FlexarmError, match="no numbers are inputs: name them by"):
+    with pytest.raises(FlexarmError, match=r"no numbers are inputs. Name them by"):
         flexarm.formulation("articulated", model).by_parameters("bias", q, q)
     equation = kept("driven-link-payload", "payload.mass")
     with pytest.raises(FlexarmError, match="name"):

@@ -151,5 +151,5 @@ def test_distances_that_count_after_the_end_are_not_looked_at() -> None:
 
 def test_when_an_event_is_looked_for_is_no_parameter() -> None:
     arm = flexarm.change_arm(loads(LETS_GO), {"events.1.after": 0.1})
-    with pytest.raises(FlexarmError, match="is when an event happens"):
+    with pytest.raises(FlexarmError, match="is the time of an event"):
         flexarm.differentiable(arm, t_end=0.9, parameters=["events.1.after"]).at()

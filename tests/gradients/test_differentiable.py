@@ -278,7 +278,7 @@ def test_an_event_at_a_sample_that_rounding_moves(arm: flexarm.Arm) -> None:
 
 def test_times_and_targets_of_events_are_no_parameters(arm: flexarm.Arm) -> None:
     eventful = flexarm.change_arm(arm, {"events": EVENTS})
-    with pytest.raises(FlexarmError, match="is when an event happens"):
+    with pytest.raises(FlexarmError, match="is the time of an event"):
         flexarm.differentiable(eventful, t_end=0.3, parameters=["events.1.at"]).at()
     target = "events.1.servo.joint1.target.value"
     with pytest.raises(FlexarmError, match="as a function of time"):

@@ -82,7 +82,7 @@ def test_a_link_that_bends_too_far_stops_the_run() -> None:
     run = flexarm.simulate(one("kind: fixed", soft, gravity=-9.81), t_end=2.0)
     assert run.status == "stopped"
     assert "link1: the slope of its tip [rad] reached -2.5" in run.reason
-    assert "stiffen or split" in run.reason
+    assert "Stiffen or split" in run.reason
     assert 0 < run.t[-1] < 1
 
 
@@ -179,7 +179,7 @@ def test_what_the_digits_are_to_keep_is_the_tolerance() -> None:
     turned = one(f"kind: revolute, start: {{position: {1e8 % (2 * np.pi)!r}}}", gravity=-9.81)
     same = flexarm.simulate(turned, t_end=1.0, rtol=1e-3)
     assert run.tip == pytest.approx(same.tip, abs=1e-5)
-    with pytest.raises(flexarm.SimulationError, match="does not keep the tolerance"):
+    with pytest.raises(flexarm.SimulationError, match="cannot meet rtol"):
         flexarm.simulate(arm, t_end=1.0, rtol=1e-7)
     with pytest.raises(flexarm.SimulationError, match=r"^run 1 of 1: joint1: its place"):
         flexarm.simulate_many(one("kind: revolute"), t_end=1.0, starts=[{"joint1": 1e15}])

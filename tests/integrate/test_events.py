@@ -314,7 +314,7 @@ def test_what_cannot_happen_ends_the_run_in_words() -> None:
     assert run.status == "stopped"
     assert "at t = 0.5 s: satellite cannot be captured: its fixture is" in run.reason
     run = flexarm.simulate(one_joint(events=[{"at": 0.5, "let_go": "payload"}]), t_end=1.0)
-    assert "payload cannot be let go: the tip holds nothing" in run.reason
+    assert "payload cannot be released, since the tip holds nothing" in run.reason
 
 
 def test_an_unknown_quantity_is_refused_with_those_there_are() -> None:
@@ -450,7 +450,7 @@ def test_ties_are_refused_in_words() -> None:
     run = flexarm.simulate(
         slider([{"at": 0.4, "attach": tie}, {"at": 0.2, "detach": "rope"}]), t_end=1.0
     )
-    assert "rope cannot be detached: it is not attached at this time" in run.reason
+    assert "rope cannot be detached, since it is not attached at this time" in run.reason
 
 
 @pytest.mark.parametrize("method", ["rodas4", "rk4"])

@@ -114,7 +114,7 @@ def test_a_law_in_casadi_is_part_of_the_program() -> None:
 
 def test_what_a_gpu_does_not_do_is_refused_by_name() -> None:
     arm = link()
-    with pytest.raises(SimulationError, match=r"'rodas4' is not for a GPU: use one of .*etd4"):
+    with pytest.raises(SimulationError, match=r"'rodas4' is not for a GPU. Use one of .*etd4"):
         flexarm.simulate_many(arm, t_end=1, method="rodas4", starts=[{}], device="gpu")
     with pytest.raises(SimulationError, match="device: must be 'cpu' or 'gpu', got 'tpu'"):
         flexarm.simulate_many(arm, t_end=1, starts=[{}], device="tpu")  # type: ignore[arg-type]
@@ -149,10 +149,10 @@ def test_a_machine_without_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
         raise OSError(name)
 
     for library, said in (
-        (missing, "no driver of NVIDIA .* leave device at 'cpu'"),
+        (missing, "NVIDIA driver .* Leave device at 'cpu'"),
         (lambda name: OldDriver(12000, failure=100), "does not start: no CUDA-capable device"),
         (lambda name: OldDriver(10020), "knows CUDA 10.2, and 11.0 is needed"),
-        (lambda name: OldDriver(12000), "too old: it must be a Volta"),
+        (lambda name: OldDriver(12000), "too old. It must be a Volta"),
     ):
         monkeypatch.setattr(ctypes, "CDLL", library)
         with pytest.raises(FlexarmError, match=f"^GPU: .*{said}"):

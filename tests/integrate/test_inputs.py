@@ -132,7 +132,7 @@ def test_a_sampled_law_is_a_function_asked_not_too_often() -> None:
 
 @pytest.mark.parametrize("control", [lambda t, q, v: [0.0], "abc", 3])
 def test_what_is_no_control_law_is_refused_with_the_way(control: Any) -> None:
-    with pytest.raises(flexarm.SimulationError, match=r"needs a rate: Sampled\(law, period\)"):
+    with pytest.raises(flexarm.SimulationError, match=r"needs a rate, Sampled\(law, period\)"):
         flexarm.simulate(wheel(), t_end=0.5, control=control)
 
 
@@ -146,7 +146,7 @@ def test_a_function_as_the_input_of_a_joint_is_refused_with_the_way(value: Any) 
 
 def test_inputs_beside_a_control_law_are_refused() -> None:
     law = flexarm.Sampled(lambda t, q, v: [0.0], 0.1)
-    with pytest.raises(flexarm.SimulationError, match="inputs: cannot be had together with cont"):
+    with pytest.raises(flexarm.SimulationError, match="inputs: cannot be combined with cont"):
         flexarm.simulate(wheel(), t_end=0.5, inputs={"joint1": 1.0}, control=law)
 
 
@@ -239,7 +239,7 @@ def test_a_law_in_casadi_that_gives_no_number_stops_the_run(of: str, method: str
     law = ca.Function("law", [t, q, v], [0.6 + 1e-9 * bad])
     run = flexarm.simulate(wheel(), t_end=1.0, method=method, control=law)
     assert run.status == "stopped"
-    assert "the control law gave no number for joint1 at t = 0.5 s" in run.reason
+    assert "the control law returned no number for joint1 at t = 0.5 s" in run.reason
     assert run.t[-1] == pytest.approx(0.5, abs=0.01)
 
 
@@ -247,7 +247,7 @@ def test_in_fixed_steps_the_law_is_named_too() -> None:
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q"), ca.SX.sym("v")
     law = ca.Function("law", [t, q, v], [ca.sqrt(0.5 - t)])
     run = flexarm.simulate(wheel(), t_end=1.0, method="rk4", control=law)
-    assert "the control law gave no number for joint1 at t = 0.5" in run.reason
+    assert "the control law returned no number for joint1 at t = 0.5" in run.reason
 
 
 def test_a_law_that_gives_no_number_stops_the_run_there() -> None:
@@ -256,7 +256,7 @@ def test_a_law_that_gives_no_number_stops_the_run_there() -> None:
 
     run = flexarm.simulate(wheel(), t_end=1.0, dt=0.1, control=flexarm.Sampled(law, 0.1))
     assert run.status == "stopped"
-    assert "gave no number for joint1 at t = 0.5 s" in run.reason
+    assert "returned no number for joint1 at t = 0.5 s" in run.reason
     assert run.t[-1] == pytest.approx(0.5)
 
 

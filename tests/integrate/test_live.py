@@ -78,7 +78,7 @@ def test_snapshots_are_the_beginning_of_the_run_and_do_not_change_it(
     assert (len(np.unique(plain.anchors, axis=0)) > 1) == (case == "free base")
     for each in seen:
         assert each.status == "running"
-        assert "as far as t = " in each.reason
+        assert "computed to t = " in each.reason
         # The instant at which a joint is locked is kept as it is after that.
         kept = slice(0, len(each.t) - ("locks" in options))
         # The run itself may keep more samples in between.

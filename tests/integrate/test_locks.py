@@ -59,8 +59,8 @@ def test_locked_joints_need_no_input_and_inputs_come_back() -> None:
 @pytest.mark.parametrize(
     ("locks", "message"),
     [
-        ({"elbow": [(0, 1)]}, "no joint 'elbow': there are joint1, joint2"),
-        ({"joint1": [(1, 1)]}, "from 1 s to 1 s is no time"),
+        ({"elbow": [(0, 1)]}, "no joint 'elbow'. There are joint1, joint2"),
+        ({"joint1": [(1, 1)]}, "from 1 s to 1 s is empty"),
     ],
 )
 def test_wrong_locks_are_refused(locks: dict[str, list[tuple[float, float]]], message: str) -> None:

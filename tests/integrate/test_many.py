@@ -303,7 +303,7 @@ def test_one_law_for_all_arms_is_traced_once(structures: set[Structure]) -> None
     [
         (
             {"control": flexarm.Sampled(lambda t, q, v: [0.0], 0.1)},
-            "Sampled law is asked from Python",
+            "Sampled law is called from Python",
         ),
         ({"rtol": [1e-3]}, "those given must be of one length"),
         ({"rtol": "small"}, "rtol"),
@@ -429,7 +429,9 @@ def test_gains_of_servos_and_constants_of_motors_are_inputs_of_one_trace(
         other = {**sets[2], key: value}
         alone = flexarm.simulate(change_arm(arm, other), method="dop853", **options)  # type: ignore[arg-type]
         assert np.abs(alone.q - runs[2].q).max() > 1e-4, key
-    with pytest.raises(SimulationError, match="method rodas4 takes no servo with integral_time"):
+    with pytest.raises(
+        SimulationError, match="method rodas4 cannot integrate a servo with integral_time"
+    ):
         simulate_many(arm, parameters=sets, method="rodas4", **options)  # type: ignore[arg-type]
 
 

@@ -73,8 +73,8 @@ def test_the_scene_of_a_collada_is_placed() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "told"),
-    [("<COLLADA", '<!DOCTYPE a [<!ENTITY b "c">]><COLLADA', "a document type, whose entities may"),
-     ("0 7 0 6", "0 99 0 6", "is no COLLADA 1.4, or cut short"), ("#p", "#q", "is no COLLADA"),
+    [("<COLLADA", '<!DOCTYPE a [<!ENTITY b "c">]><COLLADA', "a document type"),
+     ("0 7 0 6", "0 99 0 6", "is no COLLADA 1.4. Was it cut off?"), ("#p", "#q", "is no COLLADA"),
      ("</COLLADA>", "", "is no COLLADA 1.4"), ("#box", "#v", "has no triangle"),
      (' meter="0.001"', ' meter="1e9"', "has a corner that is no number, or beyond 1e"),
      ("<instance", "<instance_geometry url='#box'/>" * 5000 + "<instance", "has over 5,000 parts")],
@@ -115,9 +115,9 @@ NOT_A_NUMBER = write_stl(np.full((3, 3), np.nan), np.array([[0, 1, 2]]))
         (b"v 0 0 0\nf 1 2 3", "a.obj", "has a face of points that it does not have"),
         (b"v 0 0 0\nf 1 1 " + b"9" * 30, "a.obj", "has a face of points that it does not have"),
         (b"v 0 0 0\nf 1 1 -" + b"9" * 30, "a.obj", "has a face of points that it does not have"),
-        (b"v 0 0 0\nf 1 x 3", "a.obj", "has a face that is none"),
+        (b"v 0 0 0\nf 1 x 3", "a.obj", "has a face that cannot be read"),
         (b"v 0 0 0\n", "a.obj", "a.obj: has no triangle"),
-        (b"<mesh/>", "a.ply", r"read as STL, OBJ or DAE, got \.ply: convert it"),
+        (b"<mesh/>", "a.ply", r"read as STL, OBJ or DAE, got \.ply. Convert it"),
     ],
 )  # fmt: skip
 def test_a_hostile_mesh_is_refused_in_words(content: bytes, name: str, told: str) -> None:

@@ -167,21 +167,21 @@ def test_what_programs_write_is_read(folder: Path, content: str) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ("time,torque,torque\n0,0,5\n", "csv:1: the column 'torque' is there twice; keep one"),
+        ("time,torque,torque\n0,0,5\n", "csv:1: the column 'torque' is there twice. Keep one"),
         ("time,torque\n0,1_0\n", "csv:2:3: is not a number"),
         ("time,torque\n0,\n", "csv:2:3: is not a number"),
         ("time,torque\n0,inf\n", "csv:2:3: is not a number"),
         ("time,torque\n0,1e999\n", "csv:2:3: is not a number"),
         ("time,torque\n0,\u0661\n", "csv:2:3: is not a number"),
-        ("time;torque\n0,5;1\n", "csv:2:1: is not a number: write it like 0.5"),
-        ("time,torque\n0,5,1,5\n", "csv:2: must have 2 cells like the header, got 4: numbers"),
+        ("time;torque\n0,5;1\n", "csv:2:1: is not a number. Write it like 0.5"),
+        ("time,torque\n0,5,1,5\n", "csv:2: must have 2 cells like the header, got 4. Numbers"),
         ("time,torque\n0\n", "csv:2: must have 2 cells like the header, got 1"),
         ("time,torque\n0,1\n0,1\n", "csv:3: times must increase"),
-        ("time,value\n0,1\n", "csv:1: no column 'torque' among 2: the first line names"),
+        ("time,value\n0,1\n", "csv:1: no column 'torque' among 2. The first line names"),
         ("time,torque\n", "csv: has no rows of numbers"),
         ("", "csv:1: no column 'time' among 0"),
         ("," * 20_000, "csv:1: has more than 10,000 cells"),
-        ("time,torque\n0,1\n".encode("utf-16"), "csv: is not UTF-8 text: save it as CSV in UTF-8"),
+        ("time,torque\n0,1\n".encode("utf-16"), "csv: is not UTF-8 text. Save it as CSV in UTF-8"),
     ],
 )
 def test_what_is_no_table_is_refused_with_its_place(

@@ -31,7 +31,7 @@ FATAL: list[tuple[str | bytes, int, int, str]] = [
     ("a: 1\nb\n", 2, 1, "a ': ' is missing after this key"),
     ("a: @x\n", 1, 4, "text cannot start with '@'; put it in quotes"),
     ('a: "\\q"\n', 1, 6, "no such escape after '\\'"),
-    ('a: 1\nb: "\\UFFFFFFFF"\n', 2, 2, "check quotes"),
+    ('a: 1\nb: "\\UFFFFFFFF"\n', 2, 2, "Check quotes"),
     ("? [a]\n: 1\n", 1, 3, "a key must be a word, got a list or mapping"),
     ("*x : 1\n", 1, 1, "an alias (*) is not allowed as a key"),
     ("a: x\x00y\n", 1, 5, "the character U+0000 is not allowed"),

@@ -42,7 +42,7 @@ def test_a_rigid_robot_keeps_masses_frames_and_limits(folder: Path) -> None:
     assert isinstance(joint, flexarm.arm.Revolute)
     assert joint.limits is not None
     assert joint.limits.model_dump() == {"lower": -1.5, "upper": 2, "speed": 3, "effort": 50}
-    assert any("to_jaw branch off: frozen at 0" in note for note in notes)
+    assert any("to_jaw branch off and are frozen at 0" in note for note in notes)
 
 
 def test_flexible_links_and_joints_keep_the_rigid_robot(folder: Path) -> None:
@@ -165,8 +165,8 @@ def test_a_shape_with_the_mass_of_the_urdf_keeps_shear_and_rotary_inertia(
 @pytest.mark.parametrize(
     ("side", "told"),
     [
-        ("links: {uper: {section: {EIy: 1}}}", r"1:9: links.uper: is no moving one of the arm; "),
-        ("links: {tool: {section: {EIy: 1}}}", "is fixed to slide: say it of that"),
+        ("links: {uper: {section: {EIy: 1}}}", r"1:9: links.uper: is no moving joint of the arm. "),
+        ("links: {tool: {section: {EIy: 1}}}", "is fixed to slide. Write this for that link"),
         ("links: {upper: {section: {EIy: -1}}}", "section.EIy: .*greater than 0"),
         ("links: {upper: {section: {EIy: 1, mass_per_length: 9}}}", "at most .* kg of the link's"),
         ("links: {upper: {section: {EIy: 1}, up: [0.05, 0.02, 0.5]}}", "up: is along the beam"),
@@ -199,10 +199,10 @@ JOINT = '<joint name="j" type="{}"><parent link="{}"/><child link="{}"/>{}</join
         (urdf()[:-20], "is not XML"),
         ("<sdf/>", "root is <robot>, got <sdf>"),
         (urdf(extra='<x:if xmlns:x="http://ros.org/wiki/xacro"/>'), "expand it first"),
-        (urdf(extra=JOINT.format("fixed", "tool", "upper", "")), "both carry it, a closed loop"),
-        (urdf(extra=JOINT.format("fixed", "tool", "base_link", "")), "there is no base"),
+        (urdf(extra=JOINT.format("fixed", "tool", "upper", "")), "which is a closed loop"),
+        (urdf(extra=JOINT.format("fixed", "tool", "base_link", "")), "There is no base"),
         (urdf(extra='<link name="lost"/>'), "no joint carries lost"),
-        (urdf(extra='<link name="tool"/>'), "link 'tool': is there twice"),
+        (urdf(extra='<link name="tool"/>'), "link 'tool' is there twice"),
         (urdf(extra=JOINT.format("fixed", "tool", "nobody", "")), "no link 'nobody', its child"),
         (urdf(extra=JOINT.format("ball", "tool", "jaw", "")), "type must be one of revolute"),
         (urdf().replace('rpy="0.3', 'rpy="90'), "URDF has radians"),
@@ -259,7 +259,7 @@ def test_an_inertia_that_no_body_has_is_noted(tmp_path: Path, largest: float, no
         f"</inertial></link>{JOINT.format('continuous', 'base', 'a', '')}</robot>"
     )
     _, notes = import_urdf(write(tmp_path, text))
-    told = [note for note in notes if "Of no body is one larger" in note]
+    told = [note for note in notes if "No body has one larger" in note]
     assert bool(told) == noted
     assert all(note.startswith("a: its moments of inertia are 0.01, 0.02 and") for note in told)
 
@@ -267,13 +267,15 @@ def test_an_inertia_that_no_body_has_is_noted(tmp_path: Path, largest: float, no
 def test_branches_are_named_and_one_is_chosen(folder: Path) -> None:
     forked = urdf(extra='<link name="fork"/>' + JOINT.format("continuous", "upper", "fork", ""))
     path = write(folder, forked, "forked.urdf")
-    with pytest.raises(ModelError, match=r"branches end in jaw, fork; choose one \(--tip LINK\)"):
+    with pytest.raises(
+        ModelError, match=r"Its branches end in jaw, fork. Choose one \(--tip LINK\)"
+    ):
         import_urdf(path)
-    with pytest.raises(ModelError, match="no link 'claw': branches end in jaw, fork"):
+    with pytest.raises(ModelError, match="no link 'claw': Its branches end in jaw, fork"):
         import_urdf(path, tip="claw")
     assert import_urdf(path, tip="fork")[0].link_names == ("upper", "fork")
     floating = urdf().replace('name="to_upper" type="revolute"', 'name="f" type="floating"')
-    with pytest.raises(ModelError, match="is floating, which a serial arm has at most as its base"):
+    with pytest.raises(ModelError, match="is floating, which in a serial arm only the base can be"):
         import_urdf(write(folder, floating, "floating.urdf"), tip="tool")
 
 

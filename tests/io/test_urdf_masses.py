@@ -257,7 +257,7 @@ def test_a_section_in_place_of_a_link_keeps_bodies_that_are_fixed_to_it(tmp_path
     arm, notes = imported(tmp_path, text, ", inertia: section", ", mass_per_length: 0.25")
     assert hub_inertia(arm.links[0]).mass == pytest.approx(0.2)
     assert sag(arm) == pytest.approx(clamped(0.25, [(LENGTH, 1.0, 0.0)])[0], rel=1e-3)
-    assert "fore: its section weighs 0.2 kg, in place of the URDF's 0.5 kg" in notes
+    assert "fore: its section has a mass of 0.2 kg, in place of the URDF's 0.5 kg" in notes
 
 
 def fixed(name: str, body: Inertia, place: float) -> str:

@@ -58,6 +58,6 @@ def test_a_folder_that_could_not_be_made_is_told_before(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
 def test_a_folder_in_one_that_is_not_writable_is_told_before(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(FlexarmError, match=r"is not writable: choose another"):
+    with pytest.raises(FlexarmError, match=r"is not writable. Choose another"):
         require_folder(tmp_path / "a")
     tmp_path.chmod(0o700)

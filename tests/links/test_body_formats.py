@@ -60,13 +60,13 @@ def test_structural_damping_of_nastran_is_no_stiffness(tmp_path: Path) -> None:
     for text in (plain + dmig("K4AAX", 0.02 * K), dmig("K4AAX", 0.02 * K) + plain):
         found, noted = first_frequency(tmp_path, text, choices)
         assert found == alone
-        assert "K4AAX: structural damping is not used: give the link's damping" in noted
+        assert "K4AAX: structural damping is not used. Give the link's damping." in noted
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ("KBBX", "KBBX: a second stiffness matrix, after KAAX: keep one of them"),
+        ("KBBX", "KBBX: a second stiffness matrix, after KAAX. Keep one of them"),
         ("KAAX", "KAAX: a second stiffness matrix, after KAAX"),
         ("MUGX", "MUGX: a second mass matrix, after MAAX"),
     ],
@@ -208,7 +208,7 @@ def test_a_body_of_grams_in_mm_and_kg_is_asked_about(tmp_path: Path) -> None:
     scaled = body | {key: 1e3 * body[key] for key in ("nodes", "shapes", "tip_position", "K")}
     scaled["tip_shapes"] = body["tip_shapes"] * [1e3, 1e3, 1e3, 1, 1, 1]
     scaled |= {"node_mass": 1e-3 * body["node_mass"], "total_mass": 1e-3 * body["total_mass"]}
-    words = f"weighs {body['total_mass']:.3g} g by units 'mm, kg, s'"
+    words = f"the mass of the body is {body['total_mass']:.3g} g with units 'mm, kg, s'"
     assert words in said(tmp_path, scaled | {"units": "mm, kg, s"})
     right = said(tmp_path, scaled | {"units": "mm, t, s"})
     assert right.startswith("noted")
@@ -247,7 +247,7 @@ def test_several_densities_are_refused(tmp_path: Path) -> None:
     deck.write_text(deck.read_text() + "*DENSITY\n6.0\n")  # the same again
     assert import_body([tmp_path / "a.frd"], sets)[1] is not None
     deck.write_text(deck.read_text() + "*DENSITY\n2.7\n")
-    with pytest.raises(ModelError, match=r"a\.inp: density: there are 2.7, 6, .* by --density"):
+    with pytest.raises(ModelError, match=r"a\.inp: density: the file has 2.7, 6, .* by --density"):
         import_body([tmp_path / "a.frd"], sets)
     assert import_body([tmp_path / "a.frd"], replace(sets, density=6.0))[1] is not None
 

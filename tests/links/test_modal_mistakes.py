@@ -123,7 +123,7 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
         "root elsewhere",
         {"stations": [x + 1 for x in strip()["stations"]]},
         "stations",
-        r"stations\[1\]: must be at the root of the link, got x = 1 m: set interface.position",
+        r"stations\[1\]: must be at the root of the link, got x = 1 m. Set interface.position",
     ),
     (
         "too few rows",
@@ -167,13 +167,13 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
         "frequencies with a full M",
         {"M": [[1.5, 0.1, 0], [0.1, 1.5, 0], [0, 0, 1.5]]},
         "frequencies",
-        "frequencies: needs a diagonal M: give K instead",
+        "frequencies: needs a diagonal M. Give K instead",
     ),
     (
         "frequencies in MHz",
         {"frequencies": [5e6, 5e6, 34e6]},
         "frequencies",
-        r"frequencies\[1\]: must be 0.01 to 100000 Hz, got 5e\+06: are the units right",
+        r"frequencies\[1\]: must be 0.01 to 100000 Hz, got 5e\+06. Are the units right",
     ),
     ("critical damping", {"damping_ratios": [0.1, 2, 0]}, "damping_ratios", "must be < 1, got 2"),
     (

@@ -262,7 +262,7 @@ def test_reduce_takes_matrix_market_files_and_lists_of_nodes(tmp_path: Path) -> 
     ("words", "status", "message"),
     [
         (["reduce", "--tip-nodes", "20-17", "--out", "b.npz"], 3,
-         "tip_nodes: 20-17 runs backwards: write 17-20"),
+         "tip_nodes: 20-17 runs backwards. Write 17-20"),
         (["reduce", "--tip-nodes", "1-4000000000", "--out", "b.npz"], 3,
          "nodes, got 1-4000000000"),
         (["reduce", "--out", "b.txt"], 2, "--out: a body is written as .npz, got b.txt"),

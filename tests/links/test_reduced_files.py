@@ -73,7 +73,7 @@ MISTAKES: dict[str, tuple[Any, Any, str]] = {
                     "refused: .*tip"),
     "all in mm": (craig_bampton, lambda k: without("tip_shapes")(k) | {
         "nodes": 1e3 * k["nodes"], "tip_position": 1e3 * k["tip_position"],
-        "shapes": 1e3 * k["shapes"]}, "m large: are the units right"),
+        "shapes": 1e3 * k["shapes"]}, "m long. Are the units right"),
     "tip frame in mm": (craig_bampton, lambda k: k | {"tip_position": 1000 * k["tip_position"]},
                         "refused: .*tip_position.*same units"),
     "no tip": (craig_bampton, without("tip_shapes", "tip_nodes"), "refused: .*tip_nodes"),

@@ -180,7 +180,7 @@ def test_many_modes_are_fitted_or_refused() -> None:
     for nu, off in ((0, 1e-6), (2, 1e-3)):
         exact = fewer.values("y", x, nu)
         assert np.all(np.abs(found.values("y", x, nu) - exact) < off * np.abs(exact).max(axis=0))
-    with pytest.raises(ShapeError, match="too many waves for a sliding link: take at most 15"):
+    with pytest.raises(ShapeError, match=r"too many waves for a sliding link. Take at most 15"):
         fixed_shapes(more, 1.0, uniform(TOTAL, **PROPERTIES), RANGE)
 
 

@@ -141,7 +141,7 @@ def _odd_pair(text: str) -> str:
 
 
 MISTAKES: dict[str, tuple[Any, str]] = {
-    "cut": (lambda t: t[: t.index("end Ct")], "was it cut off"),
+    "cut": (lambda t: t[: t.index("end Ct")], "Was it cut off"),
     "head": (lambda t: "SID\n" + t, "is no SID"),
     "nan": (lambda t: t.replace("= 1.0", "= nan", 1), "finite number"),
     "outside": (lambda t: t.replace("m0 ( 3, 1)", "m0 ( 9, 1)", 1), "is outside of"),
@@ -221,7 +221,7 @@ def test_a_modal_test_makes_a_body(tmp_path: Path) -> None:
     assert np.allclose(found.inertia.second, true.inertia.second, rtol=1e-3, atol=1e-6)
     hertz = np.sqrt(np.diag(found.integrals.stiffness) / np.diag(found.integrals.modal_mass))
     assert np.allclose(hertz / (2 * np.pi), body["frequencies"], rtol=1e-4)
-    with pytest.raises(ModelError, match="has no masses: give total_mass"):
+    with pytest.raises(ModelError, match=r"has no masses. Give total_mass"):
         import_body([tmp_path / "test.unv"], Choices())
     for wrong in (b"", b"    -1\n    55\n 1", (tmp_path / "test.unv").read_bytes()[:900]):
         (tmp_path / "cut.unv").write_bytes(wrong)

@@ -234,6 +234,4 @@ def test_check_says_what_default_shapes_are_of() -> None:
     assert why["torsion"].startswith("1 mode:")  # the next link turns with its tip
     assert "the static twist by a torque at the tip" in why["torsion"]
     assert last is not None
-    assert last.directions[2].why.startswith(
-        "2 modes: by rule, two where the link has more to turn"
-    )
+    assert last.directions[2].why.startswith("2 modes: by rule, two where the link's own inertia")

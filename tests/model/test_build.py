@@ -14,12 +14,12 @@ ARM = flexarm.sample("driven-link")
 @pytest.mark.parametrize(
     ("arm", "message"),
     [
-        (None, r"^arm: must be an Arm, got None: make one with flexarm\.load"),
+        (None, r"^arm: must be an Arm, got None. Make one with flexarm\.load"),
         (
             "driven-link",
-            r"got 'driven-link': read it with flexarm\.load\(path\) or flexarm\.sample",
+            r"got 'driven-link'. Read it with flexarm\.load\(path\) or flexarm\.sample",
         ),
-        (flexarm.build(ARM), r"^arm: must be an Arm, got a Model: it is built already$"),
+        (flexarm.build(ARM), r"^arm: must be an Arm, got a Model, which is built already$"),
         ({"flexarm": 1}, "got a value of type dict"),
     ],
 )

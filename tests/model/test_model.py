@@ -313,7 +313,9 @@ def test_sliding_link_keeps_its_damping_ratios_at_every_length() -> None:
 def test_an_arm_in_which_nothing_moves_is_refused() -> None:
     link = {"joint": {"kind": "fixed"}, "length": 1.0, "body": {"mass": 1.0}}
     arm = Arm.model_validate({"flexarm": 1, "name": "post", "links": [link]})
-    with pytest.raises(ModelError, match="nothing in this arm can move: every joint is fixed"):
+    with pytest.raises(
+        ModelError, match="nothing in this arm can move, since every joint is fixed"
+    ):
         build(arm)
 
 

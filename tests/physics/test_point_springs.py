@@ -117,7 +117,7 @@ def test_formulations_agree(name: str) -> None:
 @pytest.mark.parametrize(
     ("law", "message"),
     [
-        ("length: 1", "has no effect: give stiffness, damping or both"),
+        ("length: 1", "has no effect. Give stiffness, damping or both"),
         ("stiffness: 1 N m", "a stiffness of a sliding joint"),
         ("stiffness: -1", "must be >= 0"),
     ],

@@ -313,7 +313,7 @@ LOADED: dict[str, tuple[Any, str]] = {
     "nan": (lambda b: b | {"K_u": b["K_sigma"] * np.nan}, "must be finite"),
     "alone": (_swapped, "beside K_sigma alone"),
     "bent": (_bent, "K_sigma alone is wrong, even in sign"),
-    "units": (lambda b: b | {"K_sigma": 1e6 * b["K_sigma"]}, "is it per unit load"),
+    "units": (lambda b: b | {"K_sigma": 1e6 * b["K_sigma"]}, "Is it per unit load"),
     "loose": (lambda b: b | {"hub_shapes": np.full((4, 6), 0.1)}, "the hub is at rest"),
 }
 

@@ -253,7 +253,7 @@ def test_too_little_effort_is_refused_at_once_with_a_duration() -> None:
 def test_command_plans_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     goal = ["plan", "deluca-siciliano", "--to", "joint1=0.8", "--to", "joint2=0.6"]
     assert main([*goal, "--duration", "0.4"]) == 1
-    assert "take a longer one" in capsys.readouterr().err
+    assert "Take a longer one" in capsys.readouterr().err
     assert main([*goal, "--to", "joint1"]) == 2
     assert main([*goal, "--to", "joint1=1"]) == 2
     assert "--to: joint1 is given twice: give it once" in capsys.readouterr().err

@@ -160,7 +160,7 @@ def test_links_that_stretch_are_found_out_by_one_shape() -> None:
     assert found.stretch is not None
     assert found.stretch == pytest.approx(change / np.ptp(there, axis=0).max(), rel=0.1)
     assert found.stretch > 0.01
-    assert any("set 'stretch' in the shapes one higher" in line for line in found.advice)
+    assert any("Set 'stretch' in the shapes one higher" in line for line in found.advice)
 
 
 def test_large_slopes_are_no_error_of_exact_links() -> None:

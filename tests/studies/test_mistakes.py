@@ -51,7 +51,7 @@ def test_a_small_study_is_cut_for_several_cores(count: int, chunk: int) -> None:
 
 
 def test_a_grid_is_counted_by_its_levels() -> None:
-    with pytest.raises(ModelError, match=r"levels: 5}: leave count out"):
+    with pytest.raises(ModelError, match=r"levels: 5}. Leave count out"):
         read_study(counted(sampling={"kind": "grid", "count": 2}))
     with pytest.raises(ModelError, match="sampling: must have a count"):
         read_study(counted(sampling={"kind": "random"}))
@@ -70,7 +70,7 @@ SAME = [
 def test_a_number_is_varied_by_one_parameter_alone(first: str, second: str) -> None:
     value: Any = {"mass_per_length": 1.3, "EIz": 40} if second == "links.1.section" else 0.2
     both = {"a": {"values": [0.1], "keys": [first]}, "b": {"values": [value], "keys": [second]}}
-    with pytest.raises(ModelError, match=f"parameters.b: '{second}' is what '{first}' sets alread"):
+    with pytest.raises(ModelError, match=f"parameters.b: '{second}' is set by '{first}' alread"):
         read_study(plan(parameters=both))
 
 
@@ -91,7 +91,7 @@ def test_listed_values_are_taken_as_the_model_file_takes_them(tmp_path: Path) ->
     assert rows["first"].tolist() == rows["start.joint1"].tolist()
     assert rows["gravity"].tolist()[:2] == ["[0, 0, 0]", '[0, "-9.81 m/s^2", 0]']
     assert ((rows["work"] != 0) == np.tile([False, True], 4)).all()
-    with pytest.raises(ModelError, match=r"whole numbers, no range: give values: \[1, ...\]"):
+    with pytest.raises(ModelError, match=r"whole numbers, no range. Give values: \[1, ...\]"):
         read_study(plan(parameters={"links.1.shapes.bending_y": [1, 3]}))
 
 
@@ -214,7 +214,7 @@ def test_a_study_goes_on_with_the_function_that_began_it_alone(tmp_path: Path) -
     with file.open(encoding="utf-8") as opened:
         untold = asking(partial(shifted, by=opened))
         flexarm.study(untold, out=tmp_path / "untold")
-        with pytest.raises(FlexarmError, match="the function of 'f' cannot be told from another"):
+        with pytest.raises(FlexarmError, match="the function of 'f' cannot be identified"):
             flexarm.study(untold, out=tmp_path / "untold")
 
 

@@ -122,7 +122,7 @@ def test_limits_that_no_design_keeps_are_told_and_nothing_is_written(
         ({"aim": {}}, "either 'minimise' or 'maximise'"),
         ({"limits": {"first": {}}}, "'least', 'most' or both"),
         ({"limits": {"weight": {"least": 2, "most": 1}}}, "least must be < most"),
-        ({"parameters": {"payload.mass": {"values": [1.0, 2.0]}}}, "must be a range"),
+        ({"parameters": {"payload.mass": {"values": [1.0, 2.0]}}}, "must have a range"),
         ({"quantities": {"first": {"frequency": 1, "after": 1}}}, "is for curves of a run"),
     ],
 )

@@ -159,7 +159,7 @@ def test_an_error_that_one_run_does_not_tell_is_called_so(asked: str) -> None:
     found = flexarm.converge(arm, t_end=0.1, trials=1, **options)
     assert found.answer is not None
     assert not found.answer.within
-    said = "was run alone, which does not tell its error: allow more trials"
+    said = "was run alone, which does not tell its error. Allow more trials"
     assert sum(said in line for line in found.advice) == 1
     assert not any("inf" in line for line in found.advice)
 

@@ -111,7 +111,7 @@ def test_the_page_grows_with_the_run_and_keeps_what_was_chosen(
 ) -> None:
     tip_is_in_sight(page)  # nobody has turned the view: it takes in all of the motion
     page.evaluate("window.mark = 1")  # gone if the page is loaded again
-    assert page.locator("#warning").inner_text().startswith("running: as far as t = ")
+    assert page.locator("#warning").inner_text().startswith("running: computed to t = ")
     assert page.locator("#warning").get_attribute("role") == "note"
     page.keyboard.press("d")
     page.keyboard.press("+")
@@ -166,7 +166,7 @@ def test_a_simulation_that_is_killed_leaves_a_whole_file_that_says_so(path: Path
         started.wait()
     kept = load_run(path)
     assert kept.status == "running"
-    assert kept.reason.startswith("as far as t = ")
+    assert kept.reason.startswith("computed to t = ")
     assert kept.t == pytest.approx(5 * np.arange(len(kept.t)))
     assert np.isfinite(kept.q).all()
 

@@ -124,9 +124,10 @@ def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
     for name, top, row in zip(input_names(model), input_limits(model), np.abs(u).T, strict=True):
         if np.any(beyond := row > top * (1 + 1e-9)):
             sentences.append(
-                f"{name}: input {row.max():.4g} > {top:.4g}, what its limits.effort allows, first "
-                f"at {t[np.argmax(beyond)]:.4g} s: runs do not cut inputs: ask for less, or cut a "
-                "law by flexarm.control.limited_law"
+                f"{name}: input {row.max():.4g} exceeds the limit {top:.4g} of its "
+                f"limits.effort, first at {t[np.argmax(beyond)]:.4g} s. Runs do not cut "
+                "inputs. Use a smaller input, or cut a law by "
+                "flexarm.control.limited_law"
             )
     return sentences
 

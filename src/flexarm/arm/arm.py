@@ -209,9 +209,11 @@ class Arm(Part):
         if not isinstance(self.base, FreeBase) or self.base.orbit is None:
             return self
         if any(self.gravity):
-            raise fault("in an orbit the world falls: say gravity: [0, 0, 0]", "gravity")
+            raise fault("in an orbit the world falls. Say gravity: [0, 0, 0].", "gravity")
         if self.start == "equilibrium":
-            raise fault("is not found in an orbit, where a base at rest need not stay", "start")
+            raise fault(
+                "cannot be computed in an orbit, where a base at rest need not stay", "start"
+            )
         return self
 
     @model_validator(mode="after")
@@ -233,7 +235,7 @@ class Arm(Part):
             return
         if point.link not in self.link_names:
             raise fault(
-                "there is no link '{name}': there are {names}, or base",
+                "there is no link '{name}'. There are {names}, or base.",
                 *path, "link", name=point.link, names=", ".join(self.link_names),
             )  # fmt: skip
         link = self.links[self.link_names.index(point.link)]
@@ -252,11 +254,13 @@ class Arm(Part):
     def _check_rail(self, rail: Link | None, *path: str | int) -> None:
         """Raise a fault unless a carriage can ride on this link."""
         if rail is None or rail.modal is not None or rail.span == 0:
-            raise fault("a carriage rides on a beam: the link before it must be one", *path)
+            raise fault("a carriage rides on a beam, so the link before it must be one", *path)
         if isinstance(rail.joint, Sliding):
             raise fault("a carriage cannot ride on a beam that slides out of its hub", *path)
         if isinstance(rail.shapes, Lumped):
-            raise fault("a carriage cannot pass the kinks of lumped shapes: choose others", *path)
+            raise fault(
+                "a carriage cannot pass the kinks of lumped shapes. Choose other shapes.", *path
+            )
         if rail.quadratic_shapes:
             raise fault("a carriage cannot ride on a link with quadratic_shapes", *path)
         if rail.section is not None and rail.section.shears:

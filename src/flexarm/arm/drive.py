@@ -23,7 +23,8 @@ class SpringTable(Part, Generic[Q, E]):
     def _columns_match(self) -> Self:
         require_increasing(self.deflection, "deflection", "larger than the deflection")  # type: ignore[arg-type]
         if len(self.deflection) != len(self.effort):
-            raise fault("has {efforts} efforts for {count} deflections: give one each", "effort",
+            raise fault("has {efforts} efforts for {count} deflections. "
+                        "Give one each.", "effort",
                         efforts=len(self.effort), count=len(self.deflection))  # fmt: skip
         return self
 
@@ -67,7 +68,8 @@ class Friction(Part, Generic[S, E, K, D]):
         if self.static is not None and self.static < self.coulomb:  # type: ignore[operator]
             raise fault("must be >= coulomb", "static")
         if self.stribeck_speed is not None and self.static is None:
-            raise fault("is how fast friction falls from static to coulomb: give static too",
+            raise fault("is the speed over which friction falls from static to coulomb. Give "
+                        "static too.",
                         "stribeck_speed")  # fmt: skip
         if self.kind == "lugre" and self.bristle_stiffness is None:
             raise fault("lugre friction needs a bristle_stiffness", "bristle_stiffness")
@@ -98,9 +100,9 @@ class Motor(Part):
     @model_validator(mode="after")
     def _has_a_winding(self) -> Self:
         if self.input == "voltage" and self.resistance is None:
-            raise fault("a voltage drives its current through a resistance: give it", "resistance")
+            raise fault("a voltage drives its current through a resistance. Give it.", "resistance")
         if self.input == "current" and self.inductance is not None:
-            raise fault("matters where the input is a voltage: say 'input: voltage'", "inductance")
+            raise fault("matters where the input is a voltage. Say 'input: voltage'.", "inductance")
         return self
 
 
@@ -158,17 +160,18 @@ class Drive(Part, Generic[Q, S, E, K, D, G]):
             raise fault("must not be 0", "gear_ratio")
         if self.stiffness is not None and self.rotor_inertia == 0:
             raise fault(
-                "an elastic joint needs a rotor inertia > 0, else its motor side has no mass; "
-                "for a passive spring without motor use the joint's 'spring' instead",
+                "an elastic joint needs a rotor inertia > 0, else its motor side has no "
+                "mass. For a passive spring without motor use the joint's 'spring' "
+                "instead.",
                 "rotor_inertia" if "rotor_inertia" in self.model_fields_set else "stiffness",
             )
         if self.stiffness is None and self.damping is not None:
-            raise fault("acts across the transmission spring: give stiffness too", "damping")
+            raise fault("acts across the transmission spring. Give stiffness too.", "damping")
         if self.motor is not None and self.motor_torque:
-            raise fault("is for inputs that are torques: leave it or motor out", "motor_torque")
+            raise fault("is for inputs that are torques. Leave it or motor out.", "motor_torque")
         for name in ("backlash", "hysteresis", "kinematic_error"):
             if getattr(self, name) is not None and self.stiffness is None:
-                raise fault("is of an elastic transmission: give stiffness too", name)
+                raise fault("is of an elastic transmission. Give stiffness too.", name)
         if self.efficiency < 1 and self.stiffness is None:
             raise fault("needs stiffness: what a gear loses depends on the effort through it",
                         "efficiency")  # fmt: skip

@@ -60,7 +60,7 @@ class Point(Part):
     def _is_one(self) -> Self:
         require_one(self, ("link", "tip", "world"), "give one of link, tip and world")
         if self.at is not None and self.link is None:
-            raise fault("is a place on a link: name the link", "at")
+            raise fault("is a place on a link. Name the link.", "at")
         return self
 
 
@@ -132,7 +132,7 @@ class Contact(Part):
     @model_validator(mode="after")
     def _is_on_the_arm(self) -> Self:
         if self.point != "tip" and self.point.world is not None:
-            raise fault("must be a point of the arm: give link or tip", "point", "world")
+            raise fault("must be a point of the arm. Give link or tip.", "point", "world")
         return self
 
 
@@ -148,7 +148,7 @@ class PointSpring(Part):
     @model_validator(mode="after")
     def _does_something(self) -> Self:
         if not self.stiffness and not self.damping:
-            raise fault("has no effect: give stiffness, damping or both")
+            raise fault("has no effect. Give stiffness, damping or both.")
         if all(point != "tip" and point.world is not None for point in self.between):
-            raise fault("must be a point of the arm: give link or tip", "between", 1, "world")
+            raise fault("must be a point of the arm. Give link or tip.", "between", 1, "world")
         return self

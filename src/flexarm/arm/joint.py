@@ -152,9 +152,9 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
                 raise fault("is used only with 'actuation: torque'", name)
         ends = self.limits is not None and (self.limits.lower, self.limits.upper) != (None, None)
         if self.stops is not None and not ends:
-            raise fault("are at limits.lower and limits.upper: give one of them", "stops")
+            raise fault("are at limits.lower and limits.upper. Give one of them.", "stops")
         if prescribed and self.start.model_fields_set & {"position", "speed"}:
-            raise fault("follows from the prescribed motion: leave it out", "start")
+            raise fault("follows from the prescribed motion. Leave it out.", "start")
         if self.start.model_fields_set & {"motor_position", "motor_speed"} and not self.elastic:
             raise fault("there is no motor coordinate without drive.stiffness", "start")
         if self.drive is not None and self.drive.motor is not None and self.actuation != "torque":
@@ -162,7 +162,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
         if prescribed:
             self._refuse_sticking()
         if self.elastic and self.actuation == "free":
-            raise fault("a free joint has no drive: leave drive or say 'torque'", "actuation")
+            raise fault("a free joint has no drive. Leave drive or say 'torque'.", "actuation")
         return self
 
     def _refuse_sticking(self) -> None:
@@ -171,7 +171,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
             rubbing["drive", "friction"] = self.drive.friction
         for path, friction in rubbing.items():
             if friction is not None and friction.kind == "dry":
-                raise fault("no friction holds a prescribed joint: use smooth or lugre", *path)
+                raise fault("no friction holds a prescribed joint. Use smooth or lugre.", *path)
 
     @property
     def elastic(self) -> bool:
@@ -189,7 +189,7 @@ class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS, G], Placed, Generic[Q, S, E, K,
         if not any(self.axis):
             raise fault("must not be the zero vector", "axis")
         if self.dh is not None and self.axis != (0.0, 0.0, 1.0):
-            raise fault("a joint given by dh has its axis along z: leave it out", "axis")
+            raise fault("a joint given by dh has its axis along z. Leave it out.", "axis")
         return self
 
     @property
@@ -236,11 +236,13 @@ class Sliding(LinearJoint):
     def _along_the_beam(self) -> Self:
         for name in ("after", "axis", "dh"):
             if name in self.model_fields_set:
-                raise fault("a sliding link slides along its own x axis: use 'before'", name)
+                raise fault("a sliding link slides along its own x axis. Use 'before'.", name)
         if self.stops is not None:
-            raise fault("a sliding link's shapes hold between its limits: leave stops out", "stops")
+            raise fault(
+                "a sliding link's shapes hold between its limits. Leave stops out.", "stops"
+            )
         if self.hub.outboard is not None:
-            raise fault("the sliding link's side has no place for a hub body: use 'inboard'",
+            raise fault("the sliding link's side has no place for a hub body. Use 'inboard'.",
                         "hub", "outboard")  # fmt: skip
         return self
 
@@ -258,12 +260,14 @@ class Carriage(LinearJoint):
     def _along_the_rail(self) -> Self:
         for name in ("axis", "dh"):
             if name in self.model_fields_set:
-                raise fault("a carriage rides along its rail: use 'before' and 'after'", name)
+                raise fault("a carriage rides along its rail. Use 'before' and 'after'.", name)
         if self.hub.inboard is not None:
-            raise fault("nothing of a carriage stays on the rail: use 'outboard'", "hub", "inboard")
+            raise fault(
+                "nothing of a carriage stays on the rail. Use 'outboard'.", "hub", "inboard"
+            )
         if self.drive is not None and self.drive.rotor == "full":
-            raise fault("a carriage's rotor turns with a rail that bends along its way, which is "
-                        "not modelled: leave it out", "drive", "rotor")  # fmt: skip
+            raise fault("a carriage's rotor turns with a rail that bends along its way, which "
+                        "is not modelled. Leave the rotor out.", "drive", "rotor")  # fmt: skip
         return self
 
 
@@ -276,7 +280,7 @@ class Screw(RotaryJoint):
     @model_validator(mode="after")
     def _travels(self) -> Self:
         if self.pitch == 0:
-            raise fault("must not be 0: a joint that only turns is 'revolute'", "pitch")
+            raise fault("must not be 0. A joint that only turns is 'revolute'.", "pitch")
         return self
 
     @property
@@ -293,8 +297,8 @@ class Turn(Actuated[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
     def _direct(self) -> Self:
         if self.drive is not None:
             raise fault(
-                "an axis of a joint with several has no rotor or gear: give its torque, or use "
-                "two revolute joints with a short link between them",
+                "an axis of a joint with several has no rotor or gear. Give its torque, "
+                "or use two revolute joints with a short link between them.",
                 "drive",
             )
         return self
@@ -306,7 +310,7 @@ class Crossed(Placed):
     @model_validator(mode="after")
     def _by_frames(self) -> Self:
         if self.dh is not None:
-            raise fault("describes a joint of one axis: use 'before' and 'after'", "dh")
+            raise fault("describes a joint of one axis. Use 'before' and 'after'.", "dh")
         return self
 
 
@@ -346,8 +350,8 @@ class Spherical(Crossed):
         for name in value if isinstance(value, dict) else ():
             if name in Turn.model_fields and name not in cls.model_fields:
                 raise fault(
-                    "nothing acts on a spherical joint: use a universal one on a link without "
-                    "length, and a revolute one about x",
+                    "nothing acts on a spherical joint. Use a universal one on a link "
+                    "without length, and a revolute one about x.",
                     name,
                 )
         return value

@@ -197,13 +197,15 @@ class Link(Terse):
         if self.span < 0 or (self.section is not None and self.span == 0):
             raise fault("the rigid ends leave no span between them", "length")
         if self.section is not None and self.body is not None:
-            raise fault("a link with a section has its mass there: put a body in joint.hub", "body")
+            raise fault(
+                "a link with a section has its mass there. Put a body in joint.hub.", "body"
+            )
         if self.section is None and "shapes" in self.model_fields_set:
-            raise fault("a link without a section cannot bend: give its section", "shapes")
+            raise fault("a link without a section cannot bend. Give its section.", "shapes")
         if self.root_piece is not None and isinstance(self.shapes, PinnedFree | PinnedPinned):
             raise fault("a rigid root piece would not turn with a pinned root", "root_piece")
         if self.rigid and "shapes" in self.model_fields_set:
-            raise fault("a rigid link has no shapes: leave one of the two out", "shapes")
+            raise fault("a rigid link has no shapes. Leave one of the two out.", "shapes")
         self._check_stiffness()
         self._check_stations()
         self._check_work()
@@ -231,12 +233,12 @@ class Link(Terse):
             if name in self.model_fields_set and getattr(self, name) is not None:
                 raise fault("is not for a body with modes: its file says all of it", name)
         if self.start_curve is not None:
-            raise fault("is not for a body with modes: give its amplitudes by 'start'",
+            raise fault("is not for a body with modes. Give its amplitudes by 'start'.",
                         "start_curve")  # fmt: skip
         if isinstance(self.joint, Sliding):
-            raise fault("a body with modes does not grow: make the joint prismatic", "joint")
+            raise fault("a body with modes does not grow. Make the joint prismatic.", "joint")
         if self.joint.dh is not None and self.joint.dh.a is not None:
-            raise fault("the file of the body places its tip: leave it out", "joint", "dh", "a")
+            raise fault("the file of the body places its tip. Leave it out.", "joint", "dh", "a")
 
     def check_place(self, at: At, *path: str | int) -> None:
         """Refuse a place that the link does not have."""
@@ -257,7 +259,7 @@ class Link(Terse):
         source = section if section.stations is None else section.stations[0]
         if not any((source.EIy, source.EIz, source.GJ, source.EA)):
             raise fault(
-                "has no stiffness: give EIz, EIy, GJ or EA, or say 'rigid: true'", "section"
+                "has no stiffness. Give EIz, EIy, GJ or EA, or say 'rigid: true'.", "section"
             )
 
     def _check_stations(self) -> None:
@@ -282,8 +284,8 @@ class Link(Terse):
         most = max([2, *(count for count in asked if isinstance(count, int))])
         if len(stations) * most > MOST_WORK:
             raise fault(
-                "{count} stations with {most} shapes in a direction are too many together: take "
-                "fewer of either",
+                "{count} stations with {most} shapes in a direction are too many "
+                "together. Take fewer of either.",
                 "section",
                 "stations",
                 count=len(stations),
@@ -296,13 +298,13 @@ class Link(Terse):
                 raise fault("only a sliding link changes its length", "shapes", "follow")
             return
         if self.section is None:
-            raise fault("a sliding link needs a section: its beam grows out of the hub")
+            raise fault("a sliding link needs a section, since its beam comes out of the hub")
         if self.section.stations is not None:
             raise fault("a sliding link needs a uniform section", "section", "stations")
         if self.section.shears:
-            raise fault("a sliding link does not shear: leave it out", "section")
+            raise fault("a sliding link does not shear. Leave it out.", "section")
         if self.root_piece is not None and not self.flexible:
-            raise fault("a rigid link that slides is carried whole: leave it out", "root_piece")
+            raise fault("a rigid link that slides moves as a whole. Leave this out.", "root_piece")
         if isinstance(self.shapes, Tabulated):
             raise fault("tabulated shapes have one length: they cannot slide", "shapes")
         if isinstance(self.shapes, Lumped | PinnedFree | PinnedPinned):
@@ -316,8 +318,8 @@ class Link(Terse):
                 count = getattr(self.shapes, name)
                 if count != "auto" and count > MOST_SLIDING:
                     raise fault(
-                        "must be at most {most} elements of a sliding link: they are reduced anew "
-                        "at many lengths",
+                        "must be at most {most} elements of a sliding link, since they "
+                        "are reduced again at many lengths",
                         "shapes",
                         name,
                         most=MOST_SLIDING,
@@ -350,9 +352,9 @@ class Link(Terse):
 
     def _check_flexible_only(self) -> None:
         if self.start_curve is not None and isinstance(self.joint, Sliding):
-            raise fault("is for links that do not slide: give 'start'", "start_curve")
+            raise fault("is for links that do not slide. Give 'start'.", "start_curve")
         if self.start_curve is not None and self.start:
-            raise fault("is given by amplitudes already: leave 'start' out", "start_curve")
+            raise fault("is given by amplitudes already. Leave 'start' out.", "start_curve")
         if self.start_curve is not None and max(self.start_curve.stations) > self.span:
             raise fault("lie along the flexible span of {span} m", "start_curve", "stations",
                         span=f"{self.span:g}")  # fmt: skip

@@ -84,7 +84,7 @@ class Event(Part):
             raise fault("is for events with 'when'", "after")
         if not any(getattr(self, name) for name in ACTIONS):
             raise fault(
-                "nothing happens: give one of {actions}", "name", actions=", ".join(ACTIONS)
+                "nothing happens. Give one of {actions}.", "name", actions=", ".join(ACTIONS)
             )
         for name in self.brake:
             if name in self.release:
@@ -133,7 +133,7 @@ class FreeBody(Part):
         if self.body.mass == 0:
             raise fault("a free body needs a mass", "body", "mass")
         if self.name == PAYLOAD:
-            raise fault("'payload' is what the arm holds at the start: use another name", "name")
+            raise fault("'payload' is what the arm holds at the start. Use another name.", "name")
         return self
 
 

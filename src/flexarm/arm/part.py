@@ -59,7 +59,7 @@ def control_character(name: str) -> str:
     match = CONTROL.search(name)
     if match is None:
         return ""
-    return f"must have no control characters, got U+{ord(match[0]):04X}: remove it"
+    return f"must have no control characters, got U+{ord(match[0]):04X}. Remove it."
 
 
 def name_fault(name: str) -> str:
@@ -198,9 +198,10 @@ class Body(Part):
     def _is_about_three_axes(cls, value: Any) -> Any:
         if isinstance(value, int | float | str):
             raise fault(
-                "is [xx, yy, zz] about the centre of mass, of a ball {ball}; what a motor adds is "
-                "'rotor_inertia' of the joint's 'drive'", ball=f"[{value}, {value}, {value}]",
-            )  # fmt: skip
+                "is [xx, yy, zz] about the centre of mass, of a ball {ball}. The "
+                "inertia of a motor is 'rotor_inertia' of the joint's 'drive'.",
+                ball=f"[{value}, {value}, {value}]",
+            )
         return value
 
     @model_validator(mode="after")

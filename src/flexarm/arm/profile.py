@@ -122,7 +122,7 @@ class Table(Part, Generic[V]):
         require_increasing(self.times, "times", "later than the time")
         if len(self.times) != len(self.values):
             raise fault(
-                "has {values} values for {times} times: give one value per time",
+                "has {values} values for {times} times. Give one value per time.",
                 "values",
                 values=len(self.values),
                 times=len(self.times),

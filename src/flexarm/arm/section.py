@@ -52,7 +52,7 @@ class RectangularTube(Part):
     @model_validator(mode="after")
     def _wall_fits(self) -> Self:
         if 2 * self.thickness >= min(self.width, self.height):
-            raise fault("leaves no hollow: use a rectangle", "thickness")
+            raise fault("leaves no hollow. Use a rectangle.", "thickness")
         return self
 
 
@@ -170,7 +170,7 @@ class Material(Part):
     @model_validator(mode="after")
     def _one_shear_modulus(self) -> Self:
         if self.nu is not None and self.G is not None:
-            raise fault("give nu or G, not both: one follows from the other", "nu")
+            raise fault("one of nu and G follows from the other. Give one of them.", "nu")
         return self
 
 
@@ -263,7 +263,7 @@ class Section(Properties):
         if numbers and self.mass_per_length is None:
             raise fault("mass_per_length is required")
         if self.shear and self.shape is None:
-            raise fault("is of a section by its shape: give GAy and GAz by number", "shear")
+            raise fault("is of a section by its shape. Give GAy and GAz by number.", "shear")
         self._check_shape()
         self._check_stations()
         return self
@@ -278,8 +278,8 @@ class Section(Properties):
             )
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise fault("with this material it gives {name} = {value}, beyond any arm's size: "
-                        "check the dimensions and their units", "shape", name=first["loc"][0],
+            raise fault("with this material it gives {name} = {value}, beyond any arm's size. "
+                        "Check the dimensions and their units.", "shape", name=first["loc"][0],
                         value=f"{first['input']:g}") from None  # fmt: skip
 
     def _check_stations(self) -> None:
@@ -305,8 +305,8 @@ class Section(Properties):
             values = [getattr(station, name) for station in self.stations]
             least = min((value for value in values if value), default=0.0)
             if max(values) > MOST_CHANGE * least:
-                raise fault("is more than {most} times that of another station: make several "
-                            "links of it, or a part rigid", "stations", values.index(max(values)),
+                raise fault("is more than {most} times that of another station. Make several "
+                            "links of it, or a part rigid.", "stations", values.index(max(values)),
                             name, most=f"{MOST_CHANGE:g}")  # fmt: skip
 
 

@@ -48,7 +48,7 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
     def _is_digital(self) -> Self:
         for name in ("delay", "resolution"):
             if getattr(self, name) and self.period is None:
-                raise fault("is of a servo that is sampled: give period too", name)
+                raise fault("is of a servo that is sampled. Give period too.", name)
         return self
 
     @model_validator(mode="after")
@@ -56,13 +56,15 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
         if self.rate is not None:
             for name in ("target", "stiffness", "speed"):
                 if getattr(self, name) is not None:
-                    raise fault("is of a servo that follows a position: leave it or rate out", name)
+                    raise fault(
+                        "is of a servo that follows a position. Leave it or rate out.", name
+                    )
             if self.damping is None:
                 raise fault("a servo that follows a rate needs damping, its gain", "rate")
         elif self.stiffness is None:
             raise fault("a servo needs a stiffness, or a rate to follow", "stiffness")
         if self.speed is not None and self.damping is None:
-            raise fault("limits the rate that the servo asks for: give damping too", "speed")
+            raise fault("limits the rate that the servo asks for. Give damping too.", "speed")
         return self
 
     def changed(self, changes: dict[str, Any], context: Any = None) -> Self:
@@ -90,7 +92,7 @@ class Stops(Part, Generic[S, K]):
     @model_validator(mode="after")
     def _stop(self) -> Self:
         if self.restitution < 1 and self.speed is None:
-            raise fault("depends on the speed of impact: give the speed that it is for", "speed")
+            raise fault("depends on the speed of impact. Give the speed that it is for.", "speed")
         return self
 
 

@@ -51,8 +51,9 @@ class SideFiles:
         below = (place.is_relative_to(os.path.realpath(each)) for each in self.allowed or ())
         if self.allowed is not None and not any(below):
             raise ModelError(
-                f"{name} is not in the folder of this file ({self.folder}) or below it: move it "
-                "there, or allow its folder by --allow-files DIR, load(..., files=[DIR])"
+                f"{name} is not in the folder of this file ({self.folder}) or below it. "
+                "Move it there, or allow its folder by --allow-files DIR, load(..., "
+                "files=[DIR])."
             )
         try:
             return SideFile(name, self._once(place), self)

@@ -30,7 +30,7 @@ ORBIT = 2e-3  # [rad/s] largest rate of an orbit; low about the Earth 1.24e-3
 FAR = 1e-2  # distance from an orbit over its radius; gravity's gradient is off by 1.5 times that
 DAMPING = 0.3  # damping ratio; structures have 0.002 to 0.05
 CURVE = 0.01  # error of a start curve relative to its largest deflection that can be seen
-UNITS = "plain numbers are SI: write the unit out, as in 70 GPa, 3 mm, 12 N m^2"
+UNITS = "plain numbers are SI. Write the unit out, as in 70 GPa, 3 mm, 12 N m^2"
 
 
 def gravity_notices(arm: Arm) -> Iterator[Notice]:
@@ -220,7 +220,7 @@ def curve_notices(index: int, part: LinkModel) -> Iterator[Notice]:
             "warning",
             "start-curve",
             f"links[{index + 1}].start_curve",
-            f"the shapes of {part.name} leave {left:.1%} of the curve that it starts in",
+            f"the shapes of {part.name} cannot represent {left:.1%} of the curve that it starts in",
             "give it more shapes, or a curve that its joint and section can have",
         )
 

@@ -136,10 +136,11 @@ def _fighting(
         "warning",
         "brake-against-servo",
         f"{axis_place(axis)}.brake",
-        f"the servo of {axis.name} pushes by up to {pushes[since]:.3g} {axis.effort_unit} against "
-        f"the brake{holds}, closed from {since:.3g} s on: its target is elsewhere",
-        "a brake does not switch the servo off: let the event that closes it give the servo a "
-        "target where the joint is, or open the brake before the target moves",
+        f"the servo of {axis.name} pushes by up to {pushes[since]:.3g} "
+        f"{axis.effort_unit} against the brake{holds}, closed from {since:.3g} s on, "
+        "since its target is elsewhere",
+        "a brake does not switch the servo off. Let the event that closes it give the "
+        "servo a target where the joint is, or open the brake before the target moves",
     )
 
 
@@ -239,8 +240,8 @@ def _straight(
             "note",
             "straight-start",
             "start",
-            f"the links start straight, and the weight bends them by {tip:.2g} m at the tip, about "
-            "which they swing at first: that may be as large as the motion",
+            f"the links start straight, and the weight bends them by {tip:.2g} m at the "
+            "tip. They swing about that at first, which may be as large as the motion",
             "say 'start: equilibrium' to begin at rest under the weight",
         )
 

@@ -145,8 +145,8 @@ def step_notices(
             place_of(model, step.coordinate),
             f"damping or friction ({step.coordinate}) makes the step {step.rate / highest:.3g} "
             "times smaller than the highest mode needs",
-            "'simulate' chooses a method that does not mind; "
-            "for fixed steps raise friction.smoothing, or lower the damping",
+            "'simulate' chooses a method that is not limited by it; for fixed steps "
+            "raise friction.smoothing, or lower the damping",
         )
     stretch = np.array(["stretch" in name for name in linear.names])
     axial = modes.shares[stretch].sum(axis=0) > 0.5

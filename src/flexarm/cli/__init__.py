@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
-        print("flexarm: error: standard output is closed: open it, or send it to a file",
+        print("flexarm: error: standard output is closed. Open it, or send it to a file.",
               file=sys.stderr)  # fmt: skip
         return EXIT_OTHER
     try:

@@ -75,7 +75,7 @@ def require_distinct(*outputs: Path | None) -> None:
     places = [(path, os.path.realpath(path)) for path in outputs if path is not None]
     for i, (path, place) in enumerate(places):
         if place in (earlier for _, earlier in places[:i]):
-            raise Misuse(f"{path}: is named for two outputs: give each a file of its own")
+            raise Misuse(f"{path}: is named for two outputs. Give each a file of its own.")
 
 
 def require_figure(path: Path | None, option: str = "--plot") -> None:
@@ -210,12 +210,12 @@ ARM = (
     arg(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
         help="change a value of the model file, such as gravity=[0,0,0] or "
-        "links.forearm.section.EIy=900; links by name or number from 1; KEY= takes a key away; "
-        "may be given again",
+             "links.forearm.section.EIy=900; links by name or number from 1; KEY= removes a "
+             "key; may be given again",
     ),
     arg(
         "--rigid", action="store_true",
-        help="take the arm's rigid twin: no link bends, no transmission winds up",
+        help="use the arm's rigid twin: no link bends, no transmission winds up",
     ),
     arg(
         "--allow-files", type=file_path, action="append", default=[], metavar="DIR",

@@ -5,7 +5,7 @@ import argparse
 from flexarm.cli.arguments import arg
 from flexarm.cli.console import print_json
 
-SUMMARY = "show or clear the compiled functions that are kept on disk"
+SUMMARY = "show or clear the compiled functions that are stored on disk"
 ARGUMENTS = (
     arg("--clear", action="store_true", help="delete all of them"),
     "--json",

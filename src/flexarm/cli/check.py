@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from flexarm.check.report import ArmMode, FlexibleReport, Frequency, JointReport, Report
 
-SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
+SUMMARY = "print the parts of an arm, its frequencies, and probable mistakes"
 # Rows printed without --all, so that the report fits on a screen of 25 lines.
 LINKS, SLOWEST, NOTICES = 5, 3, 3
 NAMED = 3  # links whose numbers of shapes are printed
@@ -24,8 +24,8 @@ ARGUMENTS = (
     *ARM,
     arg(
         "--all", action="store_true",
-        help="print also every frequency of the links, why they have their shapes, all coordinates "
-        "and all modes",
+        help="print also every frequency of the links, the reasons for their shapes, all "
+             "coordinates and all modes",
     ),
     "--json",
 )  # fmt: skip
@@ -73,7 +73,7 @@ def _print(report: "Report", *, everything: bool) -> None:
     for line in _cost_lines(report):
         print_line(console, line, indent=0)
     if not everything:
-        more = "--all prints every link, mode and coordinate, and why links have their shapes."
+        more = "--all prints every link, mode and coordinate, and the reasons for the shapes."
         print_line(console, more, indent=0)
 
 
@@ -239,8 +239,8 @@ def _print_step(console: "Console", report: "Report") -> None:
         return
     console.print()
     lines = [
-        "Modes are of elasticity alone, without gravity, loads and the preload of springs. Motions "
-        f"that strain nothing, joints free: {report.rigid_motions}."
+        "Modes are of elasticity alone, without gravity, loads and the preload of "
+        f"springs. Rigid motions with free joints: {report.rigid_motions}."
     ]
     if free:
         top = free[-1].frequency

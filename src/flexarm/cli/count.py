@@ -9,7 +9,7 @@ from flexarm.cli.console import print_json
 if TYPE_CHECKING:
     from flexarm.engine.stream import OperationCounts
 
-SUMMARY = "count the operations that the equation of an arm takes"
+SUMMARY = "count the arithmetic operations of an arm's equations"
 KINDS = ("multiplications", "additions", "divisions", "functions")
 ARGUMENTS = (
     *ARM,

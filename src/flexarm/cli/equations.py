@@ -14,14 +14,14 @@ from flexarm.cli.arguments import (
 from flexarm.cli.console import print_json
 from flexarm.errors import FlexarmError
 
-SUMMARY = "write the equation of motion of a small arm out"
+SUMMARY = "write out the equation of motion of a small arm"
 ARGUMENTS = (
     *ARM,
     arg(
         "--format",
         choices=("text", "latex", "python"),
         default="text",
-        help="how it is written (default text); Python has all digits",
+        help="format (default text); Python has all digits",
     ),
     arg(
         "--latex",
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
     require_outputs(args, args.out, args.latex)
     if args.latex is None and (args.numbers or args.letters is not None):
         option = "--numbers" if args.numbers else "--letters"
-        raise FlexarmError(f"{option}: is for documents: give '--latex FILE' too")
+        raise FlexarmError(f"{option}: is for documents. Give '--latex FILE' too.")
     stiffening = STIFFENING[args.stiffening]
     model = build(
         read_arm(args), stiffening=stiffening, tip_rotation=args.tip_rotation, nodes=args.nodes

@@ -80,21 +80,24 @@ ARGUMENTS = (
     _repeated("--input", "JOINT=COLUMN", str,
               "column with a joint's measured input; else that of the model file"),
     _repeated("--adjust", "COLUMN=gain,...", _adjusted,
-              "fit gain, offset, delay, lag of a sensor too"),
+              "fit also a sensor's gain, offset, delay or lag"),
     _repeated("--poles", "COLUMN=N", whole_number,
               "order of the low-pass filter whose lag is fitted"),
     _repeated("--noise", "COLUMN=STD", float,
               "standard deviation of a sensor's errors in SI units (default: from the residuals)"),
     _repeated("--valid", "COLUMN=FROM:TO", _range,
-              "times [s] in which the readings of a sensor count"),
+              "times [s] between which the readings of a sensor count"),
     arg("--input-offset", nargs="+", action="extend", default=[], metavar="JOINT",
         help="fit an offset of a joint's input"),
     arg("--predict", nargs="+", action="extend", default=[], type=file_path, metavar="DATA",
-        help="other measured runs, to judge the fitted model by"),
+        help="other measured runs, on which the fitted model is tested"),
     arg(
         "--start",
         choices=("model", "measured"),
-        help="begin as the model file says (default), or joints where they are measured first",
+        help=(
+            "start as the model file says (default), or with joints at their first measured "
+            "positions"
+        ),
     ),
     arg(
         "--horizon",
@@ -111,7 +114,10 @@ ARGUMENTS = (
         help="step of the runs [s] (default: by fastest mode)"),
     arg("--most", type=int, dest="most_evaluations", metavar="N",
         help="evaluations of a search, at most (default 100)"),
-    arg("--suggest", action="store_true", help="say which inputs would tell what is left open"),
+    arg("--suggest", action="store_true", help=(
+        "suggest inputs that would determine the numbers which the data "
+        "leave uncertain"
+    )),
     arg("-o", "--out", type=file_path, metavar="FILE", help="write the fitted model file"),
     arg("--report", type=file_path, metavar="FILE", help="write a page with tables and pictures"),
     "--formulation", "--plot", "--force", "--json",
@@ -160,7 +166,7 @@ def run(args: argparse.Namespace) -> None:
     for trial in suggested:
         print(f"Would tell more: {trial.words()}")
     if args.out is None:
-        print("Nothing was written: --out FILE writes the fitted model file.", file=sys.stderr)
+        print("Nothing was written. --out FILE writes the fitted model file.", file=sys.stderr)
 
 
 def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
@@ -172,11 +178,11 @@ def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
     for option, values in columns.items():
         for column in values:
             if column not in outputs:
-                raise Misuse(f"--{option}: no output '{column}': there are {', '.join(outputs)}")
+                raise Misuse(f"--{option}: no output '{column}'. There are {', '.join(outputs)}.")
     adjust, poles, noise, valid = columns.values()
     for column in poles:
         if "lag" not in adjust.get(column, []):
-            raise Misuse(f"--poles: {column} has no filter: fit its lag, --adjust {column}=lag")
+            raise Misuse(f"--poles: {column} has no filter. Fit its lag, --adjust {column}=lag.")
     return {
         column: Sensor(reads, fit=tuple(e for e in ADJUSTED if e in adjust.get(column, [])),
                        noise=noise.get(column), valid=valid.get(column),

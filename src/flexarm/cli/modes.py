@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flexarm.linear.tracks import Sweep
     from flexarm.model import Model
 
-SUMMARY = "print the modes of an arm: frequency, damping, who takes part"
+SUMMARY = "print the modes of an arm: frequency, damping, joints and links that take part"
 COUNT = 19  # points of a range without its own number: every 5 degrees of a right angle
 MOST = 3  # coordinates listed per mode
 ROWS, RIGID = 10, 2  # modes, and rigid motions among them, that are printed without --all
@@ -49,11 +49,11 @@ ARGUMENTS = (
     ),
     arg(
         "--straight", action="store_true",
-        help="take the links as straight, not as gravity, loads and rotation deflect them",
+        help="take the links as straight, not deflected by gravity, loads and rotation",
     ),
     arg(
         "--following", action="store_true",
-        help="let clamped-mass shapes be those of each posture of the joints outboard of them",
+        help="recompute clamped-mass shapes for each posture of the joints outboard of them",
     ),
     arg(
         "--friction", choices=("off", "secant", "tangent"), default="off",
@@ -119,7 +119,7 @@ def _settings(model: "Model", joints: Pairs, speeds: Pairs, *, straight: bool) -
     pairs = [(name, value) for name, value in joints if value is not None]
     for name, _ in (*pairs, *speeds):
         if name not in units:
-            raise FlexarmError(f"no joint '{name}': there are {', '.join(units) or 'none'}")
+            raise FlexarmError(f"no joint '{name}'. There are {', '.join(units) or 'none'}.")
     single = once("--joints", [pair for pair in pairs if pair[1] in STATES])
     places = once("--joints", [pair for pair in pairs if pair[1] not in STATES])
     at = {name: _value(name, text, units[name]) for name, text in places.items()}
@@ -223,7 +223,7 @@ def _servos(result: "Modes") -> list[str]:
         for axis in result.model.axes
         if axis.acts.servo is not None and result.states.get(axis.name) == "free"
     )
-    return [f"servos are left out ({limp}): --joints locked holds these joints"] if limp else []
+    return [f"servos are left out ({limp}); --joints locked holds these joints"] if limp else []
 
 
 def _print(result: "Modes", *, everything: bool) -> None:
@@ -258,7 +258,7 @@ def _print_table(console: "Console", result: "Modes", *, everything: bool) -> No
         for k, mode in enumerate(result.modes, 1)
     ]  # fmt: skip
     if not rows:
-        print_line(console, "no modes: nothing in the arm moves while its joints are locked")
+        print_line(console, "no modes: nothing in the arm can move while its joints are locked")
         return
     rigid = [mode.name for mode in result.modes if mode.kind == "rigid"]
     shown = rows

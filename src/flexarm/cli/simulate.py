@@ -48,10 +48,13 @@ STATUSES = {"finished": 0, "stopped": EXIT_SIMULATION, "interrupted": EXIT_INTER
 ARGUMENTS: tuple[str | Argument, ...] = (
     *ARM,
     *RUN_OPTIONS,
-    arg("--out", type=file_path, metavar="FILE", help="keep the run in a NetCDF file"),
+    arg("--out", type=file_path, metavar="FILE", help="write the run to a NetCDF file"),
     arg(
         "--live", action="store_true",
-        help="keep the run so far in --out from time to time: 'flexarm view FILE --serve' shows it",
+        help=(
+            "write the run so far to --out from time to time; 'flexarm view FILE --serve' "
+            "shows it"
+        ),
     ),
     arg("--csv", type=file_path, metavar="FILE", help="write the run as a CSV table"),
     arg(
@@ -62,8 +65,8 @@ ARGUMENTS: tuple[str | Argument, ...] = (
     arg("--html", type=file_path, metavar="FILE", help="write a page that shows the run in motion"),
     arg(
         "--all", action="store_true",
-        help="print also strains and slopes, all events, all coordinates, and what the errors "
-        "are relative to",
+        help="print also strains and slopes, all events, all coordinates, and the references "
+             "of the errors",
     ),
     "--force", "--json",
 )  # fmt: skip
@@ -130,7 +133,7 @@ def _write(
 def _require_endings(args: argparse.Namespace) -> None:
     """Raise an error for files of a run, or exports of one, with the ending of another kind."""
     if args.live and args.out is None:
-        raise Misuse("--live: needs --out, the file to keep the run so far in")
+        raise Misuse("--live: needs --out, the file for the run so far")
     if args.out is not None:
         require_run_file(args.out)
     if args.export is not None:
@@ -314,7 +317,7 @@ def _print_tables(console: "Console", result: "Run") -> None:
         }
         for link in result.validity.links
     ]  # fmt: skip
-    print_table(console, "Range of validity: the largest at any sample", rows)
+    print_table(console, "Range of validity: largest values at any sample", rows)
     rows = [
         {"coordinate": name, "value": f"{value:.6g}", "unit": unit}
         for name, value, unit in zip(

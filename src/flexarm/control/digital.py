@@ -41,7 +41,7 @@ def sampled(
     """
     if not callable(law):
         raise refused("law", law, "a function (t, q, v) to u")
-    require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
+    require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
     control = Sampled(
         law, require_positive("period", period, unit="s"), sensed,
         require_number("delay", delay, unit="s"),

@@ -93,22 +93,23 @@ def drives(model: Model) -> Drives:
     ModelError
         If the arm has none, or forces act on it that laws of (t, q, v) do not include.
     """
-    require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)", ModelError)
+    require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns", ModelError)
     if any(part.motion.anchored for part in model.links):
         raise ModelError(
-            "control laws are for revolute, prismatic and universal joints: this arm has a "
-            "spherical one, whose angles count from an attitude that no law knows; write it as "
-            "a universal one on a link without length, and a revolute one about x"
+            "control laws are for revolute, prismatic and universal joints, and this "
+            "arm has a spherical one, whose reference attitude a law does not know. "
+            "Write it as a universal joint on a link without length, and a revolute one "
+            "about x."
         )
     if model.floats and (model.arm.contacts or model.arm.springs):
         raise ModelError(
-            "control laws on a free base know nothing of what holds it: this arm has contacts or "
-            "springs between points; leave them out of the law's arm (laws of a motion, such as "
-            "joint_move, do so with contacts by themselves)"
+            "control laws on a free base cannot include contacts or springs between "
+            "points, which hold the base. Leave them out of the law's arm. Laws of a "
+            "motion, such as joint_move, do so by themselves."
         )
     names = input_names(model)
     if not names:
-        raise ModelError("no joint is driven: say 'actuation: torque' for at least one")
+        raise ModelError("no joint is driven. Say 'actuation: torque' for at least one.")
     axes = [axis for axis in model.axes if axis.driven]
     unit = np.eye(model.size)
     hubs = np.array([hub_row(model, axis) for axis in axes])

@@ -151,7 +151,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
 
     def _require_open(self) -> None:
         if self.closed:
-            raise SimulationError("environment: is closed, make a new one")
+            raise SimulationError("environment: is closed. Make a new one.")
 
     def _seen(self) -> Array:
         return np.nan_to_num(np.hstack([self._arms.q, self._arms.v]))
@@ -175,8 +175,8 @@ def _ranges(starts: object, names: Sequence[str]) -> dict[str, tuple[float, floa
     for name, pair in given.items():
         if name.removesuffix(".rate") not in names:
             raise SimulationError(
-                f"starts: no coordinate '{name}': there are {', '.join(names)}, and their rates, "
-                "such as NAME.rate"
+                f"starts: no coordinate '{name}'. There are {', '.join(names)}, and "
+                "their rates, such as NAME.rate."
             )
         ends = listed(pair)
         if ends is None or len(ends) != 2 or not all(is_number(each) for each in ends):

@@ -34,16 +34,17 @@ class Floating:
 
     def __init__(self, model: Model) -> None:
         if not model.floats:
-            raise ModelError("the base is not free: say 'base: {kind: free, body: ...}'")
+            raise ModelError("the base is not free. Say 'base: {kind: free, body: ...}'.")
         if np.any(start_state(model)[1][:6]):
             raise ModelError(
-                "the base moves at the start: the way of an arm that has momentum depends on its "
-                "timing; leave base.velocity and base.spin out of the law's arm, no law needs them"
+                "the base moves at the start. The path of an arm that has momentum "
+                "depends on its timing. Leave base.velocity and base.spin out of the "
+                "law's arm, no law needs them."
             )
         if model.orbit:
             raise ModelError(
-                "the base is in orbit, whose frame turns: momentum is not kept there; leave "
-                "base.orbit out of the law's arm, and simulate with it"
+                "the base is in orbit, whose frame turns, so momentum is not conserved "
+                "there. Leave base.orbit out of the law's arm, and simulate with it."
             )
         self.model = model
         self.equation = formulation("composite", model)
@@ -99,10 +100,15 @@ class Floating:
         projector = self._still(first, statics.moved_by_joints(first))
         if np.linalg.norm(projector @ direction) <= NEGLIGIBLE * np.linalg.norm(direction):
             left = round(float(np.trace(projector)))
-            what = f"{left} motions of {', '.join(names)} leave the base, none that way"
+            what = (
+                f"{left} motions of {', '.join(names)} do not turn the base, and none leads "
+                "that way"
+            )
             if not left:
                 what = f"every motion of {', '.join(names)} turns the base"
-            raise FlexarmError(f"to: no reaction-free path: {what}; it takes more joints than that")
+            raise FlexarmError(
+                f"to: there is no reaction-free path, since {what}. It takes more joints."
+            )
         return _integrated(rates, first)
 
     def _still(self, q: Array, columns: Array) -> Array:
@@ -140,7 +146,8 @@ def _integrated(rates: Callable[[float, Array], Array], first: Array) -> Along:
     if found.t[-1] < 1:
         why = "turns the base too far" if found.status == 1 else "comes to a singular posture"
         raise FlexarmError(
-            f"the motion {why} after {found.t[-1]:.0%} of its way: make it shorter, or go another"
+            f"the motion {why} after {found.t[-1]:.0%} of its path. Make it shorter, or "
+            "choose another."
         )
     assert found.sol is not None
     return found.sol

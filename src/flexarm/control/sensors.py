@@ -87,7 +87,7 @@ def sensors(
     """
     mine = model if known is None else known
     for name, each in (("model", model), ("known", mine)):
-        require_kind(name, each, Model, "a Model: make one with flexarm.build(arm)")
+        require_kind(name, each, Model, "a Model, as flexarm.build(arm) returns")
     if not isinstance(gauges, Sequence) or not all(isinstance(each, Gauge) for each in gauges):
         raise refused("gauges", gauges, "a list of Gauge")
     moving = _encoders(model)
@@ -171,7 +171,7 @@ def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array
         return driven.gains("limits", limits, "N m|N|A|V")
     found = input_limits(model)
     if not np.any(np.isfinite(found)):
-        raise FlexarmError("limits: the model file has no joint.limits.effort: give numbers")
+        raise FlexarmError("limits: the model file has no joint.limits.effort. Give numbers.")
     return found
 
 
@@ -187,7 +187,7 @@ def _part(model: Model, gauge: Gauge) -> LinkModel:
     part = next((p for p in flexible if p.name == gauge.link), None)
     if part is None:
         listed = ", ".join(p.name for p in flexible) or "none"
-        raise FlexarmError(f"gauge: no flexible link '{gauge.link}': there are {listed}")
+        raise FlexarmError(f"gauge: no flexible link '{gauge.link}'. There are {listed}.")
     return part
 
 
@@ -235,8 +235,8 @@ def _require_rank(body: LinkBody, axis: Literal["y", "z"], rows: Expr) -> None:
         fewest = int(np.linalg.matrix_rank(np.array(ca.DM(rows)) / bends, tol=1e-6))
     if fewest < max(min(rows.shape), 1):
         raise FlexarmError(
-            f"gauges on {part.name} along {axis}: they do not tell its {rows.shape[1]} shapes "
-            "apart: put them where those bend, at different places"
+            f"gauges on {part.name} along {axis} cannot separate its {rows.shape[1]} "
+            "shapes. Put them where those bend, at different places."
         )
 
 

@@ -104,7 +104,7 @@ class Statics:
         unknown = set(joints) - set(self.drives.names)
         if unknown:
             raise FlexarmError(
-                f"no driven joint '{min(unknown)}': there are {', '.join(self.drives.names)}"
+                f"no driven joint '{min(unknown)}'. There are {', '.join(self.drives.names)}."
             )
         q = self._begin(guess)
         held = self.drives.hubs @ q
@@ -170,8 +170,9 @@ class Statics:
             q = balance(self.forces, self._rest(q), self.columns, held=held)[0].q
         except FlexarmError:
             raise FlexarmError(
-                f"no equilibrium found with {what} at {np.round(target, 6).tolist()}: the point "
-                "may be out of reach or the arm may be singular there: start from another posture"
+                f"no equilibrium found with {what} at {np.round(target, 6).tolist()}. "
+                "The point may be out of reach, or the arm singular there. Start from "
+                "another posture."
             ) from None
         for axis in self.model.axes:  # without wind-up motors follow their joints
             if axis.motor is not None and not self.loaded:
@@ -241,7 +242,7 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
         The arm with ``start: stated`` and that start; a free base keeps its velocity and spin.
     """
     arm = validated(arm)
-    require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
+    require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
     q = require_array("q", q)
     if q.shape != (model.size,) or len(arm.links) != len(model.links):
         raise FlexarmError(
@@ -249,8 +250,9 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
         )
     if model.floats and np.abs(q[:6]).max() > 1e-9:
         raise FlexarmError(
-            f"q: a free base starts at its reference, with {', '.join(model.names[:6])} of 0, got "
-            f"{q[:6].tolist()}: change base.position and base.rotation instead"
+            f"q: a free base starts at its reference, with {', '.join(model.names[:6])} "
+            f"of 0, got {q[:6].tolist()}. Change base.position and base.rotation "
+            "instead."
         )
     links = []
     for part, link in zip(model.links, arm.links, strict=True):

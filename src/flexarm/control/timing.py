@@ -39,7 +39,7 @@ class Timing:
     def __post_init__(self) -> None:
         """Check kind, times and ramp."""
         if not is_word(self.kind, KINDS):
-            raise FlexarmError(f"timing: there are {', '.join(KINDS)}, got {shown(self.kind)}")
+            raise FlexarmError(f"timing: must be one of {', '.join(KINDS)}, got {shown(self.kind)}")
         for name, unit in (("duration", "s"), ("begin", "s"), ("ramp", "1")):
             given = require_number(f"timing: {name}", getattr(self, name), unit=unit)
             object.__setattr__(self, name, given)

@@ -187,7 +187,7 @@ def hold(about: StateSpace | Equilibrium) -> Trajectory:
     model, point = about.model, about.point
     if np.any(point.v[remaining(model)]):
         raise FlexarmError(
-            "about: must be at rest, got a state that moves: linearise about another"
+            "about: must be at rest, got a state that moves. Linearise about another."
         )
     still = Path(np.array([point.q, np.zeros(model.size)]))
     return follow(model, still, Timing("cycloid", 1.0))
@@ -195,7 +195,7 @@ def hold(about: StateSpace | Equilibrium) -> Trajectory:
 
 def require_trajectory(value: object) -> None:
     """Raise an error for what is no trajectory."""
-    require_kind("trajectory", value, Trajectory, "a Trajectory: make one with joint_move")
+    require_kind("trajectory", value, Trajectory, "a Trajectory, as joint_move returns")
 
 
 def tip_move(
@@ -352,7 +352,7 @@ def fit_path(posture: Callable[[float, Array], Array], first: Array) -> Path:
             )
             return Path(np.asarray(series[: max(kept, 2)], dtype=float))
     raise FlexarmError(
-        f"the postures along the path are not smooth enough: {error:.1e} of their size is left "
-        f"after {NODES[-1]} nodes; it may pass close to a singular posture: choose another path, "
-        "or split it"
+        f"the postures along the path are not smooth enough; {error:.1e} of their size "
+        f"is left after {NODES[-1]} nodes. The path may pass close to a singular "
+        "posture. Choose another path, or split it."
     )

@@ -14,7 +14,7 @@ from flexarm.engine.permissions import check_folder_is_private, check_way, read_
 from flexarm.errors import FlexarmError
 
 VARIABLE = "FLEXARM_CACHE"
-REMEDY = f"set {VARIABLE} to another folder"
+REMEDY = f"Set {VARIABLE} to another folder."
 MAGIC = b"flexarm cache 1\n"
 SUFFIX = ".entry"
 UNFINISHED = ".part"
@@ -133,8 +133,9 @@ class Cache:
                 kept.append(f"'{file.name}' ({error.strerror})")
         if kept:
             raise FlexarmError(
-                f"cache folder '{self.folder}': deleted {deleted} entries, but {len(kept)} cannot "
-                f"be deleted, the first {kept[0]}: delete them by hand"
+                f"cache folder '{self.folder}': deleted {deleted} entries, but "
+                f"{len(kept)} cannot be deleted, the first {kept[0]}. Delete them by "
+                "hand."
             )
         return deleted
 
@@ -152,7 +153,7 @@ class Cache:
         else:
             return
         raise FlexarmError(
-            f"cache folder '{self.folder}': {reason}, so that nothing can be kept: {REMEDY}"
+            f"cache folder '{self.folder}': {reason}, so nothing can be stored. {REMEDY}"
         )
 
     def check_private(self) -> None:
@@ -161,7 +162,7 @@ class Cache:
             self._check_hands()
         except PermissionError as error:
             raise FlexarmError(
-                f"cache folder '{self.folder}': is not used, since {error}: {REMEDY}"
+                f"cache folder '{self.folder}': is not used, since {error}. {REMEDY}"
             ) from None
         except OSError:
             return

@@ -125,8 +125,9 @@ def foreign_machine(target: "Target", what: str, *, level: Level = "fast") -> ll
         return machine(target, EFFORT[level])
     except RuntimeError:
         raise DeviceError(
-            f"{what}: the installed llvmlite was built without {target.triple.partition('-')[0]}: "
-            "take another version of llvmlite, such as the one on PyPI"
+            f"{what}: the installed llvmlite was built without "
+            f"{target.triple.partition('-')[0]}. Take another version of llvmlite, such "
+            "as the one on PyPI."
         ) from None
 
 

@@ -81,7 +81,7 @@ def trace(
     if not isinstance(results, Sequence) or not all(isinstance(r, _MATRICES) for r in results):
         raise FlexarmError(
             f"function '{name}': must return a casadi.SX or a sequence of them, got "
-            f"{type(returned).__name__}: make it one with casadi.SX(...)"
+            f"{type(returned).__name__}. Make it one with casadi.SX(...)."
         )
     results = list(results)
     if len(results) != len(outputs):

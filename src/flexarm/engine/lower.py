@@ -66,12 +66,12 @@ def _check(function: casadi.Function) -> None:
     if not function.is_a("SXFunction"):
         raise FlexarmError(
             f"function '{function.name()}': must be made of SX symbols, got "
-            f"'{function.class_name()}': call its expand() first"
+            f"'{function.class_name()}'. Call its expand() first."
         )
     if function.has_free():
         free = ", ".join(str(symbol) for symbol in function.free_sx())
         raise FlexarmError(
-            f"function '{function.name()}': the symbols {free} are free: make them inputs"
+            f"function '{function.name()}': the symbols {free} are free. Make them inputs."
         )
 
 
@@ -285,8 +285,8 @@ class _LoweredValues:
         names = [name for name in dir(casadi) if name.startswith("OP_")]
         (unknown,) = [name for name in names if getattr(casadi, name) == op]
         raise FlexarmError(
-            f"operation {unknown[3:]} of CasADi: cannot be compiled; write the expression "
-            f"with other operations"
+            f"operation {unknown[3:]} of CasADi cannot be compiled. Write the expression "
+            "with other operations."
         )
 
     def combine(self, op: str, arguments: list[int]) -> int:

@@ -40,12 +40,12 @@ def check_folder_is_private(folder: Path, remedy: str) -> None:
     if status.st_uid != me:
         raise FlexarmError(
             f"cache folder '{folder}': must belong to the user who runs flexarm (number {me}), "
-            f"got user {status.st_uid}: {remedy}"
+            f"got user {status.st_uid}. {remedy}"
         )
     if status.st_mode & OTHERS:
         raise FlexarmError(
             f"cache folder '{folder}': must not be writable for others, got mode "
-            f"{stat.S_IMODE(status.st_mode):03o}: run chmod 700 on it, or {remedy}"
+            f"{stat.S_IMODE(status.st_mode):03o}. Run chmod 700 on it. {remedy}"
         )
 
 

@@ -93,8 +93,8 @@ def _bounding(model: Model, q: Array) -> list[Watch]:
 
 def _refused(model: Model, part: str, reason: str) -> ModelError:
     return ModelError(
-        f"export: {model.arm.name} has {part}, which {reason}: change that (--set), or run it by "
-        "'flexarm simulate'"
+        f"export: {model.arm.name} has {part}, which {reason}. Change that (--set), or "
+        "run it by 'flexarm simulate'."
     )
 
 

@@ -149,14 +149,14 @@ def identify(
     )  # fmt: skip
     for name in offsets:
         if offsets.count(name) > 1:
-            raise FlexarmError(f"input_offsets: {name} is named twice: name it once")
+            raise FlexarmError(f"input_offsets: {name} is named twice. Name it once.")
         if name not in input_units(model):
-            raise FlexarmError(f"input_offsets: no driven joint '{name}': there are "
-                               f"{', '.join(input_units(model))}")  # fmt: skip
+            raise FlexarmError(f"input_offsets: no driven joint '{name}'. There are "
+                               f"{', '.join(input_units(model))}.")  # fmt: skip
     if not all(each.is_response for each in recordings):  # responses are without servos
         _warn_of_servos(model, inputs or {})
     if not problem.names:
-        raise FlexarmError("fit: nothing is to be fitted: name numbers of the model file")
+        raise FlexarmError("fit: nothing is to be fitted. Name numbers of the model file.")
     begin = problem.first
     say = progress or (lambda text: None)
     say("making the equations ready")
@@ -218,8 +218,8 @@ def _limits(problem: FitProblem, bounds: Mapping[str, tuple[float, float] | None
             known = (0.0, math.inf) if name.endswith(": lag") else known
         if not known[0] <= value <= known[1]:
             raise FlexarmError(
-                f"fit: {name}: is {value:g} in the arm, beyond its bounds {known[0]:g} to "
-                f"{known[1]:g}: widen them, or begin elsewhere"
+                f"fit: {name}: is {value:g} in the arm, beyond its bounds {known[0]:g} "
+                f"to {known[1]:g}. Widen them, or begin elsewhere."
             )
         rows.append(known)
     return np.array(rows).T
@@ -230,7 +230,7 @@ def _require_samples(horizon: float, problem: FitProblem) -> None:
     if not timed:
         raise FlexarmError("horizon: is for time histories, and the data are frequency responses")
     if problem.runs[0].runs.equation.model.arm.events:
-        raise FlexarmError("horizon: pieces begin anew, and the arm has events: leave one out")
+        raise FlexarmError("horizon: pieces begin anew, and the arm has events. Leave one out.")
     shortest = min(float(np.median(np.diff(t))) for t in timed)
     if not horizon >= FEWEST * shortest:
         raise refused("horizon", horizon, f"at least {FEWEST} samples, {FEWEST * shortest:g} s")
@@ -405,14 +405,15 @@ def _fit(arm: Arm, limits: Array, search: SearchEnd) -> Fit:
 def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: int) -> str:
     """Return sentences on the end of a search, with the distance from the minimum."""
     worst = int(np.argmax(left))
-    far = f"{names[worst]}, the last to arrive, is {left[worst]:.2g} standard errors from there"
+    far = f"{names[worst]}, the last to converge, is {left[worst]:.2g} standard errors away"
     if left[worst] <= CLOSE:
         return f"all numbers are where the errors are least: {far}."
     if stopped:
         return f"it was stopped after {evaluations} runs: {far}."
     return (
-        f"no step of it made the errors less, though derivatives say that some would: {far}. Runs "
-        "do not follow their derivatives here: their steps are too long, or their motion diverges."
+        "no step of it reduced the errors, though the derivatives predict some would: "
+        f"{far}. Runs do not follow their derivatives here: their steps are too long, or "
+        "their motion diverges."
     )
 
 
@@ -423,9 +424,9 @@ def _warn_of_servos(model: Model, inputs: Mapping[str, str]) -> None:
         joint = f"links.{both[0].link + 1}.joint"
         place = ".".join(filter(None, (joint, both[0].label, "servo")))
         warnings.warn(
-            f"{', '.join(axis.name for axis in both)}: the servo of the model file acts too, and "
-            "the measured input comes on top of it: if that is all of what the motor did, take the "
-            f"servo away (--set {place}=)",
+            f"{', '.join(axis.name for axis in both)}: the servo of the model file acts "
+            "beside the measured input. If the measured input is all that the motor "
+            f"did, remove the servo (--set {place}=).",
             stacklevel=3,
         )
 
@@ -439,9 +440,10 @@ def _warn_of_many_shapes(arm: Arm) -> None:
     ]
     if names:
         warnings.warn(
-            f"{', '.join(names)}: shapes are chosen by default, which are more than data tell apart"
-            " and make a fit take minutes: name one or two in the plane of the motion, such as "
-            "'shapes: {kind: loaded, root: held, bending_y: 1, bending_z: 0, torsion: 0}'",
+            f"{', '.join(names)}: has default shapes, which are more than the data "
+            "determine and make a fit take minutes. Name one or two in the plane of the "
+            f"motion, such as 'shapes: {{kind: loaded, root: held, bending_y: 1, "
+            f"bending_z: 0, torsion: 0}}'.",
             LongRun,
             stacklevel=3,
         )

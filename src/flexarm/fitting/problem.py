@@ -127,8 +127,8 @@ class FitProblem:
             closer = self.finer(2).at(values)
         except FlexarmError as error:
             raise FlexarmError(
-                "step: the fit depends on the length of its steps; in halves of them the fitted arm"
-                f" cannot be run ({error}): give a smaller 'step'"
+                "step: the fit depends on the length of its steps. In halves of them "
+                f"the fitted arm cannot be run ({error}). Give a smaller 'step'."
             ) from None
         off = self._readings(values) - flat([each.readings for each in closer])
         return HALVED * self._over_noise(off, noise)
@@ -173,9 +173,9 @@ class FitProblem:
         if np.abs(jacobian).max(initial=0.0) < FARTHEST:  # false of NaN too
             return jacobian
         raise FlexarmError(
-            "step: runs at numbers on the way of the search have no end of their derivatives: "
-            "their steps are too long for the friction or the stiffness there; give a smaller "
-            "'step', or bounds of the numbers"
+            "step: derivatives of a run overflow at numbers that the search tried. Its "
+            "steps are too long for the friction or the stiffness there. Give a smaller "
+            "'step', or bounds of the numbers."
         )
 
 
@@ -352,7 +352,7 @@ def measured(
     for name in columns:
         if name not in units:
             raise FlexarmError(
-                f"inputs: no driven joint '{name}': there are {', '.join(units) or 'none'}"
+                f"inputs: no driven joint '{name}'. There are {', '.join(units) or 'none'}."
             )
     if recording.is_response:
         outputs, weights = read_response(recording, list(sensors), columns)

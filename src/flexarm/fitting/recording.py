@@ -64,7 +64,7 @@ class Recording:
         if len(matches) != 1:
             number = "more than one" if matches else "no"
             raise FlexarmError(
-                f"{self.name}: {number} column '{name}': there are {', '.join(self.columns)}"
+                f"{self.name}: {number} column '{name}'. There are {', '.join(self.columns)}."
             )
         written, reasons = split_unit(matches[0])[1], []
         for unit in units:
@@ -144,7 +144,7 @@ def _csv(path: Path, content: bytes, lines: list[int]) -> dict[str, Any]:
     _, header = next(rows, (1, []))
     names = [text for _, text in header]
     if len(set(names)) < len(names):
-        raise FlexarmError(f"{path}:1: two columns have one name: rename one")
+        raise FlexarmError(f"{path}:1: two columns have one name. Rename one.")
     table = []
     for line, cells in rows:
         if len(cells) != len(names):
@@ -170,7 +170,9 @@ def _arrays(path: Path, content: bytes) -> dict[str, Any]:
 
         return {str(k): v.to_numpy() for k, v in pandas.read_parquet(file).items()}
     except ImportError as error:
-        raise FlexarmError(f"{path}: {error.name} is needed to read it: pip install it") from None
+        raise FlexarmError(
+            f"{path}: {error.name} is needed to read it. Run pip install {error.name}."
+        ) from None
     except Exception as error:
         raise FlexarmError(f"{path}: is no {kind} file of arrays: {error}") from None
 
@@ -199,20 +201,20 @@ def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             raise FlexarmError(
-                f"{name}: {place(int(bad[0]))}, column '{key}': is no finite number: leave such "
-                "samples out, or cut the recording there"
+                f"{name}: {place(int(bad[0]))}, column '{key}': is no finite number. "
+                "Leave such samples out, or cut the recording there."
             )
     if count < FEWEST:
-        raise FlexarmError(f"{name}: has {count} samples: at least {FEWEST} are needed")
+        raise FlexarmError(f"{name}: has {count} samples, and at least {FEWEST} are needed")
     unit = "Hz" if is_response else "s"
     t = Recording(name, arrays[timed[0]], arrays).column(timed[0], unit)
     back = np.flatnonzero(np.diff(t) <= 0)
     if len(back):
         row = int(back[0]) + 1
         raise FlexarmError(
-            f"{name}: {place(row)}: {'frequencies' if is_response else 'times'} must increase, got "
-            f"{t[row]:g} {unit} after {t[row - 1]:g} {unit}: sort the samples and leave repeated "
-            "ones out"
+            f"{name}: {place(row)}: {'frequencies' if is_response else 'times'} must "
+            f"increase, got {t[row]:g} {unit} after {t[row - 1]:g} {unit}. Sort the "
+            "samples and leave repeated ones out."
         )
     if is_response and t[0] <= 0:
         raise FlexarmError(f"{name}: {place(0)}: frequencies must be > 0, got {t[0]:g} Hz")

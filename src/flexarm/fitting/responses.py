@@ -98,8 +98,8 @@ def respond(
     space, n, more = linearise(model), model.size, actuators_of(model).states
     if more:
         raise FlexarmError(
-            "frequency responses: are of arms without currents or bristles as states: leave out "
-            "inductance and lugre friction, or fit time histories"
+            "frequency responses: are for arms without currents or bristles as states. "
+            "Leave out inductance and lugre friction, or fit time histories."
         )
     point = space.point
     state = np.concatenate([point.q, point.v])[None]

@@ -74,14 +74,14 @@ def formulation(
     if not isinstance(model, Model):
         raise FlexarmError(_no_model(name, model))
     if not isinstance(name, str) or name not in FORMULATIONS:
-        raise FlexarmError(f"no formulation {shown(name)}: there are {', '.join(FORMULATIONS)}")
+        raise FlexarmError(f"no formulation {shown(name)}. There are {', '.join(FORMULATIONS)}.")
     require_flag("paper", paper)
     require_flag("delta_squared", delta_squared)
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
     reason = FORMULATIONS[name].refusal(model, paper=paper)
     touched = "contacts" if model.points.contacts else "springs" if model.points.springs else ""
     if reason is None and paper and touched:
-        reason = f"no paper has {touched} of points: leave them out, or set paper=False"
+        reason = f"no paper has {touched} at points. Leave them out, or set paper=False."
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
     if not delta_squared or points is not None:
@@ -100,15 +100,15 @@ def _refuse_options(name: str, *, delta_squared: bool, points: int | None) -> No
     """Refuse an option that belongs to another formulation."""
     if not delta_squared and name != GibbsAppell.name:
         raise FlexarmError(
-            f"delta_squared=False: formulation '{name}' has no such term to leave out: use "
-            "gibbs-appell with paper=True"
+            f"delta_squared=False: formulation '{name}' has no such term to leave out. "
+            "Use gibbs-appell with paper=True."
         )
     if points is not None and name != ElementJacobian.name:
-        raise FlexarmError(f"points: formulation '{name}' has none: use element-jacobian")
+        raise FlexarmError(f"points: formulation '{name}' has none. Use element-jacobian.")
 
 
 def _no_model(name: object, model: object) -> str:
     if isinstance(name, Model):
-        return "formulation: the name comes first, then the model: formulation(name, model)"
+        return "formulation: the name comes first, then the model, formulation(name, model)"
     kind = "an Arm" if isinstance(model, Arm) else f"a value of type {type(model).__name__}"
-    return f"formulation: expected a Model, got {kind}: make one with flexarm.build(arm)"
+    return f"formulation: expected a Model, got {kind}. Build one with flexarm.build(arm)."

@@ -61,8 +61,8 @@ class Formulation(ABC):
             return "it has no paper whose approximations it could keep"
         if model.tip_rotation == "first-order":
             return (
-                "with first-order tip rotation outboard bodies are not rigid: "
-                "build the model with tip_rotation='cayley'"
+                "with first-order tip rotation outboard bodies are not rigid. Build the "
+                "model with tip_rotation='cayley'."
             )
         return None
 
@@ -121,7 +121,7 @@ class Formulation(ABC):
 
         In world axes, at the joint's origin; wrenches on the links outboard are taken into account.
         """
-        raise FlexarmError(f"{self.name} does not give joint wrenches: use composite")
+        raise FlexarmError(f"{self.name} does not give joint wrenches. Use composite.")
 
 
 def mass_of(formulation: Formulation, q: Expr) -> Expr:
@@ -143,19 +143,19 @@ def recursions_only(model: Model) -> str | None:
     """Return why only the recursions can treat an arm, or None: most sum along beams on tips."""
     if model.orbit:
         return (
-            "the base is in an orbit, and the method takes the world for inertial: use "
-            "'articulated' or 'composite'"
+            "the base is in an orbit, and the method assumes an inertial world. Use "
+            "'articulated' or 'composite'."
         )
     for part in model.links:
         if part.on_rail:
             return (
-                f"{part.joint_name} is a carriage, and the method places a link on the tip of the "
-                "one before: use 'articulated' or 'composite'"
+                f"{part.joint_name} is a carriage, and the method places a link on the "
+                "tip of the one before. Use 'articulated' or 'composite'."
             )
         if not part.body.sectioned:
             return (
-                f"{part.name} is a body with modes, and the method sums over points of straight "
-                "beams: use 'articulated' or 'composite'"
+                f"{part.name} is a body with modes, and the method sums over points of "
+                "straight beams. Use 'articulated' or 'composite'."
             )
     return None
 

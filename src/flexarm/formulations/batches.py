@@ -80,9 +80,9 @@ def within_range(model: Model, q: Array) -> Array:
         if out.any():
             what = next(p.stroke.name for p in model.links if p.stroke and p.exposed == index)
             raise FlexarmError(
-                f"q[{index}]: the {what} {model.names[index]} must be {low:g} to {high:g} m, got "
-                f"{lengths[out][0]:g}: its shapes hold in that range; change q, or limits or "
-                "length in the arm"
+                f"q[{index}]: the {what} {model.names[index]} must be {low:g} to "
+                f"{high:g} m, got {lengths[out][0]:g}. Its shapes are built for that "
+                "range. Change q, or limits or length in the arm."
             )
     return q
 

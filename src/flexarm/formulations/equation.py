@@ -290,7 +290,7 @@ class Equation:
         """Compute ``distance`` [m], ``normal`` and ``friction`` forces [N] of all contacts."""
         count = len(self.model.arm.contacts)
         if not count:
-            raise FlexarmError(f"{self.model.arm.name} touches nothing: give it 'contacts'")
+            raise FlexarmError(f"{self.model.arm.name} touches nothing. Give it 'contacts'.")
         distance, normal, friction = self._evaluate("contacts", q, v)
         return Contacts(distance, normal, np.swapaxes(as_matrix(friction, 3, count), -1, -2))
 
@@ -298,7 +298,7 @@ class Equation:
         """Compute ``length`` [m] and ``force`` [N] of the springs between points."""
         if not self.model.arm.springs:
             raise FlexarmError(
-                f"{self.model.arm.name} has no springs between points: give it 'springs'"
+                f"{self.model.arm.name} has no springs between points. Give it 'springs'."
             )
         return PointSprings(*self._evaluate("springs", q, v))
 
@@ -357,7 +357,8 @@ class Equation:
         off = np.abs(turned @ np.swapaxes(turned, -1, -2) - np.eye(3)).max(initial=0.0)
         if not off <= ROUNDED or np.any(np.linalg.det(turned) < 0):
             raise FlexarmError(
-                "anchor: must be a rotation: columns of length 1 at right angles, right-handed"
+                "anchor: must be a rotation matrix, with right-handed orthogonal "
+                "columns of length 1"
             )
         return replace(self, anchor=stacked)
 
@@ -397,8 +398,8 @@ class Equation:
             raise refused("name", name, f"one of {', '.join(QUANTITIES)}")
         if not self.parameters:
             raise FlexarmError(
-                f"derivatives of {name}: no numbers are inputs: name them by "
-                "formulation(parameters=)"
+                f"derivatives of {name}: no numbers are inputs. Name them by "
+                "formulation(parameters=)."
             )
         names = QUANTITIES[name].inputs
         timed = {"w": wrench_factors, "given": prescribed_accelerations}

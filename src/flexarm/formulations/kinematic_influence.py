@@ -41,8 +41,9 @@ class KinematicInfluence(Formulation):
     name: ClassVar[str] = "kinematic-influence"
     citation: ClassVar[str] = "Graves 1989, Dynamical modeling of serial manipulators"
     assumptions: ClassVar[str] = (
-        "none beyond the model's own; with paper=True: links are weighed undeflected, tips turn by "
-        "I + skew(theta) with its transpose for inverse, no axial shortening"
+        "none beyond the model's own; with paper=True inertia is that of undeflected "
+        "links, tips turn by I + skew(theta) with its transpose for inverse, and axial "
+        "shortening is left out"
     )
 
     @classmethod
@@ -55,9 +56,9 @@ class KinematicInfluence(Formulation):
         for part in model.links:
             if part.coordinates and not part.carried_by:
                 return (
-                    f"Graves's translational joint carries its whole link, and {part.joint_name} "
-                    "lets a flexible beam out of its hub: make the joint prismatic, or say "
-                    "paper=False"
+                    "Graves's translational joint carries its whole link, and "
+                    f"{part.joint_name} lets a flexible beam out of its hub. Make the "
+                    "joint prismatic, or say paper=False."
                 )
         return None
 

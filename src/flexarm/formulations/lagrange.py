@@ -73,11 +73,11 @@ class Lagrange(Formulation):
             return reason
         if model.size > LARGEST:
             return (
-                f"the closed form of {model.size} coordinates is too long, {LARGEST} are the most: "
-                "use 'articulated' or 'composite'"
+                f"the closed form of {model.size} coordinates is too long, the limit is "
+                f"{LARGEST}. Use 'articulated' or 'composite'."
             )
         if paper and (reason := _not_in_paper(model)) is not None:
-            return f"{reason}: ask for paper=False"
+            return f"{reason}. Set paper=False."
         if paper or model.tip_rotation == "first-order":
             return torque_refusal(model)
         return None
@@ -152,7 +152,7 @@ def _not_in_paper(model: Model) -> str | None:
         return "the base of Theodore & Ghosal's arms is fixed, this one's moves"
     for part in model.links:
         if np.any(part.body.root_turn):
-            return f"{part.name} has shapes that turn its root: the paper's are clamped there"
+            return f"{part.name} has shapes that turn its root, where the paper's are clamped"
         if part.body.measured:
             return f"{part.name} has a measured modal mass, which eq 21 does not have"
         if any("twist" in name or "stretch" in name for name in part.body.names):

@@ -86,11 +86,11 @@ class RecursiveLagrange(Formulation):
         sliding = [part.name for part in model.links if part.carried_by != part.coordinates]
         if sliding:
             return (
-                f"{sliding[0]} slides out of its hub, and the transformations of Chen, Zhang & Liu "
-                "have a constant length: use 'lagrange' or 'composite'"
+                f"{sliding[0]} slides out of its hub, and the transformations of Chen, "
+                "Zhang & Liu have a constant length. Use 'lagrange' or 'composite'."
             )
         if paper and (reason := _not_in_paper(model)) is not None:
-            return f"{reason}: ask for paper=False"
+            return f"{reason}. Set paper=False."
         first_order = paper or model.tip_rotation == "first-order"
         return torque_refusal(model) if first_order else None
 

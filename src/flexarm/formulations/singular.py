@@ -28,8 +28,9 @@ def why_singular(name: str, model: Model, mass: Array, *, paper: bool) -> str:
     what, has = ("indefinite", "a negative") if least < -SINGULAR else ("singular", "no")
     return (
         f"{name}: its approximation leaves the mass matrix {what} at these coordinates "
-        f"(least eigenvalue {least:.0e} when scaled to a unit diagonal): a motion, mostly of "
-        f"{moved}, has {has} inertia there; take other coordinates, or {_remedy(model, paper)}"
+        f"(least eigenvalue {least:.0e} when scaled to a unit diagonal). A motion, "
+        f"mostly of {moved}, has {has} inertia there. Choose other coordinates, or "
+        f"{_remedy(model, paper)}."
     )
 
 

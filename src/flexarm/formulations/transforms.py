@@ -135,8 +135,9 @@ def torque_refusal(model: Model) -> str | None:
     if not found:
         return None
     return (
-        f"first-order tips are no rotations, so {next(iter(found))} have no torque beyond them: "
-        f"leave the {next(iter(found))} out, or build the model with tip_rotation='cayley'"
+        f"first-order tips are no rotations, so {next(iter(found))} have no torque "
+        f"beyond them. Leave the {next(iter(found))} out, or build the model with "
+        "tip_rotation='cayley'."
     )
 
 

@@ -135,4 +135,4 @@ def _imported(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError:
-        raise FlexarmError(f"{name}: is not installed: pip install {name}") from None
+        raise FlexarmError(f"{name}: is not installed. Run pip install {name}.") from None

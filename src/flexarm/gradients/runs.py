@@ -70,8 +70,8 @@ Arms = Callable[[], Mapping[str, Nearby]]  # that differ a little in one number,
 Known = dict[tuple[int, ...], dict[Any, Array]]  # slopes by the numbers, after events
 APPROACHES = 3  # to an event near a sample, of which it is not clear which comes first
 JUMPS = (
-    "gradients: are of runs whose equations do not jump: leave out dry friction (take 'smooth' or "
-    "'lugre'), and brakes that slip or close at a speed"
+    "gradients: are for runs whose equations do not jump. Leave out dry friction (use "
+    "'smooth' or 'lugre'), and brakes that slip or close at a speed."
 )
 ANOTHER = "a run by etd4 takes modes at some, and one with events has legs"
 # By method; of etd4 that of the states of servos: modes have weights of their own.
@@ -93,7 +93,7 @@ def recorded(
         # Nothing is there, or a corner of the equations that the motion goes on from.
         if code > FINISHED and not seen and (code != SEEN or m.h_done == 0.0):
             raise SimulationError(
-                f"gradients: the run stops at t = {m.t:.4g} s: flexarm.simulate says why"
+                f"gradients: the run stops at t = {m.t:.4g} s. flexarm.simulate prints the reason."
             )
         found += [ends[ends < m.t], np.array([m.t])]
         renewed.append(begins[begins < m.t])
@@ -134,8 +134,8 @@ def _refuse_jumps(model: Model, times: Array) -> None:
     held, v = start.rigid(model), start_state(model)[1]
     if model.arm.start != "stated":
         raise SimulationError(
-            "gradients: begin where the model file says, not in an equilibrium: take "
-            "'start: stated' (--set start=stated)"
+            "gradients: the run must begin where the model file says, not in an "
+            "equilibrium. Use 'start: stated' (--set start=stated)."
         )
     if len(held) < len(start.closed) or np.any(v[held]):
         raise SimulationError(JUMPS)
@@ -245,7 +245,7 @@ class Differentiable:
                 raise SimulationError(f"v: {fast[0]} must be at rest, its brake is closed; {JUMPS}")
             require_like(parts[0].task if parts else task, task)
             if task.motion.actuators.sampled:
-                raise SimulationError("gradients: sampled servos jump: take their 'period' away")
+                raise SimulationError("gradients: sampled servos jump. Remove their 'period'.")
             others = [] if like is None else like.parts
             leg = RecordedTrajectory(
                 task, self.functions, self.parameters, TABLEAUS[self.method.name],
@@ -311,7 +311,7 @@ class Differentiable:
         phase = self._begin(model)
         several = len(phase.times) < len(self.times) or np.isfinite(phase.bounds(model)).any()
         if self.method.solves_vibrations or several:
-            raise SimulationError(f"steps: {ANOTHER}: give the other run itself")
+            raise SimulationError(f"steps: {ANOTHER}. Give the other run itself.")
         return (StepSequence(steps, phase),)
 
     def jax(self) -> Callable[..., Any]:
@@ -386,7 +386,7 @@ class Differentiable:
             for name in given:
                 if name not in names:
                     known = ", ".join(names) or "none"
-                    raise SimulationError(f"{what}: no driven joint '{name}': there are {known}")
+                    raise SimulationError(f"{what}: no driven joint '{name}'. There are {known}.")
         channels = [
             replace(
                 channel,
@@ -417,15 +417,16 @@ class Differentiable:
             other = near.models[0]
             one, two = ([(e.at, e.after) for e in m.arm.events] for m in (model, other))
             if one != two:
-                raise FlexarmError(f"parameters: '{key}' is when an event happens: leave it out")
+                raise FlexarmError(f"parameters: '{key}' is the time of an event. Leave it out.")
             there = self._task(other, None, None, phase)[0].groups
             for a, b in zip(chain(*task.groups), chain(*there), strict=True):
                 if a.name in stay and a in task.groups[2]:
                     continue
                 if a.begin != b.begin or not np.array_equal(a.pieces, b.pieces):
                     raise FlexarmError(
-                        f"parameters: '{key}' changes {a.name} as a function of time: "
-                        "gradients by inputs are by their values at the samples; leave it out"
+                        f"parameters: '{key}' changes {a.name} as a function of time. "
+                        "Gradients by inputs are by their values at the samples. Leave "
+                        "it out."
                     )
         self._smooth.add(phase.done)
 
@@ -544,8 +545,8 @@ def differentiable(
     for part in model.links:
         if part.rail_jumps:
             raise SimulationError(
-                f"gradients: the speed of {part.name} jumps at the nodes of its rail: give the "
-                "link before it shapes without nodes, such as 'loaded'"
+                f"gradients: the speed of {part.name} jumps at the nodes of its rail. "
+                "Give the link before it shapes without nodes, such as 'loaded'."
             )
     return Differentiable(
         equation, keys, times, METHODS[method], options.rtol, options.step,

@@ -32,7 +32,7 @@ def refuse_misfit(law: ca.Function, model: Model) -> None:
     """Refuse what is no control law in CasADi, or one whose arguments or result do not fit."""
     require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u; a Python function "
                  "goes into flexarm.Sampled(law, period)", SimulationError)  # fmt: skip
-    require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
+    require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
     n, inputs = model.size, input_names(model)
     sizes = [law.numel_in(k) for k in range(law.n_in())]
     if sizes != [1, n, n]:
@@ -42,7 +42,7 @@ def refuse_misfit(law: ca.Function, model: Model) -> None:
     if law.n_out() < 1 or law.numel_out(0) != len(inputs):
         found = law.numel_out(0) if law.n_out() else 0
         raise SimulationError(
-            f"the control law must give {len(inputs)} inputs ({', '.join(inputs)}), got {found}"
+            f"the control law must return {len(inputs)} inputs ({', '.join(inputs)}), got {found}"
         )
 
 
@@ -52,7 +52,7 @@ def no_number(answer: Array, names: tuple[str, ...], t: float) -> str:
     if np.all(finite):
         return ""
     name = names[int(np.argmin(finite))]
-    return f"the control law gave no number for {name} at t = {t:.6g} s: look at the law there"
+    return f"the control law returned no number for {name} at t = {t:.6g} s. Check the law there."
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,13 +146,13 @@ class Sampled(Summarised):
             )
         if self.behind > LONGEST_DELAY:
             raise SimulationError(
-                f"delay: must be at most {LONGEST_DELAY:,} periods of {self.period:g} s, got "
-                f"{delay:g}: take a longer period, or a shorter delay"
+                f"delay: must be at most {LONGEST_DELAY:,} periods of {self.period:g} s, "
+                f"got {delay:g}. Take a longer period, or a shorter delay."
             )
         if not is_word(self.rates, ("measured", "difference")):
             raise refused("rates", self.rates, "'measured' or 'difference'", SimulationError)
         if self.sensed is not None:
-            require_kind("sensed", self.sensed, Sensors, "Sensors: make them with sensors")
+            require_kind("sensed", self.sensed, Sensors, "Sensors, as sensors() returns")
 
     @property
     def behind(self) -> int:
@@ -187,7 +187,7 @@ class Sampled(Summarised):
 
 def require_sensors_fit(sensed: object, law: object, model: Model | None = None) -> None:
     """Refuse sensors of another arm, and a law of another state than they give."""
-    require_kind("sensed", sensed, Sensors, "Sensors: make them with sensors")
+    require_kind("sensed", sensed, Sensors, "Sensors, as sensors() returns")
     assert isinstance(sensed, Sensors)
     n, seen = sensed.estimate.numel_out(0), sensed.measure.numel_in(0)
     if model is not None and seen != model.size:

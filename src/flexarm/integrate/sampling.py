@@ -53,11 +53,11 @@ class Log:
         try:
             given = self.law(m.t, m.y[:n].copy(), m.y[n : 2 * n].copy())
         except Exception as error:
-            return f"{_raised(error)} at t = {m.t:.6g} s: look at the law there"
+            return f"{_raised(error)} at t = {m.t:.6g} s. Check the law there."
         answer = real_answer(given)
         if answer is None or answer.shape != (m.system.inputs,):
             got = shown(given) if answer is None else f"an array of shape {answer.shape}"
-            what = f"must give {m.system.inputs} inputs ({', '.join(self.names)}) as real numbers"
+            what = f"must return {m.system.inputs} inputs ({', '.join(self.names)}) as real numbers"
             said = f"the control law {what}, got {got}"
             if not self.times:
                 raise SimulationError(said)

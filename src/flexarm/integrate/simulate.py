@@ -202,8 +202,8 @@ class Simulation:
         hybrid = HybridSimulation(model, options.locks or {}, options.t_end, equation)
         if self.law is not None and not hybrid.single:
             raise SimulationError(
-                "control: a Sampled law cannot be had together with events, dry friction and "
-                "brakes that slip: write it as a CasADi function"
+                "control: a Sampled law cannot be combined with events, dry friction "
+                "and brakes that slip. Write it as a CasADi function."
             )
         return hybrid
 
@@ -286,9 +286,9 @@ class Simulation:
         if not (self.method.adaptive or options.step is not None):
             if self.law is not None:
                 raise SimulationError(
-                    f"step: {self.method.name} needs one under a sampled law, which cannot be "
-                    "asked twice and so not be run again in smaller steps: give a step, or take "
-                    "another method"
+                    f"step: {self.method.name} needs one under a sampled law, whose runs "
+                    "cannot be repeated in smaller steps. Give a step, or use another "
+                    "method."
                 )
             tolerance = options.tolerance
             return keep(
@@ -417,8 +417,9 @@ def _shortest_period(task: InitialValueProblem, options: RunOptions) -> float | 
     for name, period in periods.items():
         if options.t_end / period > MOST_SAMPLES:
             raise SimulationError(
-                f"{name}: its servo's period of {period:g} s makes {options.t_end / period:.3g} "
-                f"samples, more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
+                f"{name}: its servo's period of {period:g} s makes "
+                f"{options.t_end / period:.3g} samples, more than {MOST_SAMPLES:.0e}. "
+                "Take a longer period or a shorter run."
             )
     return min(periods.values(), default=None)
 
@@ -428,8 +429,8 @@ def refuse_states(method: Method, task: InitialValueProblem) -> None:
     if task.motion.actuators.states and not method.carries_states:
         others = ", ".join(each.name for each in METHODS.values() if each.carries_states)
         raise SimulationError(
-            f"method {method.name} takes no servo with integral_time, bristles, hysteresis or "
-            f"inductance: take auto, {others}"
+            f"method {method.name} cannot integrate a servo with integral_time, "
+            f"bristles, hysteresis or inductance. Use auto, {others}."
         )
 
 
@@ -472,7 +473,7 @@ def audited(run: Run) -> Run:
     if run.status != "finished" or run.energy_balance <= AUDIT:
         return run
     closed = f"the energy balance closed to {run.energy_balance:.1e}, not to {AUDIT:.0e}"
-    return replace(run, reason=f"{closed}: take method 'auto', or a smaller rtol")
+    return replace(run, reason=f"{closed}. Take method 'auto', or a smaller rtol.")
 
 
 def refuse_inputs(

@@ -157,7 +157,9 @@ def interruption(stop: KeyboardInterrupt, t: float) -> Ending:
 
 
 def _running(t: float) -> Ending:
-    return Ending("running", f"as far as t = {t:.6g} s: the simulation goes on, or it was killed")
+    return Ending(
+        "running", f"computed to t = {t:.6g} s; the simulation is still running, or it was killed"
+    )
 
 
 def _drive(
@@ -418,20 +420,21 @@ def _failure(m: IntegratorState, code: int) -> Ending:
     if code == BROKEN and not m.method.adaptive:
         return Ending(
             "stopped",
-            f"the motion grew without bound {when}: the step of {m.wish:.3g} s is too large "
-            "for the fastest mode, or the arm is unstable: try method 'auto', or a smaller step",
+            f"the motion grew without bound {when}. The step of {m.wish:.3g} s is too "
+            "large for the fastest mode, or the arm is unstable. Try method 'auto', or "
+            "a smaller step.",
         )
     if code == BROKEN:
         culprit = "an input" if m.problem.motion.law is None else "the control law"
         return Ending(
             "stopped",
-            f"the equations gave no numbers {when}: {culprit} may be infinite or not a number, or "
-            "the mass matrix singular there: run 'flexarm check' on the arm",
+            f"the equations gave no numbers {when}. {culprit} may be infinite or not a "
+            "number, or the mass matrix singular there. Run 'flexarm check' on the arm.",
         )
     return Ending(
         "stopped",
-        f"no step is small enough {when} for the tolerance: the motion jumps or runs away there: "
-        "look at the inputs at that time, or try a larger --rtol",
+        f"no step is small enough {when} for the tolerance. The motion jumps or runs "
+        "away there. Check the inputs at that time, or try a larger --rtol.",
     )
 
 

@@ -427,7 +427,8 @@ def equal_step(
         if largest > 1.05 * fastest:
             what = f"the fastest decay, by damping ({largest:.4g} 1/s),"
         raise SimulationError(
-            f"step: {step:g} s is too large for {method.name}: {what} needs at most {limit:.3g} s; "
-            "take fewer modes, less damping, a smaller step, or method 'auto'"
+            f"step: {step:g} s is too large for {method.name}. {what} needs at most "
+            f"{limit:.3g} s. Use fewer modes, less damping, a smaller step, or method "
+            "'auto'."
         )
     return step

@@ -32,7 +32,7 @@ def read_rows(file: SideFile) -> Iterator[Row]:
     try:
         text = file.content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ModelError(f"{file.path}: is not UTF-8 text: save it as CSV in UTF-8") from None
+        raise ModelError(f"{file.path}: is not UTF-8 text. Save it as CSV in UTF-8.") from None
     separator = ""
     for number, line in enumerate(io.StringIO(text, newline=None), 1):
         if not line.strip() or line.lstrip().startswith("#"):

@@ -33,13 +33,13 @@ def read_mesh(content: bytes, name: str) -> Surface:
     ending = name.rpartition(".")[2].lower()
     kinds = {"stl": _stl, "obj": _obj, "dae": _dae}
     if ending not in kinds:
-        raise ModelError(f"a mesh is read as STL, OBJ or DAE, got .{shorten(ending)}: convert it")
+        raise ModelError(f"a mesh is read as STL, OBJ or DAE, got .{shorten(ending)}. Convert it.")
     try:
         points, faces = kinds[ending](content)
         if not len(faces):
             raise ModelError("has no triangle")
         if len(faces) > MOST_READ:
-            raise ModelError(f"has {len(faces):,} triangles, more than {MOST_READ:,}: decimate it")
+            raise ModelError(f"has {len(faces):,} triangles, more than {MOST_READ:,}. Decimate it.")
         if not (np.abs(points) < FARTHEST).all():  # also for a coordinate that is not a number
             raise ModelError(f"has a corner that is no number, or beyond {FARTHEST:g}")
     except ModelError as error:
@@ -58,10 +58,10 @@ def _stl(content: bytes) -> Surface:
         ]
         corners = _numbers(rows)
         if len(corners) % 3:
-            raise ModelError("ends within a triangle: it is cut short")
+            raise ModelError("ends within a triangle. Was it cut off?")
     else:
-        raise ModelError(f"is no STL: {count:,} triangles take {size:,} bytes, and it has "
-                         f"{len(content):,}: it is cut short, or of another kind")  # fmt: skip
+        raise ModelError(f"is no STL: {count:,} triangles take {size:,} bytes, and it "
+                         f"has {len(content):,}. Was it cut off, or is it of another kind?")  # fmt: skip
     return corners, np.arange(len(corners)).reshape(-1, 3)
 
 
@@ -75,7 +75,7 @@ def _obj(content: bytes) -> Surface:
             try:
                 at = [int(word.partition(b"/")[0]) for word in words[1:]]
             except ValueError:
-                raise ModelError(f"has a face that is none: {shorten(repr(line))}") from None
+                raise ModelError(f"has a face that cannot be read: {shorten(repr(line))}") from None
             at = [k - 1 if k > 0 else len(rows) + k for k in at]
             faces += [[at[0], a, b] for a, b in pairwise(at[1:])]
     points, wrong = _numbers(rows), False
@@ -85,7 +85,7 @@ def _obj(content: bytes) -> Surface:
     except OverflowError:
         wrong = True
     if wrong:
-        raise ModelError("has a face of points that it does not have: it is cut short")
+        raise ModelError("has a face of points that it does not have. Was it cut off?")
     return points, corners
 
 
@@ -93,7 +93,9 @@ def _dae(content: bytes) -> Surface:
     """Read the scene of a COLLADA [m]; its up axis is ignored, as programs for URDF do."""
     text = content.decode("utf-8-sig", errors="replace")
     if re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
-        raise ModelError("declares a document type, whose entities may expand without end")
+        raise ModelError(
+            "declares a document type, which is refused since its entities may expand without end"
+        )
     points, faces, count = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)], 0
     try:
         root = ET.fromstring(re.sub(r'\sxmlns="[^"]*"', "", text, count=1))
@@ -109,7 +111,7 @@ def _dae(content: bytes) -> Surface:
                 if len(points) > MOST_PARTS or count > 3 * MOST_READ:
                     raise ModelError(f"has over {MOST_PARTS:,} parts or {MOST_READ:,} triangles")
     except (ET.ParseError, ValueError, LookupError, TypeError, AttributeError, OverflowError):
-        raise ModelError("is no COLLADA 1.4, or cut short") from None
+        raise ModelError("is no COLLADA 1.4. Was it cut off?") from None
     return np.concatenate(points), np.concatenate(faces)
 
 

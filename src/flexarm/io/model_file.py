@@ -209,9 +209,9 @@ def validated(arm: Arm) -> Arm:
 
 def _described(arm: object) -> str:
     if isinstance(arm, str | Path):
-        return f"{str(arm)!r}: read it with flexarm.load(path) or flexarm.sample(name) first"
+        return f"{str(arm)!r}. Read it with flexarm.load(path) or flexarm.sample(name) first"
     what = "None" if arm is None else f"a value of type {type(arm).__name__}"
-    return f"{what}: make one with flexarm.load, flexarm.sample or flexarm.Arm"
+    return f"{what}. Make one with flexarm.load, flexarm.sample or flexarm.Arm."
 
 
 def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
@@ -340,8 +340,8 @@ def arm_path(name: str) -> Path:
     files = [str(path.parent / each.name) for each in beside
              if each.suffix in (".yaml", ".yml", ".json")]  # fmt: skip
     close = difflib.get_close_matches(name, [*files, *names], n=1, cutoff=0.5)
-    hint = f"did you mean '{close[0]}'? " if close else ""
+    hint = f"Did you mean '{close[0]}'? " if close else ""
     raise ModelError(
-        f"no file and no sample is named '{name}': {hint}give a model file, or a name that "
-        "'flexarm samples' lists"
+        f"no file and no sample is named '{name}'. {hint}Give a model file, or a name "
+        "that 'flexarm samples' lists."
     )

@@ -157,7 +157,7 @@ def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, .
     if step.isdecimal() and 1 <= int(step) <= len(items):
         return int(step) - 1
     there = f"{', '.join(names)}; or 1 to {len(items)}" if names else f"1 to {len(items)}"
-    raise ModelError(f"{change.text}: no '{step}' in {show_path(path)}: there are {there}")
+    raise ModelError(f"{change.text}: no '{step}' in {show_path(path)}. There are {there}.")
 
 
 def overlap(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:

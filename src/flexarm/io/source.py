@@ -218,7 +218,7 @@ def _events(content: str | bytes) -> Iterator[Event]:
     except (YAMLError, ValueError, OverflowError):
         # ValueError, OverflowError: escapes such as "\UFFFFFFFF" that are no character.
         position = _mark(event.end_mark if event else None)
-        raise _Fatal(position, "not valid YAML after here: check quotes and '\\'") from None
+        raise _Fatal(position, "not valid YAML after here. Check quotes and '\\'.") from None
 
 
 def _mark(mark: Any) -> Position:

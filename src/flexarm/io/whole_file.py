@@ -37,15 +37,15 @@ def require_writable(path: str | Path, *, force: bool) -> None:
     _refuse_unreachable(path)
     folder = Path(os.path.realpath(path)).parent
     if path.is_dir():
-        raise FlexarmError(f"{path}: is a folder: name a file")
+        raise FlexarmError(f"{path}: is a folder. Name a file.")
     if path.exists() and not path.is_file():
-        raise FlexarmError(f"{path}: is no regular file but a device or pipe: name a file")
+        raise FlexarmError(f"{path}: is no regular file but a device or pipe. Name a file.")
     if path.exists() and not force:
-        raise FlexarmError(f"{path}: the file is there already: use force (--force) to overwrite")
+        raise FlexarmError(f"{path}: the file is there already. Use force (--force) to overwrite.")
     if not folder.is_dir():
-        raise FlexarmError(f"{path}: there is no folder {folder}: make it first")
+        raise FlexarmError(f"{path}: there is no folder {folder}. Make it first.")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise FlexarmError(f"{path}: the folder {folder} is not writable: choose another")
+        raise FlexarmError(f"{path}: the folder {folder} is not writable. Choose another.")
 
 
 def require_folder(folder: Path) -> None:
@@ -61,7 +61,7 @@ def require_folder(folder: Path) -> None:
     if not there.is_dir():
         raise FlexarmError(f"{folder}: the folder cannot be made: {there} is a file")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise FlexarmError(f"{folder}: the folder {there} is not writable: choose another")
+        raise FlexarmError(f"{folder}: the folder {there} is not writable. Choose another.")
 
 
 def _refuse_unreachable(path: Path) -> None:
@@ -72,7 +72,7 @@ def _refuse_unreachable(path: Path) -> None:
         return
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise FlexarmError(f"{path}: is a link that leads to itself: name a file") from None
+            raise FlexarmError(f"{path}: is a link that leads to itself. Name a file.") from None
         raise FlexarmError(f"{path}: cannot be written: {error.strerror}") from None
 
 
@@ -80,7 +80,7 @@ def require_apart(path: Path, inputs: Sequence[Path]) -> None:
     """Raise an error if an output is one of the inputs."""
     for source in inputs:
         if os.path.exists(path) and os.path.exists(source) and path.samefile(source):
-            raise FlexarmError(f"{path}: is what is read: write to another file")
+            raise FlexarmError(f"{path}: is the input file. Write to another file.")
 
 
 def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:

@@ -25,8 +25,9 @@ DESCENT = 100  # steps downhill at most
 STRIDE = 0.3  # largest change of a coordinate by one mode in a step downhill [rad], [m]
 BALANCED = 1e-8  # distance of an equilibrium [rad], [m]; of free modes [rad/s^2], [m/s^2]
 NOWHERE = (
-    "no equilibrium was found: the load may be more than the arm can carry (a link buckles, a "
-    "joint that settles falls): lighten it, hold more joints, or take the links as straight"
+    "no equilibrium was found. The load may be more than the arm can carry (a link "
+    "buckles, a joint falls). Lighten it, hold more joints, or take the links as "
+    "straight."
 )
 
 

@@ -145,7 +145,9 @@ def equilibrium(
     """
     model = arm if isinstance(arm, Model) else build(arm)
     if model.orbit:
-        raise FlexarmError("an equilibrium is not found in an orbit, where a base need not stay")
+        raise FlexarmError(
+            "an equilibrium cannot be computed in an orbit, where a base need not stay"
+        )
     held, turning = positions_and_speeds(model, at, speeds)
     require_names("settle", settle, "joints")
     require_flag("straight", straight)
@@ -234,7 +236,7 @@ def held_state(
 
 def _require_joint(name: str, known: Mapping[str, object] | Set[str]) -> None:
     if name not in known:
-        raise FlexarmError(f"no joint '{name}': there are {', '.join(sorted(known)) or 'none'}")
+        raise FlexarmError(f"no joint '{name}'. There are {', '.join(sorted(known)) or 'none'}.")
 
 
 def _require_exposed(part: LinkModel, value: float) -> None:
@@ -243,8 +245,8 @@ def _require_exposed(part: LinkModel, value: float) -> None:
     low, high = part.range
     if not low - 1e-9 * high <= value <= high * (1 + 1e-9):
         raise FlexarmError(
-            f"{part.joint_name}: must be {low:g} to {high:g} m, the lengths that shapes are built "
-            f"for, got {value:g}: change it, or the joint's limits"
+            f"{part.joint_name}: must be {low:g} to {high:g} m, the lengths that shapes "
+            f"are built for, got {value:g}. Change it, or the joint's limits."
         )
 
 
@@ -270,7 +272,7 @@ def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
             )
     bent = [i for part in model.links for i in range(part.modes.start, part.modes.stop)]
     if straight and np.any(left[bent]):
-        notes.append("links taken as straight: the loads that bend them are balanced by nothing")
+        notes.append("links are taken as straight, so the loads that bend them are not balanced")
     return notes
 
 
@@ -284,7 +286,7 @@ def _unsteady(tangent: Tangent, point: OperatingPoint, size: float) -> list[str]
     open_ = [i for i in range(len(change)) if i not in tangent.model.prescribed]
     if np.any(np.abs(change[open_]) > STEADY * size):
         return [
-            "not a steady motion: forces change as the joints move on; the modes are those of the "
-            "instant"
+            "not a steady motion: forces change as the joints move on, and the modes "
+            "are those of the instant"
         ]
     return []

@@ -87,7 +87,7 @@ def follow_configuration(
         Frequencies [Hz], (T, count).
     """
     if link not in arm.link_names:
-        raise FlexarmError(f"no link '{link}': there are {', '.join(arm.link_names)}")
+        raise FlexarmError(f"no link '{link}'. There are {', '.join(arm.link_names)}.")
     index = arm.link_names.index(link)
     section = arm.links[index].section
     if section is None:

@@ -169,7 +169,7 @@ class Modes(Summarised):
             if mode.name == name:
                 return mode
         raise FlexarmError(
-            f"no mode '{name}': there are {', '.join(mode.name for mode in self.modes)}"
+            f"no mode '{name}'. There are {', '.join(mode.name for mode in self.modes)}."
         )
 
     def elastic(self) -> tuple[Mode, ...]:
@@ -258,7 +258,7 @@ def joint_states(
         states |= {axis.name: "locked" for axis in model.axes if axis.is_braked}
     for name, state in by_name.items():
         if name not in states:
-            raise FlexarmError(f"no joint '{name}': there are {', '.join(states) or 'none'}")
+            raise FlexarmError(f"no joint '{name}'. There are {', '.join(states) or 'none'}.")
         if not is_word(state, ("free", "locked")):
             raise refused(name, state, "free or locked")
         states[name] = state

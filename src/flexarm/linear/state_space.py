@@ -202,8 +202,8 @@ def _outputs(
         else:
             known = ", ".join([*rows, *list(TIP)[:6]])
             raise FlexarmError(
-                f"outputs: no '{name}': there are {known}, and these with .rate; of the tip also "
-                "with .acceleration"
+                f"outputs: no '{name}'. There are {known}, and these with .rate; of the "
+                "tip also with .acceleration."
             )
         through = by_a @ columns @ solved
         C.append(np.concatenate([by_q @ columns, by_v @ columns]) + through[: 2 * n])
@@ -340,7 +340,7 @@ class StateSpace(Summarised):
             control = import_module("control")
         except ImportError:
             raise FlexarmError(
-                "python-control is not installed: pip install 'flexarm[control]'"
+                "python-control is not installed. Run pip install 'flexarm[control]'."
             ) from None
         # In python-control a dot separates a system from its signal.
         names = {

@@ -34,8 +34,8 @@ def wanted(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
             continue
         if not span.has(motion.stiffness):
             raise ShapeError(
-                f"{motion.key}: {count} needs {motion.stiffness} in the section: "
-                f"give it, or set {motion.key}: 0"
+                f"{motion.key}: {count} needs {motion.stiffness} in the section. Give "
+                f"it, or set {motion.key}: 0."
             )
         chosen.append((motion, count))
     return chosen
@@ -197,7 +197,7 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
     if not least > DEPENDENT:
         raise ShapeError(
             f"shapes {', '.join(names)} depend on each other or have no stiffness (least "
-            f"eigenvalue of the scaled stiffness matrix {least:.1e}): leave some out"
+            f"eigenvalue of the scaled stiffness matrix {least:.1e}). Leave some out."
         )
     return _unit(stiffness)
 

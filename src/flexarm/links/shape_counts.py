@@ -112,7 +112,9 @@ def _torsion(
     x, weight = span.quadrature(2)
     own = weight @ span.at("Jx", x)
     if own == 0 and tip == 0:
-        return ChosenCount(0, "by rule, since neither Jx nor anything at the tip turns")
+        return ChosenCount(
+            0, "by rule, none where neither Jx nor anything at the tip has inertia about the axis"
+        )
     if not any(bending.values()):
         return ChosenCount(UNBENT, f"by rule, {UNBENT} where the link does not bend")
     second = (_mean(span)["GJ"] / (span.length * own)) ** 0.5 / 2 if own else math.inf
@@ -123,8 +125,10 @@ def _torsion(
     if (
         isinstance(choice, ArmModes) and own > tip
     ):  # a mode alone lacks 1 to 19 % of the static twist
-        return ChosenCount(2, "by rule, two where the link has more to turn than its tip carries")
-    return ChosenCount(1, "by rule, one where GJ is given and something turns")
+        return ChosenCount(
+            2, "by rule, two where the link's own inertia about its axis exceeds that at its tip"
+        )
+    return ChosenCount(1, "by rule, one where GJ is given and something has inertia about the axis")
 
 
 def _slowest_bending(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> float:

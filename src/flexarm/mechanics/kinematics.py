@@ -127,11 +127,11 @@ def jacobian(
         coordinate, (3, n) each.
     """
     if at_end and link != len(model.links) - 1:
-        raise FlexarmError("the arm's tip is beyond its last link: ask for that link")
+        raise FlexarmError("the arm's tip is outboard of its last link. Use that link.")
     if model.tip_rotation == "first-order":
         raise FlexarmError(
-            "first-order tip rotation is no rotation: sections have no angular velocity; "
-            "build the model with tip_rotation='cayley'"
+            "with first-order tip rotation sections have no angular velocity. Build the "
+            "model with tip_rotation='cayley'."
         )
     placed = frames(model, q)
     here = placed[link]

@@ -55,8 +55,8 @@ def weightless(
     if not np.all(np.isfinite(mass)):
         return Weightless(
             "links",
-            f"the mass matrix is beyond all numbers {when}",
-            "masses or lengths are too large: check their units",
+            f"the mass matrix overflows {when}",
+            "masses or lengths are too large. Check their units.",
         )
     least, vector = least_inertia(mass, _rounding(model, names))
     if least > SINGULAR:
@@ -66,8 +66,8 @@ def weightless(
     which = mine[0] if len(mine) == 1 else f"a motion of {listed(mine)} together"
     return Weightless(
         place_of(model, mine[0]),
-        f"{which} has no inertia {when}: the mass matrix is singular, and neither modes nor "
-        "accelerations exist",
+        f"{which} has no inertia {when}. The mass matrix is singular, and neither modes "
+        "nor accelerations exist",
         "give what it moves a mass or inertia (hub, body, Jx of the section, rotor_inertia), start "
         "elsewhere, or fix the joint",
     )

@@ -68,7 +68,7 @@ def build(
 def _checked(arm: Arm, stiffening: object, tip_rotation: object) -> Arm:
     """Check an arm once more, and refuse what the types of `build` forbid."""
     if isinstance(arm, Model):
-        raise ModelError("arm: must be an Arm, got a Model: it is built already")
+        raise ModelError("arm: must be an Arm, got a Model, which is built already")
     arm = validated(arm)
     if stiffening is not None and not isinstance(stiffening, bool | np.bool_):
         raise ModelError(f"stiffening: expected True, False or None, got {shown(stiffening)}")

@@ -64,12 +64,12 @@ def fit_curve(
     Deflections are those of the shapes, of first order: what shortening and large slopes add is
     left out.
     """
-    require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
+    require_kind("model", model, Model, "a Model, as flexarm.build(arm) returns")
     bent = {part.name: part for part in model.links if part.body.one_length}
     if not isinstance(link, str) or link not in bent:
         listed = ", ".join(bent) or "none"
-        raise FlexarmError(f"link: must be a flexible one that does not slide, got {link!r}: "
-                           f"there are {listed}")  # fmt: skip
+        raise FlexarmError(f"link: must be a flexible one that does not slide, got {link!r}. "
+                           f"There are {listed}.")  # fmt: skip
     part = bent[link]
     x = np.linspace(0, part.length, STATIONS)
     if stations is not None:

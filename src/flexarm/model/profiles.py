@@ -71,8 +71,8 @@ def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
     rows = pieces(profile)
     if len(rows) > MAX_TRACED:
         raise ModelError(
-            f"a table of {len(rows):,} pieces is too long to be part of a control law: take at "
-            f"most {MAX_TRACED:,}"
+            f"a table of {len(rows):,} pieces is too long to be part of a control law. "
+            f"Take at most {MAX_TRACED:,}."
         )
     begins = ca.DM(rows[1:, 0])
     origin, c0, c1, c2, c3, size, rate, phase = (
@@ -259,8 +259,8 @@ def _read_csv(file: SideFile, time: str, value: str) -> tuple[tuple[float, ...],
         place = f"{file.path}:{line}"
         if len(cells) != len(names):
             raise ModelError(
-                f"{place}: must have {len(names)} cells like the header, got {len(cells)}: numbers "
-                "have a decimal point, never a comma"
+                f"{place}: must have {len(names)} cells like the header, got "
+                f"{len(cells)}. Numbers have a decimal point, never a comma."
             )
         t, x = (_number(place, cells[k]) for k in columns)
         if times and t <= times[-1]:
@@ -268,7 +268,7 @@ def _read_csv(file: SideFile, time: str, value: str) -> tuple[tuple[float, ...],
         times.append(t)
         values.append(x)
         if len(times) > MAX_ROWS:
-            raise ModelError(f"{place}: more than {MAX_ROWS:,} rows: take fewer samples")
+            raise ModelError(f"{place}: more than {MAX_ROWS:,} rows. Take fewer samples.")
     if not times:
         raise ModelError(f"{file.path}: has no rows of numbers")
     return tuple(times), tuple(values)
@@ -279,10 +279,10 @@ def _column(place: str, names: list[str], name: str) -> int:
     if names.count(name) == 1:
         return names.index(name)
     if name in names:
-        raise ModelError(f"{place}: the column '{name}' is there twice; keep one, or rename it")
+        raise ModelError(f"{place}: the column '{name}' is there twice. Keep one, or rename it.")
     raise ModelError(
-        f"{place}: no column '{name}' among {len(names)}: the first line names the columns, and "
-        "'time' and 'value' in the model file say which to take"
+        f"{place}: no column '{name}' among {len(names)}. The first line names the "
+        "columns; 'time' and 'value' in the model file choose two."
     )
 
 
@@ -290,5 +290,5 @@ def _number(place: str, cell: tuple[int, str]) -> float:
     column, text = cell
     number = read_number(text)
     if math.isnan(number):
-        raise ModelError(f"{place}:{column}: is not a number: write it like 0.5 or 1.2e-3")
+        raise ModelError(f"{place}:{column}: is not a number. Write it like 0.5 or 1.2e-3.")
     return number

@@ -100,7 +100,9 @@ def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array,
     """Return limits of speeds, deflections and ranges as scaled ``low <= rows (q, v) <= top``."""
     for name in ("strain", "base_force", "base_torque"):
         if getattr(limits, name):
-            raise FlexarmError(f"limits: {name} is for plans: limit efforts or deflections instead")
+            raise FlexarmError(
+                f"limits: {name} is for plans. Limit efforts or deflections instead."
+            )
     n, rows, low, top = problem.model.size, [np.zeros((0, 2 * problem.model.size))], [], []
     unit, still = np.eye(n), np.zeros((n, n))
     for limit in (*_speeds(problem, limits), *_deflections(problem, limits)):
@@ -144,8 +146,9 @@ def _require_room(axis: Axis, bound: float, ends: Array, left: Array) -> None:
     for where, place, rest, least in zip(("start", "to"), ends, left, (0, room), strict=True):
         if rest < least - NEGLIGIBLE / 2:
             raise FlexarmError(
-                f"{where}: {axis.name} must be within its limits, {least:.2g} {axis.unit} or more "
-                f"from {bound:g}, got {place:g}: choose another place, or widen the joint's limits"
+                f"{where}: {axis.name} must be within its limits, {least:.2g} "
+                f"{axis.unit} or more from {bound:g}, got {place:g}. Choose another "
+                "place, or widen the joint's limits."
             )
 
 
@@ -192,8 +195,8 @@ def _strain(problem: MotionProblem, limits: Limits) -> list[Limit]:
 
     if not np.all(np.isfinite(measure(*(np.zeros((1, model.size)),) * 3))):
         raise FlexarmError(
-            "strain: a link says neither the shape of its section nor its EA, so that nobody knows "
-            "how far out its fibres are"
+            "strain: a link has neither the shape of its section nor its EA, so the "
+            "distance of its outer fibres is unknown"
         )
     return [Limit("strain", "", top, measure)]
 
@@ -206,7 +209,9 @@ def _base(problem: MotionProblem, limits: Limits) -> list[Limit]:
         if top is not None
     }
     if given and problem.model.floats:
-        raise FlexarmError(f"{min(given)}: a free base takes nothing from the ground")
+        raise FlexarmError(
+            f"{min(given)}: must be left out, since a free base transmits nothing to the ground"
+        )
     composite = formulation("composite", problem.model)
 
     def wrench(q: Array, v: Array, u: Array) -> Array:

@@ -191,7 +191,7 @@ def plan(
     anyway = anyway or TOLERANCE * sum(part.length for part in problem.model.links)
     fast = vibrations(problem.tangent, {}).frequency
     if not len(fast):
-        raise FlexarmError("arm: nothing vibrates: a plan is for arms that bend or wind up")
+        raise FlexarmError("arm: nothing vibrates. A plan is for arms that bend or wind up.")
     judged = _within_limits(program, first, 2 * np.pi / float(fast[0]))
     if aim == "time":
         judged = _shortest(program, judged)
@@ -262,8 +262,8 @@ def _pose(
     first = program.simulate(values, length)
     if not np.isfinite(first.miss):
         raise FlexarmError(
-            f"duration: the rigid arm's motion in {length:.4g} s cannot be simulated to begin "
-            f"with: {first.run.reason}: take a longer one"
+            f"duration: the rigid arm's motion in {length:.4g} s cannot be simulated to "
+            f"begin with: {first.run.reason}. Take a longer one."
         )
     return problem, program, first
 
@@ -294,8 +294,8 @@ def _first_duration(
     left = most - np.abs(holding)
     if np.any(left <= 0):
         raise FlexarmError(
-            "duration: must be given, since on the way holding the arm takes "
-            f"{float((np.abs(holding) / most).max()):.3g} of what an input may be"
+            "duration: must be given, since holding the arm on the way takes "
+            f"{float((np.abs(holding) / most).max()):.3g} of the largest input"
         )
     for _ in range(60):
         moving = _rigid_inputs(problem, to, start, length, shares) - holding
@@ -312,9 +312,9 @@ def _require_holds(problem: MotionProblem, most: Array) -> None:
         for name, held, top in zip(problem.names, holds, most, strict=True):
             if held >= top:
                 raise FlexarmError(
-                    f"{where}: must be where {name} can be held by less than its largest input, "
-                    f"{top:.4g}, got a place that takes {held:.4g}: allow more effort, or choose "
-                    "another place"
+                    f"{where}: must be where {name} can be held by less than its largest "
+                    f"input, {top:.4g}, got a place that takes {held:.4g}. Allow more "
+                    "effort, or choose another place."
                 )
 
 
@@ -325,9 +325,10 @@ def _require_effort(problem: MotionProblem, values: Array, most: Array, length: 
     over = float(needed[worst] / most[worst])
     if over > HOPELESS:
         raise FlexarmError(
-            f"effort: the rigid arm takes {needed[worst]:.3g} of {problem.names[worst]} to get "
-            f"there in {length:.4g} s, and {most[worst]:.3g} is allowed: allow more, or take a "
-            f"longer duration, such as {1.1 * length * np.sqrt(over):.2g} s"
+            f"effort: the rigid arm takes {needed[worst]:.3g} of {problem.names[worst]} "
+            f"to get there in {length:.4g} s, and {most[worst]:.3g} is allowed. Allow "
+            "more, or take a longer duration, such as "
+            f"{1.1 * length * np.sqrt(over):.2g} s."
         )
 
 
@@ -359,8 +360,9 @@ def _judge(program: NonlinearProgram, found: Iterate, after: float, count: int) 
             else run.reason
         )
         raise FlexarmError(
-            f"the motion that was found is refused: simulated at a tolerance of {tight:g}, {why}."
-            f"{problem.friction} Take a longer duration or more intervals."
+            "the motion that was found is refused. Simulated at a tolerance of "
+            f"{tight:g}, {why}.{problem.friction} Take a longer duration or more "
+            "intervals."
         )
     used = tuple(limit.peak(run.q, run.v, run.u) for limit in program.limits)
     efforts = np.abs(run.u).max(axis=0) / program.most
@@ -389,9 +391,9 @@ def _within_limits(program: NonlinearProgram, first: Iterate, after: float) -> _
         program, first = replace(program, limits=tighter), found
     worst = int(np.argmax(judged.used))
     raise FlexarmError(
-        "limits: the motion that was found is refused: simulated, the "
-        f"{program.limits[worst].name} is {judged.used[worst]:.4g} times what is allowed: take a "
-        "longer duration or more intervals"
+        "limits: the motion that was found is refused. Simulated, the "
+        f"{program.limits[worst].name} is {judged.used[worst]:.4g} times what is "
+        "allowed. Take a longer duration or more intervals."
     )
 
 

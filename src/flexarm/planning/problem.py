@@ -62,8 +62,9 @@ def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
         depth = variables["penetration"].max(axis=0)
         if np.any(depth > 0):
             raise FlexarmError(
-                "the motion that was found is refused: on its way the arm touches what its contact "
-                f"'{arm.contacts[int(np.argmax(depth))].name}' is with: go another way"
+                "the motion that was found is refused. On its way the arm touches the "
+                f"obstacle of its contact '{arm.contacts[int(np.argmax(depth))].name}'. "
+                "Plan another way."
             )
 
 
@@ -73,15 +74,15 @@ def require_rest(model: Model, rest: Array) -> None:
     k = int(np.argmax(np.abs(rates)))
     if abs(rates[k]) > NEGLIGIBLE:
         raise FlexarmError(
-            f"start: a plan goes from rest to rest, and '{model.names[k]}' starts with a rate of "
-            f"{rates[k]:.3g}: take that rate out of the model file"
+            f"start: a plan goes from rest to rest, and '{model.names[k]}' starts with a "
+            f"rate of {rates[k]:.3g}. Take that rate out of the model file."
         )
     bent = [i for part in model.links for i in range(*part.modes.indices(model.size))]
     for i in bent:
         if q[i] != 0 and abs(q[i] - rest[i]) > BENT * abs(q[i]):
             raise FlexarmError(
                 f"start: a plan goes from rest to rest, and '{model.names[i]}' starts at "
-                f"{q[i]:.3g}, where it does not stay: take it out of the model file"
+                f"{q[i]:.3g}, where it does not stay. Take it out of the model file."
             )
 
 
@@ -169,8 +170,8 @@ class MotionProblem:
             return ""
         listed = ", ".join(f"{name} ({force})" for name, force in forces.items())
         return (
-            f" Coulomb friction is a likely cause, of {listed}: plan without it, and let a servo "
-            "work against it."
+            f" Coulomb friction is a likely cause, of {listed}. Plan without it, and let "
+            "a servo work against it."
         )
 
     @cached_property

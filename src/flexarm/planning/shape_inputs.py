@@ -167,8 +167,8 @@ class ShapedInputs(Summarised):
             lasts = -1 / found.lags[name].real
             return (
                 f"{head}, which comes to rest without ringing, with a time constant of "
-                f"{lasts:.3g} s: no shaper shortens that: raise the servo's stiffness or lower its "
-                "damping"
+                f"{lasts:.3g} s: no shaper shortens that. Raise the servo's stiffness or "
+                "lower its damping."
             )
         if name not in found.names:
             return f"{head}: take a slower motion"
@@ -340,7 +340,7 @@ def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
         found[axis.name] = (f"{joint_key(axis)}.{key}", given)
     if not found:
         raise FlexarmError(
-            "arm: nothing to shape: give a joint a servo with a target, or a prescribed motion"
+            "arm: nothing to shape. Give a joint a servo with a target, or a prescribed motion."
         )
     return found
 

@@ -125,7 +125,9 @@ def shaper(
     if not w > 0:
         raise FlexarmError(f"frequency: must be > 0 [rad/s], got {w:g}")
     if not z < 1:
-        raise FlexarmError(f"damping: must be below 1, since nothing rings else, got {z:g}")
+        raise FlexarmError(
+            f"damping: must be below 1, since an overdamped mode does not ring, got {z:g}"
+        )
     half = math.pi / (w * math.sqrt(1 - z**2))
     if kind == "ei":
         v = require_number("vibration", vibration, least=0.0, largest=0.5)
@@ -160,7 +162,7 @@ def _ei(half: float, damping: float, v: float) -> Shaper:
         found = root(left, guess, args=(float(z),), tol=1e-13)
         if np.abs(left(found.x, float(z))).max() > NEGLIGIBLE:
             raise FlexarmError(
-                f"damping: no EI shaper found for a damping ratio of {damping:g}: take zvd"
+                f"damping: no EI shaper found for a damping ratio of {damping:g}. Take zvd."
             )
         guess = found.x
     return made(guess)

@@ -85,8 +85,9 @@ def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
     left = np.count_nonzero(rest)
     if left < FEW:
         raise FlexarmError(
-            f"after: must leave {FEW} samples of the run to judge by, got {after:.6g} of a run to "
-            f"{t[-1]:.6g} s, which leaves {left}: take a longer run, or a smaller dt"
+            f"after: must leave {FEW} samples of the run to judge by, got {after:.6g} of "
+            f"a run to {t[-1]:.6g} s, which leaves {left}. Take a longer run, or a "
+            "smaller dt."
         )
     away = np.linalg.norm(tip - tip[-1], axis=1)
     largest = max(float(away.max()), NEGLIGIBLE)

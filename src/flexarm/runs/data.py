@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from flexarm.accuracy.stated import RestErrors, RunErrors
     from flexarm.accuracy.validity import Validity
 
-CARRIED = "the tip captures or lets go of a body: compare with a run of an arm with more shapes"
+CARRIED = "the tip captures or lets go of a body. Compare with a run of an arm with more shapes."
 
 
 @dataclass(frozen=True)
@@ -219,8 +219,8 @@ class RunData:
         if not off:
             return ""
         return (
-            f"{' and '.join(off)}, beyond the tolerance of {self.rtol:g}. The motion is wrong by "
-            "about that, and by more where errors grow. Ask for a smaller rtol."
+            f"{' and '.join(off)}, beyond the tolerance of {self.rtol:g}. The motion is "
+            "wrong by about that, and by more where errors grow. Use a smaller rtol."
         )
 
     @property

@@ -51,8 +51,8 @@ MAX_RATIO = 50  # of unpacked data to the size of a larger file: motions compres
 ROTATION = 1e-6  # largest deviation of a rotation times its transpose from the identity
 MAX_WORDS = 100_000  # labels of an axis: more than any arm has coordinates
 MAX_SAMPLES = 20_000_000  # twice as many as a run may have
-REMEDY = "the file is damaged, or was not written by flexarm: simulate the arm again"
-KINDS = "it is cut off, damaged or of another kind; runs are kept by 'flexarm simulate --out'"
+REMEDY = "the file is damaged, or was not written by flexarm. Simulate the arm again."
+KINDS = "it is cut off, damaged or of another kind; runs are written by 'flexarm simulate --out'"
 _FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
 _HEAP = b"GCOL\x01\0\0\0"
 _ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError, MemoryError)
@@ -361,7 +361,7 @@ def load_run(path: str | Path) -> Run:
         with explained(path):
             if not stored.is_run(FORMAT):
                 message = "is no run of flexarm, or one of another version's format"
-                raise FlexarmError(f"{path}: {message}: simulate the arm again")
+                raise FlexarmError(f"{path}: {message}. Simulate the arm again.")
             text, files = stored.text("model_file"), _kept_files(stored)
             by = _formulation(stored)
         try:

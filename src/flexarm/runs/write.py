@@ -94,7 +94,7 @@ def _require_readable(memory: io.BytesIO, run: RunData, files: SideFiles) -> Non
         kept = {name: file[name][...] for name in ("time", "q", "v")}
     for name, values in (("time", run.t), ("q", run.q), ("v", run.v)):
         if not np.array_equal(kept[name], values, equal_nan=True):
-            raise FlexarmError(f"the run cannot be kept: its {name} does not read back as it is")
+            raise FlexarmError(f"the run cannot be stored: its {name} does not read back unchanged")
 
 
 def save_table(run: RunData, path: str | Path, *, force: bool = False) -> None:
@@ -285,5 +285,5 @@ def _module(name: str, what: str) -> Any:
         return import_module(name)
     except ImportError:
         raise FlexarmError(
-            f"{what} need the package {name}, which is not installed: pip install {name}"
+            f"{what} need the package {name}, which is not installed. Run 'pip install {name}'."
         ) from None

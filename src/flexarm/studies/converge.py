@@ -203,8 +203,8 @@ def converge(
     arm = validated(arm)
     if not any(can_enrich(link) for link in arm.links):
         raise FlexarmError(
-            "no link has shapes that can be added to: links are rigid, or their shapes come from "
-            "a file"
+            "no link has shapes that can be added to. Links are rigid, or their shapes "
+            "come from a file."
         )
     t_end, wish = RunOptions.of(t_end=t_end).t_end, require_positive("wish", wish)
     require_flag("others", others)
@@ -407,7 +407,7 @@ def advice(result: Convergence, arm: Arm) -> list[str]:
         f"range in this motion (worst: {max(result.by_link, key=lambda n: result.by_link[n])})."
     ]
     if result.estimate <= result.wish:
-        lines.append(f"That is within the {_percent(result.wish)} asked for: keep them.")
+        lines.append(f"That is within the {_percent(result.wish)} asked for. Keep them.")
     elif result.mismatch:
         lines.append(
             "The family lacks a shape that this motion needs: one more member of it changes only "
@@ -443,18 +443,18 @@ def advice_on_want(result: Convergence) -> list[str]:
 def _left(answer: Answer) -> str:
     """Return the end of a sentence on an answer that is not good enough."""
     if not math.isfinite(answer.estimate):
-        return "was run alone, which does not tell its error: allow more trials, or a shorter run."
+        return "was run alone, which does not tell its error. Allow more trials, or a shorter run."
     return (
-        f"may still be off by {_percent(answer.estimate)}. Each enrichment changes the motion by "
-        "more than is wanted, or cannot be run: ask for a larger error, or for a shorter run if "
-        "the motion is chaotic."
+        f"may still be off by {_percent(answer.estimate)}. Each enrichment changes the "
+        "motion by more than is wanted, or cannot be run. Ask for a larger error, or "
+        "for a shorter run if the motion is chaotic."
     )
 
 
 def _still(result: Convergence) -> str:
     return (
-        f"Nothing deflects in {result.t_end:g} s: give the arm inputs, gravity or an initial "
-        "state, or a longer run; the frequencies below do not need one."
+        f"Nothing deflects in {result.t_end:g} s. Give the arm inputs, gravity or an "
+        "initial state, or a longer run; the frequencies below do not need one."
     )
 
 
@@ -475,10 +475,11 @@ def _other_family(arm: Arm) -> str:
         acts.actuation == "prescribed" for link in arm.links for acts in link.joint.axes.values()
     )
     if held:
-        return "The joints are held: take loaded modes with 'root: held'."
+        return "The joints are held. Take loaded modes with 'root: held'."
     return (
-        "The joints do not match the shapes: take loaded modes, 'root: held' if a controller or a "
-        "gear holds the joints, 'root: free' if torques move them freely, or 'static: true'."
+        "The joints do not match the shapes. Take loaded modes, 'root: held' if a "
+        "controller or a gear holds the joints, 'root: free' if torques move them "
+        "freely, or 'static: true'."
     )
 
 
@@ -486,8 +487,8 @@ def _model_lines(result: Convergence) -> list[str]:
     """Return sentences on the error of the bending theory, which no shapes reduce."""
     if result.model_error is None:
         lines = [
-            f"Slopes reach {result.slope:.2g}, more than a model without stiffening bears: switch "
-            "it on before adding shapes."
+            f"Slopes reach {result.slope:.2g}, more than a model without stiffening "
+            "bears. Switch it on before adding shapes."
         ]
     else:
         lines = [
@@ -495,7 +496,7 @@ def _model_lines(result: Convergence) -> list[str]:
             f"{_percent(result.model_error)} or less."
         ]
         if result.model_error > result.wish:
-            lines.append("That is more than is asked for: split the link; shapes do not help.")
+            lines.append("That is more than is asked for. Split the link; shapes do not help.")
     return lines
 
 
@@ -505,11 +506,11 @@ def _model_advice(result: Convergence) -> list[str]:
     if result.stretch is None:
         lines.append("Stretch was not tried: it needs EA in a section.")
     elif result.stretch <= result.wish:
-        lines.append(f"One more shape of stretch changes {_percent(result.stretch)}: leave it out.")
+        lines.append(f"One more shape of stretch changes {_percent(result.stretch)}. Leave it out.")
     else:
         lines.append(
-            f"One more shape of stretch changes {_percent(result.stretch)}: set 'stretch' in the "
-            "shapes one higher."
+            f"One more shape of stretch changes {_percent(result.stretch)}. Set "
+            "'stretch' in the shapes one higher."
         )
     return lines
 

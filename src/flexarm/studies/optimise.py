@@ -89,18 +89,18 @@ class Optimum(Summarised):
     def _said(self) -> list[str]:
         said = [f"{self.designs} designs were computed"]
         if not self.kept:
-            said.append("no design that keeps all limits was found: widen ranges or limits")
+            said.append("no design that keeps all limits was found. Widen ranges or limits.")
         elif self.refuted:
             said.append(
-                f"no optimum: after {AGAIN} searches a design near it is still better by "
-                f"{100 * self.refuted:.2g} %: take a smaller rtol, or narrow the ranges"
+                f"no optimum. After {AGAIN} searches a design near it is still better by "
+                f"{100 * self.refuted:.2g} %. Use a smaller rtol, or narrow the ranges."
             )
         else:
             said.append(f"none of those within {100 * NEAR:g} % of the ranges around it is better")
         if self.limits:
             said.append(f"at its limit: {', '.join(self.limits)}")
         if self.ends:
-            said.append(f"at the end of its range: {', '.join(self.ends)}: widen it to go on")
+            said.append(f"at the end of its range: {', '.join(self.ends)}. Widen it to search on.")
         return said
 
 
@@ -179,13 +179,13 @@ def _require(study: Study, where: str) -> None:
     """Raise an error for a study without an aim or with parameters that are no ranges."""
     if study.plan.aim is None:
         raise ModelError(
-            f"{where}: aim: is missing: name the quantity that is to be small or large, such as "
-            "'aim: {minimise: weight}'"
+            f"{where}: aim: is missing. Name the quantity that is to be small or large, "
+            f"such as 'aim: {{minimise: weight}}'."
         )
     for axis in study.axes:
         if axis.kind not in ("linear", "log"):
             raise ModelError(
-                f"{where}: parameters: {axis.name}: must be a range [low, high] to be searched"
+                f"{where}: parameters: {axis.name}: must have a range [low, high] to be searched"
             )
 
 

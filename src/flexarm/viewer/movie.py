@@ -111,8 +111,8 @@ def require_movie(path: str | Path) -> str:
         raise refused("path", str(path), f"a file that ends in one of {', '.join(CODECS)}")
     if CODECS[kind] and shutil.which("ffmpeg") is None:
         raise FlexarmError(
-            f"{path}: a film of this kind needs the program ffmpeg, which is not installed: "
-            "install it, or name a file that ends in .gif"
+            f"{path}: a film of this kind needs the program ffmpeg, which is not "
+            "installed. Install it, or name a file that ends in .gif."
         )
     return kind
 
@@ -195,7 +195,7 @@ def _draw(film: Film, path: Path, codec: str) -> None:
                 writer.grab_frame()
     except (OSError, subprocess.CalledProcessError) as error:
         raise FlexarmError(
-            f"ffmpeg could not write the film ({codec or 'gif'}): {error}: try a .gif"
+            f"ffmpeg could not write the film ({codec or 'gif'}): {error}. Try a .gif."
         ) from None
 
 

@@ -180,7 +180,7 @@ def _energies(run: RunData) -> dict[str, Array]:
     if np.any(run.model.gravity):
         curves["gravitational"] = run.energy[:, 2] - run.energy[0, 2]
     if np.any(run.work):
-        curves["put in less lost"] = run.work
+        curves["energy put in less energy lost"] = run.work
     return curves | {"error of balance": run.balance}
 
 

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> None:
     try:
         loads(text, out.name)
     except ModelError as error:
-        raise Misuse(f"no model file is written, for it would not be valid: {error}") from None
+        raise Misuse(f"no model file is written, since it would not be valid: {error}") from None
     write_whole(out, text.encode(), force=args.force)
     print(f"model file: {out}")
 

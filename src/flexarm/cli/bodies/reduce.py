@@ -37,9 +37,11 @@ def run(args: argparse.Namespace) -> None:
 
     parts = (args.stiffness, args.mass, args.nodes)
     if (args.model is None) == (None in parts) and args.model is None:
-        raise Misuse("give FILE, or --stiffness, --mass and --nodes")
+        raise Misuse("the body is missing. Give FILE, or --stiffness, --mass and --nodes.")
     if args.model is not None and any(each is not None for each in parts):
-        raise Misuse("give FILE, or --stiffness, --mass and --nodes, not both")
+        raise Misuse(
+            "the body is given twice. Give FILE, or --stiffness, --mass and --nodes, not both."
+        )
     inputs = [path for path in (args.model, *parts) if path is not None]
     require_npz(args.out)
     require_outputs(args, args.out, inputs=inputs)

@@ -40,7 +40,9 @@ ARGUMENTS = (
 def run(args: argparse.Namespace) -> None:
     """Write the files of the options, and print their names."""
     if not any((args.c, args.fmu, args.casadi, args.matlab)):
-        raise Misuse("say what to write: --c DIR, --fmu FILE, --casadi FILE or --matlab FILE")
+        raise Misuse(
+            "an output is missing. Give --c DIR, --fmu FILE, --casadi FILE or --matlab FILE."
+        )
     require_distinct(args.c, args.fmu, args.casadi, args.matlab)
     require_outputs(args, args.fmu, args.casadi, args.matlab)
     from flexarm.exports.c_source import require_c_folder, write_c

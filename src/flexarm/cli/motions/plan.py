@@ -32,10 +32,13 @@ ARGUMENTS = (
     *ARM,
     arg("--to", action="append", required=True, metavar="JOINT=VALUE",
         type=named("JOINT=VALUE, such as joint1=0.5 or joint1='30 deg'", _place),
-        help="where a driven joint goes [rad], [m] or with a unit; may be given again"),
+        help="goal of a driven joint [rad], [m] or with a unit; may be given again"),
     arg("--aim", choices=("energy", "time"), help="what is made small (default energy)"),
     arg("--duration", type=seconds, metavar="S", help="how long it takes [s]"),
-    arg("--intervals", type=int, metavar="N", help="of the inputs (default 20)"),
+    arg("--intervals", type=int, metavar="N", help=(
+        "number of intervals of the inputs "
+        "(default 20)"
+    )),
     arg("--joining", choices=("cubic", "hold"),
         help="inputs as cubic splines (default), or constant in intervals"),
     arg("--effort", type=float, metavar="X", help="largest effort [N m], [N]"),
@@ -45,10 +48,10 @@ ARGUMENTS = (
     arg("--base-force", type=float, metavar="X", help="largest base force [N]"),
     arg("--base-torque", type=float, metavar="X", help="largest base torque [N m]"),
     arg("--tolerance", type=share, metavar="X",
-        help="vibration left, of what the unshaped motion leaves, beyond which to warn "
-        "(default 1e-3)"),
+        help="warn if the vibration left exceeds this share of that of the unshaped motion "
+             "(default 1e-3)"),
     arg("--atol", type=partial(seconds, unit="m"), metavar="M",
-        help="vibration that may be left anyway [m] (default: 1e-6 of the reach)"),
+        help="vibration [m] that is always accepted (default: 1e-6 of the reach)"),
     arg("--robustness", action="store_true", help="vary payload and stiffness too"),
     arg("--out", type=file_path, metavar="FILE", help="write the arm with the plan's inputs"),
     "--plot", "--force", "--json",

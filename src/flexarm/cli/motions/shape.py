@@ -20,8 +20,11 @@ ARGUMENTS = (
     *ARM,
     arg("--kind", choices=("zv", "zvd", "zvdd", "ei"), help="shaper (default zvd)"),
     arg("--modes", type=int, metavar="N",
-        help="vibrations that are shaped for, those excited first (default 1)"),
-    arg("--follow-posture", action="store_true", help="let impulses follow the frequencies"),
+        help="number of vibrations that are shaped for, the most excited first (default 1)"),
+    arg("--follow-posture", action="store_true", help=(
+        "let the impulses follow the frequencies along "
+        "the motion"
+    )),
     arg("--out", type=file_path, metavar="FILE", help="write the arm with shaped motions"),
     "--plot", "--force", "--json",
 )  # fmt: skip

@@ -26,7 +26,7 @@ def _port(text: str) -> int:
 ARGUMENTS = (
     arg(
         "runs", type=file_path, metavar="RUN", nargs="+",
-        help="a run that 'flexarm simulate --out' kept, or several to be compared",
+        help="a run that 'flexarm simulate --out' wrote, or several to compare",
     ),
     arg(
         "--html", "--out", dest="out", type=file_path, metavar="FILE",
@@ -40,13 +40,13 @@ ARGUMENTS = (
         "--picture", type=file_path, metavar="FILE",
         help="write one picture instead (png, svg, pdf); RUN may be an ARM too, at its start",
     ),
-    arg("--at", type=seconds, metavar="S", help="when, of --picture (default: the end)"),
+    arg("--at", type=seconds, metavar="S", help="time [s] of --picture (default: the end)"),
     "--force",
     arg("--open", action="store_true", help="open the page in a browser"),
     arg(
         "--serve", action="store_true",
-        help="serve the page on this machine only and follow the run: one that 'flexarm simulate "
-        "--live' is at work on, or a file that will be there later",
+        help="serve the page on this machine only and follow a run that 'flexarm simulate "
+             "--live' is computing, or a file that will be there later",
     ),
     arg("--port", type=_port, metavar="N", help="port of --serve (default: a free one)"),
 )  # fmt: skip
@@ -57,18 +57,18 @@ def run(args: argparse.Namespace) -> None:
     paths = args.runs
     still = args.movie or args.picture
     if args.serve and (args.out or still or args.force):
-        raise Misuse("--serve writes no file: leave out --out, --movie, --picture and --force, "
-                     "or --serve")  # fmt: skip
+        raise Misuse("--serve writes no file. Leave out --out, --movie, --picture and "
+                     "--force, or --serve.")  # fmt: skip
     if args.movie and args.picture:
-        raise Misuse("--movie and --picture: give one of them")
+        raise Misuse("--movie and --picture exclude each other. Give one of them.")
     if still and (args.out is not None or args.open):
         what = "--movie" if args.movie else "--picture"
-        raise Misuse(f"{what} writes no page: leave out --out and --open, or {what}")
+        raise Misuse(f"{what} writes no page. Leave out --out and --open, or {what}.")
     if args.at is not None and args.picture is None:
-        raise Misuse("--at is for --picture: add --picture, or leave out --at")
+        raise Misuse("--at is for --picture. Add --picture, or leave out --at.")
     require_figure(args.picture, "--picture")
     if args.port is not None and not args.serve:
-        raise Misuse("--port is for --serve: add --serve, or leave out --port")
+        raise Misuse("--port is for --serve. Add --serve, or leave out --port.")
     if args.serve:
         _serve(paths, args)
         return
@@ -80,7 +80,9 @@ def run(args: argparse.Namespace) -> None:
         require_movie(args.movie)
     arms = [path for path in paths if args.picture and _is_arm(path)]
     if args.at is not None and arms:
-        raise Misuse(f"--at is for runs, and {arms[0]} is an arm, at its start: leave out --at")
+        raise Misuse(
+            f"--at is for runs, and {arms[0]} is an arm, drawn at its start. Leave out --at."
+        )
     read = _run_or_arm if args.picture else load_run
     runs = [read(path) for path in paths]  # before outputs are checked: a wrong input comes first
     out = still or args.out or paths[0].with_suffix(".html")

@@ -130,9 +130,9 @@ def _footer(allowed: float, deflections: tuple[float, ...]) -> tuple[str, ...]:
         f"States: random ones with tips deflected by {bent} of each link's length, and those of a "
         "short run.",
         "M: mass matrix; bias: Coriolis and gravity forces; acceleration: under them alone.",
-        "Springs, damping and friction, which are one code for all and would hide the rest, are "
-        "left out.",
-        "Each is the largest difference by the largest entry, in coordinates scaled by "
-        f"sqrt(diag M); rounding may make {allowed:.0e}.",
-        "operations, us: of forward dynamics, springs and all.",
+        "Springs, damping and friction are left out. All formulations share their code, "
+        "and they would hide the differences.",
+        "Each number is the largest difference relative to the largest entry, in "
+        f"coordinates scaled by sqrt(diag M); rounding may cause {allowed:.0e}.",
+        "operations and microseconds are of forward dynamics, with springs and damping.",
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from flexarm.studies.converge import Convergence
 
 WORST = 3  # links whose estimates are printed; --json has all
-SUMMARY = "estimate the error that an arm's shapes make, and find shapes that are good enough"
+SUMMARY = "estimate the error due to an arm's shapes, and find shapes that are good enough"
 
 
 def _positive(text: str) -> float:
@@ -48,20 +48,23 @@ ARGUMENTS = (
     arg(
         "--want", type=_wanted, metavar="X",
         help="find the fewest shapes and the loosest tolerance for this error of the tip "
-        "deflections, over their range, such as 1%% or 0.01",
+             "deflections, relative to their range, such as 1%% or 0.01",
     ),
     arg(
         "--wish", type=_positive, metavar="X",
-        help="error of the tip deflections that would do, over their range (default 0.01)",
+        help="accepted error of the tip deflections, relative to their range (default 0.01)",
     ),
     arg(
         "--trials", type=whole_number, metavar="N",
-        help="how many shapes are judged at most until some are within the wish (default 8; with "
-        "--want as many as it takes)",
+        help="largest number of sets of shapes that are tried until one meets the wish "
+             "(default 8; with --want no limit)",
     ),
     arg(
         "--given-only", action="store_true",
-        help="judge the shapes as given, without trying fewer shapes and other families",
+        help=(
+            "estimate the error of the given shapes, without trying fewer shapes and other "
+            "families"
+        ),
     ),
     arg(
         "--out", type=file_path, metavar="FILE",
@@ -76,11 +79,11 @@ def run(args: argparse.Namespace) -> int | None:
     from flexarm.studies.converge import converge
 
     if args.want is not None and args.given_only:
-        raise Misuse("--want looks for other shapes: leave out --given-only, or take --wish")
+        raise Misuse("--want looks for other shapes. Leave out --given-only, or take --wish.")
     if args.want is not None and args.wish is not None:
         raise Misuse("--want and --wish: give one of them")
     if args.out is not None and args.want is None:
-        raise Misuse("--out: is for the shapes that --want finds: add it, such as --want 1%")
+        raise Misuse("--out: is for the shapes that --want finds. Add it, such as --want 1%.")
     require_outputs(args, args.out)
     arm = read_arm(args)
     with progress() as tell:

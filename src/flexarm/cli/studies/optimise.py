@@ -29,5 +29,5 @@ def run(args: argparse.Namespace) -> int:
     else:
         open_console().print(repr(best), soft_wrap=True)
     if args.out is not None and not good:
-        print(f"flexarm optimise: {args.out} is not written: see above", file=sys.stderr)
+        print(f"flexarm optimise: {args.out} is not written, for the reason above", file=sys.stderr)
     return 0 if good else 1

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from flexarm.studies.design.result import StudyResult
     from flexarm.studies.design.study import Progress
 
-SUMMARY = "compute many designs of an arm, and keep what is wanted of each"
+SUMMARY = "simulate many designs of an arm, and store the chosen quantities of each"
 ARGUMENTS = (
     arg("study", metavar="STUDY", type=file_path, help="a study file"),
     arg(
         "--out", type=file_path, metavar="DIR",
-        help="folder of the results (default: STUDY without its ending); a study that is there is "
-        "gone on with",
+        help="folder of the results (default: STUDY without its ending); a study that is "
+             "there is continued",
     ),
     arg("--workers", type=whole_number, metavar="N", help="processes (default: one per core)"),
-    arg("--status", action="store_true", help="say how far it is, and compute nothing"),
+    arg("--status", action="store_true", help="print the progress, and compute nothing"),
     "--plot",
     arg(
         "--kind", choices=("effects", "scatter", "sobol"), default="effects",
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
 
     require_outputs(args, args.plot, inputs=[args.study])
     if args.study.is_dir():
-        raise Misuse(f"{args.study}: is a folder: name the study file")
+        raise Misuse(f"{args.study}: is a folder. Name the study file.")
     out: Path = args.out or args.study.with_suffix("")
     if args.status:
         result = StudyResult.open(out)

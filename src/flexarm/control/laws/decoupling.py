@@ -105,14 +105,14 @@ def decoupling_law(
 
 def _require_regulator(value: object, model: Model, driven: Drives) -> None:
     """Raise an error for what is no regulator of the trajectory's arm."""
-    require_kind("regulator", value, Regulator, "a Regulator: make one with lqr")
+    require_kind("regulator", value, Regulator, "a Regulator, as lqr returns")
     assert isinstance(value, Regulator)
     fits, has = (len(driven.names), 2 * model.size), value.gains.shape[1:]
     if has != fits or not _is_same(value.arm, model):
         raise FlexarmError(
-            f"regulator: must be of the trajectory's arm, '{model.arm.name}' with gains of shape "
-            f"{fits}, got one of '{value.arm.arm.name}' with gains of {has}: make it with lqr of "
-            "this trajectory"
+            f"regulator: must be of the trajectory's arm, '{model.arm.name}' with gains "
+            f"of shape {fits}, got one of '{value.arm.arm.name}' with gains of {has}. "
+            "Make it with lqr of this trajectory."
         )
 
 
@@ -179,8 +179,8 @@ def partitioned_input(
     plain = not model.base_moves and len(joints) == len(model.links)
     if not plain or np.any(driven.inputs[rest]) or np.any(driven.motors != driven.hubs):
         raise FlexarmError(
-            f"paper: '{model.arm.name}' must have driven joints only, none elastic, and a base "
-            "that stands still: use paper=False, which takes any arm"
+            f"paper: '{model.arm.name}' must have driven joints only, none elastic, and "
+            "a base that stands still. Use paper=False, which takes any arm."
         )
     equation = Composite(felt_by_joints(model))
     M, springs = equation.mass_expression(q), elastic_force(model, q)

@@ -138,7 +138,7 @@ def stable_inversion(
     require_count("points", points, FEWEST, most=MOST_POINTS)
     tolerance = require_number("tolerance", tolerance, least=1e-15, largest=1.0)
     if timing.kind == "trapezoid":
-        raise FlexarmError("timing: a trapezoid's acceleration jumps: use cycloid or quintic")
+        raise FlexarmError("timing: a trapezoid's acceleration jumps. Use cycloid or quintic.")
     link = _Link(model)
     start = Statics(model).at_joints({})
     require_inertia(model, formulation("composite", model).mass_matrix(start))
@@ -148,8 +148,8 @@ def stable_inversion(
     zeros = np.linalg.eigvals(A).astype(complex)
     if np.abs(zeros.real).min() < 1e-3 * np.abs(zeros).min():
         raise FlexarmError(
-            "the internal motion neither grows nor dies out: there is no bounded input; such a "
-            "link's tip cannot be made to follow a course"
+            "the internal motion neither grows nor decays, so there is no bounded "
+            "input. The tip of such a link cannot follow a given path."
         )
     lead = float(np.log(1 / tolerance) / np.abs(zeros.real).min()) + timing.begin
     t = np.linspace(0.0, 2 * lead - timing.begin + timing.duration, points)
@@ -166,8 +166,9 @@ def _require_resolved(timing: Timing, apart: float) -> None:
     """Raise an error for instants that are too far apart to resolve a motion."""
     if timing.duration < WITHIN * apart:
         raise FlexarmError(
-            f"points: must put {WITHIN} instants or more into a motion of {timing.duration:g} s, "
-            f"got one every {apart:.3g} s: give more points, or a longer timing"
+            f"points: must put {WITHIN} instants or more into a motion of "
+            f"{timing.duration:g} s, got one every {apart:.3g} s. Give more points, or a "
+            "longer timing."
         )
 
 
@@ -178,19 +179,20 @@ class _Link:
         drives(model)  # refuses what no law can drive
         if model.base_moves or model.prescribed:
             raise ModelError(
-                "stable inversion is for a link on a fixed base: this base moves, or a joint does "
-                "as it is told; let a decoupling law follow the motion"
+                "stable inversion is for a link on a fixed base, without prescribed "
+                "joints. Let a decoupling law follow the motion."
             )
         hinges = [axis for axis in model.axes if model.links[axis.link].motion.hinge]
         if len(model.axes) != 1 or not hinges or hinges[0].motor is not None:
             raise ModelError(
-                "stable inversion is for one flexible link on a driven revolute joint with a rigid "
-                f"transmission: this arm has the coordinates {', '.join(model.names)}"
+                "stable inversion is for one flexible link on a driven revolute joint "
+                "with a rigid transmission. This arm has the coordinates "
+                f"{', '.join(model.names)}."
             )
         self.model, self.joint = model, hinges[0].index
         self.rest = [i for i in range(model.size) if i != self.joint]
         if not self.rest:
-            raise ModelError("stable inversion is for a flexible link: this one is rigid")
+            raise ModelError("stable inversion is for a flexible link, and this one is rigid")
         m = len(self.rest)
         x, y, dy, ddy = ca.SX.sym("x", 2 * m), ca.SX.sym("y"), ca.SX.sym("dy"), ca.SX.sym("ddy")
         d, rates = x[:m], x[m:]
@@ -272,8 +274,8 @@ def _bounded(
         if change <= tolerance:
             return x, count
     raise FlexarmError(
-        f"the motion did not settle in {ITERATIONS} iterations ({change:.1e} left): it bends the "
-        "link beyond what can be inverted this way; move more slowly"
+        f"the motion did not converge in {ITERATIONS} iterations (change {change:.1e}). "
+        "It bends the link too far for this method. Move more slowly."
     )
 
 

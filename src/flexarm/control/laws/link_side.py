@@ -52,14 +52,15 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
     second = ca.simplify(rows @ a)
     if ca.depends_on(second, u):
         raise ModelError(
-            "a driven joint is rigid, or its rotor's momentum acts on the link that carries it: "
-            "link-side decoupling is for joints with drive.stiffness and 'rotor: simple'"
+            "a driven joint is rigid, or its rotor's momentum acts on the link that "
+            "carries it. Link-side decoupling is for joints with drive.stiffness and "
+            "'rotor: simple'."
         )
     state, change = ca.vertcat(t, q, v), ca.vertcat(1, v, a)
     third = ca.jtimes(second, state, change)
     if ca.depends_on(third, u):
         raise ModelError(
-            "transmissions with damping let the input through: leave drive.damping out"
+            "damped transmissions let the input act on the link at once. Leave drive.damping out."
         )
     fourth = ca.jtimes(third, state, change)
     derivatives = [rows @ q, rows @ v, second, third]

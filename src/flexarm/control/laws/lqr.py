@@ -274,7 +274,8 @@ def riccati(model: StateMatrices, weights: Weights) -> tuple[Array, Array]:
         solved = False
     if not solved:
         raise FlexarmError(
-            "no optimal gain: some vibration may not be reached from the joints: give it damping, "
-            "or leave its shapes out; or weights are too far apart"
+            "no optimal gain. Some vibration may be uncontrollable from the joints, or "
+            "weights may be too far apart. Give the vibration damping, or leave its "
+            "shapes out."
         )
     return cost, gain

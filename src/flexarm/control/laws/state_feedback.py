@@ -155,7 +155,7 @@ def lqg_law(
     _, chosen, plant = _carried(space)
     C = space.C[:, chosen]
     if np.any(space.D):
-        raise FlexarmError("space: an observer sees no accelerations: leave those outputs out")
+        raise FlexarmError("space: an observer cannot use accelerations. Leave those outputs out.")
     spread = require_array("noise", noise)
     if spread.shape not in ((), (len(C),)) or not np.all(spread > 0):
         raise FlexarmError(f"noise: must be one number or {len(C)}, all > 0, got {spread.tolist()}")
@@ -170,8 +170,8 @@ def lqg_law(
         S = scipy.linalg.solve_discrete_are(A.T, C.T, shaken, V)
     except (np.linalg.LinAlgError, ValueError):
         raise FlexarmError(
-            "no optimal regulator: some motion may not be reached from the inputs or not be seen "
-            "in the outputs: give it damping, or name more outputs"
+            "no optimal regulator. Some motion may be uncontrollable from the inputs or "
+            "unobservable in the outputs. Give it damping, or name more outputs."
         ) from None
     correction = S @ C.T @ np.linalg.inv(C @ S @ C.T + V)
     size = len(space.A)
@@ -222,7 +222,7 @@ def loop_margins(space: StateSpace, gain: Array) -> dict[str, Margins]:
 
 
 def _require_space(space: object) -> None:
-    require_kind("space", space, StateSpace, "a StateSpace: make one with flexarm.linearise")
+    require_kind("space", space, StateSpace, "a StateSpace, as flexarm.linearise returns")
 
 
 def _free(space: StateSpace) -> list[int]:
@@ -234,9 +234,9 @@ def _carried(space: StateSpace) -> tuple[list[int], list[int], StateMatrices]:
     """Return the coordinates and states without a free base at rest, and their model."""
     _require_space(space)
     if not space.inputs:
-        raise FlexarmError("space: no joint is driven: say 'actuation: torque' for at least one")
+        raise FlexarmError("space: no joint is driven. Say 'actuation: torque' for at least one.")
     if space.model.floats and np.any(space.point.v):
-        raise FlexarmError("space: a free base must be at rest: linearise about an equilibrium")
+        raise FlexarmError("space: a free base must be at rest. Linearise about an equilibrium.")
     free, kept = _free(space), set(remaining(space.model))
     left = [k for k, i in enumerate(free) if i in kept]
     chosen = [*left, *(len(free) + k for k in left)]

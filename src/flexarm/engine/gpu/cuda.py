@@ -49,8 +49,8 @@ class Gpu:
         if version.value < OLDEST:
             have = f"{version.value // 1000}.{version.value % 1000 // 10}"
             raise DeviceError(
-                f"GPU: NVIDIA's driver knows CUDA {have}, and 11.0 is needed: install a driver of "
-                "version 450 or newer"
+                f"GPU: NVIDIA's driver knows CUDA {have}, and 11.0 is needed. Install a "
+                "driver of version 450 or newer."
             )
         device = ctypes.c_int()
         self.call("cuDeviceGet", ctypes.byref(device), 0)
@@ -60,7 +60,7 @@ class Gpu:
         self.call("cuDeviceGetName", name, 256, device)
         self.name = name.value.decode()
         if major < VOLTA:
-            raise DeviceError(f"GPU: {self.name} is too old: it must be a Volta (2017) or newer")
+            raise DeviceError(f"GPU: {self.name} is too old. It must be a Volta (2017) or newer.")
         self._context = ctypes.c_void_p()
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
         self.enter()
@@ -114,8 +114,8 @@ def _driver() -> Any:
         return ctypes.CDLL(name)
     except OSError:
         raise DeviceError(
-            "GPU: this machine has no driver of NVIDIA (its library is not found): leave device "
-            "at 'cpu', or run on a machine with an NVIDIA GPU and its driver"
+            "GPU: this machine has no NVIDIA driver (its library is not found). Leave "
+            "device at 'cpu', or run on a machine with an NVIDIA GPU and its driver."
         ) from None
 
 

@@ -112,7 +112,7 @@ class DeviceArray:
     ) -> Any:
         """Lend the array; nothing is at work on it while it can be asked for."""
         if copy:
-            raise BufferError("the array is lent in place: copy=True is not for it")
+            raise BufferError("copy=True cannot be used, since the array is shared in place")
         size = len(self.shape)
         lengths = (ctypes.c_int64 * size)(*self.shape)
         strides = (ctypes.c_int64 * size)(*self._strides)

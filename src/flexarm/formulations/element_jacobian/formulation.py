@@ -70,7 +70,7 @@ def _weight(lumps: list[Lump], gravity: Array) -> Expr:
 def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
     """Return why the paper has no such arm, or why its mass matrix cannot be inverted."""
     if model.base_moves:
-        return "the paper's robots stand on a fixed base: say paper=False"
+        return "the paper's robots stand on a fixed base. Say paper=False."
     q = np.zeros(model.size)
     for index, _, high in model.sliding_ranges:
         q[index] = high
@@ -78,12 +78,13 @@ def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
         body = body_of(model, part)
         if set(body.directions(q)) - {"y"} or part.link.quadratic_shapes:
             return (
-                f"the paper's links bend in one plane, and {part.name} moves in others: leave "
-                "bending_z, torsion, stretch and quadratic_shapes out, or say paper=False"
+                f"the paper's links bend in one plane, and {part.name} moves in others. "
+                "Leave bending_z, torsion, stretch and quadratic_shapes out, or say "
+                "paper=False."
             )
         span = body.span_at(q)
         if span is not None and len(span.edges) > 2:
-            return f"the paper's links are uniform, and {part.name} has stations: say paper=False"
+            return f"the paper's links are uniform, and {part.name} has stations. Say paper=False."
     return _singularity(kind(model, paper=True))
 
 
@@ -169,8 +170,8 @@ class ElementJacobian(Formulation):
         refuse_points(self.points)
         if self.paper and self.points not in (None, 1):
             raise FlexarmError(
-                f"points: the paper has one per element, got {self.points}: leave points out, or "
-                "say paper=False"
+                f"points: the paper has one per element, got {self.points}. Leave points "
+                "out, or say paper=False."
             )
         Formulation.__post_init__(self)
 
@@ -206,7 +207,7 @@ class ElementJacobian(Formulation):
                 return (
                     f"{part.name} has shapes of kind '{choice.kind}'"
                     + (" reduced to modes" if isinstance(choice, Elements) else "")
-                    + ", and the method sums over beam elements: say 'shapes: {kind: elements}'"
+                    + ", and the method sums over beam elements. Say 'shapes: {kind: elements}'"
                 )
         return _paper_refusal(cls, model) if paper else None
 

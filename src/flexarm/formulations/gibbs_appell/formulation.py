@@ -81,8 +81,8 @@ class GibbsAppell(Formulation):
         """Refuse what the paper does not have."""
         if not self.paper and not self.delta_squared:
             raise FlexarmError(
-                "gibbs-appell: delta_squared=False leaves a term of the equations out, which"
-                " belongs to the paper's approximations: set paper=True"
+                "gibbs-appell: delta_squared=False leaves a term of the equations out, "
+                "which belongs to the paper's approximations. Set paper=True."
             )
         reason = _paper_lacks(self.model) if self.paper else None
         if reason is not None:
@@ -169,9 +169,9 @@ def _joint_lacks(part: LinkModel, *, first: bool) -> str | None:
     if not part.motion.hinge:
         return _reason(f"{name}, a {part.kind} joint", "use revolute joints")
     if hub.inboard is not None or hub.outboard is not None:
-        return _reason(f"{name}'s hub", "take the hub's bodies out")
+        return _reason(f"{name}'s hub", "leave out the hub's bodies")
     if part.rotor is not None:
-        return _reason(f"{name}'s rotor", "take the drive out")
+        return _reason(f"{name}'s rotor", "leave out the drive")
     offset = np.any(part.pose_JL.position) or (not first and np.any(part.pose_FJ.position))
     if offset:
         return _reason(

@@ -74,7 +74,7 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
     """
     names = ", ".join(keys)
     if not keys:
-        raise FlexarmError("values: no numbers are inputs: name them by formulation(parameters=)")
+        raise FlexarmError("values: no numbers are inputs. Name them by formulation(parameters=).")
     try:
         given = np.array(values, dtype=float)
     except (TypeError, ValueError):
@@ -93,7 +93,7 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
         series=model.series,
     )
     if changed.names != model.names:
-        raise FlexarmError(f"{names}: these values change the coordinates: build another model")
+        raise FlexarmError(f"{names}: these values change the coordinates. Build another model.")
     return changed
 
 
@@ -186,11 +186,11 @@ def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) 
     unlike = [f"'{key}'" for key, each in rows.items() if any(one is None for one in each)]
     if unlike:
         raise FlexarmError(
-            f"{', '.join(unlike)}: the operations of the equations change at its value, where they "
-            "have no derivative: begin at another value (one that is not 0); if links have shapes "
-            "by default, name them ('shapes: {kind: loaded, root: held, bending_y: 1}'); take "
-            "'follow' from shapes that grow with their link and depend on this number; leave out "
-            "lengths and sections of links that slide"
+            f"{', '.join(unlike)}: the operations of the equations change at this value, "
+            "where they have no derivative. Start from another value that is not 0. "
+            f"Name default shapes ('shapes: {{kind: loaded, root: held, bending_y: "
+            f"1}}'), take 'follow' from shapes that depend on this number, and leave out "
+            "lengths and sections of links that slide."
         )
     found = [each.weights @ (np.array(rows[key]) - here) for key, each in nearby.items()]
     return np.stack(found, axis=1) if found else np.zeros((len(here), 0))

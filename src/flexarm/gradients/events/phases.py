@@ -176,19 +176,20 @@ def _refuse(model: Model, k: int, at: float) -> None:
     done = [name for name in ACTIONS if getattr(event, name)]
     if any(name not in DIFFERENTIATED for name in done):
         raise SimulationError(
-            f"gradients: '{event.title}' may happen from t = {at:g} s on: that a quantity ends a "
-            "run, or a tip is attached and detached, is not differentiated; end the run there "
-            "(t_end), and begin another by at(q=..., v=...) with the arm as it is after it"
+            f"gradients: '{event.title}' may happen from t = {at:g} s on. An event that "
+            "ends a run by a quantity, or attaches and detaches a tip, is not "
+            "differentiated. End the run there (t_end), and begin another by at(q=..., "
+            "v=...) with the arm as it is after it."
         )
     if event.when is not None and event.when.quantity.startswith("distance."):
         raise SimulationError(
-            f"gradients: '{event.title}' looks out for the distance of a body that drifts: take a "
-            "quantity of the arm, such as tip.x, or leave the event out"
+            f"gradients: '{event.title}' depends on the distance of a body that drifts. "
+            "Use a quantity of the arm, such as tip.x, or leave the event out."
         )
     if any(each.axis.name in event.brake and each.able for each in holders(model).values()):
         raise SimulationError(
-            f"gradients: '{event.title}' closes a brake that can slip: when it holds and when it "
-            "slips is not differentiated; leave its 'effort' out"
+            f"gradients: '{event.title}' closes a brake that can slip, and sticking and "
+            "slipping are not differentiated. Leave its 'effort' out."
         )
 
 
@@ -197,8 +198,8 @@ def refuse_at_start(model: Model, events: Sequence[int]) -> None:
     for event in (model.arm.events[k] for k in events):
         if event.capture or event.brake:
             raise SimulationError(
-                f"gradients: '{event.title}' happens at the start: give the arm a payload, or a "
-                "brake that is closed, instead"
+                f"gradients: '{event.title}' happens at the start. Give the arm a "
+                "payload, or a closed brake, instead."
             )
 
 
@@ -228,8 +229,9 @@ def refuse_released(model: Model, phase: Phase, seen: Sequence[int]) -> None:
     for late, event in product((events[k] for k in seen), before):
         for name in sorted({*late.release} & {*event.brake}):
             raise SimulationError(
-                f"gradients: '{late.title}' releases {name} at the instant t = {begin:.6g} s at "
-                f"which '{event.title}' closes its brake: let it happen later ('after')"
+                f"gradients: '{late.title}' releases {name} at the instant t = "
+                f"{begin:.6g} s at which '{event.title}' closes its brake. Let it happen "
+                "later ('after')."
             )
 
 
@@ -238,6 +240,7 @@ def refuse_at_once(model: Model, events: Sequence[int], t: float) -> None:
     found = [each for each in (model.arm.events[k].when for k in events) if each is not None]
     if any(each != found[0] for each in found):
         raise SimulationError(
-            f"gradients: several quantities reach their values at once at t = {t:.6g} s: which is "
-            "the first depends on numbers, and there is no derivative: give one another value"
+            f"gradients: several quantities reach their values at once at t = {t:.6g} s. "
+            "Which is the first depends on the parameters, so there is no derivative. "
+            "Give one another value."
         )

@@ -97,8 +97,8 @@ def _task(model: Model) -> InitialValueProblem:
     actuators = task.motion.actuators
     if actuators.lookouts or any(each.servo.period is not None for each in actuators.servos):
         raise SimulationError(
-            "arm: a batch has no backlash, limits of currents in coils or sampled servos: use "
-            "flexarm.simulate"
+            "arm: a batch has no backlash, limits of currents in coils or sampled "
+            "servos. Use flexarm.simulate."
         )
     return task
 
@@ -185,7 +185,9 @@ class Batch:
             If arms have several structures, and so no common array.
         """
         if len(self._engines) > 1:
-            raise SimulationError("in_place: these arms have several structures: use q, v and step")
+            raise SimulationError(
+                "in_place: these arms have several structures. Use q, v and step."
+            )
         self._lent = True
         _, engine = self._engines[0]
         n = len(self.names)
@@ -319,8 +321,8 @@ class Batch:
             begun = started_at(task, start)
             if begun.groups is not task.groups:
                 raise SimulationError(
-                    "starts: a servo without a target holds where the model file starts: give it a "
-                    "target"
+                    "starts: a servo without a target holds where the model file "
+                    "starts. Give it a target."
                 )
             begun_at[k] = _row(begun)
         self._seen()[rows] = begun_at

@@ -143,8 +143,8 @@ def simulate_many(
     ]  # fmt: skip
     if any(isinstance(law, Sampled) for law in laws):
         raise SimulationError(
-            "control: a Sampled law is asked from Python, run by run: use flexarm.simulate, or "
-            "write the law as a CasADi function"
+            "control: a Sampled law is called from Python, run by run. Use "
+            "flexarm.simulate, or write the law as a CasADi function."
         )
     arm, acting = acting_on(validated(arm), wrenches)
     if not options:
@@ -256,23 +256,25 @@ def refuse_alone(model: Model, start: Mapping[str, WithUnit] | None = None) -> N
     """
     if model.arm.events or holders(model):
         raise SimulationError(
-            "arm: its events, brakes and dry friction need runs one by one: use flexarm.simulate, "
-            "or leave them out (events=(), brake=None and friction of another kind)"
+            "arm: its events, brakes and dry friction need runs one by one. Use "
+            "flexarm.simulate, or leave them out (events=(), brake=None and friction of "
+            "another kind)."
         )
     if model.arm.start == "stated":
         return
     if start is None:
         raise SimulationError(
-            f"arm: 'start: {model.arm.start}' needs runs one by one: use flexarm.simulate, or take "
-            "'start: stated'"
+            f"arm: 'start: {model.arm.start}' needs runs one by one. Use "
+            "flexarm.simulate, or take 'start: stated'."
         )
     known = {*model.prescribed, *range(6 if model.floats else 0)}
     names = [name for k, name in enumerate(model.names) if k not in known]
     missing = [name for name in names if name not in start]
     if missing:
         raise SimulationError(
-            f"starts: must name all coordinates of an arm with 'start: {model.arm.start}', got "
-            f"none for {', '.join(missing)}: add them, or take 'start: stated'"
+            "starts: must name all coordinates of an arm with 'start: "
+            f"{model.arm.start}', got none for {', '.join(missing)}. Add them, or take "
+            "'start: stated'."
         )
 
 
@@ -355,7 +357,7 @@ def started_at(task: InitialValueProblem, start: Mapping[str, WithUnit]) -> Init
     for name, value in start.items():
         plain = name.removesuffix(".rate")
         if plain not in names:
-            raise SimulationError(f"starts: no coordinate '{plain}': there are {', '.join(names)}")
+            raise SimulationError(f"starts: no coordinate '{plain}'. There are {', '.join(names)}.")
         rate, unit = name.endswith(".rate"), units.get(plain, "1")
         found = require_number(
             f"starts: {name}", value, SimulationError, unit=f"{unit}/s" if rate else unit

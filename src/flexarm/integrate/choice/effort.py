@@ -72,9 +72,12 @@ def consider(
     runs = f" for {len(efforts)} runs" if len(efforts) > 1 else ""
     kept = f" and {memory / 1e9:.3g} GB" if memory > 0.1 * TOO_LARGE else ""
     said = f"it would take about {_time(seconds)} of CPU{kept}{runs}"
+    cause = worst.cause
+    if runs and memory / TOO_LARGE > seconds / TOO_LONG:
+        cause = "The samples of all runs take most of the memory. Use a larger dt, or fewer runs"
     if (seconds > TOO_LONG or memory > TOO_LARGE) and not allow_long:
-        raise SimulationError(f"{said}: {worst.cause}; to run it all the same {remedy}")
-    warnings.warn(f"{said}: {worst.cause}", LongRun, stacklevel=3)
+        raise SimulationError(f"{said}. {cause}. To run it all the same, {remedy}.")
+    warnings.warn(f"{said}. {cause}.", LongRun, stacklevel=3)
 
 
 def _time(seconds: float) -> str:
@@ -111,10 +114,11 @@ def preparation(arm: Arm, samples: int) -> Effort:
     memory = 8.0 * samples * (8 * n + 60 + 77 * len(numbers))
     most = int(np.argmax(numbers)) if numbers else 0
     cause = (
-        f"{samples} samples: take a larger dt"
+        f"Its {samples} samples take most of the memory. Use a larger dt"
         if memory / TOO_LARGE > seconds / TOO_LONG or not numbers
-        else f"link {most + 1} has {numbers[most]} elastic coordinates, whose equations take most "
-        "of it: take fewer elements or shapes, or 'reduce' its elements to modes"
+        else f"Link {most + 1} has {numbers[most]} elastic coordinates, and their equations "
+        "take most of that. Use fewer elements or shapes, or 'reduce' its elements to "
+        "modes"
     )
     return Effort(seconds, memory, cause)
 
@@ -124,8 +128,8 @@ def with_legs(effort: Effort, arm: Arm, legs: int) -> Effort:
     each = preparation(arm, 0).seconds
     compiling = legs * each
     cause = effort.cause if effort.seconds >= compiling else (
-        f"{legs} legs between events have equations of their own, {each:.2g} s each to "
-        "compile: let fewer joints brake, or brakes never slip (no 'effort')"
+        f"{legs} phases between events have equations of their own, {each:.2g} s each to "
+        "compile. Let fewer joints brake, or let brakes never slip (no 'effort')"
     )  # fmt: skip
     return replace(effort, seconds=effort.seconds + compiling, cause=cause)
 
@@ -152,7 +156,7 @@ def solution(
             seconds, steps = tried
     cause = f"{steps:.2g} steps of {method.name} follow {worst}"
     cause += f" of {rates[worst]:.3g} rad/s" if worst in rates else ""
-    return Effort(seconds + ASKED * asked, KEPT * asked, f"{cause}: {REMEDIES[worst]}")
+    return Effort(seconds + ASKED * asked, KEPT * asked, f"{cause}. {REMEDIES[worst]}")
 
 
 def _needs(
@@ -188,12 +192,12 @@ def by_count(task: InitialValueProblem, method: Method, steps: float) -> float:
 
 
 REMEDIES = {
-    "elastic modes": "soften what is all but rigid or make it rigid, take fewer shapes, damp it, "
-    "or shorten the run",
-    "inputs": "inputs that fast leave an arm at rest: leave them out, or shorten the run",
-    "a turning joint": "shorten the run, or start slower",
-    "the calls of a law": "take a longer period, or shorten the run",
-    "the jumps of inputs": "take fewer, or shorten the run",
+    "elastic modes": "Make very stiff parts softer or rigid, use fewer shapes, add damping, or "
+    "shorten the run",
+    "inputs": "Inputs that fast hardly move an arm. Leave them out, or shorten the run",
+    "a turning joint": "Shorten the run, or start slower",
+    "the calls of a law": "Use a longer period, or shorten the run",
+    "the jumps of inputs": "Use fewer jumps, or shorten the run",
 }
 
 

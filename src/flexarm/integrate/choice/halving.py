@@ -100,8 +100,8 @@ def _missed(ending: Ending, error: float, wanted: float) -> Ending:
         return ending
     return Ending(
         "finished",
-        f"equal steps did not come to the tolerance: their error is about {error:.2g}, not "
-        f"{wanted:.2g}: try method 'auto'",
+        f"equal steps did not reach the tolerance. Their error is about {error:.2g}, the "
+        f"tolerance {wanted:.2g}. Try method 'auto'.",
     )
 
 

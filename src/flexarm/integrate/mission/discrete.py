@@ -45,17 +45,20 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[LockedPhase]:
     joints = {axis.name: axis for axis in model.axes}
     for name, intervals in locks.items():
         if name not in joints:
-            raise SimulationError(f"locks: no joint '{name}': there are {', '.join(joints)}")
+            raise SimulationError(f"locks: no joint '{name}'. There are {', '.join(joints)}.")
         axis = joints[name]
         motion = model.links[axis.link].motion
         if axis.prescribed or axis.motor is not None or not motion.lockable:
             raise SimulationError(
-                f"locks: {name} cannot be locked: only joints without a motor coordinate can that "
-                "are not prescribed, not spherical and do not slide out of their hub"
+                f"locks: {name} cannot be locked. Joints can be locked that have no "
+                "motor coordinate, are not prescribed, not spherical and do not slide "
+                "out of their hub."
             )
         for begin, end in intervals:
             if not (0 <= begin < end and end - begin > instant(begin)):
-                raise SimulationError(f"locks: {name}: from {begin:g} s to {end:g} s is no time")
+                raise SimulationError(
+                    f"locks: {name}: the interval from {begin:g} s to {end:g} s is empty"
+                )
     times = instants([t for each in locks.values() for pair in each for t in pair], t_end)
     held = {
         name: [(_instant(times, begin), _instant(times, end)) for begin, end in each]
@@ -224,7 +227,7 @@ class DiscreteState:
         """
         if name in self.held:
             raise SimulationError(
-                f"{name} cannot be captured: the tip holds it already: let it go before"
+                f"{name} cannot be captured, since the tip holds it already. Release it before."
             )
         own = FreeBodyState.named(name, model)
         if name not in self.freed:

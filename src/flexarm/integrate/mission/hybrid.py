@@ -169,12 +169,11 @@ class HybridSimulation:
         ends = [k + 1 for k in sorted(self.discrete.done) if self.events[k].end]
         if ends:
             raise SimulationError(
-                f"events[{ends[0]}]: ends the run at time 0: give it a later time"
+                f"events[{ends[0]}]: ends the run at time 0. Give it a later time."
             )
         if law and any(event.servo for event in self.events):
             raise SimulationError(
-                "control: a law takes the place of servos, which events change: leave one of them "
-                "out"
+                "control: a law replaces the servos, which events change. Leave one of them out."
             )
         return state
 
@@ -292,7 +291,7 @@ class HybridSimulation:
         self._changes = (state.t, count)
         if count > MOST_AT_ONCE:
             raise SimulationError(
-                f"{look.holder}: it is neither held nor slips: look at the loads there"
+                f"{look.holder}: neither sticks nor slips. Check the loads there."
             )
         holder, begins = self._holders[look.holder], look.lookout.kind == "effort"
         what = "begins to slip" if begins else "holds"

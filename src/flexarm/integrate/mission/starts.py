@@ -62,8 +62,8 @@ def state_of(model: Model, found: Equilibrium, works: Array) -> State:
     """Begin in an equilibrium that was found before."""
     if found.model.names != model.names:
         raise SimulationError(
-            f"start: the equilibrium's coordinates are not this arm's: "
-            f"{', '.join(found.model.names)}; find one of this arm"
+            "start: the equilibrium's coordinates are not this arm's: "
+            f"{', '.join(found.model.names)}. Compute one of this arm."
         )
     q, v = start_state(model)
     known = list(model.prescribed)
@@ -90,8 +90,8 @@ def steady_state(
     """
     if model.orbit:
         raise SimulationError(
-            "start: an equilibrium is not found in an orbit, where a base at rest need not stay: "
-            "start as stated"
+            "start: an equilibrium cannot be computed in an orbit, where a base at rest "
+            "need not stay. Use 'start: stated'."
         )
     felt = replace(model, gravity=np.zeros(3)) if model.floats else model  # all falls together
     q, rates = start_state(felt)
@@ -163,8 +163,8 @@ def _brought(
     except FlexarmError as error:
         raise SimulationError(f"start: {error}") from None
     raise SimulationError(
-        f"start: no equilibrium was found with {', '.join(goals)} at the targets: stiffen what "
-        "sags, or start as stated"
+        f"start: no equilibrium was found with {', '.join(goals)} at the targets. "
+        "Stiffen what sags, or use 'start: stated'."
     )
 
 
@@ -194,8 +194,8 @@ def _currents(model: Model, u: Array, v: Array) -> dict[str, float]:
 def _require_within(name: str, value: float, limit: float, what: str) -> None:
     if abs(value) > limit:
         raise SimulationError(
-            f"start: no equilibrium: {name} needs {value:.4g} to stay, and {what} is {limit:g}: "
-            "raise it, or lighten the load"
+            f"start: no equilibrium. {name} needs {value:.4g} to stay, and {what} is "
+            f"{limit:g}. Raise it, or lighten the load."
         )
 
 
@@ -236,14 +236,14 @@ def continued(model: Model, state: State, other: RunData) -> State:
     """Return the state in which another run ended; prescribed coordinates are those of time 0."""
     if other.model.names != model.names:
         raise SimulationError(
-            f"start: the run's coordinates are not this arm's: {', '.join(other.model.names)}; "
-            "go on with the same links, joints and shapes"
+            "start: the run's coordinates are not this arm's: "
+            f"{', '.join(other.model.names)}. Use the same links, joints and shapes."
         )
     held = other.legs[-1].tip if other.legs else None
     if held is not None and not _is_same(held, model.links[-1].tip_body):
         raise SimulationError(
-            "start: at the end of the run the tip holds other bodies than this arm's payload: give "
-            "the arm a payload like them"
+            "start: at the end of the run the tip holds other bodies than this arm's "
+            "payload. Give the arm a payload like them."
         )
     known = list(model.prescribed)
     q, v = other.q[-1].copy(), other.v[-1].copy()

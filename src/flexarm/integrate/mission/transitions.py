@@ -142,7 +142,8 @@ class Transition:
         if name not in self.discrete.held:
             names = ", ".join(self.discrete.held) or "nothing"
             raise SimulationError(
-                f"{name} cannot be let go: the tip holds {names}: capture it before, or let go that"
+                f"{name} cannot be released, since the tip holds {names}. Capture it "
+                "before, or release that."
             )
         equation, held = self.equation(self.discrete), dict(self.discrete.held)
         tip, twist = Pose(*equation.tip_pose(self.q)), equation.tip_velocity(self.q, self.v)
@@ -170,7 +171,8 @@ class Transition:
         """Remove a tie, and with it the energy that it stores."""
         if name not in self.discrete.ties:
             raise SimulationError(
-                f"{name} cannot be detached: it is not attached at this time: attach it before"
+                f"{name} cannot be detached, since it is not attached at this time. "
+                "Attach it before."
             )
         self._lose(k, self._stored(name))
         ties = {key: each for key, each in self.discrete.ties.items() if key != name}
@@ -242,8 +244,9 @@ class Transition:
         reach = next(body.reach for body in self.model.arm.bodies if body.name == name)
         if away > reach:
             raise SimulationError(
-                f"{name} cannot be captured: its fixture is {away:.4g} m from the tip, beyond its "
-                f"reach of {reach:g} m: capture it at another time, or move the tip there"
+                f"{name} cannot be captured: its fixture is {away:.4g} m from the tip, "
+                f"beyond its reach of {reach:g} m. Capture it at another time, or move "
+                "the tip there."
             )
 
 

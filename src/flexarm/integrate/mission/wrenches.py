@@ -77,7 +77,7 @@ def acting_on(arm: Arm, given: Sequence[StateWrench] | None) -> tuple[Arm, tuple
     for each in given:
         if each.link not in names:
             raise SimulationError(
-                f"wrenches: there is no link {each.link!r}: there are {', '.join(names)}"
+                f"wrenches: there is no link {each.link!r}. There are {', '.join(names)}."
             )
     found, first = [], 0
     changed = {}

@@ -221,7 +221,7 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
     length = float(np.linalg.norm(way))
     if length < 1e-6:
         raise ModelError(
-            "the next joint is where it begins: say where the beam ends, 'to: [x, y, z]'"
+            "the next joint is where the beam begins. Give the beam's end, 'to: [x, y, z]'."
         )
     pose = Pose(_axes(way / length, keys.get("up")), start)
     riding = _riding(segment, pose, length)
@@ -234,8 +234,8 @@ def beam_of(segment: Segment, keys: dict[str, Any]) -> "Beam":
     notes = []
     if keys.get("inertia") == "section":
         notes.append(
-            f"{segment.name}: its section weighs {beam.mass:.3g} kg, in place of the URDF's "
-            f"{bodies[0].mass:.3g} kg"
+            f"{segment.name}: its section has a mass of {beam.mass:.3g} kg, in place of "
+            f"the URDF's {bodies[0].mass:.3g} kg"
         )
     away = distance_to_ends(root, tip, length)
     if keys.get("tip_share") is None and away * rest.mass > MISPLACED * length * mass:
@@ -287,10 +287,10 @@ def _beam_and_rest(
     if not is_body(rest, body):
         most = mass_that_fits(body, _rod(length, np.zeros(3)))
         raise ModelError(
-            f"the section weighs {beam.mass:.4g} kg, but at most {most:.4g} kg of the link's "
-            f"{body.mass:.4g} kg can be along the beam while its mass, centre and inertia stay the "
-            "URDF's: leave its mass out, to take what fits, or say 'inertia: section', to take the "
-            "section's in place of the URDF's"
+            f"the section has a mass of {beam.mass:.4g} kg, but at most {most:.4g} kg of "
+            f"the link's {body.mass:.4g} kg fit along the beam if mass, centre and "
+            "inertia stay those of the URDF. Leave the section's mass out to use what "
+            "fits, or say 'inertia: section' to use the section's."
         )
     if abs(rest.mass) <= ACCUMULATED * body.mass:  # the rounding of a beam with all of the mass
         rest = Inertia(0.0, np.zeros(3), rest.second)
@@ -345,7 +345,7 @@ def _axes(x: Array, up: Any) -> Array:
         up = _point({"up": up}, "up", x)
     z = up - x * (x @ up)
     if np.linalg.norm(z) <= 1e-6 * np.linalg.norm(up):
-        raise ModelError("up: is along the beam: give a direction across it")
+        raise ModelError("up: is along the beam. Give a direction across it.")
     z = z / np.linalg.norm(z)
     return np.array([x, np.cross(z, x), z]).T
 
@@ -378,8 +378,8 @@ def _spread(
     mass = mass_along(body, _rod(length, squared), length)
     if mass <= 0:
         raise ModelError(
-            "has no mass that could be along the beam: give 'mass_per_length' and 'inertia: "
-            "section'"
+            "has no mass that could be along the beam. Give 'mass_per_length' and "
+            "'inertia: section'."
         )
     density = mass / length
     rotary = dict(zip(("Jx", "Jy", "Jz"), (density * squared).tolist(), strict=True))

@@ -120,7 +120,7 @@ def _found(name: str, urdf: Path) -> Path:
     elif kind in ("package", "model"):
         tried = [folder / part for part in (rest, rest.partition("/")[2]) for folder in above]
     else:
-        raise ModelError(f"{shorten(name)} is not fetched: give a file")
+        raise ModelError(f"{shorten(name)} is not downloaded. Give a file.")
     path = next((each for each in tried if os.path.isfile(each)), None)
     if path is None:
         raise ModelError(f"there is no file {shorten(name)}")
@@ -222,15 +222,17 @@ def _wrong_names(
         if name not in movable:
             home = next((each.name for each in chain.segments if name in each.merged), None)
             reason = (
-                f"is fixed to {home}: say it of that" if home else "is no moving one of the arm"
+                f"is fixed to {home}. Write this for that link."
+                if home
+                else ("is no moving joint of the arm")
             )
-            message = f"{reason}; there are {', '.join(sorted(movable))}"
+            message = f"{reason}. There are {', '.join(sorted(movable))}."
             problems.append(_problem(source, (key, name), message))
         elif not isinstance(keys, dict):
             problems.append(_problem(source, (key, name), "must be a mapping"))
         else:
             for word in sorted(set(keys) - words):
-                message = f"is no key here: there are {', '.join(sorted(words))}"
+                message = f"is no key here. There are {', '.join(sorted(words))}."
                 problems.append(_problem(source, (key, name, word), message))
             if key == "links" and not isinstance(keys.get("section"), dict):
                 message = "needs a section, which makes it flexible"
@@ -402,7 +404,7 @@ class _Draft:
         """Return notes on names that a model file cannot have."""
         names = [name for joint in self.chain.joints for name in (joint.child, joint.name)]
         pairs = zip(names, self.names, strict=False)
-        return [f"{old}: is called {new} here" for old, new in pairs if old != new]
+        return [f"{old} is called {new} here" for old, new in pairs if old != new]
 
 
 def _known(value: object, unit: str) -> float | None:

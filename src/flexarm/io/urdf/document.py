@@ -52,23 +52,24 @@ def _parse(content: bytes) -> ET.Element:
     """Parse XML without a document type, so that there are no entities to expand."""
     if len(content) > MAX_BYTES:
         raise ModelError(
-            f"is larger than {MAX_BYTES:,} bytes: a URDF names its meshes, it does not hold them"
+            f"is larger than {MAX_BYTES:,} bytes. A URDF names its meshes, it does not "
+            "contain them."
         )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ModelError(f"byte {error.start} is not UTF-8: save the file as UTF-8") from None
+        raise ModelError(f"byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
     declared = re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE)
     if declared:
         line = text.count("\n", 0, declared.start()) + 1
         raise ModelError(
-            f"line {line}: <!{declared[1]} is not allowed in a URDF, since entities may expand "
-            "without end or read other files: take it out"
+            f"line {line}: <!{declared[1]} is not allowed in a URDF, since entities may "
+            "expand without end or read other files. Take it out."
         )
     named = re.match(r"\s*<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)", text)
     if named and named[1].lower() not in ("utf-8", "utf8") and not text.isascii():
         raise ModelError(
-            f"declares the encoding '{shorten(named[1])}', but is read as UTF-8: save it as UTF-8"
+            f"declares the encoding '{shorten(named[1])}', but is read as UTF-8. Save it as UTF-8."
         )
     try:
         root = ET.fromstring(text)  # as UTF-8, whatever encoding the file declares
@@ -92,7 +93,7 @@ def _robot(root: ET.Element) -> "Robot":
             raise ModelError(f"has more than {MAX_LINKS} of <{kind}>: no arm has")
         names = [_name(each, kind) for each in elements]
         for double in [name for i, name in enumerate(names) if name in names[:i]]:
-            raise ModelError(f"{kind} '{double}': is there twice: names must differ")
+            raise ModelError(f"{kind} '{double}' is there twice. Names must differ.")
     links = {each.name: each for each in map(_link, root.findall("link"))}
     joints = {each.name: each for each in map(_joint, root.findall("joint"))}
     if not links:
@@ -113,14 +114,18 @@ def _require_tree(robot: "Robot") -> None:
         if other is not joint:
             raise ModelError(
                 f"link '{joint.child}': joints '{joint.name}' and '{other.name}' both "
-                "carry it, a closed loop: a serial arm is a tree without loops"
+                "carry it, which is a closed loop. A serial arm has no loops."
             )
     roots = [name for name in robot.links if name not in robot.above]
     if not roots:
-        raise ModelError("every link is carried by another, a closed loop: there is no base")
+        raise ModelError(
+            "every link is carried by another, which is a closed loop. There is no base."
+        )
     if len(roots) > 1:
         lost = ", ".join(roots[1:5])
-        raise ModelError(f"no joint carries {lost}: all links but one, {roots[0]}, must be carried")
+        raise ModelError(
+            f"no joint carries {lost}. All links but one, {roots[0]}, must be carried."
+        )
     reached = set(robot.below(roots[0]))
     apart = [name for name in robot.links if name not in reached]
     if apart:
@@ -186,7 +191,8 @@ def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
     if most > mass * WIDEST**2:
         raise ModelError(
             f"{where}: inertia of {most:g} kg m^2 at {mass:g} kg is that of a body of "
-            f"{math.sqrt(most / mass) if mass else math.inf:.3g} m: URDF has kg m^2 and kg"
+            f"{math.sqrt(most / mass) if mass else math.inf:.3g} m. URDF has kg m^2 and "
+            "kg."
         )
     return matrix
 
@@ -197,8 +203,9 @@ def _no_body(matrix: Array) -> str:
     if most <= (least + middle) * (1 + FEW_DIGITS):
         return ""
     return (
-        f"its moments of inertia are {least:.3g}, {middle:.3g} and {most:.3g} kg m^2. Of no body "
-        "is one larger than the other two together. Check the inertia in the URDF."
+        f"its moments of inertia are {least:.3g}, {middle:.3g} and {most:.3g} kg m^2. No "
+        "body has one larger than the sum of the other two. Check the inertia in the "
+        "URDF."
     )
 
 
@@ -445,16 +452,17 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
         raise ModelError(f"{robot.name}: nothing moves: all of its joints are fixed")
     if tip is None and len(ends) > 1:
         raise ModelError(
-            f"{robot.name}: branches, which a serial arm cannot: its branches end in "
-            f"{some(ends)}; choose one (--tip LINK), the others are frozen at 0"
+            f"{robot.name}: branches, which a serial arm cannot do. Its branches end in "
+            f"{some(ends)}. Choose one (--tip LINK); the joints of the others are frozen "
+            "at 0."
         )
     tip = ends[0] if tip is None else tip
     if tip not in robot.links:
-        raise ModelError(f"--tip: there is no link '{tip}': branches end in {some(ends)}")
+        raise ModelError(f"--tip: there is no link '{tip}'. Branches end in {some(ends)}.")
     path = robot.path_to(tip)
     moving = [joint for joint in path if joint.moves]
     if not moving:
-        raise ModelError(f"--tip: no joint moves '{tip}': branches end in {some(ends)}")
+        raise ModelError(f"--tip: no joint moves '{tip}'. Branches end in {some(ends)}.")
     for joint in moving:
         _require_plain(joint)
     starts = [robot.root, *(joint.child for joint in moving)]
@@ -471,13 +479,14 @@ def some(names: list[str]) -> str:
 def _require_plain(joint: UrdfJoint) -> None:
     if joint.urdf_type not in ONE_AXIS:
         raise ModelError(
-            f"joint '{joint.name}': is {joint.urdf_type}, which a serial arm has at most as its "
-            "base: make it fixed, and say 'base: {kind: free}' in the model file"
+            f"joint '{joint.name}': is {joint.urdf_type}, which in a serial arm only the "
+            f"base can be. Make it fixed, and say 'base: {{kind: free}}' in the model "
+            "file."
         )
     if joint.mimic:
         raise ModelError(
-            f"joint '{joint.name}': follows another joint (mimic), which no joint of an arm can: "
-            "choose another tip (--tip), or make it fixed"
+            f"joint '{joint.name}': follows another joint (mimic), which is not "
+            "supported. Choose another tip (--tip), or make it fixed."
         )
 
 
@@ -511,7 +520,10 @@ def _notes(
         if segment.merged:
             yield f"{segment.name}: with {some(list(segment.merged))}, fixed to it"
         if segment.frozen:
-            yield f"{segment.name}: joints {some(list(segment.frozen))} branch off: frozen at 0"
+            yield (
+                f"{segment.name}: joints {some(list(segment.frozen))} branch off and are "
+                "frozen at 0"
+            )
     for segment in segments[1:]:
         for member in segment.members:
             if wrong := robot.links[member.name].no_body:

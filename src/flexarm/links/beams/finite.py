@@ -97,8 +97,9 @@ def require_modes(span: Span, motion: BeamDirection, conditions: "Conditions", c
     available = int(held and conditions.tip_mass > 0)
     if count > available:
         raise ShapeError(
-            f"{motion.key}: {count} needs inertia along the link, and {motion.inertia} is 0 in the "
-            f"section: give {motion.inertia}, or set {motion.key}: {available}"
+            f"{motion.key}: {count} needs inertia along the link, and {motion.inertia} "
+            f"is 0 in the section. Give {motion.inertia}, or set {motion.key}: "
+            f"{available}."
         )
 
 
@@ -144,7 +145,8 @@ class Conditions:
         if centre < -1e-9 * lever:
             raise ShapeError(
                 f"tip inertia {self.tip_inertia:g} kg m^2 is less than mass x offset^2 = "
-                f"{lever:g} kg m^2: it is taken about the tip, so it must cover the offset"
+                f"{lever:g} kg m^2. It is taken about the tip, so it must include the "
+                "offset."
             )
         return np.array([[mass, mass * self.tip_offset], [0.0, math.sqrt(max(centre, 0.0))]])
 

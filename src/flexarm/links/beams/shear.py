@@ -48,7 +48,9 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
         each = shapes.curves.get(motion.direction, ())
         curves[motion.direction] = tuple(_with(curve, ratio) for curve in each)
     if shapes.mass is not None:
-        raise ShapeError("measured modes have their shear in them: leave it out of the section")
+        raise ShapeError(
+            "measured modes include their shear. Leave the shear stiffness out of the section."
+        )
     return normalise(replace(shapes, curves=curves, stiffness=stiffness, shear=ratios), how, span)
 
 
@@ -72,6 +74,6 @@ def _require_smooth(shapes: Shapes, span: Span, direction: Direction) -> None:
         before, beyond = (shapes.values(direction, inner + h, nu) for h in (-step, step))
         if np.abs(beyond - before).max(initial=0.0) > JUMP * size:
             raise ShapeError(
-                "shear needs shapes without jumps of curvature: take loaded or other modes in "
-                "place of elements and lumped springs"
+                "shear needs shapes without jumps of curvature. Choose 'loaded' or "
+                "another family of modes in place of elements and lumped springs."
             )

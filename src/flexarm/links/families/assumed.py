@@ -91,7 +91,7 @@ ASSUMED = (
     replace(
         LOADED,
         name="arm-modes",
-        summary="what the modes of the arm, as it starts, bend the link by",
+        summary="curves into which the modes of the arm at its start bend the link",
         citation="this project: proper orthogonal decomposition of the arm's modes",
     ),
     LOADED,

@@ -91,7 +91,7 @@ def check_matrices(findings: Findings, data: ModalData) -> ModalData:
     if data.ratios is not None and K is not None and any(map(coupled, matrices)):
         findings.refuse(
             ("damping_ratios",),
-            "needs diagonal M and K: give D, or the link's damping in the arm's file",
+            "needs diagonal M and K. Give D, or the link's damping in the arm's file.",
         )
     return replace(data, mass=M, stiffness=K, damping=D)
 
@@ -119,15 +119,15 @@ def check_units(findings: Findings, units: Units, mass: float) -> None:
     if units == (1e-3, 1.0, 1.0) and mass < GRAMS:
         findings.note(
             ("mass",),
-            f"the body weighs {1e3 * mass:.3g} g by units 'mm, kg, s': programs that have N and mm "
-            "give masses in tonnes, 'mm, t, s'",
+            f"the mass of the body is {1e3 * mass:.3g} g with units 'mm, kg, s'. "
+            "Programs that use N and mm give masses in tonnes, 'mm, t, s'.",
         )
 
 
 def check_length(findings: Findings, path: Path, length: float) -> None:
     """Note a body whose size [m] no link has."""
     if not LENGTHS[0] <= length <= LENGTHS[1]:
-        findings.note(path, f"the body is {length:.4g} m large: are the units right?")
+        findings.note(path, f"the body is {length:.4g} m long. Are the units right?")
 
 
 def check_line(findings: Findings, data: ModalData, length: float) -> Array | None:
@@ -147,8 +147,9 @@ def check_line(findings: Findings, data: ModalData, length: float) -> Array | No
         k = int(np.argmax(off))
         findings.refuse(
             ("nodes", k),
-            f"lies {off[k]:.6g} m off the link's x axis, at {triple(places[k])} m in its root "
-            "frame: place and turn the interface frame so that its x axis runs along the stations",
+            f"lies {off[k]:.6g} m off the link's x axis, at {triple(places[k])} m in its "
+            "root frame. Place and turn the interface frame so that its x axis runs "
+            "along the stations.",
         )
     elif len(back):
         k = int(back[0])
@@ -161,8 +162,8 @@ def check_line(findings: Findings, data: ModalData, length: float) -> Array | No
         if abs(x[0]) > PLACE_TOLERANCE * size:
             findings.refuse(
                 ("nodes", 0),
-                f"must be at the root of the link, got x = {x[0]:.6g} m: "
-                "set interface.position to where the root is",
+                f"must be at the root of the link, got x = {x[0]:.6g} m. Set "
+                "interface.position to where the root is.",
             )
         if abs(x[-1] / length - 1) > PLACE_TOLERANCE:
             findings.refuse(
@@ -196,7 +197,9 @@ def check_slopes(findings: Findings, x: Array, data: ModalData) -> None:
     for j, (name, u, theta) in enumerate(zip(data.names, data.shapes, data.rotations, strict=True)):
         size = max(float(np.abs(u).max()), x[-1] * float(np.abs(theta).max()))
         if size == 0:
-            findings.refuse(("shapes", j), f"shape '{name}' is zero at every station: leave it out")
+            findings.refuse(
+                ("shapes", j), f"shape '{name}' is zero at every station. Leave it out."
+            )
             continue
         turned = np.diff(CubicSpline(x, theta).antiderivative()(x), axis=0)
         for text, axis, about, sign in PLANES:
@@ -245,27 +248,27 @@ def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
         if gap > OUTSIDE * size:
             findings.refuse(
                 (f"{key}_position",),
-                f"is {gap:.4g} m away from a body of {size:.4g} m: are both in the same units and "
-                "axes?",
+                f"is {gap:.4g} m away from a body of {size:.4g} m. Are both in the same "
+                "units and axes?",
             )
         away = float(np.linalg.norm(data.nodes[rows] - at, axis=1).min(initial=np.inf))
         if len(rows) and away > OUTSIDE * size:
             findings.refuse(
                 (f"{key}_nodes",),
-                f"are {away:.4g} m from the {key} frame, of a body of {size:.4g} m: are hub and "
-                "tip exchanged, or nodes in another order?",
+                f"are {away:.4g} m from the {key} frame, of a body of {size:.4g} m. Are "
+                "hub and tip exchanged, or nodes in another order?",
             )
     if float(np.linalg.norm(tip.position)) < 1e-6 * size:
         findings.refuse(
-            ("tip_position",), "is where the hub is: give the tip frame, or the tip's nodes"
+            ("tip_position",), "is where the hub is. Give the tip frame, or the tip's nodes."
         )
     total, volume = float(data.node_mass.sum()), float(np.prod(high - low))
     check_units(findings, data.units, total)
     if volume > 1e-6 * size**3 and total > HEAVIEST * volume:
         findings.refuse(
             ("mass",),
-            f"{total:.4g} kg in a box of {volume:.4g} m^3 is denser than any metal: are the units "
-            "right?",
+            f"{total:.4g} kg in a box of {volume:.4g} m^3 is denser than any metal. Are "
+            "the units right?",
         )
 
 
@@ -293,12 +296,12 @@ def check_order(findings: Findings, places: Array, shapes: Array) -> None:
     if reach > FINE * step and float(np.median(size / middle)) < SHUFFLED * step:
         findings.note(
             ("shapes",),
-            "move nearly every node unlike its neighbours: are nodes and shapes in another order?",
+            "move nearly every node unlike its neighbours. Are nodes and shapes in another order?",
         )
     elif float(np.quantile(steep.max(axis=1) / middle, 0.75)) > ODD:
         worst = int(np.argmax(np.quantile(steep / middle[:, None], 0.75, axis=0)))
         findings.note(
-            ("shapes",), f"move node {worst + 1} unlike its neighbours: are nodes in another order?"
+            ("shapes",), f"move node {worst + 1} unlike its neighbours. Are nodes in another order?"
         )
 
 
@@ -334,8 +337,8 @@ def check_totals(
         findings.judge(
             abs(other / i.mass - 1),
             path,
-            f"the total mass is {other:.6g} kg, but {i.mass:.6g} kg by {first}: is units.mass "
-            "right?",
+            f"the total mass is {other:.6g} kg, but {i.mass:.6g} kg by {first}. Is "
+            "units.mass right?",
         )
     for _, path, at in centres:
         findings.judge(
@@ -366,8 +369,8 @@ def check_modal_mass(findings: Findings, modal: Array, i: Integrals, source: str
     findings.judge(
         apart,
         ("M",),
-        f"is {percent(apart)} off the modal mass that the shapes and {source} give: are they of "
-        "one model, in the stated units, and in the same order of nodes?",
+        f"is {percent(apart)} off the modal mass that the shapes and {source} give. Are "
+        "they of one model, in the stated units, and in the same order of nodes?",
     )
     return least_eigenvalue(rigid_mass(replace(i, modal_mass=modal)))
 
@@ -382,8 +385,9 @@ def check_orthogonal(findings: Findings, mass: Array) -> None:
     findings.judge(
         worst,
         ("shapes", int(i)),
-        f"is not orthogonal to shape {int(j) + 1} ({percent(worst)}), as modes with frequencies "
-        "are: nodes in another order, masses of another mesh, or no modes? else give K",
+        f"is not orthogonal to shape {int(j) + 1} ({percent(worst)}), as modes with "
+        "frequencies are. Are nodes in another order, are masses of another mesh, or "
+        "are these no modes? If they are no modes, give K.",
     )
 
 
@@ -402,7 +406,7 @@ def check_hertz(
         if not low <= data.hertz[j] <= high:
             findings.refuse(
                 ("frequencies", int(j)),
-                f"must be {low:g} to {high:g} Hz, got {data.hertz[j]:.4g}: are the units right?",
+                f"must be {low:g} to {high:g} Hz, got {data.hertz[j]:.4g}. Are the units right?",
             )
     if mass is None or findings.problems:
         return
@@ -417,7 +421,7 @@ def check_hertz(
     )
     hertz = np.sort(data.hertz)
     apart = float((np.abs(own - hertz) / np.maximum(hertz, 1e-3 * hertz[-1])).max())
-    why = f"are up to {percent(apart)} off those of K: leave one of the two out"
+    why = f"are up to {percent(apart)} off those of K. Leave one of the two out."
     findings.judge(apart, ("frequencies",), why)
 
 
@@ -431,7 +435,7 @@ def check_stiffness(findings: Findings, path: Path, given: Array, section: Array
     findings.fact("stiffness", f"K is up to {percent(worst)} off that of the link's section")
     if not 1 / STIFFNESS_FACTOR <= ratio.min() <= ratio.max() <= STIFFNESS_FACTOR:
         message = f"the stiffness is {ratio.max():.3g} times that of the link's section"
-        findings.refuse(path, f"{message}: is units.time right?")
+        findings.refuse(path, f"{message}. Is units.time right?")
     elif worst > REFUSE_ABOVE:
         message = f"the stiffness is up to {percent(worst)} off that of the link's section"
         findings.note(path, f"{message}: the file's counts")
@@ -464,7 +468,7 @@ def check_frequencies(
     for f in hertz[~loose]:
         if not low <= f <= high:
             message = f"gives a frequency of {f:.4g} Hz, outside {low:g} to {high:g} Hz"
-            findings.refuse(path, f"{message}: are the units right?")
+            findings.refuse(path, f"{message}. Are the units right?")
     if damping is None:
         findings.fact("damping", "not given: the link's own counts")
         return omega

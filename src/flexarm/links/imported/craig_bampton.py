@@ -111,7 +111,10 @@ def reduced_data(model: ModalData, modes: int) -> ModalData:
     tip = model.tip or Pose(hub.rotation, places[ends[1]].mean(axis=0))
     shapes, reduced = _shapes(K, m, places, ends, hub, tip, modes)
     if not np.all(np.isfinite(shapes)):
-        raise ModelError("stiffness: shapes are no finite numbers: is it in the units of the mass?")
+        raise ModelError(
+            "stiffness: the shapes computed from it are not finite. Is it in "
+            "units that match the mass?"
+        )
     tips = np.zeros((6 + modes, 6))
     tips[:6] = np.kron(np.eye(2), hub.rotation.T)
     return replace(
@@ -139,7 +142,7 @@ def _shapes(
                       diag_pivot_thresh=0.0)  # fmt: skip
     except RuntimeError:
         raise ModelError(
-            "stiffness: is singular with both faces held: are parts of the mesh not joined?"
+            "stiffness: is singular with both faces held. Are parts of the mesh not joined?"
         ) from None
     turn = np.kron(np.eye(2), hub.rotation)
     unit = rigid_columns(places[faces[1]] - tip.position).reshape(-1, 6) @ turn
@@ -154,8 +157,9 @@ def _shapes(
             moved[inner, 6:] = eigsh(inside, modes, weights, sigma=0.0, OPinv=solve, v0=start)[1]
         except RuntimeError as error:  # of ARPACK
             raise ModelError(
-                "mass: modes with both faces held are not found. Are masses between the faces > 0, "
-                f"in the units of K? ({str(error).partition(':')[0]})"
+                "mass: the modes with both faces held cannot be computed. Are masses "
+                "between the faces > 0, in units that match K? "
+                f"({str(error).partition(':')[0]})"
             ) from None
     reduced = moved.T @ (K @ moved)
     reduced[:6, 6:] = reduced[6:, :6] = 0.0  # static shapes and modes with faces held
@@ -211,8 +215,9 @@ def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
     whole = csr_array(matrix)
     if whole.shape != (size, size):
         raise ModelError(
-            f"{key}: must be ({size}, {size}) for these nodes with three unknowns each, got "
-            f"{whole.shape}: nodes with rotations (shells, beams) are not reduced here"
+            f"{key}: must be ({size}, {size}) for these nodes with three unknowns each, "
+            f"got {whole.shape}. Nodes with rotations (shells, beams) are not reduced "
+            "here."
         )
     if not np.all(np.isfinite(whole.data)):
         raise ModelError(f"{key}: must be finite numbers")
@@ -253,12 +258,13 @@ def _refuse_grounded(K: Sparse, places: Array) -> None:
     """Refuse a stiffness that holds the body."""
     largest = float(abs(K).max())
     if largest == 0:
-        raise ModelError("stiffness: is zero: give K of the elements")
+        raise ModelError("stiffness: is zero. Give K of the elements.")
     moved = rigid_columns(places - places.mean(axis=0)).reshape(-1, 6)
     moved = moved / np.abs(moved).max(axis=0)
     worst = float(np.abs(K @ moved).max() / largest)
     if worst > HELD:
         raise ModelError(
-            f"stiffness: rigid motions meet {worst:.2g} of its largest entry: the body is held or "
-            "grounded, or nodes are in another order: give K with nothing held"
+            f"stiffness: must let the body move rigidly, but forces of {worst:.2g} of "
+            "its largest entry resist. The body is held or grounded, or nodes are in "
+            "another order. Give K with nothing held."
         )

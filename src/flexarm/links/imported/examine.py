@@ -88,7 +88,7 @@ def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
     i, length = body.integrals, max(body.length, 1e-9)
     check_totals(findings, [("the masses", ("mass",), i)], data.stated, length)
     if data.mass is not None and moved:
-        findings.note(("M",), "is that of the masses: shapes were held at the hub")
+        findings.note(("M",), "is that of the masses, since shapes were held at the hub")
     elif data.mass is not None:
         body = _with_mass(findings, body, data.mass[np.ix_(deforming, deforming)])
     if loads is not None and body.second_order is not None:
@@ -116,8 +116,9 @@ def _with_mass(findings: Findings, body: ReducedBody, mass: Array) -> ReducedBod
     if check_modal_mass(findings, mass, body.integrals, "the nodes") < -DEFINITE_TOLERANCE:
         findings.note(
             ("M",),
-            "is not used: with the masses of the nodes it makes a mass matrix with a negative "
-            "eigenvalue, as lumped masses may; that of nodes and shapes is",
+            "is not used. With the masses of the nodes it makes a mass matrix with a "
+            "negative eigenvalue, as lumped masses may. The inertia of nodes and shapes "
+            "is used.",
         )
         return body
     return replace(body, integrals=replace(body.integrals, modal_mass=mass))
@@ -149,8 +150,8 @@ def hub_motion(data: ModalData, findings: Findings) -> tuple[Array, bool]:
         findings.note(
             ("shapes",),
             f"{int(loose.sum())} of {len(loose)} move the hub, by up to "
-            f"{percent(float((motion / size).max()))} of their size: that rigid motion was taken "
-            "out of them",
+            f"{percent(float((motion / size).max()))} of their size. That rigid motion "
+            "was subtracted.",
         )
     return hub, bool(loose.any())
 
@@ -197,7 +198,8 @@ def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
     findings.judge(
         apart,
         ("tip_shapes",),
-        f"are {percent(apart)} off the motion of the tip's nodes: same axes, signs, radians?",
+        f"are {percent(apart)} off the motion of the tip's nodes. Are axes, signs and "
+        "units (radians) the same?",
     )
     return stated
 
@@ -212,7 +214,7 @@ def _deforming(given: ModalData, held: ModalData, findings: Findings) -> Integer
     )
     deforming = np.flatnonzero(after > RIGID * before).astype(np.int64)
     if count := len(before) - len(deforming):
-        findings.note(("shapes",), f"{count} are rigid motions of the hub: left out")
+        findings.note(("shapes",), f"{count} are rigid motions of the hub and were left out")
     if not len(deforming):
         findings.refuse(("shapes",), "deform nothing: all are zero, or rigid motions")
     return deforming
@@ -257,8 +259,9 @@ def finished(
     if least < -DEFINITE_TOLERANCE or least_eigenvalue(i.modal_mass) <= DEFINITE_TOLERANCE:
         findings.refuse(
             ("mass",),
-            f"rigid motions and shapes have together a mass matrix with the eigenvalue {least:.3g}"
-            ", which must be > 0: are shapes alike, or are masses and shapes of different meshes?",
+            "rigid motions and shapes together have a mass matrix with the eigenvalue "
+            f"{least:.3g}, which must be > 0. Are shapes alike, or are masses and shapes "
+            "of different meshes?",
         )
         return None
     check_frequencies(findings, path, i.stiffness, i.modal_mass, body.damping)
@@ -277,8 +280,8 @@ def finished(
     if body.first_order:
         findings.note(
             (),
-            "the body has no nodes: how its inertia changes with its deformation is left out, "
-            "about 0.7 % per 1 % of tip deflection over length",
+            "the body has no nodes, so the change of its inertia with its deformation "
+            "is left out, about 0.7 % per 1 % of tip deflection over length",
         )
     if findings.problems:
         return None
@@ -325,7 +328,7 @@ def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> N
     sizes = np.linalg.svd(rows / size, compute_uv=False)
     rank = int(np.sum(sizes > 1e-6 * max(float(sizes.max(initial=0.0)), 1e-300)))
     if rank == 0:
-        findings.refuse(("tip_shapes",), "are zero in every shape: which nodes are the tip's?")
+        findings.refuse(("tip_shapes",), "are zero in every shape. Which nodes are the tip's?")
     elif rank < 6:
         findings.note(
             ("tip_shapes",),
@@ -334,8 +337,8 @@ def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> N
     if modal:
         findings.note(
             ("shapes",),
-            "modes alone make the body some per cent too stiff under loads at its tip: add the six "
-            "static shapes of the tip (flexarm reduce does)",
+            "modes alone make the body some per cent too stiff under loads at its tip. "
+            "Add the six static shapes of the tip (flexarm reduce does).",
         )
 
 
@@ -350,8 +353,8 @@ def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | 
     if n < INTERFACES:
         findings.refuse(
             ("K",),
-            f"must be over hub (6), tip (6) and modes, got {given.stiffness.shape}: is an "
-            "interface missing, or the file cut off?",
+            f"must be over hub (6), tip (6) and modes, got {given.stiffness.shape}. Is "
+            "an interface missing, or the file cut off?",
         )
         return None
     state_conventions(findings, given)
@@ -400,8 +403,9 @@ def _check_free(findings: Findings, stiffness: Array) -> None:
     if worst > HELD:
         findings.refuse(
             ("K",),
-            f"rigid motions meet {percent(worst)} of the tip's stiffness: the body is held or "
-            "grounded, or the tip frame is not where the tip is (units, axes)",
+            f"must let the body move rigidly, but {percent(worst)} of the tip's "
+            "stiffness resists. The body is held or grounded, or the tip frame is not "
+            "where the tip is (units, axes).",
         )
     elif worst > GROUNDED:
         findings.note(("K",), f"rigid motions meet {worst:.2g} of the tip's stiffness")
@@ -416,8 +420,8 @@ def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
     findings.judge(
         apart,
         ("M",),
-        f"rigid translations along x, y, z have masses {percent(apart)} apart: is the tip frame "
-        "where the tip is, in the units of M?",
+        f"rigid translations along x, y, z have masses {percent(apart)} apart. Is the "
+        "tip frame where the tip is, in the units of M?",
     )
     second = mass[3:6, 3:6]
     m = len(stiffness)
@@ -475,7 +479,7 @@ def examine_line(given: ModalData, findings: Findings, span: Span) -> Shapes | N
     if x is not None:
         check_slopes(findings, x, data)
     if data.hertz is not None and data.mass is not None and coupled(data.mass):
-        findings.refuse(("frequencies",), "needs a diagonal M: give K instead")
+        findings.refuse(("frequencies",), "needs a diagonal M. Give K instead.")
     check_hertz(findings, data, every, None)
     if x is None or findings.problems:
         return None
@@ -553,9 +557,9 @@ def _has_modal_mass(findings: Findings, modal: Array, *, given: bool) -> bool:
     """Refuse a modal mass, the root at rest, that is not positive definite."""
     if np.all(np.diag(modal) > LEAST_MASS) and least_eigenvalue(modal) > DEFINITE_TOLERANCE:
         return True
-    why = "when integrated: are shapes alike, or is inertia missing?"
+    why = "when integrated. Are shapes alike, or is inertia missing?"
     if given:
-        why = "with the root's motion taken out: do the masses belong to M?"
+        why = "with the root's motion taken out. Do the masses belong to M?"
     findings.refuse(("M",), f"is not positive definite {why}")
     return False
 
@@ -575,6 +579,6 @@ def _compare_mass(
             f"eigenvalue, {least:.3g}"
         )
         if least < -DEFINITE_TOLERANCE and source == SECTION:  # which dynamics join with M
-            findings.refuse(("M",), f"{message}: leave M out, so that the section is integrated")
+            findings.refuse(("M",), f"{message}. Leave M out, so that the section is integrated.")
         elif least < -DEFINITE_TOLERANCE:
-            findings.note(("M",), f"{message}: was it made with other masses?")
+            findings.note(("M",), f"{message}. Was it made with other masses?")

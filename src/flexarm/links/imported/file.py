@@ -220,7 +220,7 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
     strains = read("strains", "places", "shapes") if "strains" in keys else None
     title, first_order = reader.title(name), bool(read("first_order"))
     if tip is None:
-        findings.refuse(("tip_position",), "is required: was the file cut off?")
+        findings.refuse(("tip_position",), "is required. Was the file cut off?")
     if tip is None or findings.problems:
         return None
     lines, skin = (each.astype(np.int64) for each in between)
@@ -320,7 +320,7 @@ def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> di
             read_abaqus(content.decode("utf-8", errors="replace"), path.name, matrices)
         return _superelement(matrices, paths[0], choices, findings)
     if len(paths) != 2:
-        raise ModelError(f"{paths[0]}: give two Matrix Market files, K then M, got {len(paths)}")
+        raise ModelError(f"{paths[0]}. Give two Matrix Market files, K then M, got {len(paths)}.")
     for path, content in contents.items():
         require_superelement(max(market_head(content, str(path)).shape), str(path))
     return {
@@ -337,12 +337,12 @@ def _superelement(
     if missing:
         titles = ", ".join(each.title for each in matrices.values()) or "nothing"
         raise ModelError(
-            f"{path}: has no {' and no '.join(missing)}, only {titles}: stiffness and mass of the "
-            "superelement are both needed"
+            f"{path}: has no {' and no '.join(missing)}, only {titles}. Both stiffness "
+            "and mass of the superelement are needed."
         )
     if "K4" in matrices:
         findings.note(
-            (matrices["K4"].title,), "structural damping is not used: give the link's damping"
+            (matrices["K4"].title,), "structural damping is not used. Give the link's damping."
         )
     used = {key: matrices[key] for key in ("K", "M", "D") if key in matrices}
     labels = set().union(*(entries.labels() for entries in used.values()))
@@ -356,11 +356,14 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
     densities = sorted(deck.densities) if choices.density is None else [choices.density]
     if len(densities) > 1:
         raise ModelError(
-            f"{beside}: density: there are {', '.join(f'{each:g}' for each in densities)}, and one "
-            "is taken for all elements: say which by --density"
+            f"{beside}: density: the file has "
+            f"{', '.join(f'{each:g}' for each in densities)}, but one is used for all "
+            "elements. Choose one by --density."
         )
     if not densities:
-        raise ModelError(f"{path}: density: is required (--density), or {beside.name} beside it")
+        raise ModelError(
+            f"{path}: density: is required. Give --density, or the file {beside.name} beside it."
+        )
     density = densities[0]
     if not 0 < density <= LARGEST_NUMBER:
         raise ModelError(f"{path}: density: must be > 0 and finite, got {density:g}")

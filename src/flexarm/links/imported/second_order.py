@@ -82,7 +82,7 @@ def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondO
     """Check K_sigma and K_u; return displacements of second order, None if not given or refused."""
     if data.k_sigma is None:
         if data.k_u is not None:
-            findings.refuse(("K_u",), "is of use beside K_sigma alone: give that too")
+            findings.refuse(("K_u",), "is of use beside K_sigma alone. Give that too.")
         return None
     for key, matrices in (("K_sigma", data.k_sigma), ("K_u", data.k_u)):
         if matrices is None:
@@ -92,11 +92,12 @@ def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondO
         if odd[worst] > SYMMETRY * np.abs(matrices[worst]).max():
             findings.refuse(
                 (key, worst),
-                "must be symmetric: give the part of it that is, as forces that have an energy do",
+                "must be symmetric. Give its symmetric part, which is the stiffness of "
+                "forces that have an energy.",
             )
     if not held:
         findings.refuse(
-            ("K_sigma",), "needs shapes in which the hub is at rest: hold it, and reduce anew"
+            ("K_sigma",), "needs shapes in which the hub is at rest. Hold the hub and reduce again."
         )
     loads = data.k_sigma + (0.0 if data.k_u is None else data.k_u)
     return of_unit_loads((loads + loads.transpose(0, 2, 1)) / 2, (data.hub or IDENTITY).rotation)
@@ -120,9 +121,9 @@ def check_second_order(
     if not complete and off > OFF_AXIS * float(np.linalg.norm(tip.position)):
         findings.refuse(
             ("K_u",),
-            f"is required: the centre is {off:.3g} m beside the line from hub to tip, and off the "
-            "axis K_sigma alone is wrong, even in sign: give the stiffness of the preload's "
-            "displacement too, or leave K_sigma out",
+            f"is required, since the centre of mass is {off:.3g} m off the line from hub "
+            "to tip. Off the axis K_sigma alone is wrong, even in sign. Give the "
+            "stiffness of the preload's displacement (K_u) too, or leave K_sigma out.",
         )
     slopes = [_slope(x, i, axis) for axis in range(3)]
     text = ", ".join(f"{axis} {slope:.3g}" for axis, slope in zip("xyz", slopes, strict=True))
@@ -130,8 +131,9 @@ def check_second_order(
     if max(map(abs, slopes)) > STEEP:
         findings.refuse(
             ("K_sigma",),
-            f"changes the first squared frequency by {max(slopes, key=abs):.3g} times that of the "
-            "spin, some 1 in a link: is it per unit load, in the units of the file?",
+            f"changes the first squared frequency by {max(slopes, key=abs):.3g} times "
+            "the squared spin, where about 1 is usual for a link. Is it per unit load, "
+            "in the units of the file?",
         )
 
 

@@ -55,7 +55,7 @@ class _Lines:
             self.at += 1
             if line := self.lines[self.at - 1].strip():
                 return line
-        raise ModelError(f"{self.name}: ends inside '{inside}': was it cut off?")
+        raise ModelError(f"{self.name}: ends inside '{inside}'. Was it cut off?")
 
     @property
     def where(self) -> str:
@@ -94,7 +94,7 @@ def read_sid(text: str, name: str) -> SidFile:
             raise lines.refuse(f"is no part of a SID: {line[:40]!r}")
     missing = [block for block in BLOCKS if block not in sid.blocks and block != "ksigma"]
     if missing:
-        raise ModelError(f"{name}: has no {', '.join(missing)}: was it cut off?")
+        raise ModelError(f"{name}: has no {', '.join(missing)}. Was it cut off?")
     return sid
 
 
@@ -239,8 +239,8 @@ def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | No
     if moves or _reach(sid, hub) > NEGLIGIBLE * max(_reach(sid, k) for k in sid.nodes):
         findings.refuse(
             ("--hub-node",),
-            f"node {hub} moves, or is away from the reference frame: export the body with its "
-            "frame fixed to the hub (tangent frame, hub held)",
+            f"node {hub} moves, or is away from the reference frame. Export the body "
+            "with its frame fixed to the hub (tangent frame, hub held).",
         )
     return not findings.problems
 
@@ -285,8 +285,8 @@ def _shape_pairs(sid: SidFile, findings: Findings, whole: Array) -> Array:
         odd = np.abs(pairs - pairs.transpose(1, 0, 3, 2)).max(axis=(2, 3)) / np.outer(size, size)
         apart = float(odd.max())
         findings.judge(
-            apart, ("Gr",), f"m1 is {percent(apart)} of Me off being symmetric in the amplitudes: "
-            "is the file whole?",
+            apart, ("Gr",), f"m1 is {percent(apart)} of Me off being symmetric in the "
+                            "amplitudes. Is the file complete?",
         )  # fmt: skip
         return pairs
     even = (whole + whole.swapaxes(2, 3)) / 2
@@ -294,8 +294,8 @@ def _shape_pairs(sid: SidFile, findings: Findings, whole: Array) -> Array:
     if np.abs(left).max() > NOTE_ABOVE * np.abs(b["Me"].m0).max():
         findings.note(
             ("Gr",),
-            "has no m1: how loads stiffen the body cannot be told apart in Oe, and is there with "
-            "stiffening: false too",
+            "has no m1, so the stiffening by loads cannot be separated in Oe. It is "
+            "included with 'stiffening: false' too.",
         )
     return np.asarray(even + left[:, :, None, None] * np.eye(3) / 3 + _odds(turned))
 
@@ -306,8 +306,8 @@ def _agree(findings: Findings, key: str, block: Array, wanted: Array, other: str
     apart = float(np.abs(block - wanted).max(initial=0.0)) / size
     if np.any(block) and apart > NOTE_ABOVE:
         findings.judge(
-            apart, (key,), f"is {percent(apart)} off what {other} says: are rows and columns as in "
-            "the standard, and is the file whole?",
+            apart, (key,), f"is {percent(apart)} off what {other} says. Are rows and columns "
+                           "as in the standard, and is the file complete?",
         )  # fmt: skip
 
 

@@ -54,7 +54,9 @@ class Rail:
         smooth = ((y, 1), (z, 1), (twist, 0), (x, 0))
         for series, order in smooth:
             for where in _jumps(series[order], edges):
-                raise ShapeError(f"a carriage cannot pass the kink that they have at {where:g} m")
+                raise ShapeError(
+                    f"a carriage cannot pass the kink that their shapes have at {where:g} m"
+                )
         found = [_jumps(series[order + 1], edges) for series, order in smooth]
         reach = None if nodes is None else _reach(nodes, edges)
         ends = (root, root + span.length)

@@ -86,8 +86,8 @@ class Growing(LinkBody):
         beyond = x - (self.part.length - exposed)
         if beyond < 0:
             raise FlexarmError(
-                f"{self.part.name}: the section at {x:g} m is inside the hub, "
-                f"which has let out {exposed:g} m of {self.part.length:g} m"
+                f"{self.part.name}: the section at {x:g} m is inside the hub; "
+                f"{exposed:g} m of {self.part.length:g} m are out"
             )
         return self.at_fraction(q, beyond / exposed)
 

@@ -95,8 +95,8 @@ def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
     for where, name in used:
         if name not in labels:
             raise ModelError(
-                f"links[{index + 1}].{where}: no amplitude '{name}': "
-                f"{arm.link_names[index]} has {', '.join(labels) or 'none'}"
+                f"links[{index + 1}].{where}: no amplitude '{name}'. "
+                f"{arm.link_names[index]} has {', '.join(labels) or 'none'}."
             )
 
 
@@ -175,9 +175,10 @@ def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -
     """Let a link shear."""
     if theory.stiffening and not theory.bends(arm.links[index]):
         raise ModelError(
-            f"links[{index + 1}].section: {arm.link_names[index]} shears, which is modelled of "
-            "exact and of linear beams: say 'stiffening: false', or leave out its shear stiffness "
-            "or what makes it neither (quadratic_shapes, series)"
+            f"links[{index + 1}].section: {arm.link_names[index]} shears, which is "
+            "modelled of exact and of linear beams. Say 'stiffening: false', or leave "
+            "out its shear stiffness or what makes it neither (quadratic_shapes, "
+            "series)."
         )
     how = normalisation(arm.links[index].shapes)
     with naming_link(arm, index):
@@ -197,15 +198,15 @@ def reduced_part(arm: Arm, index: int) -> ReducedBody:
     if body.damping is not None:
         if link.model_fields_set & {"damping", "material_damping"}:
             raise ModelError(
-                f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the "
-                "file of its body: leave one of the two out"
+                f"links[{index + 1}].damping: {link.name or 'the link'} has its damping "
+                "in the file of its body. Leave one of the two out."
             )
         return body
     material = link.material_damping
     if material is not None and any(material.along(d) is not material for d in DIRECTIONS):
         raise ModelError(
-            f"links[{index + 1}].material_damping: a body of any shape has no directions: give a "
-            "time or a loss factor for all of it"
+            f"links[{index + 1}].material_damping: a body of any shape has no "
+            "directions. Give a time or a loss factor for all of it."
         )
     parts: dict[Direction, Array] = {"x": body.integrals.stiffness}
     ends = body.tip_shape, body.tip_angle

@@ -154,8 +154,8 @@ class Sampling(Part):
             raise fault("must have a count")
         if self.count is not None and self.kind == "grid":
             raise fault(
-                "a grid goes by the levels of its parameters, such as "
-                "{low: 1, high: 2, levels: 5}: leave count out", "count",
+                "a grid goes by the levels of its parameters, such as {low: 1, high: 2, "
+                "levels: 5}. Leave count out.", "count",
             )  # fmt: skip
         if self.kind in ("sobol", "saltelli") and (self.count or 0).bit_count() != 1:
             raise fault("must be a power of 2 for Sobol's points", "count")
@@ -267,7 +267,7 @@ class StudyFile(Part):
         runs = [name for name, each in self.quantities.items() if each.needs_run]
         modes = [name for name, each in self.quantities.items() if each.needs_arm]
         if runs and self.run is None:
-            raise fault(f"is missing: '{runs[0]}' is of a run: add 'run: {{t_end: 1 s}}'", "run")
+            raise fault(f"is missing: '{runs[0]}' is of a run. Add 'run: {{t_end: 1 s}}'.", "run")
         if (runs or modes) and self.arm is None:
             raise fault(f"is missing: '{(runs or modes)[0]}' is of an arm", "arm")
         grid = self.sampling.kind == "grid"
@@ -284,7 +284,7 @@ class StudyFile(Part):
         for key, name in wanted + ([("aim", self.aim.quantity)] if self.aim else []):
             if name not in self.quantities:
                 there = ", ".join(self.quantities)
-                raise fault(f"no quantity '{name}': there are {there}", key)
+                raise fault(f"no quantity '{name}'. There are {there}.", key)
         late = [
             name for name, q in self.quantities.items() if self.run and q.after >= self.run.t_end
         ]

@@ -125,7 +125,7 @@ class Study:
                 if each.function is not None:
                     identity(each.function, self.folder)
             except ModelError as error:
-                return f"the function of '{name}' cannot be told from another: {error}"
+                return f"the function of '{name}' cannot be identified: {error}"
         return ""
 
     @cached_property
@@ -231,17 +231,20 @@ def _resolved(plan: StudyFile, folder: Path) -> tuple[Study, Problems]:
             if wanted.function is not None:
                 study.function(wanted)
             if curves and wanted.of is not None and wanted.of not in curves:
-                raise ModelError(f"no run has '{wanted.of}': there are {', '.join(curves)}")
+                raise ModelError(f"no run has '{wanted.of}'. There are {', '.join(curves)}.")
             if wanted.frequency is not None and model is not None:
                 _require_frequency(wanted, model, axes)
         except FlexarmError as error:
             problems.append((("quantities", name), str(error)))
     if not problems and study.count > 10**9:
-        problems.append((("sampling",), f"{study.count:,} designs are too many: 1e9 at most"))
+        problems.append((("sampling",), f"{study.count:,} designs are too many, the limit is 1e9"))
     whole = plan.sampling.kind == "latin-hypercube" and study.count * len(axes)
     if whole > WHOLE:
-        said = f"a Latin hypercube, drawn whole, has {WHOLE:.0e} numbers at most, got {whole:.2g}"
-        problems.append((("sampling", "count"), f"{said}: take 'sobol' or 'random'"))
+        said = (
+            f"a Latin hypercube is drawn as a whole and has {WHOLE:.0e} numbers at most, got "
+            f"{whole:.2g}"
+        )
+        problems.append((("sampling", "count"), f"{said}. Take 'sobol' or 'random'."))
     return study, problems
 
 
@@ -254,7 +257,7 @@ def _twice(axes: Sequence[ParameterValues], arm: Arm | None, model: Model | None
             place = _place(arm, model, key)  # type: ignore[arg-type]
             for other, there in taken:
                 if overlap(place, there):
-                    said = f"'{key}' is what '{other}' sets already: vary one of them"
+                    said = f"'{key}' is set by '{other}' already. Vary one of them."
                     problems.append((("parameters", axis.name), said))
             taken.append((key, place))
     return problems
@@ -319,9 +322,9 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> P
     def number(value: Any) -> float:
         found = taken(value)
         if not is_number(found):
-            raise ModelError(f"{found!r} is no number: give numbers, or values: [...]")
+            raise ModelError(f"{found!r} is no number. Give numbers, or values: [...].")
         if isinstance(found, int) and arm is not None:
-            raise ModelError(f"takes whole numbers, no range: give values: [{found}, ...]")
+            raise ModelError(f"takes whole numbers, no range. Give values: [{found}, ...].")
         return float(found)
 
     if each.values is not None:
@@ -359,8 +362,8 @@ def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
             return value
         if each != in_si[keys[0]]:
             raise ModelError(
-                f"{value!r} is {in_si[keys[0]]!r} for '{keys[0]}' and {each!r} for '{key}': give "
-                "each a parameter of its own"
+                f"{value!r} is {in_si[keys[0]]!r} for '{keys[0]}' and {each!r} for "
+                f"'{key}'. Give each a parameter of its own."
             )
     return min(in_si.values(), key=lambda each: isinstance(each, float))  # 1 serves where 1.0 does
 
@@ -372,7 +375,7 @@ def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
     name = key.removeprefix(START)
     plain = name.removesuffix(".rate")
     if plain not in model.names:
-        raise ModelError(f"no coordinate '{plain}': there are {', '.join(model.names)}")
+        raise ModelError(f"no coordinate '{plain}'. There are {', '.join(model.names)}.")
     refuse_alone(model)
     unit = model.units[model.names.index(plain)] + ("/s" if name != plain else "")
     return quantity(value, unit)

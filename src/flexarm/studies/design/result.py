@@ -96,8 +96,8 @@ class StudyResult(Summarised):
         failed = self.failures()
         if self.done and sum(failed.values()) == self.done:
             raise FlexarmError(
-                f"none of the {self.done} designs has finished, so that there is nothing to draw: "
-                f"{next(iter(failed))}"
+                f"none of the {self.done} designs has finished, so there is nothing to "
+                f"draw: {next(iter(failed))}"
             )
 
     def sobol(self, *, confidence: float = 0.95, resamples: int = 200) -> dict[str, SobolIndices]:
@@ -116,7 +116,9 @@ class StudyResult(Summarised):
         if self.table.about["sampling"]["kind"] != "saltelli":
             raise FlexarmError("sobol: the study's sampling must be of kind 'saltelli'")
         if self.done < self.table.count:
-            raise FlexarmError(f"sobol: {self.done} of {self.table.count} designs are there yet")
+            raise FlexarmError(
+                f"sobol: only {self.done} of {self.table.count} designs are computed"
+            )
         columns = self.columns
         count = int(self.table.about["sampling"]["count"])
         return {

@@ -110,8 +110,8 @@ def _made(read: Study, missing: list[int], kind: str, workers: int | None) -> It
     if plan.dask is not None:
         if packed is None:
             raise FlexarmError(
-                "quantities: a cluster does not find this function: put it into a module, and name "
-                "it MODULE:NAME"
+                "quantities: a cluster does not find this function. Put it into a "
+                "module, and name it MODULE:NAME."
             )
         return compute_on_dask(packed, missing, kind, plan.dask, workers or plan.workers)
     count = min(workers or plan.workers or os.cpu_count() or 1, len(missing))

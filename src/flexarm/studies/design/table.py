@@ -107,7 +107,7 @@ class StudyTable:
         if (folder / ABOUT).exists():
             begun = cls.open(folder)
             if not os.access(folder, os.W_OK | os.X_OK):
-                raise FlexarmError(f"{folder}: cannot be written to: choose another folder")
+                raise FlexarmError(f"{folder}: cannot be written to. Choose another folder.")
             theirs = begun.about["parts"]
             other = [k for k, part in study.parts.items() if theirs.get(k) != part]
             if not other:
@@ -115,8 +115,8 @@ class StudyTable:
             if begun.done:
                 why = study.untold or f"other {', '.join(other)}"
                 raise FlexarmError(
-                    f"{folder}: holds another study ({why}), which is left as it is: give another "
-                    "folder"
+                    f"{folder}: holds another study ({why}), which is left as it is. "
+                    "Give another folder."
                 )
         about = {
             "format": FORMAT,
@@ -149,7 +149,7 @@ class StudyTable:
             folder.mkdir(parents=True, exist_ok=True)
             parts = [each for each in folder.iterdir() if UNFINISHED.fullmatch(each.name)]
             if len(parts) < len([*folder.iterdir()]) and not begun:
-                raise FlexarmError(f"{folder}: is not empty and no study: give another folder")
+                raise FlexarmError(f"{folder}: is not empty and no study. Give another folder.")
             for part in parts:
                 part.unlink(missing_ok=True)
             replace_file(folder / ABOUT, json.dumps(self.about, indent=1).encode())
@@ -171,8 +171,8 @@ class StudyTable:
             DESCRIPTION.validate_python(about, strict=True)
             if about["kind"] == "parquet" and find_spec("pyarrow") is None:
                 raise FlexarmError(
-                    f"{folder}: its files are Parquet, which needs pyarrow: pip install "
-                    "'flexarm[parquet]'"
+                    f"{folder}: its files are Parquet, which needs pyarrow. Run pip "
+                    "install 'flexarm[parquet]'."
                 )
         except FileNotFoundError:
             raise FlexarmError(f"{folder}: holds no study: there is no {ABOUT}") from None
@@ -180,8 +180,8 @@ class StudyTable:
             raise FlexarmError(f"{folder / ABOUT}: cannot be read as that of a study") from None
         if about["format"] == FORMAT and about.get(CHECKSUM) != _checksum_of_about(about):
             raise FlexarmError(
-                f"{folder / ABOUT}: was changed since flexarm wrote it: put it back as it was, or "
-                "compute the study in another folder"
+                f"{folder / ABOUT}: was changed since flexarm wrote it. Put it back as "
+                "it was, or compute the study in another folder."
             )
         return cls(folder, about)
 
@@ -219,8 +219,8 @@ class StudyTable:
         numbers = sorted(int(m[1]) for path, m in matches if m and path == self._path(int(m[1])))
         if numbers and numbers[-1] >= self.chunks:
             raise FlexarmError(
-                f"{self._path(numbers[-1])}: is no chunk of this study, which has {self.chunks}: "
-                "delete it"
+                f"{self._path(numbers[-1])}: is no chunk of this study, which has "
+                f"{self.chunks}. Delete it."
             )
         return numbers
 
@@ -230,7 +230,9 @@ class StudyTable:
     def write(self, number: int, data: bytes) -> None:
         """Write a chunk, whole or not at all."""
         if not self._holds():
-            raise FlexarmError(f"{self.folder}: another study was begun in it: give another folder")
+            raise FlexarmError(
+                f"{self.folder}: another study was begun in it. Give another folder."
+            )
         try:
             replace_file(self._path(number), data)
         except OSError as error:

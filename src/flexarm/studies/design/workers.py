@@ -99,8 +99,8 @@ class _Line:
             if self.stopped:
                 raise KeyboardInterrupt
         raise FlexarmError(
-            f"chunk {number}: the process that computes it died {TRIES} times: is there memory "
-            "enough? Take fewer workers, or smaller chunks"
+            f"chunk {number}: the process that computes it died {TRIES} times. Is there "
+            "memory enough? Take fewer workers, or smaller chunks."
         )
 
     def _begin(self) -> "subprocess.Popen[bytes]":
@@ -154,7 +154,7 @@ def compute_on_dask(
     try:
         from distributed import Client, LocalCluster, as_completed
     except ImportError:
-        raise FlexarmError("dask: is not installed: pip install 'flexarm[dask]'") from None
+        raise FlexarmError("dask: is not installed. Run pip install 'flexarm[dask]'.") from None
     local = address == "local"
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1) if local else None
     try:

@@ -102,8 +102,8 @@ def consistent_mass(kind: int, elements: Integers, places: Array, density: float
     volume = np.linalg.det(jacobian)
     if np.any(volume <= 0):
         raise ModelError(
-            f"elements: {int(np.any(volume <= 0, axis=1).sum())} of {len(elements)} are turned "
-            "inside out: are nodes in another order, or the file damaged?"
+            f"elements: {int(np.any(volume <= 0, axis=1).sum())} of {len(elements)} are "
+            "turned inside out. Are nodes in another order, or the file damaged?"
         )
     blocks = density * np.einsum("g,eg,gi,gj->eij", weights, volume, shapes, shapes, optimize=True)
     n = elements.shape[1]
@@ -176,9 +176,9 @@ def read_frd(text: str, name: str) -> Results:
         elif block == "DISP" and key == "-1":
             results.shapes[-1][whole_number(line[3:13], where)] = _vector(line, where)
     if not text.rstrip().endswith("9999"):
-        raise ModelError(f"{name}: does not end as it should (9999): was the file cut off?")
+        raise ModelError(f"{name}: does not end with the line 9999. Was the file cut off?")
     if not results.nodes or not results.shapes:
-        raise ModelError(f"{name}: has no modes: ask for 'U' by *NODE FILE in a *FREQUENCY step")
+        raise ModelError(f"{name}: has no modes. Ask for 'U' by *NODE FILE in a *FREQUENCY step.")
     return results
 
 
@@ -244,8 +244,8 @@ def mesh_arrays(results: Results, name: str) -> tuple[Integers, Array, Array]:
     for k, shape in enumerate(results.shapes, 1):
         if shape.keys() != results.nodes.keys():
             raise ModelError(
-                f"{name}: mode {k} has {len(shape)} of {len(numbers)} nodes: was the file cut off, "
-                "or a set of nodes asked for? ask for all"
+                f"{name}: mode {k} has {len(shape)} of {len(numbers)} nodes. Was the "
+                "file cut off, or was only a set of nodes written? Write all nodes."
             )
     places = np.array([results.nodes[n] for n in numbers.tolist()])
     shapes = np.array([[shape[n] for n in numbers.tolist()] for shape in results.shapes])
@@ -265,12 +265,13 @@ def mesh_elements(results: Results, numbers: Integers) -> dict[int, Integers]:
     for kind, nodes in results.elements:
         if kind not in SOLIDS or len(nodes) != SOLIDS[kind].count or not set(nodes) <= row.keys():
             raise ModelError(
-                f"elements: type {kind} with {len(nodes)} nodes is none of the solids that are "
-                "weighed (4 and 10-node tetrahedra, 8 and 20-node bricks)"
+                f"elements: the mass of type {kind} with {len(nodes)} nodes cannot be "
+                "computed. Only solids can be used: 4 and 10-node tetrahedra, 8 and "
+                "20-node bricks."
             )
         kinds.setdefault(kind, []).append([row[n] for n in nodes])
     if not kinds:
-        raise ModelError("elements: there are none to weigh: was the file cut off?")
+        raise ModelError("elements: there are none to compute a mass from. Was the file cut off?")
     return {kind: np.array(rows, dtype=np.int64) for kind, rows in kinds.items()}
 
 

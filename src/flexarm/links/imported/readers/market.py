@@ -74,8 +74,8 @@ def market_head(content: bytes, name: str) -> Head:
     entries = sizes[2] if listed else whole
     if not 0 <= entries * ENTRY[kinds[1]] <= len(content):
         raise ModelError(
-            f"{name}: says that it has {entries:,} entries, more than {len(content):,} bytes can "
-            "hold: was the file cut off?"
+            f"{name}: says that it has {entries:,} entries, more than {len(content):,} "
+            "bytes can hold. Was the file cut off?"
         )
     return Head((rows, columns), entries, listed, symmetric, lines.tell())
 
@@ -130,8 +130,8 @@ def _numbers(content: bytes, head: Head, name: str) -> Array:
             raise ModelError(f"{name}: is no whole Matrix Market file: {error}") from None
     if numbers.shape != (head.entries, width):
         raise ModelError(
-            f"{name}: must have {head.entries:,} lines of {width} numbers, got {len(numbers):,} of "
-            f"{numbers.shape[1]}: was the file cut off?"
+            f"{name}: must have {head.entries:,} lines of {width} numbers, got "
+            f"{len(numbers):,} of {numbers.shape[1]}. Was the file cut off?"
         )
     if not np.all(np.abs(numbers) <= LARGEST):
         raise ModelError(f"{name}: must have finite numbers of at most {LARGEST:.2g}")
@@ -184,8 +184,9 @@ def _market_of(path: Path, nodes: int, *shapes: tuple[int, int]) -> Any:
     shape = market_head(content, str(path)).shape
     if shape not in shapes:
         raise ModelError(
-            f"{path}: must be {' or '.join(map(str, shapes))} for {nodes} nodes with three "
-            f"unknowns each, got {shape}: nodes with rotations (shells, beams) are not reduced here"
+            f"{path}: must be {' or '.join(map(str, shapes))} for {nodes} nodes with "
+            f"three unknowns each, got {shape}. Nodes with rotations (shells, beams) are "
+            "not reduced here."
         )
     return read_market(content, str(path))
 
@@ -198,7 +199,7 @@ def listed_nodes(text: str, key: str, count: int) -> Integers:
         if not NODE.fullmatch(first) or not NODE.fullmatch(last or "1"):
             raise ModelError(f"{key}_nodes: must be numbers of nodes such as 1-12,40, got {word!r}")
         if last and int(last) < int(first):
-            raise ModelError(f"{key}_nodes: {word.strip()} runs backwards: write {last}-{first}")
+            raise ModelError(f"{key}_nodes: {word.strip()} runs backwards. Write {last}-{first}.")
         if int(last or first) > count:
             raise ModelError(f"{key}_nodes: must be among the {count} nodes, got {word.strip()}")
         rows.extend(range(int(first) - 1, int(last or first)))

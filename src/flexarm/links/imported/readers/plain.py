@@ -57,8 +57,8 @@ def read_arrays(content: bytes, name: str) -> dict[str, Any]:
         keys = json.loads(content.decode("utf-8"))
     except (UnicodeDecodeError, ValueError, RecursionError):
         raise ModelError(
-            f"{name}: is no body: expected an NPZ file or a JSON object (flexarm import-body "
-            "converts files of other programs)"
+            f"{name}: is no body. An NPZ file or a JSON object is expected; 'flexarm "
+            "import-body' converts files of other programs."
         ) from None
     if not isinstance(keys, dict):
         raise ModelError(f"{name}: must be a JSON object, got {type(keys).__name__}")
@@ -89,13 +89,13 @@ def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
         shape, _, kind = heads[version > (1, 0)](file)
         if kind.hasobject:
             raise ModelError(
-                f"{name}: holds Python objects, which are not read: save plain arrays of numbers"
+                f"{name}: holds Python objects, which are not read. Save plain arrays of numbers."
             )
         claimed, left = math.prod(shape) * kind.itemsize, member.file_size - file.tell()
         if claimed > left:
             raise ModelError(
-                f"{name}: {member.filename} says that it has {claimed:,} bytes, but {left:,} are "
-                "there: was the file cut off?"
+                f"{name}: {member.filename} says that it has {claimed:,} bytes, but "
+                f"{left:,} are there. Was the file cut off?"
             )
     with packed.open(member) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
@@ -188,7 +188,7 @@ class ArrayReader:
     def _numbers(self, key: str, largest: float = LARGEST) -> Array | None:
         """Read finite numbers; None where they are refused."""
         if key not in self.keys:
-            self.findings.refuse((key,), "is required: was the file cut off?")
+            self.findings.refuse((key,), "is required. Was the file cut off?")
             return None
         try:
             values = np.asarray(self.keys[key])
@@ -200,7 +200,7 @@ class ArrayReader:
             return None
         if np.all(np.abs(numbers) <= largest):
             return numbers
-        message = f"must be finite numbers of at most {largest:.2g}: was the file cut off?"
+        message = f"must be finite numbers of at most {largest:.2g}. Was the file cut off?"
         self.findings.refuse((key,), message)
         return None
 
@@ -280,8 +280,8 @@ class ArrayReader:
         if not fits or not whole or not np.all((columns >= 0) & (columns < n)):
             self.findings.refuse(
                 (f"{key}_indptr",),
-                f"does not fit a matrix ({n}, {n}) with {len(data)} entries: was the file cut off, "
-                "or are nodes missing?",
+                f"does not fit a matrix ({n}, {n}) with {len(data)} entries. Was the "
+                "file cut off, or are nodes missing?",
             )
             return csr_array((n, n))
         places = columns.astype(np.int64), pointers.astype(np.int64)

@@ -208,7 +208,7 @@ def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
         if file.table is None and not given:
             yield ("modes", i, "displacement"), "is required, or rotation if nothing is displaced"
         elif file.table is not None and given:
-            yield ("modes", i, given[0]), "is in the station table: leave it out here"
+            yield ("modes", i, given[0]), "is in the station table. Leave it out here."
     if file.table is not None:
         for key in ("station_mass", "mass_per_length", "inertia"):
             if isinstance(getattr(file, key), tuple):

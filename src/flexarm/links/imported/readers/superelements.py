@@ -39,7 +39,7 @@ class Entries:
             If it is given twice, or there are more than a superelement has.
         """
         if (row, column) in self.values:
-            raise ModelError(f"{where}: this entry of {self.title} is given twice: keep one")
+            raise ModelError(f"{where}: this entry of {self.title} is given twice. Keep one.")
         if len(self.values) == MOST_UNKNOWNS**2:
             raise _too_large(where, f"more than {MOST_UNKNOWNS**2} entries")
         self.values[row, column] = value
@@ -72,8 +72,8 @@ class Matrices(dict[str, Entries]):
         """
         if kind in self:
             raise ModelError(
-                f"{where}: {title}: a second {KINDS[kind]} matrix, after {self[kind].title}: keep "
-                "one of them"
+                f"{where}: {title}: a second {KINDS[kind]} matrix, after "
+                f"{self[kind].title}. Keep one of them."
             )
         return self.setdefault(kind, Entries(title))
 
@@ -102,16 +102,17 @@ def interface_order(
     for key, node in (("hub", hub), ("tip", tip)):
         if node is not None and node not in whole:
             raise ModelError(
-                f"{name}: {key}: node {node} has not all of six directions: the interfaces are "
-                f"{', '.join(map(str, whole)) or 'none'}"
+                f"{name}: {key}: node {node} does not have all six directions. The "
+                f"interfaces are {', '.join(map(str, whole)) or 'none'}."
             )
     left = [node for node in whole if node not in (hub, tip)]
     nodes = [node if node is not None else left.pop(0) if left else None for node in (hub, tip)]
     if None in nodes or (left and (hub is None or tip is None)):
         raise ModelError(
-            f"{name}: must have two interface nodes with six directions each, hub and tip, got "
-            f"{len(whole)}: {', '.join(map(str, whole)) or 'none'}: reduce to both flanges' "
-            "frames, or say which by --hub-node and --tip-node"
+            f"{name}: must have two interface nodes with six directions each, hub and "
+            f"tip, got {len(whole)}: {', '.join(map(str, whole)) or 'none'}. Reduce to "
+            "the frames of both flanges, or name the nodes by --hub-node and "
+            "--tip-node."
         )
     ends = [(int(node or 0), d) for node in nodes for d in DIRECTIONS]
     order = [*ends, *sorted(unknowns - set(ends))]

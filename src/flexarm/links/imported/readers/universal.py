@@ -73,7 +73,7 @@ def _sets(path: Path) -> list[dict[str, Any]]:
         import pyuff
     except ImportError:
         raise ModelError(
-            f"{path}: universal files need pyuff: pip install 'flexarm[unv]'"
+            f"{path}: universal files need pyuff. Run pip install 'flexarm[unv]'."
         ) from None
     wanted = (*NODES, *SHAPES, UNITS)
     try:
@@ -102,7 +102,7 @@ def _nodes(datasets: list[dict[str, Any]], path: Path) -> tuple[list[int], Array
     unit = next((each.get("length", 1.0) for each in datasets if each["type"] == UNITS), 1.0)
     if unit != 1.0:
         raise ModelError(
-            f"{path}: must be in metres, but its lengths are {unit} of them: convert it"
+            f"{path}: must be in metres, but its lengths are {unit} of them. Convert it."
         )
     return numbers, places
 
@@ -118,7 +118,8 @@ def _shape(
         shape[rows] = _bounded(_real(values))
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(
-            f"{path}: a mode is not whole: {error!s:.60}: node unknown, or cut off?"
+            f"{path}: a mode is incomplete ({error!s:.60}). Is a node unknown, or was "
+            "the file cut off?"
         ) from None
     return shape
 
@@ -177,8 +178,8 @@ def fitted_masses(
         raise findings.refusal()
     if total is None or not total > 0:
         raise ModelError(
-            f"{path}: a universal file has no masses: give total_mass, better centre and "
-            "inertia_about_origin too, in --frames"
+            f"{path}: a universal file has no masses. Give total_mass, better centre and "
+            "inertia_about_origin too, in --frames."
         )
     rows, wanted = [HEAVY * np.ones(len(places)) / total], [HEAVY]
     reach = float(np.abs(places).max())
