@@ -137,7 +137,7 @@ def test_letters_that_no_paper_has_are_refused() -> None:
         "links.1.joint.drive": drive, "links.1.shapes": {"kind": "elements", "bending_y": 1},
     })  # fmt: skip
     equations = closed_form(build(wound, stiffening=False), named=True)
-    with pytest.raises(FlexarmError, match=r"none for joint1\.motor: .*, and its joints rigid$"):
+    with pytest.raises(FlexarmError, match=r"none for joint1\.motor. .*, and its joints rigid\.$"):
         as_latex_document(equations, letters="chu")
 
 

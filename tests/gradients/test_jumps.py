@@ -331,7 +331,7 @@ def test_a_capture_at_the_start_is_refused_before_a_run() -> None:
     ("change", "said"),
     [
         ({"links.1.joint.brake": {"effort": 3.0, "closed": False}}, "closes a brake that can slip"),
-        ({"events.1": {"at": 0.1, "capture": "can"}}, "can cannot be captured, since the tip holds"),
+        ({"events.1": {"at": 0.1, "capture": "can"}}, "can cannot be captured, since the tip"),
         ({"events.2": {"at": 0.0, "capture": "can"}}, "happens at the start"),
         ({"links.2.joint.start": {"speed": 0.1}}, "brakes that slip or close at a speed"),
         ({"events.1": {"at": 0.1, "attach": {"name": "rope", "stiffness": 9.0}}}, "attach"),

@@ -32,8 +32,8 @@ MANY = {f"links.{k}.shapes": {"kind": "elements", "bending_y": 50} for k in (1, 
 @pytest.mark.parametrize(
     ("name", "values", "t_end", "cause"),
     [
-        ("korayem-two-link", STIFF, 1000.0, r"elastic modes of .* make it rigid"),
-        ("korayem-two-link", HARD_SPRINGS, 200.0, r"elastic modes of .* make it rigid"),
+        ("korayem-two-link", STIFF, 1000.0, r"elastic modes of .* softer or rigid"),
+        ("korayem-two-link", HARD_SPRINGS, 200.0, r"elastic modes of .* softer or rigid"),
         ("driven-link", FAST, 10.0, r"inputs of 6\.28e\+09 rad/s\. .* Leave them out"),
         ("driven-link", SPINNING, 1e3, r"a turning joint of 1e\+06 rad/s\. Shorten the run"),
     ],

@@ -60,8 +60,10 @@ def _stl(content: bytes) -> Surface:
         if len(corners) % 3:
             raise ModelError("ends within a triangle. Was it cut off?")
     else:
-        raise ModelError(f"is no STL: {count:,} triangles take {size:,} bytes, and it "
-                         f"has {len(content):,}. Was it cut off, or is it of another kind?")  # fmt: skip
+        raise ModelError(
+            f"is no STL: {count:,} triangles take {size:,} bytes, and it has {len(content):,}. "
+            "Was it cut off, or is it of another kind?"
+        )
     return corners, np.arange(len(corners)).reshape(-1, 3)
 
 
