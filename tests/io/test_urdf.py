@@ -271,7 +271,7 @@ def test_branches_are_named_and_one_is_chosen(folder: Path) -> None:
         ModelError, match=r"Its branches end in jaw, fork. Choose one \(--tip LINK\)"
     ):
         import_urdf(path)
-    with pytest.raises(ModelError, match="no link 'claw'. Branches end in jaw, fork"):
+    with pytest.raises(ModelError, match=r"no link 'claw'. Branches end in jaw, fork"):
         import_urdf(path, tip="claw")
     assert import_urdf(path, tip="fork")[0].link_names == ("upper", "fork")
     floating = urdf().replace('name="to_upper" type="revolute"', 'name="f" type="floating"')
