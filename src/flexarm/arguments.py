@@ -105,7 +105,7 @@ def is_number(value: object, *, finite: bool = True) -> bool:
 def in_unit(name: str, value: object, unit: str, error: Kind = FlexarmError) -> Any:
     """Convert text such as "5 ms" to a number in an SI unit, also in lists; keep other values.
 
-    Of several units, as in "rad/s|m/s", the first that fits is used.
+    With several units, as in "rad/s|m/s", the first that fits is used.
     """
     if isinstance(value, list | tuple):
         return [in_unit(name, item, unit, error) for item in value]

@@ -63,7 +63,7 @@ def drawable(text: str) -> str:
 
 
 def legend_below(panel: "Axes", lines: "Sequence[Line2D]") -> None:
-    """List lines under a panel, where the list covers none of them."""
+    """List curves in a legend under a panel, where it covers none of them."""
     from matplotlib.transforms import ScaledTranslation
 
     lines = [line for line in lines if np.isfinite(np.asarray(line.get_ydata())).sum() > 1]

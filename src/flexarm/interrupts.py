@@ -14,11 +14,11 @@ SIGNALS = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 
 @contextmanager
 def signals_interrupt() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, which would end the process at once.
+    """Convert SIGTERM and SIGHUP, which would end the process at once, to KeyboardInterrupt.
 
-    Only in the main thread, and only where the process has not chosen another handling: what
-    ``nohup`` ignores stays ignored.  If the interrupt leaves the block, so that there was nothing
-    to keep, the signal is sent once more and ends the process as it does by default.
+    This applies in the main thread only, and not to signals that the process handles or ignores
+    already, as under ``nohup``. If the interrupt leaves the block unhandled, the signal is sent
+    again and ends the process as by default.
 
     Yields
     ------
@@ -54,7 +54,7 @@ def _restore(numbers: list[int]) -> None:
 
 
 def finish(work: Callable[[], T]) -> tuple[T, KeyboardInterrupt | None]:
-    """Return the result of a short computation, done again if an interrupt comes meanwhile.
+    """Return the result of a short computation; repeat it if an interrupt comes meanwhile.
 
     Returns
     -------

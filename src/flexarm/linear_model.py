@@ -39,7 +39,7 @@ class StateMatrices(NamedTuple):
 
 @dataclass(frozen=True)
 class ElasticModes:
-    """Undamped modes that strain something."""
+    """Undamped modes with strain energy."""
 
     frequencies: Array  # angular frequencies, slowest first [rad/s], (k,)
     shares: Array  # each coordinate's share in a mode's strain energy, 0 to 1, (n, k)
@@ -49,7 +49,7 @@ class ElasticModes:
 
 @dataclass(frozen=True)
 class ComplexModes:
-    """Damped modes, slowest first; of a conjugate pair the one above the real axis."""
+    """Damped modes, slowest first; for a conjugate pair the one above the real axis."""
 
     values: Complex  # eigenvalues [1/s], (k,)
     vectors: Complex  # shapes, (n, k), of unit ``x^H M x``
@@ -203,8 +203,8 @@ def first_order(
 ) -> Array:
     """Return the first-order matrix in modal coordinates of unit mass, (m + n, m + n).
 
-    States are the m positions of the modes that have a stiffness, each times its frequency so that
-    all entries are rates, and the rates of all n.
+    States are the m positions of modes with stiffness, each times its frequency so that all entries
+    are rates, and the n rates.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def transmission_zeros(A: Array, B: Array, C: Array, D: Array) -> Complex:
 
 
 def _compressed(matrix: Array) -> tuple[Array, int]:
-    """Find an orthogonal matrix whose first columns span a matrix's range, and how many do."""
+    """Return an orthogonal matrix whose first columns span a matrix's range, and their number."""
     U, sizes, _ = np.linalg.svd(matrix)
     largest = max(float(sizes[0]) if len(sizes) else 0.0, 1e-300)
     return U, int(np.sum(sizes > max(RANK * largest, 1e-13)))

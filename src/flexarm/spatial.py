@@ -133,7 +133,7 @@ class Pose:
         return cls(np.eye(3), np.array([x, 0.0, 0.0]))
 
     def inverse(self) -> "Pose":
-        """Place A in B."""
+        """Return the inverse pose: A in B."""
         return Pose(self.rotation.T, -self.rotation.T @ self.position)
 
     def __matmul__(self, other: "Pose") -> "Pose":
@@ -154,7 +154,7 @@ class Inertia:
 
     @property
     def weighs(self) -> bool:
-        """Whether it has any mass or inertia."""
+        """Whether the body has any mass or inertia."""
         return bool(self.mass) or bool(np.any(self.second))
 
     @property
@@ -165,7 +165,7 @@ class Inertia:
 
     @classmethod
     def of_symbols(cls, numbers: Expr) -> "Inertia":
-        """Return a body from symbols for its `numbers`; it counts as one that weighs."""
+        """Return a body from symbols for its `numbers`, which counts as one with mass."""
         return cls.of_numbers(np.array(as_numbers(numbers), dtype=object))
 
     @classmethod
@@ -264,7 +264,7 @@ def base_spin(angles: Array, rates: Array) -> Array:
 
 
 def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
-    """Measure the angles of an attitude from where it is, before they near gimbal lock.
+    """Reset the reference attitude of angles to the current attitude, before they near gimbal lock.
 
     Returns
     -------
@@ -278,17 +278,17 @@ def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
 
 
 def rebase(reference: Array, angles: Array, rates: Array) -> None:
-    """Measure the angles of an attitude from where it is, in place: see `rebased`."""
+    """Reset the reference attitude of angles in place: see `rebased`."""
     found = rebased(*map(ca.DM, (reference, angles, rates)))
     reference[:], rates[:] = np.array(found[0]), np.array(found[1]).ravel()
     angles[:] = 0.0
 
 
 def cayley(c: Expr) -> tuple[Expr, Expr]:
-    """Return the rotation ``(1 - c~/2)^-1 (1 + c~/2)`` of a Cayley vector c, and a matrix H.
+    """Return the rotation ``(1 - c~/2)^-1 (1 + c~/2)`` of a Cayley vector c, and the matrix H.
 
-    The rotation is exact and rational in c.  The relative angular velocity is ``H c'``, in the axes
-    that the rotation turns into (those of L).
+    The rotation is exact and rational in c. The relative angular velocity is ``H c'``, in the axes
+    after the rotation (those of L).
     """
     scale = 1 / (1 + ca.dot(c, c) / 4)
     matrix = ca.skew(c)

@@ -166,7 +166,7 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
 
 
 def _in_range(number: float, unit: str, name: str) -> float:
-    """Return a number, or raise an error if no arm can have one of such size."""
+    """Return a number, or raise an error if it is beyond any arm's size."""
     if number and not _SMALLEST <= abs(number) <= _LARGEST:
         raise ModelError(f"{number:g} is beyond any arm's size; {_expected(unit, name)}")
     return number

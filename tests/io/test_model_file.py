@@ -240,7 +240,7 @@ def test_text_that_a_file_cannot_hold_is_refused() -> None:
 def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     path = tmp_path / "arm.yaml"
     path.write_text("mine", encoding="utf-8")
-    with pytest.raises(ModelError, match=r"use force \(--force\) to overwrite"):
+    with pytest.raises(ModelError, match=r"Use force \(--force\) to overwrite"):
         save(loads(SMALL), path)
     assert path.read_text(encoding="utf-8") == "mine"
     save(loads(SMALL), path, force=True)

@@ -10,7 +10,7 @@ from flexarm.spatial import ACCUMULATED
 
 @dataclass(frozen=True)
 class MomentumBalance:
-    """Errors of the momentum of a run: changes that no outer impulse explains."""
+    """Errors of a run's momentum: changes that no external impulse explains."""
 
     linear: Array  # error of the momentum in inertial axes [N s], (T, 3)
     angular: Array  # error of the angular momentum about the centre of mass [N m s], (T, 3)
@@ -58,10 +58,10 @@ def compare_momenta(momentum: Array, impulse: Array, length: float) -> MomentumB
 
 
 def _largest(rows: Array) -> float:
-    """Return the size of the largest of vectors (T, 3)."""
+    """Return the norm of the largest vector of (T, 3)."""
     return float(np.linalg.norm(rows, axis=1).max())
 
 
 def _joint(linear: Array, angular: Array, length: float) -> float:
-    """Return the largest size of vectors (T, 3), and of others over a length."""
+    """Return the largest norm of vectors (T, 3), combined with others divided by a length."""
     return max(_largest(linear), _largest(angular) / length)

@@ -27,7 +27,7 @@ PLACES = 33  # points along a link at which its shapes are fitted: several per h
 
 @dataclass(frozen=True)
 class Refined:
-    """An arm with shapes of polynomial moments, more than the given arm has.
+    """An arm with more shapes than the given arm, whose bending moments are polynomials.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ def _by_direction(part: LinkModel) -> dict[Direction, list[int]]:
 
 
 def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:
-    """Remove values of amplitudes that refined links do not have."""
+    """Remove values of amplitudes that links with more shapes do not have."""
     update: dict[str, Any] = {"start": {}, "start_speed": {}, "start_curve": None,
               "shapes": Polynomials(kind="polynomials", normalise="none")}  # fmt: skip
     links = [

@@ -1,4 +1,4 @@
-"""Response of a linear arm with more shapes to loads, exact over stretches of constant modes."""
+"""Response of a linear arm with more shapes to loads, exact where modes are constant."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from flexarm.links.base import Array
 
 @dataclass(frozen=True)
 class Stretch:
-    """Consecutive samples of a motion with constant matrices."""
+    """Consecutive samples of a motion over which the matrices are constant."""
 
     first: int  # index of its first sample
     last: int  # index of its last sample
@@ -22,7 +22,7 @@ class Stretch:
     kick: Array | None = None  # impulses on all coordinates at its beginning, (n, L), or None
 
     def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
-        """Return it with stiffness and damping of all coordinates, (n, n) each, added."""
+        """Return a copy with additional stiffness and damping of all coordinates, (n, n) each."""
         own = np.ix_(self.free, self.free)
         return replace(
             self, stiffness=self.stiffness + stiffness[own], damping=self.damping + damping[own]
@@ -30,7 +30,7 @@ class Stretch:
 
 
 def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
-    """Integrate ``M x'' + D x' + K x = f`` from rest, K and M constant over each stretch.
+    """Integrate ``M x'' + D x' + K x = f`` from rest, with K and M constant in each stretch.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
 def _step(squares: Array, loss: Array, h: float) -> Array:
     """Return the matrices that propagate modes over a step, (modes, 2, 4).
 
-    They act on place, rate, and the load at the beginning and at the end of the step.
+    They multiply position, rate, and the load at the beginning and at the end of the step.
     """
     rates = np.zeros((len(squares), 4, 4))  # of place, rate, load, and the load's change per step
     rates[:, [0, 1, 2], [1, 2, 3]] = 1.0, 1.0, 1 / h

@@ -1,4 +1,4 @@
-"""Richer arms: the same arm by linear theory, with shapes that its model leaves out."""
+"""An arm by linear theory with shapes that the given arm's model leaves out."""
 
 from dataclasses import dataclass, replace
 
@@ -101,11 +101,11 @@ def _added(part: LinkModel) -> tuple[Shapes, list[str]]:
 
 
 def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> SpanCurves:
-    """Return the shapes of a direction with most of the flexibility that a link's shapes leave out.
+    """Return the most flexible shapes in a direction that a link's own shapes leave out.
 
-    Their moments (forces of rods) are polynomials, as of loads at the tip and along the span in a
-    beam of any section.  They have the lowest frequencies with the tip's mass after projection on
-    the complement of the link's own shapes.
+    Their bending moments (axial forces of rods) are polynomials, as those of loads at the tip and
+    along the span of any beam. They have the lowest frequencies with the tip's mass, once the
+    link's own shapes are projected out.
     """
     span, direction = elastic.span, motion.direction
     own = elastic.shapes.moving(direction)
@@ -145,9 +145,9 @@ def _losses(part: LinkModel, added: Shapes, stiffness: Array, mass: Array) -> Ar
 
 
 def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> Flexible:
-    """Damp the shapes beyond the first m, in directions that these have, like the link's modes.
+    """Damp the shapes beyond the first m like the link's own modes, in directions that have shapes.
 
-    Shapes without mass have no frequency and stay as they are.
+    Shapes without mass have no frequency and are not damped.
     """
     kept = [*range(m), *more]
     pair = np.ix_(kept, kept)

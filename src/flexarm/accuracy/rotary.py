@@ -19,7 +19,7 @@ UNKNOWN = (
 def rotary_unknown(model: Model, slopes: dict[str, float], q: Array, free: Array) -> str:
     """Return a sentence on an exact link whose rotary inertia has an unknown error; else empty.
 
-    It has none in a straight link and in a plane.
+    The error is zero in a straight link and in planar bending.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def rotary_unknown(model: Model, slopes: dict[str, float], q: Array, free: Array
 
 
 def _share(part: LinkModel) -> float:
-    """Return the rotary inertia in the root's axes over mass times length squared."""
+    """Return the rotary inertia about the root's axes over mass times length squared."""
     if part.exact is None or not part.body.one_length:
         return 0.0
     span = part.beam.span

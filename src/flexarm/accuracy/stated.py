@@ -1,4 +1,4 @@
-"""Errors of a run: of its model, of its shapes, of its integration."""
+"""Error estimates of a run: of its model, its shapes and its integration."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -62,7 +62,8 @@ class RestErrors:
 class RunErrors:
     """Errors of the deflections of a run relative to their range; at rest to their size.
 
-    Upper estimates, or at rest computed with a refined arm; each of the link with the largest.
+    They are upper estimates, or at rest differences from a refined arm; each is that of the worst
+    link.
 
     Attributes
     ----------
@@ -307,7 +308,7 @@ def _sum(parts: dict[str, float | None]) -> float | None:
 
 
 def _steep(part: LinkModel, slope: float) -> float:
-    """Estimate the error of a link's shapes at large slopes, beyond linear theory."""
+    """Estimate the error of a link's shapes at large slopes, where linear theory does not hold."""
     shapes = part.beam.shapes
     counts = len(shapes.moving("y")), len(shapes.moving("z"))
     count = min((n for n in counts if n), default=1)
@@ -336,14 +337,14 @@ def _apart(model: Model, q: Array, other: Array) -> list[float]:
 
 
 def _range(wound: Array) -> Array:
-    """Return the ranges of wind-ups that tolerances are relative to, (joints,)."""
+    """Return the ranges of the wind-ups to which tolerances are relative, (joints,)."""
     return np.asarray(np.maximum(np.ptp(wound, axis=0), NEGLIGIBLE))
 
 
 def _rounding(model: Model, q: Array, steps: int) -> float:
     """Estimate the rounding error of wind-ups relative to their range.
 
-    Torques of transmissions, and deflections by them, have the same relative error.
+    The torques of transmissions, and the deflections they cause, have the same relative error.
     """
     pairs = [[axis.motor, axis.index] for axis in model.axes if axis.motor is not None]
     angles = np.array([np.abs(q[:, pair]).max(axis=0).sum() for pair in pairs])

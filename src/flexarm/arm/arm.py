@@ -28,7 +28,7 @@ from flexarm.units import Acceleration, AngularSpeed, Length, Speed
 
 
 class Standing(Frame):
-    """Frame of a base in the world, and the surface that pictures show of it."""
+    """Frame of a base in the world, and the picture of its surface."""
 
     mesh: Mesh | None = None
 

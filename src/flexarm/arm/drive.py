@@ -32,10 +32,11 @@ class SpringTable(Part, Generic[Q, E]):
 class Friction(Part, Generic[S, E, K, D]):
     """Viscous and Coulomb friction.
 
-    ``smooth``: Coulomb's is ``coulomb tanh(speed/smoothing)``.  ``dry``: it holds what stands still
-    up to ``static``, and slides with ``coulomb + (static - coulomb)
-    exp(-(speed/stribeck_speed)^stribeck_exponent)``, at once with ``coulomb`` without that speed.
-    ``lugre``: bristles of a stiffness and a damping carry it (Canudas de Wit et al. 1995).
+    ``smooth``: Coulomb's is ``coulomb tanh(speed/smoothing)``. ``dry``: stiction up to ``static``;
+    sliding friction is ``coulomb + (static - coulomb)
+    exp(-(speed/stribeck_speed)^stribeck_exponent)``, or ``coulomb`` if no ``stribeck_speed`` is
+    given. ``lugre``: bristles with stiffness and damping transmit the friction (Canudas de Wit et
+    al. 1995).
     """
 
     kind: Literal["smooth", "dry", "lugre"] = "smooth"
@@ -87,8 +88,8 @@ class Motor(Part):
     """An electric motor on the rotor: its input is a current [A], or a voltage [V].
 
     Its torque is ``torque_constant`` times the current; the same constant [V s/rad] times the
-    rotor's speed is the voltage that it induces.  Without ``inductance`` the current follows the
-    voltage at once.  The amplifier keeps the current within ``current_limit`` either way.
+    rotor's speed is the voltage that it induces. Without ``inductance`` the current follows the
+    voltage at once. The amplifier limits the current to ``current_limit`` in both cases.
     """
 
     torque_constant: Positive[TorqueConstant]
@@ -109,7 +110,7 @@ class Motor(Part):
 class Hysteresis(Part, Generic[E, K]):
     """Rate-independent loss of a transmission per cycle: Dahl's friction across its spring.
 
-    It begins with ``stiffness`` at each reversal and saturates at ``effort``.
+    Its stiffness after each reversal is ``stiffness``; it saturates at ``effort``.
     """
 
     effort: Positive[E]
@@ -133,10 +134,10 @@ class Drive(Part, Generic[Q, S, E, K, D, G]):
     its spin momentum act on the link that carries it.  ``motor_torque: true`` means that inputs
     are given on the motor's side of the gear.
 
-    ``gear_ratio`` is turns of the rotor per turn of the joint, of one that slides its angle per
-    travel [rad/m].
+    ``gear_ratio`` is the number of rotor turns per turn of the joint; for a sliding joint the
+    rotor's angle per travel [rad/m].
 
-    The following act at the joint, so that the rotor feels them divided by ``gear_ratio``:
+    The following act at the joint, so their effect on the rotor is divided by ``gear_ratio``:
     ``friction`` on the motor's side; ``efficiency`` of the gear, 1 without losses; ``backlash``,
     the whole gap before the spring winds up; ``hysteresis``; ``kinematic_error``.
     """

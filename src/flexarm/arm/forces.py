@@ -34,8 +34,8 @@ At = NotNegative[Length] | Vector | Literal["tip"]
 class Wrench(Part):
     """A force [N] and torque [N m] at a point of a link, times a factor that may vary in time.
 
-    ``at`` is the distance from the link's root along its undeformed axis, that with the distances
-    off the axis along y and z of the section, or ``tip``.
+    ``at`` is the distance from the link's root along its undeformed axis, or that distance with
+    offsets along y and z of the section, or ``tip``.
     """
 
     at: At = "tip"
@@ -48,7 +48,7 @@ class Wrench(Part):
 class Point(Part):
     """A point of an arm: of a link or the base, or in the frame of the arm's tip.
 
-    ``at`` is that of a wrench; ``world`` is a point that stays where it is.
+    ``at`` is as for a wrench; ``world`` is a point fixed in the world.
     """
 
     link: Name | None = None
@@ -116,8 +116,8 @@ class ContactFriction(Part):
 class Contact(Part):
     """Contact of a point, or a ball about it, with an obstacle that is fixed in the world.
 
-    At depth d it pushes out by ``N = max(0, stiffness d^exponent (1 + damping d'))`` [N]; stiffness
-    is in N/m^exponent (Hunt & Crossley 1975).
+    At penetration d it pushes out by ``N = max(0, stiffness d^exponent (1 + damping d'))`` [N];
+    stiffness is in N/m^exponent (Hunt & Crossley 1975).
     """
 
     name: Name | None = None

@@ -47,7 +47,7 @@ PS = DefaultTypeVar("PS", default=Any)
 
 
 class DH(Part):
-    """Denavit-Hartenberg constants of a joint; the joint's own variable comes on top.
+    """Denavit-Hartenberg constants of a joint; the joint's coordinate is added to them.
 
     ``standard``: Rz(theta + q) Tz(d), then the link along x over its length, then Rx(alpha).
     ``modified``: Rx(alpha), then Rz(theta + q) Tz(d), after the previous link's length along x.
@@ -126,7 +126,7 @@ class Placed(Terse):
 
 
 class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS, G]):
-    """Everything that acts along one axis of a joint, such as drive, limits, servo and springs."""
+    """Everything that acts along one joint axis: drive, limits, servo, springs, brake and input."""
 
     actuation: Literal["torque", "free", "prescribed"] = "torque"
     motion: PQ | None = None
@@ -250,7 +250,8 @@ class Sliding(LinearJoint):
 class Carriage(LinearJoint):
     """A link that rides along the bent previous link; the coordinate is its station there [m].
 
-    Stations count along the previous link from its root; the joint's frame is the section's.
+    Positions count along the previous link from its root; the joint's frame is that of the section
+    there.
     """
 
     rides: ClassVar[bool] = True
@@ -291,7 +292,7 @@ class Screw(RotaryJoint):
 
 class Turn(Actuated[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
                     AngleProfile, TorqueProfile, AngularSpeedProfile]):  # fmt: skip
-    """Everything that acts along one axis of a joint with several."""
+    """Everything that acts along one axis of a joint with several axes."""
 
     @model_validator(mode="after")
     def _direct(self) -> Self:

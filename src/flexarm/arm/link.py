@@ -71,8 +71,8 @@ class ForceTable(Part):
 class QuadraticShape(Part):
     """A displacement quadratic in two amplitudes, beside the axial shortening.
 
-    ``values`` are the displacement [m] along ``direction`` at ``stations`` per product of the two
-    amplitudes; a cubic spline runs through them.
+    ``values`` are the displacements [m] along ``direction`` at ``stations`` per product of the two
+    amplitudes; a cubic spline interpolates them.
     """
 
     direction: Literal["x", "y", "z"]
@@ -226,7 +226,7 @@ class Link(Terse):
         return self
 
     def _check_modal(self) -> None:
-        """Raise a fault for keys that a body with modes has in its file, or cannot have."""
+        """Raise a fault for keys that conflict with the file of a body with modes."""
         for name in (
             "length", "section", "rigid", "root_piece", "tip_piece", "shapes", "quadratic_shapes",
         ):  # fmt: skip
@@ -241,7 +241,7 @@ class Link(Terse):
             raise fault("the file of the body places its tip. Leave it out.", "joint", "dh", "a")
 
     def check_place(self, at: At, *path: str | int) -> None:
-        """Refuse a place that the link does not have."""
+        """Raise a fault for a point that is not on the link."""
         if at == "tip":
             return
         if isinstance(self.joint, Sliding):
@@ -275,7 +275,7 @@ class Link(Terse):
             )
 
     def _check_work(self) -> None:
-        """Refuse stations and shapes whose integrals would take minutes."""
+        """Raise a fault for numbers of stations and shapes whose integrals would take minutes."""
         stations = self.section.stations if self.section is not None else None
         if stations is None or not isinstance(self.shapes, Counted):
             return

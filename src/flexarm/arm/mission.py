@@ -60,7 +60,7 @@ class Tie(Part):
 class Event(Part):
     """Something that happens once: ``at`` a time, or ``when`` a quantity is beyond a value.
 
-    With ``when``, ``after`` is the time from which on it is looked for.
+    With ``when``, the quantity is monitored from the time ``after``.
     """
 
     name: Annotated[str, Field(max_length=100), ONE_LINE] = ""
@@ -143,7 +143,7 @@ def require_events_fit(
     acts: Mapping[str, AnyActuated],
     context: Any,
 ) -> None:
-    """Raise a fault for events that name what the arm lacks, and for two bodies of one name.
+    """Raise a fault for events that name parts the arm lacks, and for two bodies of one name.
 
     Target files of servos are read; ``context`` is pydantic's, with the folder of these files.
     """

@@ -99,7 +99,7 @@ def require_one(part: BaseModel, names: Sequence[str], message: str, place: str 
 
 
 def require_distinct(names: Sequence[str], key: str, *below: str) -> None:
-    """Raise a fault at the first item of a list whose name another one before it has."""
+    """Raise a fault at the first item of a list whose name occurs before."""
     for i, name in enumerate(names):
         if name in names[:i]:
             raise fault("the name '{name}' is taken", key, i, *below, "name", name=name)
@@ -120,7 +120,7 @@ Angles = tuple[Angle, Angle, Angle]
 
 
 def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
-    """Create an instance without fields of a generic class with the given units."""
+    """Create an instance of a generic class with the given units, without fields."""
     concrete = kind[args] if args else kind
     empty: BaseModel = concrete.__new__(concrete)
     return empty
@@ -129,8 +129,8 @@ def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
 class Part(BaseModel):
     """A frozen part of an arm's description; unknown keys are errors.
 
-    A part is validated whole when it is put into another part or validated again.  Copies with
-    other values (``model_copy``) are not validated when they are made.
+    A part is validated again when it is put into another part. Copies with other values
+    (``model_copy``) are not validated when they are made.
     """
 
     model_config = ConfigDict(
@@ -149,7 +149,7 @@ class Part(BaseModel):
 
 
 class Terse(Part):
-    """A part whose printed form has one or two lines: fields at their defaults are left out."""
+    """A part whose printed form has one or two lines, without fields at their defaults."""
 
     def __repr__(self) -> str:
         """Return the class and the fields that differ from their defaults."""

@@ -1,4 +1,4 @@
-"""Functions of time that a model file can name: torques, motions, load factors."""
+"""Functions of time for a model file: torques, motions, load factors."""
 
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
@@ -76,8 +76,8 @@ class Cycloid(Part, Generic[V]):
 class Trapezoid(Part, Generic[V]):
     """Rest to rest with a trapezoidal rate, ``start`` to ``end``.
 
-    In ``duration``, of which it speeds up and slows down for the share ``ramp`` each; or as fast as
-    limits allow, ``rate`` ("30 deg/s") and ``acceleration`` ("60 deg/s^2").
+    Either in ``duration``, with the share ``ramp`` of it for speeding up and for slowing down; or
+    as fast as the limits ``rate`` ("30 deg/s") and ``acceleration`` ("60 deg/s^2") allow.
     """
 
     kind: Literal["trapezoid"]

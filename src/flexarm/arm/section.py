@@ -198,7 +198,7 @@ def shape_properties(
 ) -> Properties:
     """Section properties of a material and a shape; with shear by the shape's factor or a given.
 
-    ValidationError: if one of them is beyond any arm's size, or lost to rounding.
+    ValidationError: if one of them is beyond any arm's size, or is lost to rounding.
     """
     area, about_y, about_z, torsion = section_numbers(shape)
     nu = 0.3 if material.nu is None else material.nu
@@ -328,7 +328,7 @@ class Loss(Part):
 
 
 class MaterialDamping(Loss):
-    """Losses of a link's material: in every direction, and in single ones instead of that."""
+    """Losses of a link's material, for all directions or for single ones."""
 
     bending_y: Loss | None = None
     bending_z: Loss | None = None
@@ -336,7 +336,7 @@ class MaterialDamping(Loss):
     stretch: Loss | None = None
 
     def along(self, direction: Literal["x", "y", "z", "twist"]) -> Loss:
-        """Return the loss in one direction."""
+        """Return the loss for one direction."""
         losses = {
             "x": self.stretch,
             "y": self.bending_y,

@@ -17,19 +17,19 @@ PS = TypeVar("PS")  # speed as a function of time
 
 
 class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
-    """A servo of a joint: it holds where the joint starts, or follows a position or a rate.
+    """A servo of a joint: it holds the joint's start, or follows a target position or rate.
 
-    Its effort, on top of the joint's input, is ``damping (w - speed)``, where w is the target's
-    rate plus ``stiffness/damping`` times the position's error, within ``speed`` either way.
-    Without damping it is ``stiffness`` times that error.  With ``integral_time`` T it adds the
-    time integral of that over T.  All together stay within ``effort`` either way, and the integral
-    does not wind up meanwhile.
+    Its effort, added to the joint's input, is ``damping (w - speed)``, where w is the target's rate
+    plus ``stiffness/damping`` times the position error, limited to ``speed`` in both directions.
+    Without damping it is ``stiffness`` times the position error. With ``integral_time`` T it adds
+    the time integral of that over T. The sum is limited to ``effort`` in both directions, with
+    anti-windup of the integral.
 
-    ``side`` is where the position is measured: of an elastic joint at its motor or at its link.
+    ``side`` is where the position of an elastic joint is measured: at its motor or at its link.
 
-    With ``period`` it is a digital device: it measures once per period, asks for an effort a
-    ``delay`` later, and holds it.  Positions are then measured in steps of ``resolution``, and
-    speed is their difference over the period.
+    With ``period`` it is digital: it measures once per period, applies the computed effort a
+    ``delay`` later, and holds it. Positions are then measured in steps of ``resolution``, and speed
+    is their difference over the period.
     """
 
     target: PQ | None = None
@@ -97,9 +97,9 @@ class Stops(Part, Generic[S, K]):
 
 
 class Brake(Part, Generic[E]):
-    """A brake on a joint: of an elastic one on its motor.
+    """A brake on a joint; an elastic joint has it on its motor.
 
-    Closed it holds the joint, up to an ``effort`` at the joint beyond which it slips.
+    A closed brake holds the joint up to an ``effort`` at the joint, beyond which it slips.
     """
 
     effort: Positive[E] | None = None

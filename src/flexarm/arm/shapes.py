@@ -16,7 +16,7 @@ Normalise = Literal["tip", "mass", "none"]
 class Counted(Part):
     """Number of shapes in each direction; ``auto`` follows the rule that `check` prints.
 
-    ``static: true`` adds to every direction the static shapes of forces and moments at the tip.
+    ``static: true`` adds in every direction the static shapes of forces and moments at the tip.
     """
 
     bending_y: Count | Automatic = "auto"
@@ -39,7 +39,7 @@ class Counted(Part):
         return self
 
     def _amplitudes(self) -> dict[str, int]:
-        """Return the number of amplitudes that each count makes; 0 for ``auto``."""
+        """Return the number of amplitudes for each count; 0 for ``auto``."""
         names = ("bending_y", "bending_z", "torsion", "stretch")
         counts = {name: getattr(self, name) for name in names}
         return {name: 0 if count == "auto" else count for name, count in counts.items()}
@@ -69,7 +69,7 @@ class ClampedFree(Counted):
 
 
 class TipLoad(Part):
-    """Body in a boundary condition of a tip: mass, inertia about the tip, offset outward."""
+    """Body at the tip as a boundary condition: mass, inertia about the tip, offset outward."""
 
     mass: NotNegative[Mass] = 0.0
     inertia: NotNegative[Inertia] = 0.0
@@ -122,7 +122,7 @@ class Elements(Counted):
     reduce: Annotated[Count, Field(ge=1)] | None = None
 
     def _amplitudes(self) -> dict[str, int]:
-        """Return the number of amplitudes that each count makes: two per node in bending."""
+        """Return the number of amplitudes for each count; in bending two per node."""
         counts = super()._amplitudes()
         if self.reduce is not None:
             return {name: min(count, self.reduce) for name, count in counts.items()}

@@ -1,4 +1,4 @@
-"""Files that a model file names: regular files of bounded size in folders that it may read."""
+"""Files named in a model file: regular files of bounded size in folders that it may read."""
 
 import os
 import posixpath
@@ -37,7 +37,7 @@ class SideFiles:
 
     @classmethod
     def beside(cls, folder: Path, further: tuple[Path, ...] = ()) -> Self:
-        """Allow a model file in `folder` the files of that folder and of further ones."""
+        """Allow a model file in ``folder`` to read files of that folder and of others."""
         return cls(folder, (folder, *further))
 
     def read(self, name: str) -> "SideFile":
@@ -116,7 +116,7 @@ def read_regular(path: Path) -> bytes:
 
 
 def read_at_most(path: Path, most: int) -> bytes:
-    """Read a regular file, no more of it than one byte beyond its largest size.
+    """Read a regular file, at most one byte beyond the largest accepted size.
 
     ModelError: if there is none, or it cannot be read.
     """
@@ -177,7 +177,7 @@ class BesideModel(Part):
 class Mesh(BesideModel):
     """A surface of triangles that stands for a link or a base in pictures: STL, OBJ or DAE.
 
-    It rides on the root frame, in which it is given; numbers times ``scale`` are metres.
+    It moves with the root frame, in which it is given; its numbers times ``scale`` are metres.
     """
 
     scale: Positive[Number] = 1.0

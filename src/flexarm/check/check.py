@@ -138,7 +138,7 @@ def _orbit(rate: float) -> str:
 
 
 def _build(arm: Arm) -> Model:
-    """Build an arm, or raise an error with a line for every link whose shapes cannot be built."""
+    """Build an arm; raise an error with a line for every link whose shapes cannot be built."""
     try:
         return build(arm)
     except ModelError as first:
@@ -153,7 +153,7 @@ def _build(arm: Arm) -> Model:
 
 
 def _within_shapes(model: Model, start: Array) -> Array:
-    """Move sliding links into the range of their shapes, (n,)."""
+    """Clip the coordinates of sliding links to the range of their shapes, (n,)."""
     pose = start.copy()
     for index, low, high in model.sliding_ranges:
         pose[index] = np.clip(pose[index], low, high)
@@ -163,7 +163,7 @@ def _within_shapes(model: Model, start: Array) -> Array:
 def _described(
     model: Model, links: tuple[LinkReport, ...], start: Array, speeds: Array
 ) -> Iterator[Notice]:
-    """Check the description, part by part."""
+    """Collect the notices on the arm's description, part by part."""
     yield from gravity_notices(model.arm)
     yield from orbit_notices(model.arm)
     for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):

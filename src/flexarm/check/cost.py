@@ -69,7 +69,8 @@ def _with_counts(arm: Arm, index: int, counts: dict[str, int]) -> dict[str, obje
 def _slowest(model: Model, linear: LinearModel) -> float:
     """Return the slowest elastic frequency, joints free [rad/s]; 0 if there is none.
 
-    Faster ones cannot be paired by their order: fewer shapes may leave one of them out.
+    Higher frequencies are not compared: with fewer shapes a mode may be missing, which changes
+    their order.
     """
     free = [i for i in range(model.size) if i not in model.prescribed]
     frequencies = linear.along(free).elastic_modes().frequencies
@@ -79,7 +80,7 @@ def _slowest(model: Model, linear: LinearModel) -> float:
 def _cost(
     model: Model, linear: LinearModel, change: float, shapes: dict[str, dict[str, int]]
 ) -> CostReport | None:
-    """Estimate the cost of 1 s of a run; None if it cannot go on."""
+    """Estimate the cost of 1 s of a run; None if it cannot be simulated."""
     equation, (q, v), actuators = equation_of(model), start_state(model), actuators_of(model)
     stiff, damped = actuators.stiffness(model)
     shaken = vibration(model, linear.mass, linear.stiffness + stiff, linear.damping + damped, v)

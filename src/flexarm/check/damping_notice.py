@@ -1,4 +1,4 @@
-"""Notice of an arm whose slowest mode has much less damping than its links were given."""
+"""Notice that the arm's slowest mode has much less damping than its links were given."""
 
 from collections.abc import Iterator
 
@@ -80,7 +80,7 @@ def _strained_most(
 
 
 def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = None) -> Array:
-    """Return a link's damping matrix by its ratios, or by one for all, without its material's."""
+    """Return the damping matrix of a link's damping ratios, without the damping of its material."""
     part, m = model.links[index], model.links[index].modes
     if not any(part.link.damping_ratios):
         return np.zeros((m.stop - m.start, m.stop - m.start))

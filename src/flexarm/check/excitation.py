@@ -1,4 +1,4 @@
-"""Amplitudes that nothing in the arm can set in motion."""
+"""Amplitudes that no force or motion in the arm can excite."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class _RandomState:
 def unexcited(
     model: Model, traced: ca.Function, linear: LinearModel, pose: Array
 ) -> tuple[int, ...]:
-    """Return the amplitudes that stay at rest whatever else the arm does.
+    """Return the amplitudes that stay at rest in every motion of the arm.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _forces(
     state: _RandomState,
     generator: np.random.Generator,
 ) -> Iterator[tuple[Array, Array]]:
-    """Yield kinds of force at a state, each with the scale that makes its entries comparable."""
+    """Yield the kinds of force at a state, each with a scale that makes its entries comparable."""
     mass, moving, elastic = (np.array(value) for value in traced(state.q, state.v)[:3])
     resting = np.array(traced(state.q, np.zeros(model.size))[1])
     size, stiff = _roots(mass), _roots(linear.stiffness)
@@ -158,6 +158,6 @@ def _forces(
 
 
 def _roots(matrix: Array) -> Array:
-    """Return the square roots of a matrix's diagonal, 1 where it is 0."""
+    """Return the square roots of a matrix's diagonal, with 1 for entries of 0."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     return np.where(size > 0, size, 1.0)

@@ -41,7 +41,7 @@ class HeldInterval:
         return np.linspace(self.begin, self.end, SAMPLES if self.end > self.begin else 1)
 
     def follows(self, name: str, q: Array) -> Array:
-        """Return positions or rates that a servo follows at these times, from a start q."""
+        """Return the positions or rates that a servo follows at these times, from a start q."""
         profile, since = self.servos[name].profile(q), self.begins.get(name, 0.0)
         return np.array([evaluate(profile, t - since)[0] for t in self.times.tolist()])
 
@@ -74,7 +74,7 @@ def held_notices(
 
 
 def _spans(model: Model, start: Array) -> list[HeldInterval]:
-    """Split the time at timed events, until nothing changes any more."""
+    """Split the time at timed events, up to the last change."""
     timed = sorted((e for e in model.arm.events if e.at is not None), key=lambda e: e.at or 0.0)
     now, begin, intervals = DiscreteState.at_start(model), 0.0, []
 
@@ -145,7 +145,7 @@ def _fighting(
 
 
 def _by_speed(each: Servoed) -> float:
-    """Return the largest effort at the joint [N m], [N] that a servo's ``speed`` leaves it."""
+    """Return the effort at the joint [N m], [N] that the ``speed`` limit of a servo allows."""
     servo = each.servo
     if servo.speed is None or servo.damping is None or servo.integral_time is not None:
         return math.inf
@@ -196,7 +196,7 @@ def _shortages(
     start: Array,
     holding: Callable[[Array], Array],
 ) -> Iterator[tuple[float, str]]:
-    """Iterate over the effort that a servo lacks, negative if none, with a sentence on it."""
+    """Yield the effort that a servo lacks, negative if none, with a sentence on it."""
     each, row = span.servos[axis.name], np.zeros(model.size)
     row[[k for k in (axis.index, axis.motor) if k is not None]] = 1.0
     gain = float(row @ input_matrix(model)[:, each.column])
@@ -225,7 +225,7 @@ def _shortages(
 def _straight(
     model: Model, traced: ca.Function, linear: LinearModel, start: Array
 ) -> Iterator[Notice]:
-    """Report the deflection by weight of an arm that is held and starts straight."""
+    """Report the deflection under weight of an arm that is held and starts with straight links."""
     bends = [k for part in model.links for k in range(part.modes.start, part.modes.stop)]
     held = all(axis.prescribed or axis.is_braked or axis.acts.servo for axis in model.axes)
     if model.arm.start != "stated" or not held or not bends or np.any(start[bends]):

@@ -1,4 +1,4 @@
-"""A link's own frequencies, per direction and in its chosen coordinates."""
+"""Frequencies of a single link, per direction and in its chosen coordinates."""
 
 import math
 

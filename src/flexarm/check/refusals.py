@@ -27,7 +27,7 @@ def refusal_notices(model: Model) -> Iterator[Notice]:
 
 
 def _placed(model: Model, message: str) -> tuple[str, str]:
-    """Split a message into the place in the model file and the rest.
+    """Split a message into its place in the model file and its text.
 
     The message begins with the place, or with the name of a joint, link or body.
     """

@@ -17,7 +17,7 @@ def axis_place(axis: "Axis") -> str:
 
 @dataclass(frozen=True)
 class Notice:
-    """A fact that the user should know, look into or change.
+    """A fact about the arm that the user should know, check or change.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Descriptions of the number of shapes of a link in a direction, with the reason."""
+"""Number of shapes of a link in a direction, with the reason, as text."""
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, Counted, CraigBampton, Elements, Lumped, Tabulated
@@ -23,7 +23,7 @@ def why_count(arm: Arm, index: int, motion: BeamDirection) -> str:
 
 
 def _of_arm(arm: Arm, motion: BeamDirection, count: int) -> str:
-    """Return what shapes of a direction contain beside the modes of the arm, in words."""
+    """Return as text the shapes of a direction that are added to the modes of the arm."""
     held = "; with driven joints held weighed in" if weighs_held(arm, count) else ""
     static = "; the static twist by a torque at the tip is among them"
     return held + (static if count and motion.direction == "twist" else "")

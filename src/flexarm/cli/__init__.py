@@ -87,7 +87,7 @@ def _status(error: FlexarmError) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    """Run a command; for an error, print one line and return its exit status."""
+    """Run a command; on an error, print one line and return the exit status."""
     command = ""
     try:
         args = _parser().parse_args(argv)

@@ -1,4 +1,4 @@
-"""`flexarm check`: contents and frequencies of an arm, and what looks wrong."""
+"""`flexarm check`: contents and frequencies of an arm, and likely mistakes."""
 
 import argparse
 import dataclasses

@@ -108,9 +108,9 @@ def run(args: argparse.Namespace) -> int:
 def _write(
     result: "Run", live: "LiveFile | None", outputs: dict[str, Path], *, force: bool
 ) -> tuple[dict[str, FlexarmError], KeyboardInterrupt | None]:
-    """Write the files; return errors of those that could not be written, and an interrupt.
+    """Write the files; return the errors of those that could not be written, and an interrupt.
 
-    One interrupt keeps none of them from being written.
+    After an interrupt the remaining files are still written.
     """
     ways: dict[str, Callable[..., object]] = {
         "run": result.save,
@@ -131,7 +131,7 @@ def _write(
 
 
 def _require_endings(args: argparse.Namespace) -> None:
-    """Raise an error for files of a run, or exports of one, with the ending of another kind."""
+    """Raise an error for output files whose ending belongs to another kind of file."""
     if args.live and args.out is None:
         raise Misuse("--live: needs --out, the file for the run so far")
     if args.out is not None:
@@ -227,7 +227,7 @@ def _momentum_line(balance: "MomentumBalance | None") -> dict[str, str]:
 
 
 def _print(result: "Run", prepared: float, outputs: dict[str, Path], *, everything: bool) -> None:
-    """Print what an engineer asks first: where the tip is, when it settles, how wrong it may be."""
+    """Print the summary: tip position, settling time and error estimates first."""
     console = open_console()
     statistics, spent = result.statistics, result.statistics.cpu_seconds
     reached = float(result.t[-1])

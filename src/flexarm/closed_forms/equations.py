@@ -169,7 +169,7 @@ class IntegralSymbols:
                     yield place, [modes.get(g, 0) for g, p in powers for _ in range(p)], powers, x
 
     def _symbol(self, name: Name, value: float) -> Expr:
-        """Return the symbol of a name; stars are added to the name of another value."""
+        """Return the symbol of a name; a name that already has another value gets stars."""
         latex, value = name.latex, value / name.times
         while latex in self.values and abs(self.values[latex] - value) > NEGLIGIBLE * abs(value):
             latex += "^{*}"
@@ -200,7 +200,7 @@ def _pair(label: str, f: int, g: int) -> Namer:
 def _integral(label: str, modes: list[int], a: int, b: int, *, once: bool = False) -> Name:
     """Return the name of an integral over a link by its place in the moments and its shapes.
 
-    Off the diagonal two equal products add up in one term unless ``once``.
+    Off the diagonal two equal products add up to one term, unless ``once``.
     """
     index, number = _index(label, sorted(modes)), label.partition("\\")[0]
     shapes = r"\, ".join(rf"\phi_{{{_index(number, [k])}}}" for k in sorted(modes))
@@ -280,7 +280,7 @@ class Equations:
 
 
 def closed_form(model: Model, *, named: bool = False) -> Equations:
-    """Return the equations of an arm as polynomials, with named parts if they are long.
+    """Return the equations of an arm as polynomials; long ones have named subexpressions.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def closed_form(model: Model, *, named: bool = False) -> Equations:
 
 
 def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
-    """Return the equations; factors of products of more than ``longest`` terms get names."""
+    """Return the equations; products of more than ``longest`` terms get names."""
     n, ring = model.size, Ring()
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
     written = [_written(name, model.links, model.names) for name in model.names]
@@ -359,7 +359,7 @@ def _closed_form(model: Model, named: bool, longest: int | None) -> Equations:
 
 
 def rounded(equations: Equations, dust: float) -> Equations:
-    """Drop coefficients that are small beside those of their row and column, and sort terms."""
+    """Drop coefficients that are negligible in their row and column, and sort terms."""
     sizes = np.sqrt([largest(row[i]) for i, row in enumerate(equations.M)])
     stiff = np.sqrt([largest(row[i]) for i, row in enumerate(equations.K)])
 

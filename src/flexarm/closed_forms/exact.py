@@ -1,10 +1,11 @@
 """Angles and sections of geometrically exact links in closed-form equations.
 
-The angle of a section is a sum of slope shapes.  In a plane its tangent is the cosine and the sine
-of that angle, so that products of tangents are functions of sums of angles.  In space, with C the
-cosine of ``sqrt(alpha^2 + beta^2)``, a tangent is ``(C, -dC/dalpha, -dC/dbeta)``.  It, the rotation
-onto it and their derivatives by the angles have names, so that equations stay sums of short
-products; they are made of ``c_k(x) = sum (-x)^n/(2n + k)!`` at ``x = alpha^2 + beta^2``.
+The angle of a section is a sum of slope shapes times amplitudes. In a plane its tangent is the
+cosine and the sine of that angle, so that products of tangents are functions of sums of angles. In
+space, with C the cosine of ``sqrt(alpha^2 + beta^2)``, a tangent is ``(C, -dC/dalpha, -dC/dbeta)``.
+The tangent, the rotation onto it and their derivatives by the angles get names, so that equations
+stay sums of short products. They consist of ``c_k(x) = sum (-x)^n/(2n + k)!`` at ``x = alpha^2 +
+beta^2``.
 """
 
 from functools import cache
@@ -75,7 +76,7 @@ def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Arra
 
 
 def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polynomial]]:
-    """Rewrite products of sines and cosines by sums of angles, if that is shorter."""
+    """Rewrite products of sines and cosines with sums of angles, if that is shorter."""
     known: dict[Monomial, Waves] = {}
     spread = [[_spread(entry, ring, known) for entry in group] for group in groups]
     if sum(map(len, chain(*spread))) >= sum(map(len, chain(*groups))):

@@ -113,7 +113,7 @@ def as_latex_document(
 
 
 def _at_nodes(latex: str, name: str, letters: str) -> tuple[str, str]:
-    """Return the symbol of a coordinate so far, and its symbol in a paper's letters for nodes."""
+    """Return the symbol of a coordinate, and its symbol in a paper's notation for nodes."""
     node, joint = NODAL.search(name), re.fullmatch(r"q_\{(\d+)\}", latex)
     elastic = re.fullmatch(r"\\delta_\{(\d+?)(?:,\d+|\d)\}", latex)
     if letters == "theodore":
@@ -267,7 +267,7 @@ def _entries(
 def _by_rates(
     equations: Equations, entry: Polynomial, write: Write, bracket: tuple[str, str] = PLAIN
 ) -> str:
-    """Print a polynomial grouped by products of rates."""
+    """Format a polynomial grouped by products of rates."""
     n = len(equations.names)
     grouped: dict[Monomial, Polynomial] = {}
     for powers, x in entry.items():

@@ -14,8 +14,8 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Stat
     """Linearise about an equilibrium held by inputs, under the decoupling law.
 
     States are the r coordinates that are neither a free base's nor prescribed, and their rates.
-    Inputs are the accelerations of the driven coordinates that the law is asked for.  At rest
-    the position of a free base has no effect on what it carries, so that it can be left out.
+    Inputs are the commanded accelerations of the driven coordinates. The position of a free base
+    has no effect on the arm's motion about rest, so it is left out.
     """
     model = tangent.model
     kept, (free, columns) = remaining(model), moves(model, set())
@@ -33,7 +33,7 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Stat
 
 
 def carried_mass(model: Model, mass: Array) -> Array:
-    """Eliminate a free base from a mass matrix, and prescribed coordinates: (r, r)."""
+    """Eliminate a free base and prescribed coordinates from a mass matrix, (r, r)."""
     kept = remaining(model)
     found: Array = mass[np.ix_(kept, kept)]
     if model.floats:

@@ -1,4 +1,4 @@
-"""A law as a computer runs it, made for one arm."""
+"""A control law sampled at a fixed rate, for one arm."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal

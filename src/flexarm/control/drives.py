@@ -1,4 +1,4 @@
-"""Inputs of a controller, and the coordinates of hubs and motors that it measures."""
+"""Inputs of a controller, and the hub and motor coordinates that it measures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,14 +38,14 @@ class Drives:
     hubs: Array  # rows of the coordinates at the link's side; other rows for elastic joints only
 
     def rows(self, side: Side) -> Array:
-        """Return the rows of one side, (k, n)."""
+        """Return the selection rows of one side, motor or link, (k, n)."""
         require_word("side", side, ("motor", "link"))
         return self.motors if side == "motor" else self.hubs
 
     def gains(self, name: str, value: Gain, unit: str) -> Array:
-        """Return a gain that is one number, or one per driven joint, all >= 0, as an array, (k,).
+        """Return a gain >= 0, one number for all driven joints or one each, as an array, (k,).
 
-        Texts are read in the unit, see `flexarm.arguments.in_unit`.
+        Text is converted to the unit, see `flexarm.arguments.in_unit`.
         """
         given = require_array(name, in_unit(name, value, unit))
         if given.shape not in ((), (len(self.names),)):
@@ -125,6 +125,6 @@ def drives(model: Model) -> Drives:
 
 
 def solve_input(output: Expr, u: Expr, target: Expr) -> Expr:
-    """Solve for the inputs at which an output that is affine in them has a target value, (k,)."""
+    """Solve for the inputs with which an output that is affine in them has a target value, (k,)."""
     rest = ca.substitute(output, u, ca.SX.zeros(u.shape[0]))
     return ca.solve(ca.jacobian(output, u), target - rest)

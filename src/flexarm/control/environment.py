@@ -106,7 +106,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     def step(
         self, actions: Array
     ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Step all arms; those whose episode is over begin the next one.
+        """Step all arms; those whose episode has ended begin the next one.
 
         Raises
         ------
@@ -131,7 +131,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         return self._seen(), rewards, terminated, truncated, {}
 
     def _rewards(self, u: Array, again: NDArray[np.bool_]) -> Array:
-        """Compute the rewards: 0 of arms that begin anew, or whose state is no number."""
+        """Compute the rewards; 0 for arms that begin a new episode or whose state is not finite."""
         q, v = self._arms.q, self._arms.v
         rewards = np.asarray(self._reward(q, v, u), dtype=float)
         if rewards.shape != (self.num_envs,):
@@ -157,7 +157,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         return np.nan_to_num(np.hstack([self._arms.q, self._arms.v]))
 
     def _begin(self, which: NDArray[np.bool_]) -> None:
-        """Begin episodes somewhere in their ranges."""
+        """Start episodes at random states in their ranges."""
         count = int(np.sum(which))
         drawn = {
             name: self.np_random.uniform(low, high, count)

@@ -1,9 +1,9 @@
 """Arms on a free base: the motion of the base, and joint motions that do not turn it.
 
-At rest in all, momentum stays 0: ``H_b b' + H_bm m' = 0`` gives the base's rates from those of what
-it carries, and the tip moves by the generalised Jacobian ``J_m - J_b H_b^-1 H_bm`` (Umetani &
-Yoshida 1989).  Here m are joints, motors and amplitudes alike, and the amplitudes go with the
-joints as springs have them.
+Starting from rest, momentum stays 0: ``H_b b' + H_bm m' = 0`` determines the base's rates from
+those of the other coordinates, and the tip moves by the generalised Jacobian ``J_m - J_b H_b^-1
+H_bm`` (Umetani & Yoshida 1989). Here m are joints, motors and amplitudes; the amplitudes follow the
+joints statically.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ class Floating:
         self.equation = formulation("composite", model)
 
     def along(self, q: Array, columns: Array) -> Array:
-        """Add the motion of the base to motions (n, k) of what it carries, (n, k)."""
+        """Add the base's motion to motions (n, k) of the other coordinates, (n, k)."""
         mass = self.equation.mass_matrix(q)[:6]
         moved = columns.copy()
         moved[:6] = -np.linalg.solve(mass[:, :6], mass[:, 6:] @ columns[6:])
@@ -59,7 +59,7 @@ class Floating:
     def turning(self, q: Array, columns: Array) -> Array:
         """Compute the angular momentum of motions (n, k) that turns the base, (3, k).
 
-        The base keeps its attitude and moves in translation.
+        The base keeps its attitude and may translate.
         """
         mass = self.equation.mass_matrix(q)[:6]
         pushed = np.linalg.solve(mass[:3, :3], mass[:3, 6:])
@@ -83,7 +83,7 @@ class Floating:
         return _integrated(rates, first)
 
     def still_along(self, statics: Statics, direction: Array, first: Array) -> Along:
-        """Move driven joints along the part of a direction (k,) that does not turn the base.
+        """Move driven joints along the part of a direction (k,) that keeps the base's attitude.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Floating:
         return _integrated(rates, first)
 
     def _still(self, q: Array, columns: Array) -> Array:
-        """Return the projector of joint motions on those that do not turn the base, (k, k)."""
+        """Return the projector of joint motions on those that keep the base's attitude, (k, k)."""
         coupling = self.turning(q, columns)
         return np.asarray(
             np.eye(columns.shape[1]) - np.linalg.pinv(coupling, NEGLIGIBLE) @ coupling

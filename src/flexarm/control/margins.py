@@ -1,8 +1,8 @@
 """Margins of a loop with one input: gain, phase, and distance of its response from -1.
 
-Frequencies at which the response is real or of size 1 are eigenvalues on the imaginary axis, so
-that no grid of frequencies can miss one; the largest sensitivity is found by those of size above a
-bound (Bruinsma & Steinbuch 1990).
+Frequencies at which the response is real or has magnitude 1 are imaginary eigenvalues, so no
+frequency grid is needed that could miss one; the largest sensitivity is found by the frequencies
+above a bound (Bruinsma & Steinbuch 1990).
 """
 
 import math
@@ -63,7 +63,7 @@ def margins_of(A: Array, b: Array, c: Array) -> Margins:
 
 
 def _balanced(A: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
-    """Scale states so that rows and columns of A are of alike size, and b as large as c."""
+    """Scale states so that rows and columns of A are of similar size, and b is as large as c."""
     scaled, (sizes, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
     b, c = b / sizes, c * sizes
     of_b, of_c = (max(float(np.linalg.norm(x)), 1e-150) for x in (b, c))
@@ -81,7 +81,7 @@ def _response(A: Array, b: Array, c: Array, frequency: float) -> complex:
 def _crossings(
     loop: Callable[[float], complex], value: Callable[[complex], float], frequencies: Array
 ) -> list[complex]:
-    """Return the responses where a value of them changes its sign, near given frequencies."""
+    """Return the responses near given frequencies at which a value of them changes sign."""
     from scipy.optimize import brentq
 
     responses = []

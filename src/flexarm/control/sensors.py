@@ -1,4 +1,4 @@
-"""Encoders and strain gauges, and the state that a controller estimates from them."""
+"""Encoders and strain gauges, and the state estimate that a controller computes from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -203,7 +203,7 @@ def bending(model: Model, gauge: Gauge, q: Expr) -> Expr:
 
 
 def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: Expr) -> Expr:
-    """Trace the controller's coordinates from readings, (n,)."""
+    """Trace the estimated coordinates as functions of the readings, (n,)."""
     q = ca.SX.zeros(model.size)
     for k, name in enumerate(moving):
         q[model.names.index(name)] = z[k]
@@ -241,7 +241,7 @@ def _require_rank(body: LinkBody, axis: Literal["y", "z"], rows: Expr) -> None:
 
 
 def _least_squares(rows: Expr, read: Expr) -> Expr:
-    """Solve for amplitudes: by least squares, or for the smallest ones that fit."""
+    """Solve for amplitudes: by least squares, or for the smallest that match the readings."""
     count, unknown = rows.shape
     if count == unknown:
         return ca.solve(rows, read)

@@ -120,7 +120,7 @@ class FrozenLoop:
     def eigenvalues(self, q: Array, *, kp: Gain, kd: Gain, stiffness_error: float = 0.0) -> Complex:
         """Compute the exact eigenvalues [1/s] about the equilibrium at coordinates q, (2n,).
 
-        If gravity bends the links, a law with a stiffness error settles beside it.
+        If gravity bends the links, a law with a stiffness error settles at a nearby equilibrium.
         """
         error = require_stiffness_error(stiffness_error)
         exact, change = self._closed_loop(q, kp, kd)
@@ -247,9 +247,10 @@ def closed_loop_eigenvalues(
 ) -> Complex:
     """Compute the eigenvalues of the closed loop at the states of a run [1/s], (T, 2n).
 
-    They are those of the Jacobian of (v, a) by (q, v), exact except for Coulomb friction, also in
-    motion, at every ``every``-th sample.  Each column follows one eigenvalue from sample to sample.
-    Prescribed coordinates have none; a free base adds 12, which are 0 if the arm rests.
+    They are those of the Jacobian of (v, a) with respect to (q, v), at every ``every``-th sample.
+    They are exact in motion too, except for Coulomb friction. Each column follows one eigenvalue
+    from sample to sample. Prescribed coordinates have none. A free base adds 12 eigenvalues, which
+    are 0 if the arm rests.
 
     Parameters
     ----------
@@ -303,7 +304,7 @@ def _matched(
     before: Complex,
     values: Complex,
 ) -> Complex:
-    """Sort eigenvalues as those before, with the smallest sum of distances."""
+    """Order eigenvalues like the previous ones, with the smallest sum of distances."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(np.abs(before[:, None] - values[None, :]))

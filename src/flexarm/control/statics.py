@@ -54,7 +54,7 @@ class Unloaded:
 class Statics:
     """Equilibria of one arm under gravity and its springs, without wrenches.
 
-    A moved base is where it is at time 0.  A free base falls with the arm, so that gravity bends
+    A moved base is at its position at time 0. A free base falls with the arm, so that gravity bends
     nothing.
 
     Parameters
@@ -163,7 +163,7 @@ class Statics:
         return Constraint(function, target, self.drives.inputs, self.reach)
 
     def _solve(self, function: Push, target: Array, q: Array, what: str) -> Array:
-        """Solve for q with ``force(q) = B u`` for some u and a function of q at its target."""
+        """Solve ``force(q) = B u`` for q and u, with a function of q at its target."""
         q = q if self.loaded else undeformed(self.model, q)
         held = self._held(function, target)
         try:
@@ -217,7 +217,7 @@ def require_axes(axes: object) -> None:
 
 
 def require_point(name: str, value: object, axes: str) -> Array:
-    """Return a point in some axes as an array, or raise an error."""
+    """Return a point given in some axes as an array, or raise an error."""
     point = require_array(name, value)
     if point.shape != (len(axes),):
         raise FlexarmError(
@@ -227,7 +227,7 @@ def require_point(name: str, value: object, axes: str) -> Array:
 
 
 def start_at(arm: Arm, model: Model, q: Array) -> Arm:
-    """Return an arm whose joints and links start at rest at given coordinates.
+    """Return the arm at rest with its joints and links at given coordinates.
 
     Parameters
     ----------

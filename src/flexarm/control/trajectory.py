@@ -55,9 +55,9 @@ class Path:
 class Trajectory(Summarised):
     """A reference motion: every coordinate of the arm as a function of time.
 
-    Joints follow their path.  Amplitudes, and the motors of elastic joints, have their values in
-    equilibrium: 0, and as the joint, unless gravity bends the arm.  A free base moves from rest by
-    the conservation of momentum, a moved one as prescribed.
+    Joints follow their path. Amplitudes and the motors of elastic joints have their equilibrium
+    values: 0, and the joint's position, unless gravity deflects the arm. A free base moves from
+    rest by the conservation of momentum, a moved one as prescribed.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Trajectory(Summarised):
 
 
 def _line(name: str, value: object) -> Array:
-    """Return one number, or a row of them, as an array."""
+    """Return one number, or a sequence of them, as an array."""
     numbers = require_array(name, value)
     if numbers.ndim > 1:
         raise refused(name, value, "one number, or a row of them")
@@ -176,7 +176,7 @@ def _positions(name: str, value: object, model: Model) -> dict[str, float]:
 
 @renamed(at="about")
 def hold(about: StateSpace | Equilibrium) -> Trajectory:
-    """Return the trajectory that stays at the state of a linear model, or an equilibrium, at rest.
+    """Return the trajectory that stays at rest at the state of a linear model or at an equilibrium.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def hold(about: StateSpace | Equilibrium) -> Trajectory:
 
 
 def require_trajectory(value: object) -> None:
-    """Raise an error for what is no trajectory."""
+    """Raise an error for anything but a trajectory."""
     require_kind("trajectory", value, Trajectory, "a Trajectory, as joint_move returns")
 
 

@@ -54,7 +54,7 @@ def write_c(plant: Plant, folder: Path, *, force: bool = False) -> list[Path]:
 
 
 def require_c_folder(folder: Path, *, force: bool) -> None:
-    """Refuse a folder to which C could not be written later, before work is done for it.
+    """Raise an error for a folder to which C files could not be written, before any work is done.
 
     Raises
     ------
@@ -86,9 +86,9 @@ def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
 
 
 def template(name: str, words: dict[str, str]) -> str:
-    """Fill in a file of `sources`, whose words stand between at signs.
+    """Fill in a template from `sources`, whose placeholders stand between at signs.
 
-    In one pass: a name that looks like such a word is not replaced again.
+    This is done in one pass, so a name that looks like a placeholder is not replaced again.
     """
     text = importlib.resources.files("flexarm.exports").joinpath(f"sources/{name}").read_text()
     return re.sub(r"@([A-Z]+)@", lambda found: words[found[1]], text)
@@ -170,7 +170,7 @@ def _number(value: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Write a text in the letters of C: others by their bytes, in octal."""
+    """Escape a text for a C string: other characters as octal bytes."""
     plain = (chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}"
              for b in text.encode())  # fmt: skip
     return "".join(plain)

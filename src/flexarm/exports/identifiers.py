@@ -36,7 +36,7 @@ TAKEN = frozenset(" ".join((KEYWORDS, MACROS, FILES, OWN, CASADI)).split())
 
 
 def identifier(name: str) -> str:
-    """Return an arm's name as an identifier of C that means nothing else there."""
+    """Return an arm's name as a C identifier that no header or keyword uses."""
     word = re.sub(r"[^A-Za-z0-9]+", "_", name).lower()[:LONGEST].strip("_")
     word = word if word[:1].isalpha() else f"arm_{word}".strip("_")
     return f"{word}_arm" if word in TAKEN else word

@@ -44,7 +44,7 @@ class Switches:
     def of(
         cls, hybrid: HybridSimulation, task: InitialValueProblem, ends: list[Event]
     ) -> "Switches":
-        """List what jumps in a course that has begun with a task, and what ends it."""
+        """List the discrete states of a started simulation, and what ends it."""
         model, events = hybrid.model, (*hybrid.events, *ends)
         whens = [each.when for each in events if each.when is not None]
         looks = [EventFunction.of(model, when.quantity) for when in whens]
@@ -56,7 +56,7 @@ class Switches:
 
     @property
     def slipping(self) -> tuple[Slipping, ...]:
-        """Holders as efforts that come from outside, whatever holds."""
+        """Brakes and dry friction as external efforts, whether they hold or slip."""
         return tuple(Slipping(each.index, "held", Slipping.of(each).frictions)
                      for each in self.holders)  # fmt: skip
 
@@ -67,18 +67,18 @@ class Switches:
 
     @property
     def waiting(self) -> int:
-        """Count of inputs of a sampled servo that may wait for their delay to pass."""
+        """Count the samples of a servo that may be in its delay queue."""
         return max((int(each.servo.delay / (each.servo.period or 1.0)) + 2
                     for each in self.sampled), default=0)  # fmt: skip
 
     @property
     def times(self) -> list[float]:
-        """Times [s] of events, and from which on they are looked for."""
+        """Times [s] of events, and times from which their conditions are monitored."""
         return [t for each in self.events for t in [each.after if each.at is None else each.at]]
 
     @property
     def _touching(self) -> list[tuple[str, float]]:
-        """Name contacts and stops, with the value at which they begin to touch."""
+        """Name contacts and stops, with the value at which contact begins."""
         found = [(f"contact {name}", 0.0) for name in self.model.arm.contact_names]
         for axis in self.model.axes:
             limits = axis.acts.limits
@@ -89,13 +89,13 @@ class Switches:
 
     @property
     def corners(self) -> Array:
-        """Values at which equations have a corner, by quantity; infinite for those of events."""
+        """Values at which equations have a corner, by event function; infinite for events."""
         mine = [math.inf if each.corner is None else each.corner for each in self.looks]
         return np.array([*mine, *(value for _, value in self._touching)])
 
     @property
     def names(self) -> list[str]:
-        """Names of the indicators after those of bounds."""
+        """Names of the event indicators after those of bounds."""
         model, whens = self.model, [each for each in self.events if each.when is not None]
         return [
             *(f"event: {each.title}" for each in whens),
@@ -106,7 +106,7 @@ class Switches:
         ]
 
     def seen(self, seen: EventArguments) -> list[Expr]:
-        """Trace the quantities that are looked out for."""
+        """Trace the event functions."""
         model, q = seen.model, seen.q
         found = [each.trace(seen) for each in self.looks]
         found += [each.depth for each in touches(model, q, frames(model, q))]
@@ -118,10 +118,10 @@ class Switches:
         return found
 
     def tables(self, anchors: Array, mass: Array, place: dict[int, int]) -> dict[str, Array]:
-        """Return the numbers of all of it by name.
+        """Return the numbers of the discrete states by name.
 
-        Anchors are those at the start, ``mass`` the diagonal of the mass matrix there, ``place``
-        says where the rate of a coordinate is in the state.
+        Reference attitudes are those at the start, ``mass`` is the diagonal of the mass matrix
+        there, ``place`` is the index of each coordinate's rate in the state.
         """
         began, held, events = self.began, self.holders, self.events
         looked = iter(range(len(self.looks)))

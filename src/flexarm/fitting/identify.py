@@ -321,7 +321,7 @@ def _scale(given: Array, k: int) -> str:
 def _telling(
     problem: FitProblem, say: Callable[[str], None], what: str, scale: str
 ) -> Callable[[Array, Array], Array]:
-    """Return the residuals as a function that reports every run of the model."""
+    """Wrap the residuals in a function that reports every run of the model."""
     runs = count(1)
 
     def residuals(values: Array, noise: Array) -> Array:

@@ -61,7 +61,7 @@ class Sensor:
     poles: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is no sensor."""
+        """Raise an error for invalid fields."""
         if not isinstance(self.reads, str | Gauge):
             raise refused("sensor: reads", self.reads, "a name such as 'joint1', or a Gauge")
         for name in ADJUSTED:
@@ -177,8 +177,8 @@ def lagged(
 ) -> tuple[Array, Array, Array, Array]:
     """Return a low-pass filtered reading, its rate, minus its derivative by the lag, and slopes.
 
-    Between samples they are cubic splines, for which the filter is exact; it is settled at the
-    start.
+    The readings are cubic splines between samples, for which the filter is exact; it starts
+    settled.
     """
     from scipy.interpolate import CubicSpline
 

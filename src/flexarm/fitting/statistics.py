@@ -177,7 +177,7 @@ def combinations(
 def moved_by(jacobian: Array, off: Array) -> tuple[Array, float]:
     """Return the changes of the fitted numbers by errors of the readings, (k,).
 
-    The second value is the largest change of a combination of numbers, in standard errors.
+    The second value is the largest change of any combination of numbers, in standard errors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Formulations, the ways to M and c: one file each, and a registry by name."""
+"""Formulations, algorithms for M and c: one file each, and a registry by name."""
 
 from collections.abc import Sequence
 
@@ -97,7 +97,7 @@ def formulation(
 
 
 def _refuse_options(name: str, *, delta_squared: bool, points: int | None) -> None:
-    """Refuse an option that belongs to another formulation."""
+    """Raise an error for an option that belongs to another formulation."""
     if not delta_squared and name != GibbsAppell.name:
         raise FlexarmError(
             f"delta_squared=False: formulation '{name}' has no such term to leave out. "

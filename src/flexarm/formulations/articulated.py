@@ -49,7 +49,8 @@ class _Outboard:
 class _Own:
     """Own accelerations of a link, ``-(gain A + start)`` with A that of L, or what leads to them.
 
-    Without low rank they are ``-L^-T (gain A + start)`` by the factors of their mass.
+    Without low rank they are ``-L^-T (gain A + start)`` with the factors of the amplitudes' mass
+    matrix.
     """
 
     gain: Expr
@@ -62,9 +63,10 @@ class _Own:
 class _Eliminated:
     """Results of a link's elimination, for the outward pass.
 
-    The joint's free accelerations are ``L^-T (start - gain A_in)`` by the factors of their inertia,
-    with A_in that of L before the joint moves it: ``joint``.  Prescribed ones take the effort
-    ``reach^T A_in + size a - pushed``, with all of the joint's accelerations in a: ``reaction``.
+    ``joint``: the joint's free accelerations are ``L^-T (start - gain A_in)`` with the factors of
+    their inertia; A_in is the acceleration of L before the joint's motion is added. ``reaction``:
+    prescribed accelerations take the effort ``reach^T A_in + size a - pushed``, where a has all of
+    the joint's accelerations.
     """
 
     turn: Expr
@@ -81,7 +83,7 @@ class Articulated(Composite):
     assumptions: ClassVar[str] = "none beyond the model's own; M and c are those of composite"
 
     def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
-        """Trace accelerations (n,) and the effort (n,) that the prescribed coordinates take."""
+        """Trace accelerations (n,) and the effort (n,) needed by the prescribed coordinates."""
         sweep = _Sweep(self.model, q, v, given, applied)
         sweep.inward()
         sweep.outward()
@@ -221,7 +223,7 @@ class _Sweep:
         return _Eliminated(turned, own, joint, reaction)
 
     def _rotor_axis(self, state: LinkState, rotor: Rotor) -> Expr:
-        """Turn the spin axis into L, as an angular spatial vector, (6,)."""
+        """Rotate the spin axis into L, as an angular spatial vector, (6,)."""
         axis = state.rotation.T @ constant(np.asarray(rotor.axis))
         stacked: Expr = ca.vertcat(axis, ca.SX(3, 1))
         return stacked
@@ -232,7 +234,7 @@ class _Sweep:
         return rotor.ratio * rotor.inertia * self._rotor_axis(state, rotor)
 
     def _rotor_load(self, state: LinkState, rotor: Rotor) -> tuple[Expr, Expr]:
-        """Inertia and force that a rotor with full spin momentum puts on its carrier, in L."""
+        """Inertia and force that a rotor with full spin momentum exerts on its carrier, in L."""
         if rotor.axis is None:
             return ca.SX(6, 6), ca.SX(6, 1)
         axis = self._rotor_axis(state, rotor)
@@ -320,7 +322,7 @@ class _Sweep:
             self.acceleration[k] = self.applied[k] / size - carried
 
     def _base(self) -> Expr:
-        """Acceleration of the base in its axes, gravity's lift included."""
+        """Acceleration of the base in its axes, including minus gravity."""
         base, lift = self.base, self.base.swept - ca.SX(constant(self.model.gravity))
         if base.angular is None or base.angular_inverse is None:
             return ca.vertcat(ca.SX(3, 1), base.rotation.T @ lift)

@@ -1,4 +1,4 @@
-"""The contract of a formulation: how the equation of an arm is obtained.
+"""Interface of a formulation: an algorithm for the equation of an arm.
 
 Every formulation yields ``M(q) a + c(q, v) = B u + sum J^T f`` as expressions in CasADi's symbols;
 `flexarm.formulations.equation.Equation` traces, compiles and evaluates them.
@@ -20,10 +20,10 @@ from flexarm.spatial import Expr
 
 @dataclass(frozen=True, eq=False)
 class Formulation(ABC):
-    """A way to the equation of an arm: facts, and pure expressions.
+    """An algorithm for the equation of an arm: metadata, and expressions without side effects.
 
-    A final class declares the facts and implements the two abstract expressions; one with more
-    options declares them as further fields, keyword-only.
+    A final class declares the metadata and implements the two abstract expressions; further options
+    are keyword-only fields.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Formulation(ABC):
     paper: bool = False
 
     def __post_init__(self) -> None:
-        """Replace the arm by the paper's."""
+        """Replace the arm by the paper's approximation of it."""
         if self.paper:
             object.__setattr__(self, "model", self.paper_model(self.model))
 
@@ -56,7 +56,7 @@ class Formulation(ABC):
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why a model cannot be treated this way, or None if it can."""
+        """Return why the formulation cannot treat a model, or None if it can."""
         if paper:
             return "it has no paper whose approximations it could keep"
         if model.tip_rotation == "first-order":
@@ -87,17 +87,18 @@ class Formulation(ABC):
 
     @abstractmethod
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace what inertia and gravity need at accelerations a (0 if None), (n,)."""
+        """Trace the inertial and gravity forces for accelerations a (0 if None), (n,)."""
 
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
         """Trace what inertia and gravity need beyond contacts of the tip, and what those take [W].
 
-        None where a formulation has no recursion that carries a force at the tip along.
+        The result is None for a formulation without a recursion that can include a force at the
+        tip.
         """
         return None
 
     def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
-        """Trace accelerations (n,) and the effort (n,) that the prescribed coordinates take.
+        """Trace accelerations (n,) and the effort (n,) needed by the prescribed coordinates.
 
         Parameters
         ----------
@@ -117,21 +118,21 @@ class Formulation(ABC):
         return kinetic, *potential_energy(self.model, q)
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
-        """Trace what each joint transmits to its link, force over torque, (6, links).
+        """Trace the wrench that each joint transmits to its link, force over torque, (6, links).
 
-        In world axes, at the joint's origin; wrenches on the links outboard are taken into account.
+        It is in world axes, at the joint's origin, and includes wrenches on outboard links.
         """
         raise FlexarmError(f"{self.name} does not give joint wrenches. Use composite.")
 
 
 def mass_of(formulation: Formulation, q: Expr) -> Expr:
-    """Trace the mass matrix, once for all functions that have it in them, (n, n)."""
+    """Trace the mass matrix once for all functions that contain it, (n, n)."""
     what = (type(formulation), formulation.options(), "mass")
     return once(formulation.model, what, (q,), lambda: formulation.mass_expression(q))
 
 
 def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
-    """Trace what inertia and gravity need without accelerations, once for all functions, (n,)."""
+    """Trace the inertial and gravity forces without accelerations, once for all functions, (n,)."""
     what = (type(formulation), formulation.options(), "force")
     return once(
         formulation.model, what, (q, v),
@@ -161,7 +162,7 @@ def recursions_only(model: Model) -> str | None:
 
 
 def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
-    """Build a model anew without shortening; one that has none is given back."""
+    """Build a model again without axial shortening; a model without it is returned unchanged."""
     if not model.stiffening and model.tip_rotation == tip_rotation:
         return model
     plain = build(model.arm, stiffening=False, tip_rotation=tip_rotation)
@@ -171,9 +172,9 @@ def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
 def solve_motion(
     model: Model, mass: Expr, rest: Expr, given: Expr, *, guarded: bool = False
 ) -> tuple[Expr, Expr]:
-    """Solve ``M a = rest`` for accelerations (n,), and the effort of the prescribed ones (n,).
+    """Solve ``M a = rest`` for accelerations (n,), and for the effort of the prescribed ones (n,).
 
-    Where ``guarded``, accelerations are infinite or NaN at coordinates that leave M singular.
+    If ``guarded``, accelerations are infinite or NaN at coordinates where M is singular.
     """
     known = list(model.prescribed)
     open_ = [i for i in range(model.size) if i not in known]
@@ -195,7 +196,7 @@ def solve_motion(
 def ldl_solve(matrix: Expr, right: Expr, *, least: float | None = None) -> Expr:
     """Solve a symmetric positive definite system for all columns of the right side, (n, k).
 
-    With ``least`` the result is infinite or NaN where a pivot is not more than that part of its
+    With ``least`` the result is infinite or NaN where a pivot is at most that fraction of its
     diagonal entry.
     """
     factors = Factors.of(matrix, least=least)
@@ -217,7 +218,7 @@ class Factors:
     def of(cls, matrix: Expr, *, least: float | None = None, shortest: bool = False) -> Self:
         """Factor a matrix; pivots of not more than ``least`` of their diagonal entry become 0.
 
-        Rows with the fewest entries come first if ``shortest``.
+        With ``shortest``, rows with the fewest entries come first.
         """
         n = matrix.shape[0]
         order = list(range(n))

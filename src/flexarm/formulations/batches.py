@@ -1,4 +1,4 @@
-"""One state or a batch of them: what the arrays of a call say."""
+"""One state or a batch of states: shapes and checks of the arrays of a call."""
 
 import math
 from collections.abc import Callable
@@ -54,7 +54,7 @@ def rows_of(compiled: Compiled, inputs: tuple[ArrayLike, ...]) -> int | None:
 
 
 def axes_of(given: Any) -> int:
-    """Count the axes of what should be an array; -1 of what is none."""
+    """Return the number of axes of an array; -1 for other values."""
     if type(given) is np.ndarray:
         return given.ndim
     try:
@@ -71,7 +71,7 @@ def as_matrix(found: Array, rows: int, columns: int) -> Array:
 
 
 def within_range(model: Model, q: Array) -> Array:
-    """Return coordinates as an array; refuse those that leave the range of a sliding link."""
+    """Return coordinates as an array; raise an error outside the range of a sliding link."""
     n = model.size
     q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
     for index, low, high in model.sliding_ranges:
@@ -88,7 +88,7 @@ def within_range(model: Model, q: Array) -> Array:
 
 
 def at_times(function: Callable[[Model, float], Array], model: Model, t: Time) -> Array:
-    """Evaluate a function of time, at one or at every row; one without values at none."""
+    """Evaluate a function of time at one time or at every row; without values at none."""
     if not isinstance(t, np.ndarray):
         return function(model, t)
     first = function(model, 0.0)

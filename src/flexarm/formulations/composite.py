@@ -50,7 +50,7 @@ class Composite(Formulation):
         return _mass_matrix(self.model, base, states)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Generalised force that inertia and gravity need at accelerations a (0 if None), (n,)."""
+        """Generalised inertial and gravity force for accelerations a (0 if None), (n,)."""
         model = self.model if gravity or not self.model.orbit else replace(self.model, orbit=0.0)
         base, states = base_state(model, q, v), link_states(model, q, v)
         return _newton_euler(model, base, states, v, a, gravity)[0]
@@ -58,7 +58,7 @@ class Composite(Formulation):
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
         """Trace what inertia and gravity need beyond contacts of the tip, and what those take [W].
 
-        The recursion carries their force along as it does that of the tip's body.
+        The recursion includes the contact force like a load on the tip's body.
         """
         if not any(point.x == "end" for point in self.model.points.contacts):
             return None
@@ -69,7 +69,7 @@ class Composite(Formulation):
         return _newton_euler(self.model, base, states, v, a, True)[0], taken
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
-        """Trace what each joint transmits to its link, force over torque, (6, links)."""
+        """Trace the wrench that each joint transmits to its link, force over torque, (6, links)."""
         base = base_state(self.model, q, v)
         states = link_states(self.model, q, v)
         _, roots = _newton_euler(self.model, base, states, v, a, True)
@@ -90,7 +90,7 @@ class Composite(Formulation):
 def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
     """Trace momentum, angular momentum about the world's origin and centre of mass, (3,) each.
 
-    Of links, hubs, rotors, payload and, where it moves, the base, in world axes.
+    They include links, hubs, rotors, payload and, if it moves, the base, in world axes.
     """
     if not has_momentum(model):
         raise FlexarmError(
@@ -108,9 +108,9 @@ def has_momentum(model: Model) -> bool:
 
 
 def inertial_momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
-    """Trace the momentum of all that moves, and of a free base, against inertial axes.
+    """Trace the momentum of all moving bodies, a free base included, relative to inertial axes.
 
-    In an orbit, whose frame turns, that turning is in it.  All is in world axes.
+    In an orbit the rotation of the orbital frame is included. The results are in world axes.
 
     Returns
     -------
@@ -139,11 +139,11 @@ def inertial_momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, 
 
 
 def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Expr:
-    """Trace force over torque about the world's origin that act on an arm from outside, (6,).
+    """Trace the external force over torque about the world's origin on an arm, (6,).
 
-    Gravity, in an orbit its gradient, wrenches times their factors, contacts and springs to the
-    world.  They are summed where they act, by no generalised force: the equations of motion can be
-    checked by them.
+    It includes gravity, the gravity gradient in an orbit, scaled wrenches, contacts and springs to
+    the world. They are summed where they act, not from generalised forces, so the result can check
+    the equations of motion.
     """
     pull, torque = ca.SX(3, 1), ca.SX(3, 1)
     if np.any(model.gravity) or model.orbit:
@@ -162,9 +162,9 @@ def outer_wrench_expression(model: Model, q: Expr, v: Expr, factors: Expr) -> Ex
 
 
 def _whole(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
-    """Trace inertia (6, 6) and momentum (6,) of all that moves, angular over linear.
+    """Trace inertia (6, 6) and momentum (6,) of all moving bodies, angular over linear.
 
-    About the world's origin, in world axes.
+    Both are about the world's origin, in world axes.
     """
     base, still = base_state(model, q, v), type(q).zeros(model.size, 1)
     _, inertia, columns, turned = _gathered(model, link_states(model, q, still))
@@ -183,7 +183,7 @@ def _whole(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
 
 
 def _in_world(rotation: Expr, origin: Expr, inertia: Expr) -> Expr:
-    """Trace an inertia (6, 6) of a frame's axes and origin about the world's, in world axes."""
+    """Transform an inertia (6, 6) from a frame's axes and origin to the world's."""
     return shift_inertia(rotate_inertia(rotation, inertia), origin)
 
 
@@ -193,7 +193,7 @@ def _mass_moments(inertia: Expr) -> tuple[Expr, Expr]:
 
 
 def _tip_contacts(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
-    """Trace what contacts of the arm's tip do to T, (6,) in its axes, and what they take [W]."""
+    """Trace the wrench of contacts at the arm's tip on T, (6,) in its axes, and their power [W]."""
     still = type(q).zeros(model.size, 1)
     base, states = base_state(model, q, still), link_states(model, q, still)
     moving = _accelerate(model, base, states, v, False)[1][-1]  # velocities, at rates for a
@@ -222,9 +222,9 @@ def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr
 
 
 def _gathered(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Columns, Expr]:
-    """Form M but for the base's rows; inertia (6, 6) and momentum columns at the base.
+    """Compute M without the base's rows; also inertia (6, 6) and momentum columns at the base.
 
-    The last is the rotation that takes the two into the base's axes.
+    The last result is the rotation of these two into the base's axes.
     """
     matrix = ca.SX(model.size, model.size)
     carried, rotation = ca.SX(6, 6), ca.SX.eye(3)

@@ -56,12 +56,13 @@ class Equation:
     """The equation ``M(q) a + c(q, v) = B u + sum J^T f`` of an arm, by a formulation.
 
     Every method takes one state, arrays (n,), or a batch of N, arrays (N, n): results then have N
-    as their first axis.  In a batch, a time is one number or (N,), and an array without the axis
-    holds for all.  Arrays must be real and of the right shape, times finite, exposed lengths of
-    sliding links within their range.  Other NaN and infinities are not looked for: they make NaN.
+    as their first axis. In a batch, a time is one number or (N,), and an array without the axis
+    holds for all. Arrays must be real and of the right shape, times finite, exposed lengths of
+    sliding links within their range. Other NaN and infinities are not checked; they make the
+    results NaN.
 
-    Where an approximation may leave M singular or indefinite at some coordinates, the equation is
-    `guarded`: it has no accelerations there, which is said in words.
+    An equation is `guarded` if an approximation may make M singular or indefinite at some
+    coordinates; there accelerations raise an error.
 
     Attributes
     ----------
@@ -98,7 +99,7 @@ class Equation:
 
     @cached_property
     def model(self) -> Model:
-        """The arm; with a paper's approximations, as the paper has it."""
+        """The arm's model, with the paper's approximations if these are used."""
         return self.formulation.model
 
     @property
@@ -108,12 +109,12 @@ class Equation:
 
     @property
     def paper(self) -> bool:
-        """Whether the approximations of the formulation's paper are kept."""
+        """Whether the approximations of the formulation's paper are used."""
         return self.formulation.paper
 
     @cached_property
     def guarded(self) -> bool:
-        """Whether an approximation may leave M singular or indefinite at some coordinates."""
+        """Whether an approximation may make M singular or indefinite at some coordinates."""
         return self.formulation.guarded
 
     @property
@@ -127,7 +128,7 @@ class Equation:
         return parameter_values(self.model.arm, self.parameters)
 
     def options(self) -> str:
-        """All options as a text: with name and model, they determine every function."""
+        """All options as a text; with name and model, they determine every function."""
         return self.formulation.options()
 
     @property
@@ -156,7 +157,7 @@ class Equation:
     def bias(self, q: Array, v: Array, t: Time = 0.0) -> Array:
         """Compute all of c: Coriolis, gravity, elastic and dissipative forces, (n,).
 
-        It does not change with t, which has the same place in all these methods.
+        The result does not depend on t, which is accepted for consistency with the other methods.
         """
         checked_time(t, q, v)
         return self._evaluate("bias", q, v)[0]
@@ -167,7 +168,7 @@ class Equation:
         return dict(zip(("coriolis", "gravity", "elastic", "dissipative"), values, strict=True))
 
     def gravity(self, q: Array) -> Array:
-        """Compute gravity's part of c, (n,)."""
+        """Compute the gravity part of c, (n,)."""
         return self._evaluate("gravity", q)[0]
 
     def forward_dynamics(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
@@ -181,7 +182,7 @@ class Equation:
         return self._driven_call("forward_dynamics", q, v, u, t)[0]
 
     def reaction(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
-        """Compute the effort that each prescribed coordinate takes, (number prescribed,)."""
+        """Compute the effort needed by each prescribed coordinate, (number prescribed,)."""
         effort = self._driven_call("forward_dynamics", q, v, u, t)[1]
         return np.asarray(effort[..., list(self.model.prescribed)])
 
@@ -191,7 +192,7 @@ class Equation:
         return a, Power(*(power.tolist() if power.ndim == 1 else power.T))
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array, t: Time = 0.0) -> Array:
-        """Compute the generalised force ``M a + c - sum J^T f`` that accelerations a take, (n,)."""
+        """Compute the generalised force ``M a + c - sum J^T f`` for accelerations a, (n,)."""
         t = checked_time(t, q, v, a)
         return self._evaluate("inverse_dynamics", q, v, a, at_times(wrench_factors, self.model, t))[
             0
@@ -280,7 +281,7 @@ class Equation:
     def joint_wrench(self, q: Array, v: Array, a: Array, t: Time = 0.0) -> Array:
         """Compute what each joint transmits to its link, (links, 6): force [N], torque [N m].
 
-        In world axes, at the joint's origin, at accelerations a.
+        It is in world axes, at the joint's origin, for accelerations a.
         """
         t = checked_time(t, q, v, a)
         found = self._evaluate("joint_wrench", q, v, a, at_times(wrench_factors, self.model, t))[0]
@@ -317,15 +318,16 @@ class Equation:
         return seen[:, :3], seen[:, 3:12].reshape(-1, 3, 3), seen[:, 12:]
 
     def function(self, name: str) -> ca.Function:
-        """Trace one of the functions above, CasADi's symbols in and out.
+        """Trace one of the functions above, with CasADi symbols as arguments and results.
 
-        ``forward_dynamics`` takes q, v, u, wrench factors and prescribed accelerations, and gives
-        accelerations and efforts.  With a free base every function takes its anchor attitude last.
+        ``forward_dynamics`` takes q, v, u, wrench factors and prescribed accelerations, and returns
+        accelerations and efforts. With a free base the last argument of every function is the
+        base's reference attitude.
         """
         return trace(self.formulation, name)
 
     def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
-        """Compile one of the functions above, or take it from the cache."""
+        """Compile one of the functions above, or load it from the cache."""
         key = (name, level)
         try:
             return self._compiled[key]
@@ -341,14 +343,14 @@ class Equation:
     def compile(self, name: str, make: Make, *, level: Level) -> Compiled:
         """Compile a function of the formulation, which its name tells, or take it from the cache.
 
-        Numbers of the arm are symbols in what is traced, so that arms share it.
+        Numbers of the arm are symbols in the trace, so that arms can share it.
         """
         return kernel(name, self.formulation, make, self.pattern, level=level)
 
     def anchored(self, anchor: Array) -> "Equation":
-        """Return it with another reference attitude of a free base, (3, 3) or (N, 3, 3).
+        """Return the equation with another reference attitude of a free base, (3, 3) or (N, 3, 3).
 
-        Attitudes of spherical joints come below it, in their order: (3 k, 3) or (N, 3 k, 3).
+        Attitudes of spherical joints follow below it, in their order: (3 k, 3) or (N, 3 k, 3).
         """
         one = self.model.start_anchors.shape
         shape = (len(anchor), *one) if np.ndim(anchor) == 3 else one
@@ -365,8 +367,8 @@ class Equation:
     def at(self, values: Sequence[float] | Array) -> "Equation":
         """Return it with other values, (k,), of the parameters, as by `flexarm.change_arm`.
 
-        Nothing is traced or compiled anew unless the operations differ: since a value is 0 or 1,
-        say.  They must be finite, and such that a model file may have them.
+        Nothing is traced or compiled again unless the operations differ, for example because a
+        value is 0 or 1. The values must be finite and valid in a model file.
         """
         model = changed_model(self.model, self.parameters, values)
         return replace(self, formulation=replace(self.formulation, model=model), _compiled={})
@@ -455,12 +457,12 @@ class Equation:
         return call_rows(compiled, count, inputs)
 
     def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
-        """Add the inputs that every function has."""
+        """Add the arguments that every function has."""
         return (*arrays, *self.given)
 
     @property
     def given(self) -> tuple[Array, ...]:
-        """Inputs that every function has beside its own: attitudes, and the body at the tip."""
+        """Arguments that every function has beside its own: attitudes, and the body at the tip."""
         anchor = (self.anchor,) if self.model.attitudes else ()
         load = (self.model.links[-1].tip_body.numbers,) if self.model.load_given else ()
         return (*anchor, *load)

@@ -1,4 +1,4 @@
-"""The method of kinematic influence: M = sum J^T Pi J, nonlinear accelerations link by link.
+"""Method of kinematic influence: M = sum J^T Pi J, with nonlinear accelerations link by link.
 
 Graves 1989 (V-Sim), with the corrections that docs/papers/graves.md lists.
 Everything is in one common frame, the world; translation stands over rotation.
@@ -78,7 +78,7 @@ class KinematicInfluence(Formulation):
         return ca.triu2symm(matrix)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace what inertia and gravity need at accelerations a (0 if None), (n,)."""
+        """Trace the inertial and gravity forces for accelerations a (0 if None), (n,)."""
         lift = ca.SX(constant(-self.model.gravity)) if gravity else ca.SX(3, 1)
         result = ca.SX(self.model.size, 1)
         for body in self._bodies(q, v, lift=lift):
@@ -88,7 +88,7 @@ class KinematicInfluence(Formulation):
         return result
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
-        """Trace what each joint transmits to its link, force over torque, (6, links)."""
+        """Trace the wrench that each joint transmits to its link, force over torque, (6, links)."""
         bodies = self._bodies(q, v, lift=ca.SX(constant(-self.model.gravity)))
         loads = [(body.link, body.point, body.load(a)) for body in bodies]
         placed = frames(self.model, q)
@@ -103,7 +103,7 @@ class KinematicInfluence(Formulation):
         return result
 
     def _bodies(self, q: Expr, v: Expr, *, lift: Expr) -> list["InfluenceBody"]:
-        """Walk from the base to the tip; ``lift`` is the base's acceleration."""
+        """Iterate over the bodies from the base to the tip; ``lift`` is the base's acceleration."""
         what = (type(self), self.paper)
         return once(self.model, what, (q, v, lift), lambda: self._walk(q, v, lift))
 
@@ -134,7 +134,7 @@ class KinematicInfluence(Formulation):
 
 @dataclass(frozen=True)
 class Influence:
-    """Motion of all that is outboard of one coordinate by it, in the world (eqs. 8-11)."""
+    """Velocity of all bodies outboard of a coordinate per rate of it, in the world (eqs. 8-11)."""
 
     column: int  # its index in q
     # shift, turn, centre: velocity and angular velocity per rate, and the point that it is the
@@ -151,7 +151,7 @@ class Influence:
 
 @dataclass(frozen=True)
 class Rate:
-    """Angular velocity of a frame and its accelerations from velocities alone, in the world."""
+    """Angular velocity of a frame, and its accelerations from velocities alone, in the world."""
 
     omega: Expr
     a: Expr
@@ -160,7 +160,7 @@ class Rate:
     def across(self, r: Expr, v_rel: Expr, omega_rel: Expr, drift: Expr | None = None) -> "Rate":
         """Compute the rate of a frame at r that moves relative to this one.
 
-        ``drift`` is the relative acceleration that curved paths bring, (6,).
+        ``drift`` is the relative acceleration from curved paths, (6,).
         """
         relative = ca.cross(self.omega, r) + v_rel
         a = self.a + ca.cross(self.alpha, r)
@@ -176,7 +176,7 @@ class Rate:
 class InfluenceBody:
     """A link, the base or a rotor: axes and Jacobian of its frame, and its inertia there.
 
-    ``own`` are the coordinates that its inertia counts beside the frame's motion; ``link`` is the
+    ``own`` are the additional coordinates of its inertia beside the frame's motion; ``link`` is the
     index of the link that carries it, -1 for the base.
     """
 
@@ -213,7 +213,7 @@ class InfluenceBody:
 
 
 class Walk:
-    """The way from the base to the tip: the current frame, and what moves it.
+    """Pass from the base to the tip: the current frame, and the coordinates that move it.
 
     Attributes
     ----------

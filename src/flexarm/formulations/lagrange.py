@@ -1,8 +1,8 @@
 """Closed-form equations by differentiation of the energies (Theodore & Ghosal 1995, appendix).
 
-Algorithms 1 to 3 over CasADi's symbols, numbers folded in.  Positions are homogeneous, here
-``h = (1, x, y, z)``; the integrals over a link's points that S6.3 asks for are moments
-between the position of its points and their derivatives.
+Algorithms 1 to 3 over CasADi's symbols, numbers folded in. Positions are homogeneous, here ``h =
+(1, x, y, z)``. The integrals of S6.3 over a link's points are moments of the points' positions and
+their derivatives.
 
 Steps of Algorithm 1 are marked by their names alone, S6.3, those of the other two with the
 algorithm's.
@@ -68,7 +68,7 @@ class Lagrange(Formulation):
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why a model cannot be treated this way, or None if it can."""
+        """Return why the formulation cannot treat a model, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
         if model.size > LARGEST:
@@ -109,7 +109,7 @@ class Lagrange(Formulation):
 
     @property
     def _closed(self) -> "_Closed":
-        """Equations in symbols of their own, by which they are differentiated."""
+        """Equations in auxiliary symbols, with respect to which they are differentiated."""
         return once(self.model, type(self), (), self._close)
 
     def _close(self) -> "_Closed":
@@ -137,7 +137,7 @@ class _Closed(NamedTuple):
 
 @dataclass(frozen=True)
 class LagrangeBody:
-    """Mass that is fixed in a frame, or moves in it by own coordinates."""
+    """A mass that is fixed in a frame, or moves in it with own coordinates."""
 
     # T, D: the frame in the world, (4, 4), and its derivatives by the coordinates that move it.
     T: Expr
@@ -171,7 +171,7 @@ def _not_in_paper(model: Model) -> str | None:
 def bodies_of(
     model: Model, q: Expr, tip: Tip | None = None, points: Points | None = None
 ) -> list[LagrangeBody]:
-    """Place all that has mass (S4, S5): links, hubs and rotors, bodies at tips.
+    """Place all bodies with mass (S4, S5): links, hubs and rotors, bodies at tips.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def closed_coriolis(M: Expr, q: Expr, v: Expr) -> Expr:
 
 
 def closed_gravity(model: Model, bodies: list[LagrangeBody]) -> Expr:
-    """Sum ``-g^T int delta_i r dm`` over all bodies (Algorithm 3, S2.2, sign put right), (n,)."""
+    """Sum ``-g^T int delta_i r dm`` over all bodies (Algorithm 3, S2.2, sign corrected), (n,)."""
     c = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity))
     for body in bodies:

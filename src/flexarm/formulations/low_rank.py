@@ -1,4 +1,4 @@
-"""Elimination of many amplitudes at once: a diagonal mass plus what a tip of rank six carries.
+"""Elimination of many amplitudes at once: a diagonal mass matrix plus a rank-six term of the tip.
 
 The mass of a link's amplitudes is ``M + C^T P C`` with P the articulated inertia at the tip and C
 the tip's motion per rate of the amplitudes.  Without stiffening M is constant and
@@ -54,7 +54,7 @@ class LowRank:
 
 
 def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | None:
-    """Find a link's low rank, or None where it has none or it would not pay.
+    """Return a link's low-rank form, or None if it has none or it would not save operations.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ class Quantity:
 
 @direct_operators()
 def trace(formulation: Formulation, name: str) -> ca.Function:
-    """Trace a quantity, CasADi's symbols in and out; anchor attitudes and the load come last."""
+    """Trace a quantity with CasADi symbols; reference attitudes and the load come last."""
     if not is_word(name, QUANTITIES):
         raise FlexarmError(f"no function {shown(name)}: there are {', '.join(QUANTITIES)}")
     quantity, model = QUANTITIES[name], formulation.model
@@ -189,7 +189,7 @@ def _linear_model(f: Formulation, q: Expr, v: Expr, a: Expr, w: Expr) -> list[Ex
 
 
 def _balance(f: Formulation, q: Expr, v: Expr, w: Expr) -> tuple[Expr, Expr]:
-    """Trace the mass matrix, and the force that no acceleration takes, inputs left out."""
+    """Trace the mass matrix, and the force at zero acceleration without inputs."""
     force = _bias(f, q, v) - wrench_force(f.model, q, w)
     return ca.densify(mass_of(f, q)), ca.densify(ca.SX(force))
 
@@ -219,9 +219,9 @@ def _pushed_motion(
 def _applied(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, push: Expr | None, *, ends: bool = True
 ) -> tuple[Expr, ...]:
-    """Trace all that acts on an arm, and of it what drives, loads and brakes it.
+    """Trace all forces on an arm, and separately those that drive, load and brake it.
 
-    Without ``ends`` contacts of its tip are left out.
+    Without ``ends``, contacts of the tip are left out.
     """
     driving = ca.SX(constant(input_matrix(f.model))) @ u
     loading = wrench_force(f.model, q, w)
@@ -246,7 +246,7 @@ def _missing(
 
 
 def _observation(f: Formulation, q: Expr, v: Expr) -> Expr:
-    """Trace the energies, and the tip's rotation by rows and position."""
+    """Trace the energies, and the tip's rotation by rows and its position."""
     placed = (ca.vec(ca.densify(part.T)) for part in end_frame(f.model, q))
     return ca.vertcat(*f.energy_expression(q, v), *placed)
 
@@ -282,7 +282,7 @@ def _tip_deflections(f: Formulation, q: Expr) -> Expr:
 
 
 def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
-    """Trace how far contacts are from touching, how fast that falls, how fast points move."""
+    """Trace the distances of contacts from touching, their rates, and the speeds of points."""
     found = touches(f.model, q, frames(f.model, q))
     speeds = [touch.attached.velocity(v)[0] for touch in found]
     closing = [-ca.dot(touch.normal, speed) for touch, speed in zip(found, speeds, strict=True)]

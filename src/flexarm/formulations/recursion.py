@@ -1,4 +1,4 @@
-"""The outward pass that the recursive formulations share: how each link is carried and moves.
+"""Outward pass shared by the recursive formulations: frame, velocity and inertia of each link.
 
 Spatial vectors stack angular over linear parts, in a link's own root axes at its root L.
 """
@@ -107,7 +107,7 @@ def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
 def link_states(model: Model, q: Expr, v: Expr, *, combined: bool = False) -> list[LinkState]:
     """Compute the velocities and the inertia terms of all links, from base to tip.
 
-    If ``combined``, columns of a link may be sums of its amplitudes.
+    If ``combined``, the columns of a link may be combinations of its amplitudes.
     """
     return once(model, ("links", combined), (q, v), lambda: _link_states(model, q, v, combined))
 
@@ -179,7 +179,7 @@ def _link_state(
 
 
 def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
-    """Add gravity's gradient to the loads of a link and of the body at its tip."""
+    """Add the gravity gradient to the loads of a link and of the body at its tip."""
     placed, rate, part = frames(model, q)[index], model.orbit, state.part
     terms = feel_gradient(rate, placed.R_WL, placed.p_WL, state.terms, picked(q, part.own))
     force = state.tip_force
@@ -189,7 +189,7 @@ def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
 
 
 def _offset(part: LinkModel, rotation: Expr, lever: Expr) -> Expr | None:
-    """From the previous tip to L's origin, in L, or None where it is zero."""
+    """Vector from the previous tip to L's origin, in L, or None where it is zero."""
     start = part.pose_FJ.position
     place = ca.sparsify(type(rotation)(lever))
     if np.any(start):
@@ -220,7 +220,7 @@ def shift_inertia(inertia: Expr, p: Expr) -> Expr:
 
 
 def rotate_inertia(rotation: Expr, inertia: Expr) -> Expr:
-    """Turn a (6, 6) inertia into the axes that the rotation leads to."""
+    """Rotate a (6, 6) inertia into the target axes of a rotation."""
     a, b, c = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
     return blocks(
         symmetric(rotation @ a @ rotation.T),
@@ -235,7 +235,7 @@ def shift_force(force: Expr, p: Expr) -> Expr:
 
 
 def rotate(rotation: Expr, vector: Expr) -> Expr:
-    """Turn spatial vectors, (6, k)."""
+    """Rotate spatial vectors, (6, k)."""
     return ca.vertcat(rotation @ vector[:3, :], rotation @ vector[3:, :])
 
 
@@ -250,7 +250,7 @@ def tip_columns(state: LinkState) -> Expr:
 
 
 def tip_bias(state: LinkState) -> Expr:
-    """Acceleration that the tip gains over L from velocities alone, (6,)."""
+    """Acceleration of the tip relative to L from velocities alone, (6,)."""
     omega, tip = state.omega, state.tip
     p = tip.local.position
     spin = ca.cross(omega, tip.spin) + tip.spin_bias
@@ -259,7 +259,7 @@ def tip_bias(state: LinkState) -> Expr:
 
 
 def body_bias(body: Inertia, omega: Expr) -> Expr:
-    """Force that a rigid body needs from its angular velocity alone, (6,)."""
+    """Force on a rigid body due to its angular velocity alone, (6,)."""
     first, second = constant(body.first), constant(body.second)
     return ca.vertcat(
         ca.cross(omega, second @ omega), ca.cross(omega, ca.cross(omega, ca.SX(first)))
@@ -272,5 +272,5 @@ def blocks(a: Expr, b: Expr, c: Expr) -> Expr:
 
 
 def symmetric(matrix: Expr) -> Expr:
-    """Mirror the upper triangle: the lower one is never computed."""
+    """Mirror the upper triangle of a matrix whose lower triangle was not computed."""
     return ca.triu2symm(ca.triu(matrix))

@@ -80,7 +80,7 @@ class RecursiveLagrange(Formulation):
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why a model cannot be treated this way, or None if it can."""
+        """Return why the formulation cannot treat a model, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
         sliding = [part.name for part in model.links if part.carried_by != part.coordinates]
@@ -120,13 +120,13 @@ class RecursiveLagrange(Formulation):
         return _mass_matrix(self.model, chain)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace what inertia and gravity need, -R of eq. 42 less springs, (n,)."""
+        """Trace the inertial and gravity forces, -R of eq. 42 without springs, (n,)."""
         chain = _outward(self.model, q, v, a)
         return _forces(self.model, chain, v, a, gravity)
 
 
 class Flow(NamedTuple):
-    """Terms by rates and accelerations of the amplitudes: moments with h' and h''."""
+    """Moments with the velocities h' and accelerations h'' of a link's points."""
 
     H: Expr  # int mu h h'^T
     h: Expr  # int mu h h''^T
@@ -137,7 +137,7 @@ class Flow(NamedTuple):
 
 @dataclass(frozen=True)
 class PlacedLink:
-    """A link (or the base: no part) on its way from base to tip."""
+    """A link (or the base: no part) at its position in the chain."""
 
     step: LinkTransform  # joint transformation
     tip: Transform  # link transformation E with its derivatives
@@ -243,7 +243,7 @@ def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
 
 
 def _forces(model: Model, chain: list[PlacedLink], v: Expr, a: Expr | None, gravity: bool) -> Expr:
-    """Sum Q and P inward (eqs. 44-46) and give every coordinate its row."""
+    """Sum Q and P inward (eqs. 44-46) and compute every coordinate's row."""
     result = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity)) if gravity else ca.SX(4, 1)
     Q, P = ca.SX(4, 4), ca.SX(4, 1)
@@ -275,7 +275,7 @@ def _forces(model: Model, chain: list[PlacedLink], v: Expr, a: Expr | None, grav
 def _weigh(
     model: Model, step: LinkTransform, d: Expr, rates: Expr, more: Expr | None
 ) -> tuple[Moments, Flow]:
-    """Sum a link's moments over its points, its root body and its hub."""
+    """Compute a link's moments: integrals over its points, its root body and its hub."""
     part, m, new = step.part, d.shape[0], type(d)
     weight = body_moments(step.body, d, m)
     none = [new(4, 4)] * m
@@ -349,7 +349,7 @@ def _with_hub(flow: Flow, body: Array, hub: Transform, more: Expr | None) -> Flo
 def _add_rotor(
     J: Expr, part: LinkModel | None, phi: Expr, pending: Columns, W_hat: Expr | None
 ) -> tuple[Expr, Columns]:
-    """Add a rotor's spin (eqs. 13, 14, 31) and, where it is full, what it does to its carrier."""
+    """Add a rotor's spin (eqs. 13, 14, 31) and, with ``rotor: full``, its effect on its carrier."""
     rotor = None if part is None else part.rotor
     if rotor is None:
         return phi, pending
@@ -371,7 +371,7 @@ def _rotor_force(
     v: Expr,
     a: Expr | None,
 ) -> Expr:
-    """Add a rotor's row; give what it adds to Q of its carrier."""
+    """Add a rotor's row; return its contribution to Q of its carrier."""
     rotor = None if part is None else part.rotor
     if rotor is None:
         return ca.SX(4, 4)

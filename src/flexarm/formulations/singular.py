@@ -1,9 +1,9 @@
 """Mass matrices that cannot be inverted: some motion has no inertia, or a negative one.
 
-That of an arm's points is positive definite at every posture.  Approximations of it need not be:
-one point per element loses rank (element-jacobian), tips that are no rotations (lagrange and
-recursive-lagrange, first-order) and a term of second order left out (gibbs-appell) make it
-indefinite at deflections of some hundredths of the length.
+The exact mass matrix is positive definite at every posture. Approximations of it may not be: one
+point per element loses rank (element-jacobian); tips that are no rotations (lagrange and
+recursive-lagrange, first-order) and a neglected second-order term (gibbs-appell) make it indefinite
+at deflections of a few per cent of the length.
 """
 
 import numpy as np

@@ -52,7 +52,7 @@ class Transform:
 
 
 def steps(model: Model, q: Expr) -> list[LinkTransform]:
-    """List the joints from the base on; a base that moves counts as six of them."""
+    """List the joints from the base on; a moving base counts as six joints."""
     result: list[LinkTransform] = []
     base = homogeneous(model.base_anchor, constant(model.base_pose.position))
     if model.base_moves:
@@ -130,7 +130,7 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
 
 
 def torque_refusal(model: Model) -> str | None:
-    """Return why forces on first-order sections are refused, or None if there are none."""
+    """Return why torques on first-order sections are refused, or None if there are none."""
     found = {key: each for key, each in vars(model.points).items() if each}
     if not found:
         return None

@@ -111,7 +111,7 @@ def _sentence(fault: "_Fault", value: object) -> str:
 
 
 def _distance(faults: Sequence["_Fault"]) -> tuple[int, int]:
-    """Return the distance of data from a branch: number of unknown keys, then of all faults."""
+    """Return how badly data fit a branch: number of unknown keys, then of all faults."""
     return sum(fault.kind == "extra_forbidden" for fault in faults), len(faults)
 
 
@@ -295,7 +295,7 @@ class _Explainer:
             yield Diagnostic(self.source.locate(path), path, self._all_branches(choices, path))
 
     def _fits(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
-        """Return whether the data have the form of a branch whose rules they violate."""
+        """Return whether the data have the form of a branch although they violate its rules."""
         kind = self._bare(choice)["type"]
         if kind == "literal" or any(f.kind in _REFUSALS and not f.steps for f in faults):
             return False

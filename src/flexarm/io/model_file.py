@@ -190,7 +190,7 @@ def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) 
 
 
 def validated(arm: Arm) -> Arm:
-    """Validate an arm that was made in Python, where copies with other values are not validated.
+    """Validate an arm made in Python, since copies with other values are not validated.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def write_text(path: Path, text: str, *, force: bool) -> None:
 
 
 def dumps(arm: BaseModel) -> str:
-    """Return an arm as the text of a model file, without the keys that it was made without.
+    """Return an arm as the text of a model file, without keys that were not set.
 
     Parameters
     ----------

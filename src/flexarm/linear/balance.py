@@ -1,4 +1,4 @@
-"""Equilibria by Newton's method; stable ones by bounded steps downhill."""
+"""Equilibria by Newton's method; stable equilibria by bounded descent steps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -42,12 +42,12 @@ class Forces(Protocol):
         """Compute the generalised force that accelerations a take, (n,)."""
 
     def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
-        """Differentiate it by a, by v and by q."""
+        """Differentiate the force with respect to a, v and q."""
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """An arm's equation under forces that depend on its coordinates."""
+    """An arm's equation with additional forces that depend on its coordinates."""
 
     tangent: Tangent
     push: Push
@@ -58,18 +58,18 @@ class Pushed:
         return self.tangent.model
 
     def force(self, point: OperatingPoint, a: Array) -> Array:
-        """Compute the force that accelerations a take beside the push, (n,)."""
+        """Compute the force for accelerations a, less the additional force."""
         return np.asarray(self.tangent.force(point, a) - self.push(point.q)[0])
 
     def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
-        """Differentiate the force, the push included."""
+        """Differentiate the force, the additional force included."""
         found = self.tangent.matrices(point, a)
         return replace(found, stiffness=found.stiffness - self.push(point.q)[1])
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """Functions of the coordinates that forces hold at a target."""
+    """Functions of the coordinates that constraint forces keep at a target."""
 
     function: Push  # values at q, (r,), and their derivatives, (r, n)
     target: Array  # (r,)
@@ -79,16 +79,16 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Balance:
-    """The balance of forces along given directions, some functions of q being held."""
+    """Balance of the forces along given directions, with some functions of q constrained."""
 
     forces: Forces
     columns: Array  # the directions, (n, k)
     held: Constraint | None = None
 
     def residual(self, point: OperatingPoint) -> Array:
-        """Compute the forces along the directions that nothing holds, and the constraint's error.
+        """Compute the residual forces along the free directions, and the constraint's error.
 
-        Where a constraint holds, its reactions carry as much of the forces as they can.
+        Where a constraint acts, its reactions balance as much of the forces as they can.
         """
         still = np.zeros(self.forces.model.size)
         force = np.asarray(self.columns.T @ self.forces.force(point, still))
@@ -99,7 +99,7 @@ class Balance:
         return np.concatenate([force, self.held.function(point.q)[0] - self.held.target])
 
     def matrix(self, point: OperatingPoint) -> tuple[Array, Array, Array]:
-        """Differentiate the residual by directions and reactions.
+        """Differentiate the residual with respect to directions and reactions.
 
         Returns
         -------
@@ -177,7 +177,7 @@ class _Modes:
 
     @property
     def falling(self) -> Any:
-        """Which modes the stiffness pushes away, (k,)."""
+        """Which modes have a negative stiffness, (k,)."""
         return self.values.real < -1e-9 * np.abs(self.values).max(initial=1.0)
 
     def step(self) -> Array:
@@ -189,7 +189,7 @@ class _Modes:
         return np.asarray((self.shapes @ (most * lengths)).real)
 
     def kick(self) -> Array:
-        """Step off a point that is balanced but not stable, (k,)."""
+        """Return a step away from an unstable equilibrium, (k,)."""
         shape = self.shapes[:, np.argmin(self.values.real)].real
         return np.asarray(STRIDE / 3 * shape / np.abs(shape).max())
 
@@ -240,7 +240,7 @@ def _is_small(problem: Balance, start: OperatingPoint, end: OperatingPoint) -> b
 
 
 def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, int]:
-    """Step downhill to a balance of forces with a stiffness that is not negative."""
+    """Descend to a balance of forces whose stiffness is not negative."""
     for count in range(DESCENT):
         modes = problem.modes(point)
         if modes.off > BALANCED:
@@ -253,7 +253,7 @@ def _descend(problem: Balance, point: OperatingPoint) -> tuple[OperatingPoint, i
 
 
 def _downhill(problem: Balance, point: OperatingPoint, step: Array) -> OperatingPoint:
-    """Return the point after the largest share of a step that does not go far uphill."""
+    """Return the point after the largest fraction of a step that does not raise the energy much."""
     before = problem.residual(point)
     share, moved = 1.0, point
     while share > 1e-9:
@@ -268,7 +268,7 @@ def _downhill(problem: Balance, point: OperatingPoint, step: Array) -> Operating
 
 
 def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, int]:
-    """Balance the forces, the load applied in stages if need be."""
+    """Balance the forces by Newton's method, with the load in increments if necessary."""
     count = 0
     for stages in STAGES:
         point = start
@@ -287,9 +287,9 @@ def _newton(problem: Balance, start: OperatingPoint) -> tuple[OperatingPoint, in
 def _converge(
     problem: Balance, point: OperatingPoint, rest: Array | float, deflected: Array | None = None
 ) -> tuple[OperatingPoint | None, int]:
-    """Solve for a residual equal to ``rest``; None if that does not converge.
+    """Solve for a residual equal to ``rest``; None if that diverges.
 
-    ``deflected`` is how far the point is from the start along the directions, (k,).
+    ``deflected`` is the distance of the point from the start along the directions, (k,).
     """
     travelled = np.zeros(problem.columns.shape[1]) if deflected is None else deflected
     reach = 0.0 if problem.held is None else problem.held.reach

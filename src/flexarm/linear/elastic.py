@@ -55,7 +55,7 @@ def lock_drives(model: Model, linear: LinearModel) -> LinearModel:
 
 
 def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
-    """Find the motions that are left when some joints are locked and nothing prescribed moves.
+    """Find the motions that remain when some joints are locked and prescribed ones rest.
 
     Parameters
     ----------

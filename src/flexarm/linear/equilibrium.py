@@ -64,8 +64,8 @@ class Equilibrium(Summarised):
     def errors(self) -> RunErrors:
         """Errors of the model and of the shapes relative to the deflections.
 
-        As those of a run at rest they are differences to a refined arm; also where joints turn
-        steadily.
+        They are differences from a refined arm, as for a run at rest, and also exist for steadily
+        turning joints.
         """
         model, point = self.model, self.point
         rows = np.array([0.0]), point.q[None], point.v[None], point.u[None]
@@ -84,7 +84,7 @@ class Equilibrium(Summarised):
 
     @property
     def u(self) -> Array:
-        """Inputs [N m], [N] that hold it, one per driven joint."""
+        """Inputs [N m], [N] that hold the arm, one per driven joint."""
         return self.point.u
 
     def _summary(self) -> Summary:
@@ -178,9 +178,10 @@ def settle_down(
     push: Push | None = None,
     rates: Array | None = None,
 ) -> Equilibrium:
-    """Compute an equilibrium as `equilibrium` does, with equations that are compiled already.
+    """Compute an equilibrium like `equilibrium`, with equations that are already compiled.
 
-    ``push`` is an additional force on joints that settle; ``rates`` (n,) replace the speeds.
+    ``push`` is an additional force on joints that are free to settle; ``rates`` (n,) replace the
+    speeds.
     """
     model = tangent.model
     q, v = held_state(model, joints, speeds, t)
@@ -251,14 +252,14 @@ def _require_exposed(part: LinkModel, value: float) -> None:
 
 
 def _base(model: Model, columns: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which columns move a free base, which stays where it is in an equilibrium."""
+    """Return which columns move a free base, which does not move in an equilibrium."""
     if not model.floats:
         return np.zeros(columns.shape[1], dtype=bool)
     return np.asarray(np.any(columns[:6] != 0, axis=0))
 
 
 def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
-    """Return sentences on coordinates and links whose loads nothing balances."""
+    """Return sentences on coordinates and links whose loads are not balanced."""
     notes = []
     for i, name in enumerate(model.names):
         free = i < 6 and model.floats

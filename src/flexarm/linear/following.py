@@ -1,8 +1,8 @@
 """Clamped-mass shapes that follow the configuration of the joints outboard of a link.
 
 The inertia that a link carries at its tip changes as the arm outboard of it folds (Theodore &
-Ghosal 1995).  Frequencies and studies may use the shapes of each posture.  In a simulation the
-shapes stay those of one configuration, since outboard joints would else move inboard points.
+Ghosal 1995). Frequencies and studies may use the shapes of each posture. In a simulation the shapes
+stay those of one configuration, since otherwise outboard joints would move inboard points.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ Path = Callable[[float], Mapping[str, float]]
 def shapes_following(arm: Arm, at: Mapping[str, float]) -> Arm:
     """Return an arm whose clamped-mass links have the shapes of a posture.
 
-    Joints that ``at`` does not name are at their start.
+    Joints that ``at`` does not name are at their initial positions.
 
     Raises
     ------

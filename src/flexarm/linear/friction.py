@@ -46,7 +46,7 @@ class DryFriction:
         object.__setattr__(self, "speed", speed)
 
     def damping(self, model: Model, v: Array) -> Array:
-        """Return its part of the damping matrix at rates v, (n, n)."""
+        """Return the friction's part of the damping matrix at rates v, (n, n)."""
         result = np.zeros((model.size, model.size))
         for each in coulomb_frictions(model, smooth=False):
             result += self._coefficient(each, v) * np.outer(each.row, each.row)
@@ -55,7 +55,7 @@ class DryFriction:
     def notices(self, model: Model, v: Array, columns: Array | None = None) -> tuple[str, ...]:
         """Return sentences on the treatment of Coulomb friction in the joints that move.
 
-        They move along ``columns`` (n, k), or freely unless prescribed if None.
+        They move along ``columns`` (n, k); if None, freely unless prescribed.
         """
         if columns is None:
             columns = np.delete(np.eye(model.size), model.prescribed, axis=1)

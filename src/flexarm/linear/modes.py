@@ -84,12 +84,12 @@ class Mode:
 
     @property
     def frequency_rad_s(self) -> float:
-        """Natural frequency, the eigenvalue's size [rad/s]."""
+        """Natural frequency, the magnitude of the eigenvalue [rad/s]."""
         return abs(self.eigenvalue)
 
     @property
     def frequency_hz(self) -> float:
-        """Natural frequency, the eigenvalue's size over 2 pi [Hz]."""
+        """Natural frequency, the magnitude of the eigenvalue over 2 pi [Hz]."""
         return abs(self.eigenvalue) / (2 * math.pi)
 
     @property
@@ -137,7 +137,7 @@ class Modes(Summarised):
 
     @property
     def posture(self) -> str:
-        """States of the joints and their positions, if not 0; of elastic joints the motor's."""
+        """States of the joints and their positions, if not 0; for elastic joints the motor's."""
         said, q = [], self.equilibrium.point.q
         for axis in self.model.axes:
             if axis.name in self.states:
@@ -156,7 +156,8 @@ class Modes(Summarised):
     def errors(self) -> tuple[FrequencyErrors | None, ...]:
         """Errors of the frequencies, in the order of ``modes``.
 
-        None of motions without oscillation, and of all if the arm moves or cannot be refined.
+        They are None for motions without oscillation, and for all modes if the arm moves or cannot
+        be refined.
         """
         locked = {name for name, state in self.states.items() if state == "locked"}
         pairs = [(mode.eigenvalue, mode.shape) for mode in self.modes]
@@ -328,7 +329,7 @@ def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
 
 
 def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Array) -> list[Mode]:
-    """Return the rigid-body motions, each with one moving joint as far as possible."""
+    """Return the rigid-body motions, each with as few moving joints as possible."""
     if not rigid.shape[1]:
         return []
     movers = rigid_coordinates(model)

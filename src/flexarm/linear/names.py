@@ -1,4 +1,4 @@
-"""Names of modes by the link, the two links, or the joint with most of the energy."""
+"""Names of modes by the link, the two links, or the joint with most of the strain energy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
 @dataclass(frozen=True)
 class Group:
-    """A store of strain energy: a direction of a link, a joint's transmission or spring."""
+    """A part that stores strain energy: a direction of a link, a joint's transmission or spring."""
 
     owner: str  # such as ``link 2``
     what: str  # such as ``bending y``
@@ -66,7 +66,7 @@ def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
 def place_energies(
     groups: Sequence[Group], values: Complex, shapes: Complex, mass: Array, kept: Sequence[int]
 ) -> Array:
-    """Compute the energy of modes, one per column of shapes (n, k), by store, (groups, k).
+    """Compute the energy of modes, one per column of shapes (n, k), in each part, (groups, k).
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def mode_names(
 def is_strained(
     model: Model, groups: Sequence[Group], value: complex, shape: Complex, mass: Array
 ) -> bool:
-    """Return whether a mode stores strain energy, and is no motion of joints alone."""
+    """Return whether a mode stores strain energy, so that it is not a motion of joints alone."""
     kinetic = _kinetic(shape, mass)
     total = float(kinetic.sum())
     stored = sum(float(np.real(shape.conj() @ group.energy @ shape)) for group in groups)
@@ -166,7 +166,7 @@ def axis_title(axis: Axis) -> str:
 
 
 def _title(groups: Sequence[Group], energies: Array) -> Title:
-    """Name the store with most energy, or the two links that share it."""
+    """Name the part with most energy, or the two links that share it."""
     first, *others = (int(k) for k in np.argsort(-energies))
     what, places = groups[first].what, [first]
     if others and what in LINKS and groups[others[0]].what == what:

@@ -119,7 +119,7 @@ def state_space(
     outputs: Sequence[str] | None,
     held: Set[str] = frozenset(),
 ) -> "StateSpace":
-    """Linearise compiled equations about a state, some joints held."""
+    """Linearise compiled equations about a state, with some joints held."""
     model = tangent.model
     open_, columns = moves(model, held)
     a = tangent.accelerations(point, columns)
@@ -157,7 +157,7 @@ def _require_outputs(outputs: object) -> None:
 
 
 def _required(model: Model, point: OperatingPoint, inputs: int) -> OperatingPoint:
-    """Return a point as arrays, or raise an error if it is no state of the arm."""
+    """Return a point as arrays, or raise an error if it is not a state of the arm."""
     n, given, wanted = model.size, point.anchor, model.start_anchors.shape
     return replace(
         point,
@@ -293,7 +293,7 @@ class StateSpace(Summarised):
 
     @cached_property
     def errors(self) -> tuple[tuple[float, FrequencyErrors], ...]:
-        """Frequencies of its vibrations [rad/s], slowest first, and their errors.
+        """Frequencies of the vibrations [rad/s], slowest first, with their errors.
 
         Empty about a state that is not at rest in equilibrium.
         """

@@ -133,7 +133,7 @@ def _range(name: str, values: object) -> Array:
 
 
 class _Follower:
-    """Modes at a point of a sweep with their names; None in place of one that has ended."""
+    """Tracked modes at a point of a sweep with their names; None in place of one that has ended."""
 
     def __init__(self, solve: Solve, place: Array) -> None:
         self.solve, self.place, self.last = solve, place, solve(place)
@@ -147,7 +147,7 @@ class _Follower:
         return other
 
     def go(self, place: Array, depth: int = 0) -> None:
-        """Track the modes to another point, by way of the middle if they change much."""
+        """Track the modes to another point, with an intermediate point if they change much."""
         from scipy.optimize import linear_sum_assignment  # takes long to import
 
         there = self.solve(place)
@@ -209,7 +209,8 @@ def _assurance(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Ar
     """Compute the modal assurance criterion in the mass matrix, from 0 to 1, (old, new).
 
     Old shapes are orthogonal to rigid-body motions in the old mass matrix, new shapes in the new
-    one: rigid-body parts of a shape at the other point, often large, have no effect.
+    one. Rigid-body parts of a shape at the other point, which are often large, therefore have no
+    effect.
     """
     if not old or not new:
         return np.zeros((len(old), len(new)))

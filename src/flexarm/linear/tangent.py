@@ -74,7 +74,8 @@ class Tangent:
     def force(self, point: OperatingPoint, a: Array) -> Array:
         """Compute the generalised force for accelerations a, without inputs, (n,).
 
-        Coordinates, rates and accelerations may have a leading axis of points, then the force too.
+        Coordinates, rates and accelerations may have a leading axis of points; the force then has
+        it too.
         """
         still = np.zeros(np.shape(np.atleast_2d(a)))
         return self._call("equation", point, a, still, still, still)[0].reshape(np.shape(a))
@@ -92,9 +93,9 @@ class Tangent:
         return self._call("elastic", point, none[0], np.eye(n), none, none)[1].T
 
     def accelerations(self, point: OperatingPoint, columns: Array | None = None) -> Array:
-        """Compute accelerations, with those of prescribed coordinates as prescribed, (n,).
+        """Compute accelerations; prescribed coordinates have their prescribed ones, (n,).
 
-        The others move along ``columns`` (n, k); each coordinate freely if None.
+        The others move along ``columns`` (n, k); if None, each coordinate freely.
 
         Raises
         ------
@@ -137,7 +138,7 @@ class Tangent:
         return np.asarray(np.linalg.solve(M, np.concatenate([-by_state, right], axis=2)))
 
     def tip(self, point: OperatingPoint, a: Array) -> tuple[Array, Array, Array, Array]:
-        """Evaluate the tip's place, velocities and accelerations, and differentiate them.
+        """Evaluate the tip's position, velocities and accelerations, and differentiate them.
 
         Returns
         -------
@@ -208,7 +209,7 @@ def _units(n: int, places: Sequence[int]) -> Array:
 
 
 class _LargeError(Exception):
-    """A function too large to be worth compiling."""
+    """A function that is too large to be worth compiling."""
 
     def __init__(self, function: ca.Function) -> None:
         super().__init__()
@@ -225,7 +226,7 @@ def _interpreted(function: ca.Function) -> _Call:
 
 
 def _equation(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
-    """Write the force, and what of it is differentiated: all but Coulomb friction."""
+    """Trace the force, and its part that is differentiated: all but Coulomb friction."""
     composite = formulation("composite", model).formulation
     inertial = composite.inertial_expression(q, v, a, gravity=True)
     held = inertial + elastic_force(model, q) - wrench_force(model, q, w)

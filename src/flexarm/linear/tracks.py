@@ -104,7 +104,7 @@ class Sweep(Summarised):
         )
 
     def named_at(self, track: Track) -> str:
-        """Return the point at which a track is named: the first at which it exists, as text."""
+        """Return as text the point at which a track is named: the first at which it exists."""
         require_kind("track", track, Track, "a Track, one of the sweep's tracks")
         there = np.isfinite(track.eigenvalue)
         point = np.unravel_index(int(np.argmax(there)), there.shape)
@@ -183,7 +183,7 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
 
 
 def _label(sweep: Sweep, track: Track) -> str:
-    """Return a track's name, with the point of its naming unless that is the first one."""
+    """Return a track's name, with the point where it was named unless that is the first point."""
     late = "" if np.isfinite(track.eigenvalue[0]) else f" (named at {sweep.named_at(track)})"
     return drawable(track.name + late)
 

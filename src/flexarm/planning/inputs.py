@@ -1,4 +1,4 @@
-"""Inputs of a plan as functions of time: cubic B-splines, or values that are held."""
+"""Inputs of a plan as functions of time: cubic B-splines, or piecewise constant values."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ ENDS = 3  # values of a B-spline at each end that are the inputs at rest, so tha
 
 @dataclass(frozen=True)
 class Inputs:
-    """Inputs over time from 0 to 1, linear in their values, which bound them."""
+    """Inputs over normalised time 0 to 1, linear in their control values, which bound them."""
 
     # ``cubic``: B-splines, C2 everywhere since the first and last three values hold the arm;
     # ``hold``: one value per interval.
@@ -26,12 +26,12 @@ class Inputs:
 
     @property
     def count(self) -> int:
-        """Number of values per input."""
+        """Number of control values per input."""
         return self.intervals + DEGREE * (self.joining == "cubic")
 
     @property
     def steps(self) -> int:
-        """Number of parts of all intervals."""
+        """Total number of parts of all intervals."""
         return self.intervals * self.parts
 
     @cached_property
@@ -43,7 +43,7 @@ class Inputs:
 
     @cached_property
     def fixed(self) -> tuple[list[int], list[int]]:
-        """Indices of the values that hold the arm at the beginning and at the end."""
+        """Indices of the control values that hold the arm at the beginning and at the end."""
         ends = ENDS if self.joining == "cubic" else 0
         return list(range(ends)), list(range(self.count - ends, self.count))
 
@@ -51,7 +51,7 @@ class Inputs:
     def derivatives(self) -> Array:
         """Inputs and derivatives at the beginning of each part by value, (orders, steps, count).
 
-        Derivatives are by the share of the duration.
+        Derivatives are with respect to the share of the duration.
         """
         begins = np.arange(self.steps) / self.steps
         if self.joining == "hold":

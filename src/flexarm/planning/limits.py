@@ -62,7 +62,7 @@ class Limit:
         return float(np.abs(self.measure(q, v, u)).max() / self.allowed)
 
     def tightened(self, peak: float) -> "Limit":
-        """Return a limit with a smaller share, after a peak between samples."""
+        """Return a limit with a smaller allowed share, after a peak between samples exceeded it."""
         return replace(self, share=self.share * min(1.0, 0.995 / peak))
 
     def linear(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array, Array]:

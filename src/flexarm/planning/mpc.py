@@ -1,4 +1,4 @@
-"""Model predictive control: at every sample the next intervals are planned, the first is applied.
+"""Model predictive control: every sample plans the next intervals and applies the first.
 
 Intervals may be longer than the periods of vibrations: over each the equations are linearised about
 the last prediction and solved by their exponential (exponential Rosenbrock-Euler).  A sample
@@ -222,7 +222,7 @@ class Mpc(Summarised):
         return Goal(x, u, stage, _root(np.asarray(P, dtype=float)), fastest, stage.T @ stage)
 
     def _energies(self, linear: LinearModel, q: Array) -> Weights:
-        """Return weights of twice the energy, with springs in the joints at the bandwidth."""
+        """Return weights equal to twice the energy, with joint springs that match the bandwidth."""
         model, bandwidth = self._problem.model, self._weights[1]
         driven, moves = drives(model), rigid_motions(model)
         rows = driven.motors

@@ -334,7 +334,7 @@ def _require_effort(problem: MotionProblem, values: Array, most: Array, length: 
 
 @dataclass(frozen=True)
 class _Judged:
-    """A motion and the simulation that verifies it."""
+    """A motion with the simulation that verifies it."""
 
     found: Iterate  # the motion
     run: Run  # its simulation at a tight tolerance with many samples

@@ -129,9 +129,9 @@ class MotionProblem:
 
     @cached_property
     def unlimited(self) -> Arm:
-        """The arm without joint limits that end runs, so that the search may exceed them.
+        """The arm without joint limits that would end runs, so that the search may exceed them.
 
-        Joints with stops, and of links whose shapes hold in a range, keep theirs.
+        Joints with stops, and joints of links whose shapes hold in a range only, keep theirs.
         """
         ranged = {part.exposed for part in self.model.links if part.range is not None}
         gone: dict[str, None] = {}
@@ -176,7 +176,7 @@ class MotionProblem:
 
     @cached_property
     def kept(self) -> list[int]:
-        """Indices of the coordinates with a goal: all but a free base's."""
+        """Indices of the coordinates with a goal: all except those of a free base."""
         return remaining(self.model)
 
     @property

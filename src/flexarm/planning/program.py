@@ -1,7 +1,7 @@
 """Optimise a motion by SciPy's least squares: inputs, misses of the goal and excesses over limits.
 
-Every iterate is a motion that was simulated, so that none is good that is not: the linearisation
-only proposes the next one.  See `sensitivity` for why its intervals may be longer than periods.
+Every iterate is a simulated motion, so an accepted one is always feasible; the linearisation only
+proposes the next iterate. See `sensitivity` for why its intervals may be longer than periods.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ LEAST_RANGE = 0.03  # of the largest range of its kind: least scale of a coordin
 
 @dataclass(frozen=True)
 class Iterate:
-    """A motion on the way to the best one.
+    """A motion during the search.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Iterate:
 
 @dataclass(frozen=True)
 class NonlinearProgram:
-    """A motion whose inputs are to be small, while it arrives and keeps its limits."""
+    """A motion problem that minimises the inputs subject to the goal and the limits."""
 
     # problem, inputs, limits: the motion, how its inputs are made, and what it must not exceed.
     problem: MotionProblem
@@ -129,9 +129,9 @@ class NonlinearProgram:
 
 
 class MotionResiduals:
-    """Inputs, misses of the goal and excesses over limits, whose sum of squares becomes least.
+    """Inputs, misses of the goal and excesses over limits, whose sum of squares is minimised.
 
-    Unknowns are the inputs' values but those that hold the arm at its ends.
+    Unknowns are the control values except those that hold the arm at its ends.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
 """Derivatives of a simulated motion by its inputs, exact for modes faster than the steps.
 
-Along the motion the linearised equations have matrices that change as slowly as the posture does:
-they are evaluated in the middle of each part and interpolated.  On each of some pieces of a part
-they are constant and inputs are cubics, so that a matrix exponential is the solution for any number
-of periods of a mode (Van Loan 1978; Magnus' series to its first term).
+Along the motion the matrices of the linearised equations change as slowly as the posture; they are
+evaluated in the middle of each part and interpolated. Each part is divided into pieces with
+constant matrices and cubic inputs, so a matrix exponential is the solution for any number of
+periods of a mode (Van Loan 1978; Magnus' series to its first term).
 """
 
 import numpy as np

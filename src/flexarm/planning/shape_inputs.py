@@ -280,10 +280,9 @@ def shape_inputs(
 def _along(
     model: Model, named: dict[str, tuple[str, AnyProfile]], times: Array, *, every: bool
 ) -> list[Vibrations]:
-    """Compute the vibrations at postures along a motion, in one order.
+    """Compute the vibrations at postures along a motion, in a common order.
 
-    Unless ``every`` posture is needed, those before the last are left out if there is no
-    equilibrium.
+    Unless ``every`` posture is needed, those without an equilibrium are left out, except the last.
     """
     tangent, found = Tangent(model), []
     ways = {name: _way(profile) for name, (_, profile) in named.items()}
@@ -355,7 +354,7 @@ def _places(named: dict[str, tuple[str, AnyProfile]], t: float) -> dict[str, flo
 
 
 def _way(profile: AnyProfile) -> float:
-    """Return the range of a profile, its jump at the start included."""
+    """Return the travel of a profile, including its jump at the start."""
     times = np.append(-1.0, np.linspace(0.0, breakpoints(profile)[-1], SAMPLES))
     return float(np.ptp(evaluate_at(profile, times)[0]))
 

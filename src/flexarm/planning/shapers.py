@@ -1,4 +1,4 @@
-"""Input shapers: a few impulses that a command is convolved with, so that modes do not vibrate.
+"""Input shapers: a few impulses with which a command is convolved, so that modes do not vibrate.
 
 Sources: Singer & Seering 1990 (ZV, ZVD, ZVDD and the residual vibration), Singhose, Seering &
 Singer 1994 (EI), Hyde & Seering 1991 (several modes by convolution).
@@ -91,8 +91,9 @@ class Shaper(Summarised):
     def insensitivity(self, frequency: float, damping: float = 0.0, level: float = 0.05) -> float:
         """Compute the relative width of the band about a frequency with vibration below a level.
 
-        The band is searched from half to one and a half of the frequency.  Within it, not at its
-        ends, 3 % above the level are accepted: the hump of an EI shaper of a damped mode.
+        The band is searched from half to one and a half of the frequency. Inside the band, not at
+        its ends, vibrations up to 3 % above the level are accepted, as a damped mode with an EI
+        shaper has.
         """
         shares = np.linspace(*RANGE, 20 * POINTS)
         left = self.residual(shares * frequency, damping)

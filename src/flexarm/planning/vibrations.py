@@ -65,8 +65,8 @@ class Vibrations:
 def line_up(found: Sequence[Vibrations]) -> list[Vibrations]:
     """Sort vibrations at postures along a motion as those at the last one.
 
-    Each has its name there, and its largest swing at any of the postures.  A vibration without a
-    similar one at a posture is taken from the next posture.
+    Each has its name there, and its largest swing at any of the postures. A vibration without a
+    counterpart at a posture is copied from the next posture.
     """
     from scipy.optimize import linear_sum_assignment  # takes long to import
 

@@ -104,7 +104,7 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
 
 
 def _leg_numbers(leg: RunLeg) -> list[Any]:
-    """Return a phase as lists of plain numbers: first sample, held coordinates, tip, jumps."""
+    """Return a phase as plain lists: first sample, held coordinates, tip body, jumps."""
     tip = leg.tip and [leg.tip.mass, leg.tip.first.tolist(), leg.tip.second.tolist()]
     return [leg.first, leg.held, tip, leg.jump]
 

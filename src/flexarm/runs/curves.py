@@ -1,4 +1,4 @@
-"""Curves of a run: whether samples resolve them, more or fewer samples, when the tip settles."""
+"""Curves of a run: whether samples resolve them, resampling, and settling of the tip."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ class Settling:
 
 
 def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
-    """Measure how a tip (T, 3) comes to rest; the band is relative to its largest distance."""
+    """Measure how a tip path (T, 3) settles; the band is relative to its largest distance."""
     rest = t >= after - NEGLIGIBLE
     left = np.count_nonzero(rest)
     if left < FEW:
@@ -105,7 +105,7 @@ def settling(t: Array, tip: Array, after: float, band: float) -> Settling:
 
 
 def settling_time(t: Array, x: Array, band: float) -> Array:
-    """Return when curves (N, T) enter a band about their last value for good [s], (N,).
+    """Return when curves (N, T) enter a band about their last value and stay there [s], (N,).
 
     The band is relative to the largest distance from that value.
     """
@@ -156,7 +156,7 @@ def motion_end(model: Model, happened: Sequence[tuple[float, str]]) -> float:
 def _ends(
     name: str, profile: AnyProfile | None, begin: float = 0.0, *, to_zero: bool = False
 ) -> list[float]:
-    """List the time [s] at which a profile is over; ``to_zero`` requires that it ends at 0."""
+    """List the time [s] at which a profile ends; ``to_zero`` requires that it ends at 0."""
     if profile is None:
         return []
     rows = pieces(profile)
@@ -220,7 +220,7 @@ def curves_of(model: Model, q: Array) -> Curves:
 
 
 def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "") -> str:
-    """Return a sentence on the vibration that samples do not resolve; empty if they resolve all.
+    """Return a sentence on a vibration that samples do not resolve; empty if they resolve all.
 
     Parameters
     ----------

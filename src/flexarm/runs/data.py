@@ -227,7 +227,8 @@ class RunData:
     def exchanged(self) -> float:
         """Energy that moved or changed its form [J], at the samples.
 
-        The largest kinetic energy, range of the elastic or gravitational one, or change of a work.
+        This is the largest of kinetic energy, range of elastic or gravitational energy, and change
+        of any work.
         """
         forms = np.hstack([self.energy[:, 1:], self.works])
         return max(float(self.energy[:, 0].max()), float(np.ptp(forms, axis=0).max()))

@@ -30,8 +30,8 @@ def fill_in(run: RunData) -> RunData:
     """Interpolate a run so that straight lines through its samples show the motion.
 
     Coordinates and rates are cubic Hermite interpolants and the tip follows from them; inputs,
-    energies and works are interpolated linearly; losses by name are left out.  A run whose samples
-    miss vibrations is returned as it is.
+    energies and works are interpolated linearly; losses by name are left out. A run whose samples
+    do not resolve its vibrations is returned unchanged.
     """
     curves = curves_of(run.model, run.q[0])
     values, bends = run.q @ curves.rows.T, np.abs(np.diff(run.v @ curves.rows.T, axis=0))

@@ -1,7 +1,7 @@
 """Loading runs from NetCDF files, which need not be trusted.
 
-They are HDF5 files.  Nothing is read before its size is known.  Variables are read by name, and
-only if they are stored in the file itself: no link is followed, and no other file opened.
+They are HDF5 files. Every size is checked before data are read. Variables are read by name, and
+only if they are stored in the file itself. No link is followed, and no other file is opened.
 """
 
 import json
@@ -60,7 +60,7 @@ _ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError
 
 @contextmanager
 def open_stored(path: Path) -> Iterator["Stored"]:
-    """Open a NetCDF file; read from it within `explained`.
+    """Open a NetCDF file; call this within `explained`.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _check_heaps(path: Path) -> None:
-    """Raise an error for a collection of texts that HDF5 would read endlessly.
+    """Raise an error for a collection of texts that would make HDF5 read without end.
 
     Raises
     ------
@@ -291,7 +291,7 @@ class Stored:
         return np.array([variable[k].decode() for k in range(variable.shape[0])], dtype=object)
 
     def wrong(self, name: str, why: str) -> FlexarmError:
-        """Return the error for a part of the file that is not as it must be."""
+        """Return the error for an invalid part of the file."""
         return FlexarmError(f"{self.path}: {name}: {why}: {REMEDY}")
 
     def _variable(self, name: str) -> Any:
@@ -379,7 +379,7 @@ def load_run(path: str | Path) -> Run:
 
 
 class _By(NamedTuple):
-    """The equations by which a run was computed."""
+    """The formulation and its options by which a run was computed."""
 
     formulation: str
     paper: bool  # whether with its paper's approximations
@@ -392,7 +392,7 @@ Triple = tuple[float, float, float]
 
 
 class _Leg(NamedTuple):
-    """A phase of a run as a file has it; files of older versions have no jumps."""
+    """A phase of a run as stored in a file; files of older versions have no jumps."""
 
     first: int
     held: tuple[int, ...]
@@ -469,7 +469,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
 
 
 def _columns(stored: "Stored", name: str, samples: int, count: int) -> Array:
-    """Read so many columns of numbers, (samples, count); a file has no variable of none."""
+    """Read a table of numbers, (samples, count); a file stores none if count is 0."""
     return stored.numbers(name, (samples, count)) if count else np.zeros((samples, 0))
 
 

@@ -47,8 +47,8 @@ def fewer(arm: Arm) -> Arm | None:
 def enriched(arm: Arm) -> Arm:
     """Return the arm with the next shape of the family and the static shapes; finer meshes.
 
-    The existing shapes stay, so that initial amplitudes keep their meaning.  Families without
-    static shapes, such as those of sliding links, get two more shapes instead, or one.
+    The existing shapes stay, so that initial amplitudes keep their meaning. Families without static
+    shapes, such as those of sliding links, get two further shapes instead, or one.
     """
 
     def more(choice: Counted, n: int) -> int:
@@ -93,7 +93,7 @@ def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
 def by_rule(arm: Arm) -> Arm:
     """Return the arm with as many loaded modes as the rule for shapes chooses.
 
-    An arm that names amplitudes of its shapes is returned as it is.
+    An arm whose file names amplitudes of its shapes is returned unchanged.
     """
     if any(_names_amplitudes(link) for link in arm.links if link.beam):
         return arm
@@ -147,12 +147,12 @@ def can_enrich(link: Link) -> bool:
 
 
 def of_family(link: Link) -> bool:
-    """Return whether a link's shapes form a sequence with a next one: all but meshes."""
+    """Return whether a link's family is a sequence with a next shape: all families but meshes."""
     return can_enrich(link) and not isinstance(link.shapes, MESHES)
 
 
 def _buildable(*arms: Arm) -> Arm:
-    """Return the first arm that can be built, or else the last one."""
+    """Return the first arm that can be built, else the last one."""
     for arm in arms[:-1]:
         try:
             build(arm, stiffening=False)
@@ -188,7 +188,7 @@ def _changed(
 
 
 def _stiff(link: Link) -> Counts:
-    """Return 1 for each direction in which a link's section states a stiffness, else 0."""
+    """Return 1 for each direction in which a link's section has a stiffness, else 0."""
     assert link.section is not None
     span = Span.of(link.section, link.span)
     return Counts(*(int(span.has(MOTIONS[direction].stiffness)) for direction in DIRECTIONS))

@@ -1,8 +1,8 @@
-"""All formulations on one arm: how far apart they are and what each costs.
+"""Comparison of all formulations on one arm: their differences and their costs.
 
-What is compared is inertia and gravity, which every formulation obtains in its own way.  Springs,
-damping and friction are left out: they are one code for all, and at a bent state elastic forces may
-be a million times larger, so that they would hide what differs.
+Inertia and gravity forces are compared, which every formulation derives in its own way. Springs,
+damping and friction are left out: all formulations share their code, and at a bent state elastic
+forces may be a million times larger and hide the differences.
 """
 
 import time
@@ -280,7 +280,7 @@ def _largest_errors(traced: ca.Function, states: list[_ComparedState], free: lis
 
 
 def _singular(eq: Equation, traced: ca.Function, groups: list[list[_ComparedState]]) -> str | None:
-    """Return why there are no accelerations at the start or at one of the states, or None."""
+    """Return why the arm has no accelerations at the start or at one of the states, or None."""
     start = start_state(eq.model)
     for q, v in (start, *((state.q, state.v) for group in groups for state in group)):
         if eq.guarded and not np.all(np.isfinite(_values(traced, q, v).a)):
@@ -327,7 +327,7 @@ def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
 
 
 def _random_states(model: Model, seed: int, deflection: float) -> list[tuple[Array, Array]]:
-    """Draw two states with any joint angles and tips deflected by a share of the length.
+    """Draw two states with random joint angles and with tips deflected by a fraction of the length.
 
     Rates of deflection are in proportion to it, as in a vibration.
     """

@@ -167,7 +167,7 @@ def converge(
     trials: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Convergence:
-    """Estimate the error that an arm's shapes make, and find shapes that are good enough.
+    """Estimate the error due to an arm's shapes, and find shapes that are good enough.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
 
 
 def _same(arm: Arm) -> bytes:
-    """Return a key of an arm's shapes: the same for families with the same shapes."""
+    """Return a key that is the same for all families which span the same shapes."""
     rows = [
         np.concatenate([part.beam.integrals.stiffness.ravel(), part.beam.tip_angle.ravel()])
         for part in build(arm, stiffening=False).links
@@ -441,7 +441,7 @@ def advice_on_want(result: Convergence) -> list[str]:
 
 
 def _left(answer: Answer) -> str:
-    """Return the end of a sentence on an answer that is not good enough."""
+    """Return the end of a sentence on a result that misses the requested error."""
     if not math.isfinite(answer.estimate):
         return "was run alone, which does not tell its error. Allow more trials, or a shorter run."
     return (

@@ -191,7 +191,7 @@ def _require(study: Study, where: str) -> None:
 
 @dataclass
 class Designs:
-    """Designs of a study at any points of the unit cube."""
+    """Designs of a study at arbitrary points of the unit cube."""
 
     study: Study  # with aim and limits
     count: int = 0  # designs computed so far
@@ -236,7 +236,7 @@ class Designs:
 
     @property
     def bounds(self) -> list[tuple[str, float, float]]:
-        """Limits as name, sign and bound: 1 with a least value, -1 with a greatest."""
+        """Limits as name, sign and bound: sign 1 for a least value, -1 for a greatest."""
         limits = self.study.plan.limits.items()
         both = [(name, s, b) for name, x in limits for s, b in ((1.0, x.least), (-1.0, x.most))]
         return [(name, sign, bound) for name, sign, bound in both if bound is not None]

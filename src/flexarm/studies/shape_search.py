@@ -1,4 +1,4 @@
-"""Search for the fewest shapes and the loosest tolerance whose error stays within a wanted one."""
+"""Search for the fewest shapes and the loosest tolerance with an error within the requested one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ class ShapeSearch:
 
     @property
     def spent(self) -> bool:
-        """Whether the number of trials is used up."""
+        """Whether the allowed number of trials is used up."""
         return self.trials is not None and self.count >= self.trials
 
     def cheapest(self, start: Arm) -> Answer | None:
@@ -248,8 +248,8 @@ class ShapeSearch:
     def _tails(self, arm: Arm) -> dict[Place, float]:
         """Return the contribution of each shape and those after it, by link, direction and number.
 
-        It is the largest tip displacement by them in the reference run, relative to the range of
-        the deflections.
+        It is the largest tip displacement due to them in the reference run, relative to the range
+        of the deflections.
         """
         assert self.best is not None
         tails: dict[Place, float] = {}
@@ -303,7 +303,7 @@ def _without(arm: Arm, small: set[Place]) -> dict[int, Counts]:
 def _added(run: Run, part: LinkModel, direction: Direction, first: int) -> float:
     """Return the largest tip displacement by shapes of a direction, from one on [m].
 
-    Twist counts by the displacement of a point at a link's length from the axis.
+    Twist counts as the displacement of a point at one link length from the axis.
     """
     shapes, length = _shapes(run, part)
     columns, tip = shapes.moving(direction)[first - 1 :], np.array([length])

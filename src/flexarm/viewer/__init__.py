@@ -1,1 +1,1 @@
-"""Runs and mode shapes as one page that moves, and arms that run in one, with everything in it."""
+"""Runs and mode shapes as one animated page, and arms that run in a page, each self-contained."""

@@ -153,7 +153,7 @@ class Film:
 
     @property
     def room(self) -> tuple[Array, Array]:
-        """Lower left and upper right corner of the picture [m], (2,) each."""
+        """Lower left and upper right corner of the drawn space [m], (2,) each."""
         points = np.concatenate([line.reshape(-1, 2) for line in self.lines])
         low, high = points.min(axis=0), points.max(axis=0)
         half = max((high - low) @ np.diag([1.0, SIZE[0] / SIZE[1]])) * np.array([0.6, 0.45])
@@ -200,7 +200,7 @@ def _draw(film: Film, path: Path, codec: str) -> None:
 
 
 def _stage(film: Film) -> "tuple[Figure, Callable[[int], None]]":
-    """Return a figure with everything at rest, and a function that draws the i-th picture."""
+    """Return a figure with all static elements, and a function that draws the i-th picture."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=SIZE, dpi=DPI)

@@ -82,7 +82,7 @@ def shown_scale(shown: Sequence[tuple[Model, Array]]) -> float:
 
 
 def _bow(model: Model, q: Array) -> tuple[float, float]:
-    """Return the largest deflection of a link over its length, and the largest slope."""
+    """Return the largest deflection of a link relative to its length, and the largest slope."""
     stations = np.linspace(0.0, 1.0, SECTIONS)
     bow = slope = 0.0
     for part in flexible_links(model):
@@ -157,7 +157,7 @@ def _corner(normal: Array, up: Array) -> Array:
 
 
 def _front(normal: Array, up: Array) -> Array:
-    """Return a normal with the sign for which x, or else y, points to the right; or upwards."""
+    """Return the normal, or its negative, so that x, or else y, points to the right; or upwards."""
     size = np.linalg.norm(normal)
     normal = normal / size if size > 1e-9 else _level_axes(up)[1]
     if abs(normal @ up) > 0.5:

@@ -198,7 +198,7 @@ def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
 
 
 def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:
-    """Tabulate the line that stands for a body of any shape, and the nodes beside it."""
+    """Tabulate the centre line that represents a body of any shape, and the nodes beside it."""
     fractions, drawn = np.linspace(0.0, 1.0, STATIONS), body.drawn
     places, moved = drawn.line(fractions)
     turned = fractions[:, None, None] * body.tip_angle
@@ -229,7 +229,7 @@ def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[
 
 
 def _nodes(nodes: Collocation, places: Array, arrays: Arrays) -> dict[str, Any]:
-    """Tabulate slopes and stretch at an exact link's nodes, and the reach of their tangents."""
+    """Tabulate slopes and stretch at an exact link's nodes, and the length of their tangents."""
     return {
         "bend": arrays.add(nodes.bend),
         "stretch": arrays.add(nodes.stretch),

@@ -56,8 +56,8 @@ def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
 def body_places(run: RunData) -> list[tuple[str, float, Array]]:
     """Return name, mass [kg] and places (T, 7) of all free bodies.
 
-    The columns of places are fixture and centre of mass [m], and 1 while the tip holds the body.
-    They are in the world; while the tip holds the body, in the tip's frame.
+    The columns are fixture and centre of mass [m], and 1 while the tip holds the body. They are in
+    the world, or in the tip's frame while the tip holds the body.
     """
     arm = run.model.arm
     names = [body.name for body in arm.bodies]
@@ -71,7 +71,7 @@ def body_places(run: RunData) -> list[tuple[str, float, Array]]:
 
 
 def _follow(run: RunData, name: str, body: FreeBodyState, *, held: bool) -> Array:
-    """Return the places of one body, (T, 7), through the events that capture and release it."""
+    """Return the positions of one body, (T, 7), through the events that capture and release it."""
     rows = np.zeros((len(run.t), 7))
     titles = {e.title for e in run.model.arm.events if name in (e.capture, e.let_go)}
     times = [each.t for each in run.happenings if each.what in titles]

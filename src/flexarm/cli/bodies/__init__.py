@@ -1,1 +1,1 @@
-"""The commands that make bodies of finite-element models."""
+"""Commands that convert finite-element models to bodies."""

@@ -1,1 +1,1 @@
-"""Commands that take robots from other programs and hand arms to them."""
+"""Commands that import robots from other programs and export arms to them."""

@@ -1,1 +1,1 @@
-"""Commands that write a page: a run that moves, an arm that runs."""
+"""Commands that write a page: the animation of a run, or an arm that runs in the browser."""

@@ -1,4 +1,4 @@
-"""`flexarm live`: an arm that runs in a page, and can be pulled."""
+"""`flexarm live`: a page in which an arm is simulated and can be pulled."""
 
 import argparse
 import webbrowser

@@ -1,4 +1,4 @@
-"""`flexarm view`: a run, or several compared, as a page that moves or as a film."""
+"""`flexarm view`: an animated page or a film of one run, or of several for comparison."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""`flexarm converge`: are the shapes of an arm enough, and if not, which are."""
+"""`flexarm converge`: whether the shapes of an arm are enough, and if not, which would be."""
 
 import argparse
 import dataclasses

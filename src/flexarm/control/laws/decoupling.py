@@ -8,12 +8,12 @@
 | K^ = (1 + alpha) K | 48 | stiffness_error |
 
 Theodore & Ghosal 1995 eliminate the amplitudes' accelerations with partitions of M (erratum: the
-inverse of M in their appendix has its off-diagonal blocks swapped).  Here the same u follows from
-accelerations that are affine in it, ``a = a_0 + A u``: the driven coordinates ``y = H q``
-have given accelerations w with ``u = (H A)^-1 (w - H a_0)``.  That holds for shapes which turn the
-hub, elastic joints (on the motor's side) and passive joints as well, and includes all of c:
-damping, friction, and for a sliding link the change of K with the length.  A free base is
-eliminated with the amplitudes: for a rigid arm ``(H A)^-1`` is its generalised inertia.
+inverse of M in their appendix has its off-diagonal blocks swapped). Here the same u follows from
+accelerations that are affine in it, ``a = a_0 + A u``: the driven coordinates ``y = H q`` get
+commanded accelerations w by ``u = (H A)^-1 (w - H a_0)``. This also holds for shapes that turn the
+hub, elastic joints (on the motor's side) and passive joints, and includes all of c: damping,
+friction, and for a sliding link the change of K with the length. A free base is eliminated with the
+amplitudes: for a rigid arm ``(H A)^-1`` is its generalised inertia.
 """
 
 import casadi as ca
@@ -104,7 +104,7 @@ def decoupling_law(
 
 
 def _require_regulator(value: object, model: Model, driven: Drives) -> None:
-    """Raise an error for what is no regulator of the trajectory's arm."""
+    """Raise an error for anything but a regulator of the trajectory's arm."""
     require_kind("regulator", value, Regulator, "a Regulator, as lqr returns")
     assert isinstance(value, Regulator)
     fits, has = (len(driven.names), 2 * model.size), value.gains.shape[1:]
@@ -117,7 +117,7 @@ def _require_regulator(value: object, model: Model, driven: Drives) -> None:
 
 
 def _is_same(one: Model, other: Model) -> bool:
-    """Return whether two arms have the same equation, apart from start and inputs."""
+    """Return whether two arms have the same equation, whatever their starts and inputs."""
     if one is other or fingerprint(one) == fingerprint(other):
         return True
     if one.names != other.names or np.any(one.gravity != other.gravity):

@@ -1,4 +1,4 @@
-"""Inputs from the rigid arm's inverse dynamics: causal, without regard to vibration."""
+"""Inputs from the rigid arm's inverse dynamics: causal, ignoring vibration."""
 
 import casadi as ca
 import numpy as np

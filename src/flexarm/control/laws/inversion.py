@@ -1,9 +1,9 @@
 """Stable inversion: the bounded input with which the tip of one flexible link follows a motion.
 
-From the hub's torque to the tip the link is non-minimum-phase: its internal dynamics, with the tip
-on its course, are unstable.  They have a bounded solution that begins before the tip's motion (Bayo
-1987; Devasia, Chen & Paden 1996): decaying modes are integrated forward in time, growing ones
-backward.
+From the hub's torque to the tip the link is non-minimum-phase: its internal dynamics are unstable
+when the tip follows a prescribed path. They have a bounded solution that starts before the tip's
+motion (Bayo 1987; Devasia, Chen & Paden 1996): decaying modes are integrated forward in time,
+growing ones backward.
 """
 
 import math
@@ -94,7 +94,7 @@ class Inversion(Summarised):
         return {drives(self.model).names[0]: table}
 
     def arm(self, arm: Arm) -> Arm:
-        """Return an arm that starts where the motion does."""
+        """Return the arm in the motion's initial state."""
         return start_at(arm, self.model, self.q[0])
 
 
@@ -106,7 +106,7 @@ def stable_inversion(
     points: int = 4001,
     tolerance: float = 1e-8,
 ) -> Inversion:
-    """Compute the bounded input that moves the tip of a single flexible link along a course.
+    """Compute the bounded input that moves the tip of a single flexible link along a path.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def stable_inversion(
 
 
 def _require_resolved(timing: Timing, apart: float) -> None:
-    """Raise an error for instants that are too far apart to resolve a motion."""
+    """Raise an error for time samples that are too coarse for a motion."""
     if timing.duration < WITHIN * apart:
         raise FlexarmError(
             f"points: must put {WITHIN} instants or more into a motion of "
@@ -173,7 +173,7 @@ def _require_resolved(timing: Timing, apart: float) -> None:
 
 
 class _Link:
-    """Internal dynamics of one flexible link whose tip is held on a course."""
+    """Internal dynamics of one flexible link whose tip follows a path."""
 
     def __init__(self, model: Model) -> None:
         drives(model)  # refuses what no law can drive
@@ -282,7 +282,7 @@ def _bounded(
 def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
     """Integrate one mode under a forcing, forward if it decays, backward if it grows, (T,).
 
-    The forcing is a cubic spline, and the integral over each interval exact.
+    The forcing is a cubic spline, for which the integral over each interval is exact.
     """
     if rate.real > 0:
         return _mode(-rate, t, -forcing[::-1])[::-1]

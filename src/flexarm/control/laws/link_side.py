@@ -72,7 +72,7 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
 
 
 def _polynomial(poles: object) -> Array:
-    """Return the polynomial with given roots, falling powers, (5,)."""
+    """Return the coefficients of the polynomial with given roots, highest power first, (5,)."""
     expected = "four with negative real parts, none faster than 1e+12 1/s"
     try:
         roots = np.asarray(poles)

@@ -52,7 +52,7 @@ class Weights:
     input: Array
 
     def __post_init__(self) -> None:
-        """Check that there is a minimum, and convert the weights to arrays."""
+        """Check that the weights define a minimum, and convert them to arrays."""
         for field in ("state", "input"):
             name = f"weights.{field}"
             given = require_array(name, getattr(self, field))
@@ -234,7 +234,7 @@ def lqr(
 
 
 def require_fitting(weights: object, states: int, inputs: int) -> None:
-    """Raise an error for weights of other numbers of states or inputs."""
+    """Raise an error for weights whose size does not match the states or inputs."""
     require_kind("weights", weights, Weights, "Weights, or None")
     assert isinstance(weights, Weights)
     require_shaped("weights.state", weights.state, (states, states))

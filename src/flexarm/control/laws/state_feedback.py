@@ -68,7 +68,7 @@ def lqr_law(space: StateSpace, *, weights: Weights | None = None, cost: float = 
 
 @dataclass(repr=False)
 class Observer(Summarised):
-    """A regulator of estimated states: it measures outputs alone.
+    """A regulator that measures outputs only and estimates the state from them.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def lqg_law(
     disturbance: float = 1.0,
     noise: float | Array = 1e-3,
 ) -> Sampled:
-    """Create a sampled law that measures the outputs of a linear model alone.
+    """Create a sampled law that measures only the outputs of a linear model.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def _free(space: StateSpace) -> list[int]:
 
 
 def _carried(space: StateSpace) -> tuple[list[int], list[int], StateMatrices]:
-    """Return the coordinates and states without a free base at rest, and their model."""
+    """Return the coordinates, the states and their model, without a free base at rest."""
     _require_space(space)
     if not space.inputs:
         raise FlexarmError("space: no joint is driven. Say 'actuation: torque' for at least one.")
@@ -255,8 +255,8 @@ def _weighed(space: StateSpace, chosen: list[int], weights: Weights | None, cost
 def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
     """Return ``e^(A h)``, and the integral of ``e^(A^T s) weight e^(A s)`` over a period h.
 
-    By Van Loan (1978) over a part of it, since his matrix grows as fast as A decays; then by
-    doubling, without cancellation.
+    Van Loan's (1978) matrix is used for a fraction of the period, since it grows as fast as A
+    decays; doubling then covers the period without cancellation.
     """
     n = len(A)
     balanced, (size, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
@@ -276,7 +276,7 @@ def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
 def sampled_costs(
     plant: StateMatrices, weights: Weights, period: float
 ) -> tuple[Array, Array, tuple[Array, Array, Array]]:
-    """Return a model and its cost over a period with constant inputs: A, B; Q, R, N."""
+    """Return a discrete model and its cost for inputs held over a period: A, B; Q, R, N."""
     n, m = plant.B.shape
     joint = np.vstack([np.hstack([plant.A, plant.B]), np.zeros((m, n + m))])
     forward, total = _integral(joint, scipy.linalg.block_diag(weights.state, weights.input), period)

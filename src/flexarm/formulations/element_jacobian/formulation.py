@@ -49,7 +49,7 @@ REGULAR = 3  # points from which on no motion of an element's nodes leaves all o
 
 
 def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
-    """Add up the kinetic energy of all elements [J]."""
+    """Sum the kinetic energy of all elements [J]."""
     total = ca.SX(0)
     for lump in lumps:
         total += lump.mass * ca.sumsqr(lump.J_T @ v) / 2  # (eqs. 19, 24)
@@ -60,7 +60,7 @@ def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
 
 
 def _weight(lumps: list[Lump], gravity: Array) -> Expr:
-    """Add up the gravitational energy of all elements [J]."""
+    """Sum the gravitational energy of all elements [J]."""
     total = ca.SX(0)
     for lump in lumps:
         total -= lump.mass * ca.dot(constant(gravity), lump.r)
@@ -68,7 +68,7 @@ def _weight(lumps: list[Lump], gravity: Array) -> Expr:
 
 
 def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
-    """Return why the paper has no such arm, or why its mass matrix cannot be inverted."""
+    """Return why the paper does not cover an arm, or why its mass matrix cannot be inverted."""
     if model.base_moves:
         return "the paper's robots stand on a fixed base. Say paper=False."
     q = np.zeros(model.size)
@@ -90,7 +90,7 @@ def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
 
 @direct_operators()
 def _singularity(equation: "ElementJacobian") -> str | None:
-    """Return a sentence if undeformed links leave the mass matrix singular, else None."""
+    """Return a sentence if the mass matrix of undeformed links is singular, else None."""
     model = equation.model
     q = np.random.default_rng(0).uniform(-1.0, 1.0, model.size)
     for part in model.links:
@@ -127,7 +127,7 @@ def _singularity(equation: "ElementJacobian") -> str | None:
 
 
 def refuse_points(points: int | None) -> None:
-    """Refuse what is no number of Gauss points."""
+    """Raise an error for an invalid number of Gauss points."""
     if points is not None and (type(points) is not int or points < 1):
         raise FlexarmError(f"points: must be a number of points, 1 or more, got {points!r}")
 
@@ -166,7 +166,7 @@ class ElementJacobian(Formulation):
     points: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no number of points, or not the paper's."""
+        """Raise an error for an invalid number of points, or one that the paper does not use."""
         refuse_points(self.points)
         if self.paper and self.points not in (None, 1):
             raise FlexarmError(
@@ -189,12 +189,12 @@ class ElementJacobian(Formulation):
 
     @property
     def guarded(self) -> bool:
-        """Whether so few points may leave M singular."""
+        """Whether so few points may make M singular."""
         return self.per_element < REGULAR
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why a model cannot be treated this way, or None if it can."""
+        """Return why the formulation cannot treat a model, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
         reason = None if paper else Formulation.refusal(model, paper=False)
@@ -221,7 +221,7 @@ class ElementJacobian(Formulation):
         return ca.triu2symm(matrix)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace what inertia and gravity need at accelerations a (0 if None), (n,)."""
+        """Trace the inertial and gravity forces for accelerations a (0 if None), (n,)."""
         lumps = self._lumps(q)
         rates = ca.SX.sym("rates", self.model.size)
         kinetic, weight = _kinetic_energy(lumps, rates), ca.SX(0)
@@ -235,7 +235,7 @@ class ElementJacobian(Formulation):
         return ca.sparsify(force + ca.gradient(weight, q))  # (eq. 7: G)
 
     def energy_expression(self, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
-        """Trace the energies [J]; kinetic and gravitational ones are of the same points."""
+        """Trace the energies [J]; kinetic and gravitational energy use the same points."""
         lumps = self._lumps(q)
         elastic = potential_energy(self.model, q)[0]
         return _kinetic_energy(lumps, v), elastic, _weight(lumps, self.model.gravity)

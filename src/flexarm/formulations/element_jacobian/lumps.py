@@ -15,7 +15,7 @@ from flexarm.spatial import Expr, Inertia, Pose, constant, skew_matrix, turn_z
 
 
 def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
-    """Return the tip as eq. 1 has it: turned about z by the slope itself."""
+    """Return the tip by eq. 1, rotated about z by the slope itself."""
     flat = replace(model, tip_rotation="first-order")
     tip = tip_section(flat, part, q)
     slope = tip.rotation[1, 0]
@@ -26,7 +26,7 @@ def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
 class Lump:
     """A mass with its inertia, and the Jacobians of its centre and of its angular velocity.
 
-    ``J_R`` and ``inertia`` are in the same axes, not those of the world.
+    ``J_R`` and ``inertia`` are in common axes, which are not the world's.
     """
 
     mass: Expr

@@ -1,7 +1,7 @@
 """Parts of a link of the Gibbs-Appell formulation: points, rigid bodies, rotors.
 
-Part of `gibbs_appell`, which has the table of symbols.  Each part is brought into them with the
-shape columns taken at the current deflection.
+Part of `gibbs_appell`, which has the table of symbols. Each part is expressed in the paper's
+symbols, with the shape columns at the current deflection.
 """
 
 from dataclasses import replace
@@ -33,7 +33,7 @@ def link_body(
 ) -> AccelerationEnergy:
     """Compute the sums of a link with all it carries, about the origin of its root frame L.
 
-    ``tip`` says how its flexible tip moves.
+    ``tip`` describes the motion of its flexible tip.
     """
     omega = ca.SX.sym("omega", 3)
     terms = body_of(model, part).terms(q, v, omega)

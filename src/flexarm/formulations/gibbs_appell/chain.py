@@ -72,7 +72,7 @@ class ChainLink:
 
 
 def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
-    """List the links of any arm, base first, with everything that they carry."""
+    """List the links of any arm, base first, with all attached bodies."""
     parts = model.links
     links = [_mover(model, q, v)] if model.base_moves else []
     still = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
@@ -86,7 +86,7 @@ def exact_chain(model: Model, q: Expr, v: Expr) -> list[ChainLink]:
 
 
 def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[ChainLink]:
-    """List the links of an arm that the paper has, base first, with the paper's kinematics."""
+    """List the links of an arm that the paper covers, base first, with the paper's kinematics."""
     still = SectionMotion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
     links = [_carry(None, still, nothing(0), _next(model.links, -1), q, v)]
     for i, part in enumerate(model.links):
@@ -136,7 +136,7 @@ def _carry(
     q: Expr,
     v: Expr,
 ) -> ChainLink:
-    """Complete a link with what the joint at its tip adds to its deflection variables."""
+    """Add the deflection variables of the joint at a link's tip to the link."""
     E, spin = tip.local.rotation, tip.spin
     A, hinge, lever = _joint(part, q)
     own = () if part is None else part.own
@@ -236,7 +236,7 @@ def _mover(model: Model, q: Expr, v: Expr) -> ChainLink:
 
 
 def _widened_motion(tip: SectionMotion, m: int) -> SectionMotion:
-    """Return a tip's motion with columns of 0 for variables that do not move it."""
+    """Return a tip's motion with zero columns for variables that do not move it."""
     local = tip.local
     more = m - local.linear.shape[1]
     linear, angular = (ca.horzcat(x, ca.SX(3, more)) for x in (local.linear, local.angular))

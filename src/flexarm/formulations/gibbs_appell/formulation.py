@@ -1,7 +1,7 @@
 """Gibbs-Appell equations (Korayem & Shafei 2009).
 
-The acceleration energy is differentiated by the accelerations; what multiplies them is gathered in
-recursive sums of 3 x 3 matrices over the links.  The paper's steps 1-10 are in
+The acceleration energy is differentiated with respect to the accelerations; their coefficients are
+recursive sums of 3 x 3 matrices over the links. The paper's steps 1-10 are in
 `flexarm.formulations.gibbs_appell.steps`, its integrals in ``gibbs_appell_terms``, what it does not
 have in ``gibbs_appell_chain`` and ``gibbs_appell_bodies``.
 
@@ -78,7 +78,7 @@ class GibbsAppell(Formulation):
     delta_squared: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what the paper does not have."""
+        """Raise an error for options that the paper does not cover."""
         if not self.paper and not self.delta_squared:
             raise FlexarmError(
                 "gibbs-appell: delta_squared=False leaves a term of the equations out, "
@@ -91,12 +91,12 @@ class GibbsAppell(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Return the model without shortening, which the paper does not have."""
+        """Return the model without axial shortening, which the paper does not have."""
         return unstiffened(model, model.tip_rotation)
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why a model cannot be treated this way, or None if it can."""
+        """Return why the formulation cannot treat a model, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
         return _paper_lacks(model) if paper else Formulation.refusal(model, paper=False)
@@ -117,7 +117,7 @@ class GibbsAppell(Formulation):
         return generalised_forces(links, R, phi, chi, Q, self.model.size)
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
-        """Trace what each joint transmits to its link, force over torque, (6, links)."""
+        """Trace the wrench that each joint transmits to its link, force over torque, (6, links)."""
         links = self._links(q, v)
         R = rotations(links)
         S, T, _ = self._forces(links, R, v, a, gravity=True)
@@ -154,7 +154,7 @@ class GibbsAppell(Formulation):
 
 
 def _paper_lacks(model: Model) -> str | None:
-    """Return what an arm has that the paper does not, or None."""
+    """Return a property of the arm that the paper does not cover, or None."""
     if model.base_moves:
         return _reason("a base that moves", "fix the base")
     for i, part in enumerate(model.links):

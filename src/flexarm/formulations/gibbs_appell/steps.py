@@ -270,12 +270,12 @@ def _deflection_equations(
 
 
 def picked(a: Expr, link: ChainLink) -> Expr:
-    """Pick a link's deflection variables, (m,)."""
+    """Return a link's deflection variables, (m,)."""
     return ca.vertcat(*[a[i] for i in link.variables])
 
 
 def _summed(B: list[Expr], R: Table, sign: int) -> Table:
-    """Sum ``jR_i B_i iR_k`` over the links i from max(j, k) on; the transpose has a sign."""
+    """Sum ``jR_i B_i iR_k`` over the links i from max(j, k) on; the transposed entry has a sign."""
     n = len(B)
     X = _zeros(n)
     for k in range(n - 1, -1, -1):
@@ -298,7 +298,7 @@ def _before(X: Table, R: Table) -> Table:
 
 
 def _own(link: ChainLink, R: Expr, r: Expr) -> Expr:
-    """Moment of a link's momentum per deflection rate, about a point that its O is at r from."""
+    """Moment of a link's momentum per deflection rate, about a point from which O is at r."""
     return R @ link.body.alpha + tilde(r) @ (R @ link.body.eps)
 
 

@@ -1,10 +1,10 @@
 """Integrals of the acceleration energy of one link of the Gibbs-Appell formulation.
 
 Part of `gibbs_appell`, which has the table of symbols: eqs. 14-42 (erratum: tildes are lost in
-15-22).  The paper's links are beams whose points move linearly with the amplitudes; everything else
-that a link may carry (axial shortening, rigid bodies on its sections, rotary inertia, rotors, a
-beam that slides out of its hub) is brought into the same symbols with the shape columns taken at
-the current deflection, ``r_ij -> dr/d delta_ij``.
+15-22). The paper's links are beams whose points move linearly with the amplitudes. Everything else
+on a link (axial shortening, rigid bodies on sections, rotary inertia, rotors, a beam that slides
+out of its hub) is expressed in the same symbols, with the shape columns at the current deflection,
+``r_ij -> dr/d delta_ij``.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -21,7 +21,7 @@ _LEVI_CIVITA = np.array([[np.cross(b, c) for c in np.eye(3)] for b in np.eye(3)]
 
 @dataclass(frozen=True)
 class Constants:
-    """Integrals of a link's shapes, made once (eqs. 34-42); m amplitudes."""
+    """Integrals of a link's shapes, computed once (eqs. 34-42); m amplitudes."""
 
     # M, Mr: mass, and first moment ``M r_r`` (3,) of the undeformed link (eq. 36).
     M: Expr
@@ -69,7 +69,7 @@ class AccelerationEnergy:
     w: Expr
 
     def __add__(self, other: "AccelerationEnergy") -> "AccelerationEnergy":
-        """Join two parts of one link."""
+        """Add the terms of two parts of one link."""
         mine, its = (
             [getattr(body, f.name) for f in fields(AccelerationEnergy)] for body in (self, other)
         )

@@ -23,7 +23,7 @@ STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are ali
 
 
 def _differences(*places: float) -> tuple[tuple[float, ...], Array]:
-    """Return places in steps, and the weights by which values there make a first derivative."""
+    """Return finite-difference points in steps, and their weights for a first derivative."""
     unit = np.eye(len(places))[1]
     weights = np.linalg.solve(np.vander(places, increasing=True).T, unit)
     return places, np.round(12 * weights) / 12  # twelfths, of fourth order
@@ -35,7 +35,7 @@ FORWARD = _differences(0.0, 1.0, 2.0, 3.0, 4.0)
 
 
 def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
-    """Return keys of numbers of an arm, each once; refuse what is none."""
+    """Return keys of numbers of an arm, each once; raise an error for other keys."""
     keys: list[object] = []
     if isinstance(parameters, Iterable) and not isinstance(parameters, str):
         keys = list(parameters)
@@ -64,7 +64,7 @@ def parameter_values(arm: Arm, keys: Sequence[str]) -> Array:
 
 
 def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | Array) -> Model:
-    """Build an arm with other values of some numbers, as it was built.
+    """Build an arm with other values of some numbers and the same build options.
 
     Raises
     ------
@@ -110,14 +110,14 @@ def pattern_elsewhere(model: Model, keys: Sequence[str]) -> Pattern | None:
 
 @dataclass(frozen=True)
 class Nearby:
-    """Arms that differ from one a little in one number, and how derivatives follow from them."""
+    """Arms with a small change of one number, and the rule for derivatives from them."""
 
     models: tuple[Model, ...]
     weights: Array
 
     @classmethod
     def of(cls, model: Model, key: str) -> "Nearby":
-        """Change a number a little, to both sides if the model file allows it."""
+        """Change a number slightly, in both directions if the model file allows it."""
         value = float(parameter_values(model.arm, [key])[0])
         step = STEP * abs(value) or STEP
         for places, weights in (CENTRAL, FORWARD):
@@ -140,7 +140,7 @@ class Nearby:
 
 
 def nearby(model: Model, keys: Sequence[str]) -> dict[str, Nearby]:
-    """Build arms that differ a little in one number each, by its key."""
+    """Build arms with a small change of one number each, by its key."""
     return {key: Nearby.of(model, key) for key in keys}
 
 
@@ -150,7 +150,7 @@ def derivatives(
     name: str,
     inputs: Sequence[Array],
 ) -> dict[str, Array]:
-    """Differentiate a quantity by numbers of the model file, at values of its inputs."""
+    """Differentiate a quantity with respect to numbers of the model file."""
     keys = list(nearby)
     every = [model for each in nearby.values() for model in each.models]
     pattern = common_pattern([formulation.model, *every])
@@ -170,7 +170,7 @@ def derivatives(
 
 
 def directions_of(pattern: Pattern, model: Model, nearby: Mapping[str, Nearby]) -> Array:
-    """Differentiate the symbols of an arm's numbers by its parameters, (numbers, k).
+    """Differentiate the symbols of an arm's numbers with respect to its parameters, (numbers, k).
 
     Raises
     ------
@@ -221,7 +221,7 @@ def _by_numbers(function: ca.Function, count: int) -> ca.Function:
 
 
 def _shapes(formulation: Formulation, name: str) -> list[tuple[int, ...]]:
-    """Return the shapes of a quantity's outputs, columns as vectors."""
+    """Return the shapes of a quantity's outputs, with columns as vectors."""
     function = trace(formulation, name)
     sizes = [function.size_out(k) for k in range(function.n_out())]
     return [(rows,) if columns == 1 else (rows, columns) for rows, columns in sizes]

@@ -1,4 +1,4 @@
-"""One trace and one compile for equations that differ in their numbers alone."""
+"""One trace and one compilation for equations that differ in their numbers only."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ _READ: dict[str, tuple[Path, ...]] = {}  # paths of parts that functions take as
 
 
 class _MoreReadError(Exception):
-    """A trace that takes more parts of the model as they are than was known."""
+    """A trace that reads more parts of the model as constants than previously known."""
 
     def __init__(self, read: tuple[Path, ...], streams: tuple[Stream, Stream]) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class _MoreReadError(Exception):
 
 @final
 class BoundKernel(Compiled):
-    """A function of one arm: machine code that others share, with constants of its own."""
+    """A function of one arm: shared machine code with constants of its own."""
 
     def __init__(self, shared: Compiled, constants: Array, structure: "Structure") -> None:
         super().__init__(shared.machine_code, (constants,))
@@ -67,7 +67,7 @@ class Structure:
 
     @cached_property
     def streams(self) -> tuple[Stream, Stream]:
-        """Prologue, which depends on the numbers alone, and body, which is evaluated."""
+        """Prologue, which depends on the numbers only, and body, which is evaluated."""
         with direct_operators():
             function, read = self.make()
         streams = split(lower(function), NUMBERS)
@@ -165,7 +165,7 @@ def _structure(
 
 
 def _parts_read(recipe: str) -> tuple[Path, ...]:
-    """Return the paths of parts that a function is known to take as they are."""
+    """Return the paths of model parts that a function is known to read as constants."""
     if recipe not in _READ:
         _READ[recipe] = tuple(tuple(path) for path in json.loads(noted(recipe) or "[]"))
     return _READ[recipe]

@@ -19,11 +19,11 @@ MOST_ALONG = 0.99
 
 
 def mass_along(body: Inertia, rod: Inertia, length: float) -> float:
-    """Return the part of a link's mass that is spread evenly along its beam [kg].
+    """Return the part of a link's mass that is distributed evenly along its beam [kg].
 
-    Mass at the root, mass at the tip and mass spread evenly between them are determined by a
-    body's mass, first and second moment along the beam.  Where one of the three would be negative,
-    the remainder of the body is not at the two ends alone.
+    Three point and line masses (root, tip, evenly between) are determined by the body's mass and
+    its first and second moments along the beam. If one of the three is negative, masses beyond the
+    two ends are needed.
 
     Parameters
     ----------
@@ -298,10 +298,10 @@ def _beam_and_rest(
 
 
 def _riding(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
-    """Return which links ride on a beam's ``root`` or ``tip``, by name.
+    """Return which links are carried by a beam's ``root`` or ``tip``, by name.
 
-    They are fixed behind the root, at the tip, beyond the tip, or to a link that rides there.  A
-    link that is fixed at the root may be the inertia of the beam itself, and does not ride.
+    They are fixed behind the root, at the tip, beyond the tip, or to a link that is carried there.
+    A link fixed at the root may be the inertia of the beam itself; then it is not carried.
     """
     members, ends = segment.members, dict[str, str]()
     for member in members[1:]:
@@ -317,7 +317,7 @@ def _riding(segment: Segment, pose: Pose, length: float) -> dict[str, str]:
 
 
 def _split(rest: Inertia, length: float, share: Any) -> tuple[Inertia, Inertia]:
-    """Split what is not along the beam between its root and its tip."""
+    """Split the mass that is not along the beam between its root and its tip."""
     if share is None:
         return split_at_ends(rest, length)
     value = quantity(share, "1", name="tip_share")
@@ -426,7 +426,7 @@ def _inertia(section: Section, length: float) -> Inertia:
 
 
 def _pieces(section: Section, length: float) -> list[tuple[float, Array]]:
-    """Return mass and rotary inertia per length at places between which they are linear."""
+    """Return mass and rotary inertia per length at stations between which they are linear."""
 
     def numbers(each: Properties) -> Array:
         return np.array([each.mass_per_length or 0.0, each.Jx, each.Jy, each.Jz])

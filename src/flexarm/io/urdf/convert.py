@@ -51,8 +51,8 @@ def picture(
 ) -> bytes | None:
     """Return the surface of a segment's links as an STL in a frame [m], None without geometry.
 
-    The visual geometries of a link are drawn, or its collision geometries where a visual one cannot
-    be read.  ``said`` collects the reasons, with the names of the links.
+    The visual geometries of a link are drawn, or its collision geometries where a visual one is
+    unreadable. ``said`` collects the reasons, with the names of the links.
     """
     points, faces, count = [], [], 0
     for member in segment.members:
@@ -310,7 +310,7 @@ class _Draft:
         raise ModelError(report(source, problems))
 
     def _whence(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-        """Return the path in the side file or robot that a path in the arm comes from."""
+        """Return the path in the side file or robot from which a path in the arm originates."""
         if len(path) < 2 or not isinstance(path[1], int) or path[1] >= len(self.chain.joints):
             return path
         if path[2:3] == ("joint",):
@@ -365,7 +365,7 @@ class _Draft:
         }  # fmt: skip
 
     def _acting(self, joint: UrdfJoint) -> dict[str, Any]:
-        """Return limits, friction and start of a joint; keys of the side file have priority."""
+        """Return limits, friction and start of a joint; keys of the side file take precedence."""
         start = self._start(joint)
         keys: dict[str, Any] = {"limits": joint.limits, "friction": joint.friction}
         keys["start"] = {} if start is None else {"position": start[0]}
@@ -408,7 +408,7 @@ class _Draft:
 
 
 def _known(value: object, unit: str) -> float | None:
-    """Read a limit; None for a wrong one, which the validation of the arm reports."""
+    """Read a limit; return None for an invalid one, which the validation of the arm reports."""
     try:
         return None if value is None else quantity(value, unit)
     except ModelError:

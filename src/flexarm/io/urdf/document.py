@@ -163,7 +163,7 @@ SIZES = {"mesh": (), "box": (), "cylinder": ("radius", "length"), "sphere": ("ra
 
 
 def _look(element: ET.Element, role: str) -> "Geometry":
-    """Read a visual or collision geometry of a link; a fault is kept in it for a note."""
+    """Read a visual or collision geometry of a link; an error is stored in it for a later note."""
     try:
         pose, geometry = _origin(element, f"its {role}"), element.find("geometry")
         shape = next((child for child in geometry or () if child.tag in SIZES), None)
@@ -340,7 +340,8 @@ class UrdfLink:
 class Geometry:
     """A geometry of a link: its ``role`` (visual, collision), ``kind`` and place.
 
-    Sizes are scales of a mesh, or sides, radius and length [m]; ``wrong`` says why it is none.
+    Sizes are scales of a mesh, or sides, radius and length [m]; ``wrong`` is the reason if it is
+    invalid.
     """
 
     role: str
@@ -370,12 +371,12 @@ class UrdfJoint:
 
     @property
     def pose(self) -> Pose:
-        """Its frame in its parent's, at 0."""
+        """Pose of the joint's frame in its parent's frame at coordinate 0."""
         return Pose(rotation_from_angles(self.rpy), np.array(self.xyz))
 
     @property
     def moves(self) -> bool:
-        """Whether it is more than an attachment."""
+        """Whether the joint can move."""
         return self.urdf_type != "fixed"
 
 
@@ -471,7 +472,7 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
 
 
 def some(names: list[str]) -> str:
-    """Return up to twelve names as text, and the number of the others."""
+    """Return up to twelve names as text, with the number of omitted ones."""
     shown = ", ".join(names[:12])
     return shown if len(names) <= 12 else f"{shown} and {len(names) - 12} more"
 

@@ -1,4 +1,4 @@
-"""Compute the quantities of designs, or the reason why a design has none."""
+"""Computation of the quantities of designs, or of the reason why a design has none."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ FINISHED, FAILED = "finished", "failed"
 
 
 def row_keys(digest: str, values: Columns) -> list[str]:
-    """Compute the key of each row from the study's digest and the values of its parameters."""
+    """Compute the key of each row from the study's digest and the row's parameter values."""
     lists = [column.tolist() for column in values.values()]
     return [
         hashlib.sha256(f"{digest}{row!r}".encode()).hexdigest()[:20]

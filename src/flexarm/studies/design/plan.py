@@ -112,9 +112,9 @@ Positive = Annotated[StrictInt, Field(ge=1, le=MOST)]
 class Parameter(Part):
     """A varied number: a range, a normal distribution, or a list of values.
 
-    ``keys`` are those of the model file that take the value, the parameter's name if left out;
-    ``start.NAME`` and ``start.NAME.rate`` are a coordinate and its rate at the start.
-    ``levels`` are the values that a grid has of a range.
+    ``keys`` are the keys of the model file that get the value, by default the parameter's name;
+    ``start.NAME`` and ``start.NAME.rate`` are a coordinate and its rate at the start. ``levels`` is
+    the number of values that a grid takes from a range.
     """
 
     low: Value | None = None

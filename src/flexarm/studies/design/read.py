@@ -96,7 +96,7 @@ class Study:
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Digests of all that the results depend on, by name."""
+        """Digests of everything that the results depend on, by name."""
         plan, arm = self.plan, self.arm
         texts = {
             "version": version("flexarm"),
@@ -355,7 +355,7 @@ def _deviation(given: Any, mean: float, number: Callable[[Any], float]) -> float
 
 
 def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
-    """Return a value in SI as all of its keys read it; lists and mappings as they are."""
+    """Return a value in SI as all of its keys convert it; lists and mappings unchanged."""
     in_si = {key: _taken(arm, model, key, value) for key in keys}
     for key, each in in_si.items():
         if not isinstance(each, CELLS):
@@ -369,7 +369,7 @@ def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
-    """Return a value in SI as the arm reads it under a key, or raise an error."""
+    """Return a value in SI as the arm reads it at a key, or raise an error."""
     if not key.startswith(START):
         return read_value(change_arm(arm, {key: value}), key)
     name = key.removeprefix(START)
@@ -400,7 +400,7 @@ def imported(name: str, folder: Path) -> Any:
 
 
 def identity(function: Any, folder: Path) -> str:
-    """Return a digest that identifies a function: of its file, or of its code and its data.
+    """Return a digest that identifies a function, from its file or from its code and data.
 
     Parameters
     ----------

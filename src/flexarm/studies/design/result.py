@@ -53,14 +53,14 @@ class StudyResult(Summarised):
 
     @property
     def done(self) -> int:
-        """Number of designs that are there."""
+        """Number of computed designs."""
         return sum(map(self.table.size, self.table.done))
 
     @property
     def columns(self) -> Columns:
         """All rows, by column: ``index``, ``key``, parameters, quantities, ``status``, ``reason``.
 
-        Read at once; `StudyTable.chunks_read` yields one chunk after the other.
+        All are read at once; `StudyTable.chunks_read` yields one chunk after the other.
         """
         parts = list(self.table.chunks_read())
         if not parts:

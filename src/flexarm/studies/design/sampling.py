@@ -46,12 +46,12 @@ class ParameterValues:
 
     @property
     def _cells(self) -> NDArray[Any]:
-        """The list as a column: numbers, booleans or texts; other types as JSON."""
+        """The list as a column of numbers, booleans or texts; other types as JSON."""
         plain = len({*map(type, self.values)}) == 1 and isinstance(self.values[0], CELLS)
         return np.array(self.values if plain else [json.dumps(v, default=str) for v in self.values])
 
     def value(self, cell: Any) -> Any:
-        """Return the value that a cell of the column stands for."""
+        """Return the value that a cell of the column represents."""
         if self.kind != "values":
             return cell
         return self.values[self._cells.tolist().index(cell)]

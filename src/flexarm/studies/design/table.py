@@ -186,7 +186,7 @@ class StudyTable:
         return cls(folder, about)
 
     def _holds(self) -> bool:
-        """Whether the folder is still that of this study, in the same chunks."""
+        """Whether the folder still holds this study, in the same chunks."""
         there = self.open(self.folder).about
         return all(there[key] == self.about[key] for key in ("digest", "chunk"))
 
@@ -207,7 +207,7 @@ class StudyTable:
 
     @property
     def done(self) -> list[int]:
-        """Numbers of the chunks that are there.
+        """Numbers of the chunks that are stored.
 
         Raises
         ------

@@ -1,9 +1,9 @@
 """Equations of an arm that runs in a page: motion under servos and a pull, energies, drawn states.
 
 The numbers with a slider are inputs, ``settings``: gravity [m/s^2] along its direction, payload
-[kg], a factor of all stiffnesses, and a damping ratio of the arm's modes at its start, added to
-the damping of the file.  Shape functions remain those of the model file.  Its servos and their
-timed targets are played.
+[kg], a factor of all stiffnesses, and a damping ratio of the arm's modes at its start, which is
+added to the damping of the file. Shape functions remain those of the model file. The file's servos
+and their timed targets are part of the motion.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ from flexarm.spatial import Expr, Inertia, base_rotation, constant, rebased
 
 @dataclass(frozen=True)
 class ServoTargets:
-    """Targets of a servo, one after the other, each from the time on that its channel begins."""
+    """Targets of a servo in order of time, each valid from the time at which its channel begins."""
 
     channels: tuple[Channel, ...]
 
@@ -103,7 +103,7 @@ def programme(model: Model, *, plays: bool = True) -> Programme:
 
 
 def _is_played(event: Event, names: set[str]) -> bool:
-    """Return whether an event sets targets of servos at a time, and does nothing else."""
+    """Return whether an event sets targets of servos at a time and nothing else."""
     acts = {action for action in ACTIONS if getattr(event, action)}
     changes = {key for change in event.servo.values() for key in change}
     timed = event.at is not None and acts == {"servo"}
@@ -151,9 +151,10 @@ class LiveArm:
 
     @cached_property
     def critical(self) -> Array:
-        """Damping that is critical for the vibrations of the arm at its start, (n, n).
+        """Critical damping for the vibrations of the arm at its start, (n, n).
 
-        Those faster than can be seen die away as fast as others: more would need smaller steps.
+        Vibrations too fast to be seen decay as fast as the others, since more damping would need
+        smaller steps.
         """
         found = formulation(DEFAULT, self.model).compiled("matrices")
         q, v = start_state(self.model)
@@ -170,7 +171,7 @@ class LiveArm:
 
     @cached_property
     def mass(self) -> float:
-        """Mass of all links with what they carry but the payload [kg]."""
+        """Mass of all links with attached bodies, without the payload [kg]."""
         still = ca.DM.zeros(self.model.size, 1)
         q = ca.DM(start_state(self.model)[0])
         total = self._bodies[0].mass - self.model.links[-1].tip_body.mass
@@ -181,7 +182,7 @@ class LiveArm:
 
     @property
     def _some(self) -> tuple[float, float]:
-        """Some gravity and payload, neither 0: equations that hold without hold with them too."""
+        """Values of gravity and payload that are not 0, so that equations contain both terms."""
         gravity, payload = self.settings[:2].tolist()
         return gravity or 1.0, payload or 1.0
 
@@ -192,7 +193,7 @@ class LiveArm:
 
     @cached_property
     def rows(self) -> Array:
-        """Rows that give the coordinate that each input acts on from q, (inputs, n)."""
+        """Rows that select the coordinate of each input from q, (inputs, n)."""
         unit = np.eye(self.model.size)
         rows = [
             hub_row(self.model, axis) if axis.motor is None else unit[axis.motor]
@@ -207,7 +208,7 @@ class LiveArm:
 
     @cached_property
     def _bodies(self) -> tuple[Inertia, Inertia]:
-        """Inertia at the last tip without the payload, and that of a payload of 1 kg."""
+        """Inertia at the last tip without the payload, and inertia of a payload of 1 kg."""
         arm, last = self.model.arm, len(self.model.links) - 1
         bare = tip_inertia(arm.model_copy(update={"payload": None}), last)
         if arm.payload is None or not arm.payload.mass:
@@ -242,7 +243,7 @@ class LiveArm:
         input an effort by ``hand`` [N m], [N] on the joint's side, and target, stiffness and
         damping of a ``servo``; and a ``grip``: Jacobian of the point that is held (3, n), then the
         force at q = v = 0 (3,), stiffness and damping of what holds it; and the outcome of the
-        first.  It gives the rates dx too.
+        first. It returns the rates dx too.
         """
         n, inputs = self.model.size, len(self.driven)
         sizes = {
@@ -263,7 +264,7 @@ class LiveArm:
         return replace(prologue, name="prepare"), body
 
     def observation(self) -> Stream:
-        """Trace energies (3,), the tip (3,) and what poses the drawn arm, at q, v and settings."""
+        """Trace energies (3,), the tip (3,) and the drawn state, at q, v and settings."""
         sizes = {"q": self.model.size, "v": self.model.size}
         return lower(self._traced("observe", _observation, sizes, ("energy", "tip", "drawn")))
 
@@ -303,10 +304,10 @@ class LiveArm:
         return np.array(found).reshape(-1, 3, self.model.size)
 
     def turn(self) -> list[Stream]:
-        """Trace how attitudes are measured anew from where they are; nothing without any.
+        """Trace the reset of reference attitudes to the current ones; None without any.
 
-        From q, v and anchors (3 k, 3): the same motion by angles of 0, the rates that they have
-        there, and the new anchors.
+        From q, v and attitudes (3 k, 3) it returns the same motion with angles 0, their rates, and
+        the new attitudes.
         """
         model, extra, names = _anchored(self.model)
         if model.anchor is None:
@@ -368,7 +369,7 @@ class LiveArm:
 
 
 def _anchored(model: Model) -> tuple[Model, list[Expr], list[str]]:
-    """Measure attitudes from symbols, if there are any."""
+    """Use symbols as reference attitudes, if the arm has any."""
     if not model.attitudes:
         return model, [], []
     anchor = ca.SX.sym("anchor", *model.start_anchors.shape)

@@ -1,4 +1,4 @@
-"""A live arm as a WebAssembly module: equations, Runge-Kutta steps, and where they begin."""
+"""A live arm as a WebAssembly module: equations, Runge-Kutta steps, and the initial state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -29,7 +29,7 @@ SLOTS = {"t": "t", "h": "wish", "steps": "steps", "watched": "watched"}
 
 @kernel
 def advance(m: RungeKuttaState, until: float, budget: int, changed: int) -> int:
-    """Step on until a time, from inputs or a state that may have changed."""
+    """Integrate to a time, from inputs or a state that may have changed."""
     m.t_end = until
     m.budget = budget
     if changed == 1:
@@ -41,7 +41,7 @@ def advance(m: RungeKuttaState, until: float, budget: int, changed: int) -> int:
 
 @dataclass(frozen=True)
 class LiveProblem(InitialValueProblem):
-    """A motion on a page: equal steps, whose error nobody measures."""
+    """A motion on a page with equal steps and no error control."""
 
     arm: LiveArm | None = None
     # The arrays of the equations by name, and the places that they take [bytes].
@@ -50,7 +50,7 @@ class LiveProblem(InitialValueProblem):
 
     @cached_property
     def measures(self) -> Measures:
-        """Nothing."""
+        """Return nothing, since errors are not measured."""
         nothing = np.zeros(0)
         return Measures(
             np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((1, 0, 0)), np.zeros((1, 0)),
@@ -59,7 +59,7 @@ class LiveProblem(InitialValueProblem):
 
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
-        """Bounds beyond which the equations do not hold: limits of joints stop nothing."""
+        """Bounds beyond which the equations do not hold; limits of joints are not among them."""
         return live_watches(self)
 
     @property
@@ -72,7 +72,7 @@ class LiveProblem(InitialValueProblem):
         )
 
     def joined(self) -> tuple[System, dict[str, Array]]:
-        """Join the equations to the inputs, wrenches, motions and targets of the file."""
+        """Combine the equations with the inputs, wrenches, motions and targets of the file."""
         assert self.arm is not None
         arm, buffers, groups = self.arm, self.buffers, self.groups
         driven, pushed, moved = groups[:3]
@@ -130,7 +130,7 @@ def live_task(arm: LiveArm) -> InitialValueProblem:
 
 
 def live_watches(task: InitialValueProblem) -> tuple[Watch, ...]:
-    """List what stops an arm: only where its equations do not hold."""
+    """List the conditions that stop an arm: only those where its equations do not hold."""
     return tuple(watches(task.equation.model, task.q, task.wanted, limits=False))
 
 

@@ -139,7 +139,7 @@ def live_page(prepared: Prepared) -> str:
 def _simulation(
     arm: LiveArm, module: LiveModule, tuned: Tuning, watches: list[str]
 ) -> dict[str, Any]:
-    """Describe the module, its memory from the end of its stack on, and its steps."""
+    """Describe the module, its memory after the stack, and its steps."""
     made = module.program
     return {
         "code": _packed(made.code),
@@ -224,7 +224,7 @@ def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
 
 
 def _still(arm: LiveArm) -> Equilibrium | None:
-    """Find the arm held at its start and deflected by its weight, if it can be."""
+    """Find the arm's equilibrium at its start under its weight, joints held, if it exists."""
     try:
         return equilibrium(arm.model)
     except FlexarmError:
@@ -232,19 +232,19 @@ def _still(arm: LiveArm) -> Equilibrium | None:
 
 
 def _rest(model: Model, q: Array) -> list[float]:
-    """Return the columns that pose the arm at coordinates."""
+    """Return the columns that pose the drawn arm at coordinates."""
     found: list[float] = states(model, q[None], model.start_anchors[None])[0].tolist()
     return found
 
 
 def _shown(rest: Array, plucked: list[dict[str, Any]]) -> Array:
-    """List coordinates to see the arm bend at: at rest, and after each pluck."""
+    """List coordinates in which the arm is drawn bent: at rest, and after each pluck."""
     swings = [np.array(each["kick"]) / (2 * np.pi * each["hz"]) for each in plucked]
     return np.stack([rest, *(rest + swing for swing in swings)])
 
 
 def _holding(arm: LiveArm, still: Equilibrium | None) -> list[float]:
-    """Find what holds the arm at its start, on the joints' side; 0 where nothing can."""
+    """Compute the efforts that hold the arm at its start, on the joints' side; 0 where none can."""
     if still is None:
         return [0.0] * len(arm.driven)
     held = still.point.u.tolist()
@@ -262,7 +262,7 @@ def _curves(model: Model) -> list[dict[str, Any]]:
 
 
 def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
-    """List vibrations of the arm held at its joints, and the rates that a pluck gives it."""
+    """List vibrations of the arm with joints held, and the initial rates of a pluck of each."""
     try:
         every = modes(arm.model, joints="locked").modes
     except FlexarmError:
@@ -287,7 +287,7 @@ def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
 
 
 def _limits(model: Model) -> dict[str, float | None]:
-    """Return the first ranges of the colours; they grow during the motion."""
+    """Return the initial ranges of the colours; they grow during the motion."""
     bending = flexible_links(model)
     if not bending:
         return {"deflection": 0.0, "curvature": 0.0, "moment": 0.0, "strain": None}

@@ -137,14 +137,14 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
 
 
 def _lightest(M: Array, holds: Array) -> float:
-    """Find the most that a force accelerates a point that can be held [1/kg]."""
+    """Return the largest acceleration per force at a point that can be pulled [1/kg]."""
     return max(float(eigvalsh(J @ np.linalg.solve(M, J.T))[-1]) for J in holds)
 
 
 def _contact_matrices(contacts: Sequence[Contact], M: Array, touching: Array) -> Array:
-    """Sum what contacts add to stiffness and damping where an impact presses them deepest.
+    """Sum the stiffness and damping of contacts at the deepest penetration by an impact.
 
-    There the contact has no more than all of its energy, and its damping no more than all of its
+    There the contact has at most all of the impact's energy, and its damping at most all of its
     momentum.
     """
     result = np.zeros((2, *M.shape))
@@ -160,9 +160,9 @@ def _contact_matrices(contacts: Sequence[Contact], M: Array, touching: Array) ->
 
 
 def _decay(M: Array, K: Array, D: Array) -> float:
-    """Find how fast [1/s] the fastest motion decays that does not vibrate.
+    """Return the largest decay rate [1/s] of motions that do not vibrate.
 
-    It is faster with less stiffness and with more damping: K and D are the least and the most.
+    It is largest for the least stiffness K and the largest damping D.
     """
     roots = np.linalg.eigvals(LinearModel(M, K, D, ("",) * len(M)).state_space().A)
     return float(-roots.real[np.abs(roots.imag) < 1e-6 * np.abs(roots)].min(initial=0.0))
@@ -171,7 +171,7 @@ def _decay(M: Array, K: Array, D: Array) -> float:
 def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
     """Choose stiffness and damping of a servo that moves all that is outboard.
 
-    At first it moves little more than the hub: no servo is quicker there than the fastest mode.
+    Initially it moves little more than the hub, so no servo is faster there than the fastest mode.
     """
     stiffness, damping = moved * rate**2, 2 * DAMPED * moved * rate
     return min(stiffness, at_hub * fastest**2), min(damping, at_hub * fastest)
@@ -273,7 +273,7 @@ def _prepared(model: Model, *, plays: bool = True) -> Prepared:
 
 
 def _share(found: Prepared) -> float:
-    """Estimate the share of a core that the arm takes in real time."""
+    """Estimate the share of a processor core that real time takes."""
     return 4 * OPERATIONS * found.arm.model.size * OPERATION / found.tuned.step
 
 
