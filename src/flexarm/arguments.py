@@ -103,7 +103,7 @@ def is_number(value: object, *, finite: bool = True) -> bool:
 
 
 def in_unit(name: str, value: object, unit: str, error: Kind = FlexarmError) -> Any:
-    """Convert text such as "5 ms" to a number in an SI unit, also in lists; keep other values.
+    """Convert text such as "5 ms" to a number in an SI unit, also in lists.
 
     With several units, as in "rad/s|m/s", the first that fits is used.
     """

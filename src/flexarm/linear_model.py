@@ -264,7 +264,7 @@ def _signs(stiffness: Array) -> tuple[int, int]:
 
 
 def energy_shares(matrices: Sequence[Array], energies: Array, shapes: npt.NDArray[Any]) -> Array:
-    """Divide energies (places, k) among coordinates, none negative, together 1, (n, k).
+    """Divide energies (places, k) into shares of coordinates, >= 0 with sum 1, (n, k).
 
     Notes
     -----

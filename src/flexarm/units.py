@@ -355,7 +355,7 @@ class PerSecond:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        """Read text in the unit of the rate first; a float without unit has no rate either."""
+        """Read text in the unit of the rate; a plain number has no unit of its own."""
         schema = handler(source)
         symbol = schema.get("metadata", {}).get(_SYMBOL)
         if symbol is None:

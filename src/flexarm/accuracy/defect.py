@@ -1,4 +1,4 @@
-"""Errors of a motion by linear theory: forces that it leaves unbalanced in a richer model."""
+"""Errors of a motion by linear theory, from the forces left unbalanced in a richer model."""
 
 import itertools
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Deviations:
-    """Differences of a link's tip position in a richer model, at T times [m], (T, 3) each."""
+    """Corrections of a link's tip position by a richer model, at T times [m], (T, 3) each."""
 
     shapes: Array  # by more shapes in the directions that have some
     stiffness: Array  # by shapes in elastic directions that have none
@@ -188,7 +188,7 @@ class RicherArm:
         return by_link
 
     def _respond(self, motion: Motion, loads: Array, stretches: list[Stretch]) -> Array:
-        """Integrate the response to loads, and that to the bending loads of the resulting twist."""
+        """Integrate the responses to the loads and to the bending loads caused by the twist."""
         x = respond(motion.t, loads, iter(stretches))
         turned = np.zeros((*x.shape[:2], 2))
         size = max(AT_ONCE // self.model.size**2, 1)
@@ -280,7 +280,10 @@ class RicherArm:
     def _followed(
         self, mass: Array, stiffness: Array, damping: Array, step: float
     ) -> tuple[Array, Array]:
-        """Add a little mass and damping to added shapes without inertia, so that they follow."""
+        """Add a little mass and damping to added shapes without inertia.
+
+        They follow quasi-statically.
+        """
         added = [*self.rich.more, *self.rich.left_out]
         size = np.sqrt(np.diag(stiffness)[added])
         squares, vectors = np.linalg.eigh(mass[np.ix_(added, added)] / np.outer(size, size))

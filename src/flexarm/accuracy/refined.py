@@ -133,7 +133,7 @@ def _plain(arm: Arm, counts: dict[int, Counts]) -> Arm:
 
 
 def _fitted(part: LinkModel, mine: LinkModel) -> Array:
-    """Fit a link's shapes, relative to their root's slope, by the refined link's, (r, m)."""
+    """Fit a link's shapes, relative to their slope at the root, by the refined link's, (r, m)."""
     x = np.linspace(0.0, part.beam.span.length, PLACES)
     places = np.stack([x, 0 * x, 0 * x], axis=1)
     root = part.beam.root_angle

@@ -132,7 +132,7 @@ def _softest(elastic: Flexible, motion: BeamDirection, tip_mass: float) -> SpanC
 
 
 def _losses(part: LinkModel, added: Shapes, stiffness: Array, mass: Array) -> Array:
-    """Return the damping of added shapes by the last ratio and by the material, (shapes,)."""
+    """Return the damping of the added shapes: last damping ratio and material, (shapes,)."""
     link = part.link
     ratio = 0.0 if isinstance(link.damping, dict) else (*link.damping_ratios, 0.0)[-2:][0]
     losses = 2 * ratio * np.sqrt(stiffness * mass)

@@ -1,4 +1,4 @@
-"""Rotary inertia of the sections of links bent in space, which models keep in the root's axes."""
+"""Error of keeping rotary inertia in the axes of a link's root while it bends in space."""
 
 import casadi as ca
 import numpy as np
@@ -17,7 +17,7 @@ UNKNOWN = (
 
 
 def rotary_unknown(model: Model, slopes: dict[str, float], q: Array, free: Array) -> str:
-    """Return a sentence on an exact link whose rotary inertia has an unknown error; else empty.
+    """Return a sentence if the error of an exact link's rotary inertia is unknown, else ''.
 
     The error is zero in a straight link and in planar bending.
 

@@ -327,7 +327,7 @@ def _wind_ups(model: Model, q: Array) -> Array:
 
 
 def _apart(model: Model, q: Array, other: Array) -> list[float]:
-    """Return the differences of joints and base in two motions, relative to tolerances' scales."""
+    """Return differences of joints and base between two motions, relative to tolerance scales."""
     reach = max(sum(part.length for part in model.links), 1e-3)
     scales = dict(enumerate([reach] * 3 + [1.0] * 3)) if model.base_moves else {}
     for axis in model.axes:

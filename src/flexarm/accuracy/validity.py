@@ -1,4 +1,4 @@
-"""Slopes, strains and the like of a motion, compared with the range in which the model holds."""
+"""Largest slopes, strains and the like of a motion, compared with the range of validity."""
 
 import math
 from dataclasses import dataclass
@@ -248,7 +248,7 @@ def _block(
 
 
 def _energies(link: Deformed, places: Array, weights: Array) -> tuple[Array, Array]:
-    """Integrate the elastic energy of linear theory and the rest [J], (T,) each."""
+    """Integrate the elastic energy, of linear theory and the remainder [J], (T,) each."""
     area, x = weights * link.scale[:, None], link.along_span(places)
     y, z = link.curvatures(places, stiffening=True)
     torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]

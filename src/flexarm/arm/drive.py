@@ -14,7 +14,7 @@ G = DefaultTypeVar("G", bound=float, default=Number, covariant=True)
 
 
 class SpringTable(Part, Generic[Q, E]):
-    """A spring's effort at given deflections; beyond the ends the last slope goes on."""
+    """A spring's force or torque at given deflections; outside, the last slope continues."""
 
     deflection: Annotated[tuple[Q, ...], Field(min_length=2, max_length=1000)]
     effort: Annotated[tuple[E, ...], Field(min_length=2, max_length=1000)]

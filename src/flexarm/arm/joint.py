@@ -92,7 +92,7 @@ class Hub(Part):
 
 
 class Start(Part, Generic[Q, S]):
-    """Initial position and speed; without its own, the motor starts with a relaxed spring."""
+    """Initial position and speed; by default the motor starts with a relaxed spring."""
 
     position: Q | None = None
     speed: S | None = None
@@ -248,7 +248,7 @@ class Sliding(LinearJoint):
 
 
 class Carriage(LinearJoint):
-    """A link that rides along the bent previous link; the coordinate is its station there [m].
+    """A link that rides along the bent previous link; the coordinate is its position [m].
 
     Positions count along the previous link from its root; the joint's frame is that of the section
     there.

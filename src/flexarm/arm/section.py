@@ -196,7 +196,7 @@ def shear_coefficient(shape: Outline, nu: float, *, along_y: bool) -> float:
 def shape_properties(
     material: Material, shape: Outline, *, rotary: bool, shear: bool | float = False
 ) -> Properties:
-    """Section properties of a material and a shape; with shear by the shape's factor or a given.
+    """Section properties of a material and a shape, with shear if requested.
 
     ValidationError: if one of them is beyond any arm's size, or is lost to rounding.
     """

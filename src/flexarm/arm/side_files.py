@@ -95,7 +95,7 @@ class SideFile:
         return self.files.folder / self.name
 
     def read_beside(self, name: str) -> "SideFile":
-        """Read a file that this one names, in its own folder or below, or in an allowed one."""
+        """Read a file that this one names, from its folder or below, or from an allowed one."""
         joined = posixpath.join(posixpath.dirname(self.name), name)
         if self.files.kept is not None:
             return self.files.read(joined)

@@ -92,7 +92,7 @@ def _ratio_damping(model: Model, index: int, pose: Array, given: float | None = 
 
 
 def _more_damping(arm: Arm, given: float, more: float, mode: str) -> str:
-    """Return how much more damping the links would need, in a form that model files accept."""
+    """Return the damping that the links would need, as text for a model file."""
     see = "'flexarm modes' says what each mode of the arm has"
     by_mode = f"'damping: {{{mode}: {more * given:.2g}}}'"
     by_name = [isinstance(link.damping, dict) for link in arm.links]

@@ -144,7 +144,7 @@ def _units(place: str, message: str) -> Notice:
 
 
 def joint_notices(part: LinkModel, axis: Axis, start: float, speed: float) -> Iterator[Notice]:
-    """Report a start outside the limits or shapes of a joint's axis, and an unusual gear."""
+    """Report a joint that starts outside its limits or its shapes' range, and an unusual gear."""
     joint, name, place = axis.acts, axis.name, axis_place(axis)
     if joint.limits is not None:
         low, high, fastest = joint.limits.lower, joint.limits.upper, joint.limits.speed

@@ -85,7 +85,7 @@ def _candidates(model: Model) -> list[int]:
 def _random_state(
     model: Model, linear: LinearModel, pose: Array, still: list[int], generator: np.random.Generator
 ) -> _RandomState:
-    """Draw a state with the given amplitudes at rest, and fixed joints where they start."""
+    """Draw a random state with given amplitudes at rest and fixed joints at their start."""
     fixed = set(still) | _fixed(model)
     size = _roots(linear.mass)
     scale = np.ones(model.size)

@@ -471,7 +471,7 @@ class _Tip:
 
 
 def _relate(ring: Ring, kappa: int, angles: list[int]) -> None:
-    """Add the relation ``kappa (1 + theta^T theta/4) = 1``, solved for the last angle's square."""
+    """Add ``kappa (1 + theta^T theta/4) = 1``, solved for the square of the last angle."""
     *others, last = angles
     instead: Polynomial = {(): 4.0, ((kappa, 1),): -4.0}
     for other in others:

@@ -22,7 +22,7 @@ def sampled(
     seed: int = 0,
     rates: Literal["measured", "difference"] = "measured",
 ) -> Sampled:
-    """Run a law at a fixed rate: `flexarm.Sampled` within the model file's limits, checked at once.
+    """Run a law at a fixed rate: `flexarm.Sampled` with the model file's limits.
 
     Parameters
     ----------

@@ -73,12 +73,12 @@ def remaining(model: Model) -> list[int]:
 
 
 def felt_by_joints(model: Model) -> Model:
-    """Return the model without gravity if its base is free, since the base falls with the arm."""
+    """Return the model, without gravity if its base is free, since that falls with the arm."""
     return replace(model, gravity=np.zeros(3), orbit=0.0) if model.floats else model
 
 
 def untouched(model: Model) -> Model:
-    """Return the model without contacts if its base is free: reference motions touch nothing."""
+    """Return the model, without contacts if its base is free: reference motions touch nothing."""
     if not isinstance(model, Model) or not model.floats or not model.arm.contacts:
         return model
     arm = model.arm.model_copy(update={"contacts": ()})

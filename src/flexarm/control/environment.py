@@ -1,4 +1,4 @@
-"""Arms as a vector environment of gymnasium, for learning; it needs the extra ``gym``."""
+"""Batches of arms as a gymnasium vector environment; needs the extra ``gym``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal

@@ -122,7 +122,7 @@ class Floating:
 def base_along(
     floating: Floating, path: Callable[[float], Array], slope: Callable[[float], Array]
 ) -> Along:
-    """Add the motion of the base to a path of what it carries: coordinates by progress, (n,)."""
+    """Add the base's motion to a path of the other coordinates, (n,) by progress."""
 
     def rates(s: float, q: Array) -> Array:
         here = np.concatenate([q[:6], path(s)[6:]])

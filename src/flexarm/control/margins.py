@@ -106,7 +106,7 @@ def _real_at(A: Array, b: Array, c: Array) -> Array:
 
 
 def _hamiltonian(A: Array, b: Array, c: Array, direct: float, size: float) -> Array:
-    """Compute frequencies [rad/s] at which ``|direct + c (jw - A)^-1 b|`` may be of a size."""
+    """Compute frequencies [rad/s] where ``|direct + c (jw - A)^-1 b|`` may have a given size."""
     left = size**2 - direct**2
     inner = A + np.outer(b, c) * (direct / left)
     whole = np.block([

@@ -192,7 +192,7 @@ def _part(model: Model, gauge: Gauge) -> LinkModel:
 
 
 def _columns(model: Model, part: LinkModel, gauge: Gauge, q: Expr) -> Expr:
-    """Return the curvature at a gauge per amplitude of a link, (1, m); None of what is no beam."""
+    """Return the curvature at a gauge per amplitude, (1, m); None unless the link is a beam."""
     return body_of(model, part).curvature(q, gauge.axis, gauge.at)
 
 

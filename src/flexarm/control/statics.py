@@ -141,7 +141,7 @@ class Statics:
         return np.asarray(np.linalg.lstsq(self.drives.inputs, force)[0])
 
     def moved_by_joints(self, q: Array) -> Array:
-        """Compute the derivatives of coordinates by the driven joints in equilibrium, (n, k)."""
+        """Compute the derivatives of the equilibrium by the driven joints, (n, k)."""
         if not self.loaded:
             return rigid_motions(self.model)[:, [axis.driven for axis in self.model.axes]]
         hubs = self._held(self._hubs, self.drives.hubs @ q)

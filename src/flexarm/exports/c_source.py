@@ -1,4 +1,4 @@
-"""An arm as C: its equations, tables and integrators, a program that runs it."""
+"""An arm as C source: its equations, tables and integrators, a program that runs it."""
 
 import importlib.resources
 import math
@@ -152,7 +152,7 @@ def _methods() -> str:
 
 
 def numbers(kind: str, name: str, values: Array, *, size: int | None = None) -> str:
-    """Write a table of numbers; C has no empty ones."""
+    """Format a table of numbers as C, which has no empty tables."""
     words = [_number(value) for value in values.tolist()] or ["0.0"]
     return f"{kind} double {name}[{size or len(words)}] = {{\n{_wrapped(words)}\n}};"
 

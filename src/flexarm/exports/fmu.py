@@ -1,4 +1,4 @@
-"""An arm as a functional mock-up unit: FMI 2.0 or 3.0, model exchange and co-simulation."""
+"""An arm as a functional mock-up unit: FMI 2.0 or 3.0, model exchange, co-simulation."""
 
 import hashlib
 import io
@@ -82,7 +82,7 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
 
 
 def folders_of(fmi: str, processor: str, kind: str) -> list[str]:
-    """Name the folders of a binary: on ARM, importers of FMI 2.0 look where others do too."""
+    """Return the folders of a binary; several on ARM, which FMI 2.0 importers name differently."""
     old = {"windows": "win64"}.get(kind, f"{kind}64")
     named = [f"{processor}-{kind}"] if fmi != "2.0" or processor != "x86_64" else []
     return [*named, *([old] if fmi == "2.0" else [])]

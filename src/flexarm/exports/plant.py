@@ -288,7 +288,7 @@ class Plant:
 
     @direct_operators()
     def anew(self) -> ca.Function:
-        """Trace ``(x, d) -> (x, anchors)``: angles of attitudes measured from where they are."""
+        """Trace ``(x, d) -> (x, anchors)``: reset reference attitudes to the current ones."""
         _, _, x, _, d, _, _ = self._symbols()
         anchors, after, m = self._anchors(d), ca.SX(x), len(self.open)
         for k, first in enumerate(self.model.attitudes):
@@ -360,7 +360,7 @@ class Plant:
             return path.read_bytes()
 
     def _symbols(self) -> tuple[Expr, ...]:
-        """Return symbols t, since, x, u, d; q and v of them, prescribed ones follow time."""
+        """Return symbols t, since, x, u, d, with q and v; prescribed ones follow time."""
         m, size = len(self.open), len(self.start)
         t, since = ca.SX.sym("t"), ca.SX.sym("since")
         x, u = ca.SX.sym("x", size), ca.SX.sym("u", len(self.inputs))

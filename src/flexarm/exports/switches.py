@@ -62,7 +62,7 @@ class Switches:
 
     @property
     def numbers(self) -> int:
-        """Count of numbers that jump: anchors, effort and way of each holder, what servos hold."""
+        """Count the numbers that jump: reference attitudes, brakes and friction, held outputs."""
         return 9 * len(self.model.attitudes) + 2 * len(self.holders) + len(self.sampled)
 
     @property

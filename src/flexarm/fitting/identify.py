@@ -310,7 +310,7 @@ def _refuse_overflow(problem: FitProblem, values: Array, noise: Array) -> None:
 
 
 def _scale(given: Array, k: int) -> str:
-    """Return what residuals are relative to in search k: the noise, or at first a substitute."""
+    """Return the reference of residuals in search k: the noise, or at first a substitute."""
     if k > 0 or not np.isnan(given).any():
         return "the noise"
     return "the readings' standard deviation" if np.isnan(given).all() else (

@@ -77,14 +77,14 @@ def _states(
 
 
 def _smallest(slopes: Array, change: Array, ways: Array) -> Array:
-    """Return the smallest motion along ``ways`` with a given change of the readings, (n,)."""
+    """Return the smallest motion along ``ways`` that changes the readings as given, (n,)."""
     if not len(change):
         return np.zeros(len(ways))
     return np.asarray(ways @ np.linalg.lstsq(slopes @ ways, change, rcond=1e-9)[0])
 
 
 def _ways(model: Model) -> Array:
-    """Return motions of the coordinates, (n, n): joints with their motors, and small wind-ups."""
+    """Return independent motions, (n, n): joints with their motors, and small wind-ups."""
     ways = np.eye(model.size)
     for axis in model.axes:
         if axis.motor is not None:

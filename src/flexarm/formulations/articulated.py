@@ -38,7 +38,7 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class _Outboard:
-    """Articulated inertia and bias force at a tip, in the axes that ``rotation`` leads from."""
+    """Articulated inertia and bias force at a tip, in axes that ``rotation`` turns to the link."""
 
     inertia: Expr
     force: Expr
@@ -47,7 +47,7 @@ class _Outboard:
 
 @dataclass(frozen=True)
 class _Own:
-    """Own accelerations of a link, ``-(gain A + start)`` with A that of L, or what leads to them.
+    """Accelerations of a link's amplitudes, ``-(gain A + start)`` with A that of L.
 
     Without low rank they are ``-L^-T (gain A + start)`` with the factors of the amplitudes' mass
     matrix.
@@ -149,7 +149,7 @@ class _Sweep:
     def _split(
         self, state: LinkState, modal: Expr, momentum: Expr, force: Expr, rest: Expr
     ) -> tuple[Expr, Expr, Expr, Expr]:
-        """Add a sliding joint's rotor, and make a prescribed exposed length a load on the rest."""
+        """Add a sliding joint's rotor; a prescribed exposed length becomes a load."""
         part, own = state.part, list(state.part.own)
         if part.rotor is not None and part.rotor.coordinate in own:
             # the rotor of a sliding joint spins with the exposed length
@@ -167,7 +167,7 @@ class _Sweep:
         return modal, momentum, force, rest
 
     def _at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
-        """Bring what is outboard into the link's own axes, with the tip's rigid body."""
+        """Transform outboard inertia and force into the link's axes, and add the tip's body."""
         E, body, out = state.tip.local.rotation, state.part.tip_body, self.outboard
         if not body.weighs:
             turned = E @ out.rotation
@@ -181,7 +181,7 @@ class _Sweep:
     def _pass_joint(
         self, state: LinkState, turned: Expr, inertia: Expr, force: Expr, own: _Own
     ) -> _Eliminated:
-        """Eliminate the joint and hand what is left to the tip that carries it."""
+        """Eliminate the joint, and pass the remaining inertia and force to the previous tip."""
         part, rotor = state.part, state.part.rotor
         force = force + inertia @ state.bias
         joint = reaction = None
@@ -348,7 +348,7 @@ class _Sweep:
 
 
 def _clear_axes(axes: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
-    """Write down what free joints leave along constant axes: no inertia, and what is applied."""
+    """Set inertia and force along free joint axes exactly: 0, and the applied force."""
     if not ca.SX(axes).is_constant():
         return
     for i, column in enumerate(np.array(ca.DM(axes)).T):

@@ -47,7 +47,7 @@ class Formulation(ABC):
             object.__setattr__(self, "model", self.paper_model(self.model))
 
     def of(self, model: Model) -> Self:
-        """Return the same formulation of another model, which is as the paper has it."""
+        """Return the same formulation for another model that has the paper's approximations."""
         made = object.__new__(type(self))
         for each in fields(self):
             object.__setattr__(made, each.name, getattr(self, each.name))
@@ -73,7 +73,7 @@ class Formulation(ABC):
 
     @property
     def guarded(self) -> bool:
-        """Whether an approximation may leave M singular or indefinite at some coordinates."""
+        """Whether an approximation may make M singular or indefinite at some coordinates."""
         return self.paper or self.model.tip_rotation == "first-order"
 
     def options(self) -> str:
@@ -90,7 +90,7 @@ class Formulation(ABC):
         """Trace the inertial and gravity forces for accelerations a (0 if None), (n,)."""
 
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
-        """Trace what inertia and gravity need beyond contacts of the tip, and what those take [W].
+        """Trace inertial and gravity forces less contacts of the tip, and their power [W].
 
         The result is None for a formulation without a recursion that can include a force at the
         tip.
@@ -141,7 +141,7 @@ def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
 
 
 def recursions_only(model: Model) -> str | None:
-    """Return why only the recursions can treat an arm, or None: most sum along beams on tips."""
+    """Return why only recursions can treat an arm, or None: others sum along beams on tips."""
     if model.orbit:
         return (
             "the base is in an orbit, and the method assumes an inertial world. Use "

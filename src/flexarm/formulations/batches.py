@@ -19,7 +19,7 @@ SLACK = 1e-6
 
 
 def checked_time(t: Any, *arrays: ArrayLike) -> Time:
-    """Return a time [s] as a float, or an array (N,) of a batch's; refuse what is none."""
+    """Return a time [s] as a float, or an array (N,) for a batch; else raise an error."""
     if type(t) is not float and not isinstance(t, float | int):
         try:
             given = np.asarray(t)

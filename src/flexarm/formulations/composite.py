@@ -56,7 +56,7 @@ class Composite(Formulation):
         return _newton_euler(model, base, states, v, a, gravity)[0]
 
     def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
-        """Trace what inertia and gravity need beyond contacts of the tip, and what those take [W].
+        """Trace inertial and gravity forces less contacts of the tip, and their power [W].
 
         The recursion includes the contact force like a load on the tip's body.
         """
@@ -276,7 +276,7 @@ def _rotated(rotation: Expr, columns: Columns) -> Columns:
 
 
 def _add_rotor(matrix: Expr, rotor: Rotor, carried: Expr, pending: Columns) -> tuple[Expr, Columns]:
-    """Add a rotor's spin and, where it is full, what its momentum does to its carrier."""
+    """Add a rotor's spin inertia; if it is full, also its momentum's effect on the carrier."""
     k = rotor.coordinate
     matrix[k, k] += rotor.ratio**2 * rotor.inertia
     if rotor.axis is None:

@@ -1,4 +1,4 @@
-"""The equation of an arm, NumPy in and out: what `flexarm.formulation` gives."""
+"""The equation of an arm with NumPy arrays, as `flexarm.formulation` returns it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -172,7 +172,7 @@ class Equation:
         return self._evaluate("gravity", q)[0]
 
     def forward_dynamics(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
-        """Compute accelerations under inputs u, (n,); those prescribed are as their motion says.
+        """Compute accelerations under inputs u, (n,); those prescribed follow their motion.
 
         Raises
         ------
@@ -279,7 +279,7 @@ class Equation:
         return whole, base, centre
 
     def joint_wrench(self, q: Array, v: Array, a: Array, t: Time = 0.0) -> Array:
-        """Compute what each joint transmits to its link, (links, 6): force [N], torque [N m].
+        """Compute the wrench of each joint on its link, (links, 6): force [N], torque [N m].
 
         It is in world axes, at the joint's origin, for accelerations a.
         """
@@ -304,7 +304,7 @@ class Equation:
         return PointSprings(*self._evaluate("springs", q, v))
 
     def observe(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
-        """Evaluate what a run keeps of its samples, wherever they are.
+        """Evaluate the quantities that a run stores at samples, for any reference attitudes.
 
         Returns
         -------
@@ -341,7 +341,7 @@ class Equation:
         return self._compiled.setdefault(key, found)
 
     def compile(self, name: str, make: Make, *, level: Level) -> Compiled:
-        """Compile a function of the formulation, which its name tells, or take it from the cache.
+        """Compile a function of the formulation by its name, or load it from the cache.
 
         Numbers of the arm are symbols in the trace, so that arms can share it.
         """
@@ -365,7 +365,7 @@ class Equation:
         return replace(self, anchor=stacked)
 
     def at(self, values: Sequence[float] | Array) -> "Equation":
-        """Return it with other values, (k,), of the parameters, as by `flexarm.change_arm`.
+        """Return the equation with other values, (k,), of the parameters.
 
         Nothing is traced or compiled again unless the operations differ, for example because a
         value is 0 or 1. The values must be finite and valid in a model file.
@@ -374,7 +374,7 @@ class Equation:
         return replace(self, formulation=replace(self.formulation, model=model), _compiled={})
 
     def by_parameters(self, name: str, *arrays: Array, t: float = 0.0) -> dict[str, Array]:
-        """Differentiate one of the functions above by the parameters, shapes and all.
+        """Differentiate one of the functions above by the parameters, shapes included.
 
         Parameters
         ----------

@@ -48,7 +48,7 @@ class KinematicInfluence(Formulation):
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why a model cannot be treated this way, or None if it can."""
+        """Return why the formulation cannot treat a model, or None if it can."""
         if (reason := recursions_only(model)) is not None:
             return reason
         if not paper:

@@ -209,7 +209,7 @@ def bodies_of(
 
 
 def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[int, Expr]]:
-    """Form E_j (eqs. 2, 8), from a link's root to its tip, and its derivatives by own columns."""
+    """Compute E_j (eqs. 2, 8), from a link's root to its tip, with its derivatives."""
     local = tip_section(model, part, q)
     E = homogeneous(local.rotation, local.position)  # (eqs. 2, 8)
     own = part.own
@@ -233,7 +233,7 @@ def _link_weights(model: Model, part: LinkModel, q: Expr, points: Points | None)
 
 
 def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
-    """Compute a rotor's moments: its spin and, where it is full, its turning with its carrier."""
+    """Compute a rotor's moments: spin and, if it is full, rotation with its carrier."""
     new = type(q)
     spin = new(rotor.ratio**2 * rotor.inertia)
     G, H = new(4, 4), new(4, 4)

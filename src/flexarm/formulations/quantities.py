@@ -182,7 +182,7 @@ def _matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
 
 
 def _linear_model(f: Formulation, q: Expr, v: Expr, a: Expr, w: Expr) -> list[Expr]:
-    """Differentiate the force that accelerations take by a, q and v, but for Coulomb friction."""
+    """Differentiate the force for accelerations by a, q and v, without Coulomb friction."""
     smooth = elastic_force(f.model, q) + dissipative_force(f.model, q, v, coulomb=False)
     force = f.inertial_expression(q, v, a, gravity=True) + smooth - wrench_force(f.model, q, w)
     return [ca.densify(ca.jacobian(force, each)) for each in (a, q, v)]
@@ -209,7 +209,7 @@ def _motion(f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> 
 def _pushed_motion(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr, push: Expr | None = None
 ) -> tuple[Expr, Expr, Expr]:
-    """Trace accelerations, powers and efforts under one more generalised force, not in a power."""
+    """Trace accelerations, powers and efforts with an additional generalised force."""
     applied, driving, loading, losing = _applied(f, q, v, u, w, push)
     a, effort = f.forward_expression(q, v, given, applied)
     powers = (ca.dot(v, part) for part in (driving, loading, effort, losing))
@@ -233,7 +233,7 @@ def _applied(
 def _missing(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, a: Expr, push: Expr
 ) -> tuple[Expr, Expr]:
-    """Trace the force that accelerations take beyond what acts, 0 where they are free; powers."""
+    """Trace the force for accelerations beyond applied ones, 0 where free; and powers."""
     touched = f.touched_expression(q, v, a)
     applied, driving, loading, losing = _applied(f, q, v, u, w, push, ends=touched is None)
     needed = f.inertial_expression(q, v, a, gravity=True) if touched is None else touched[0]
@@ -272,7 +272,7 @@ def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
 
 
 def _tip_deflections(f: Formulation, q: Expr) -> Expr:
-    """Trace by how much the tip of each flexible link is off its straight place, (3, links)."""
+    """Trace each flexible link's tip displacement from the undeformed link, (3, links)."""
     found = []
     for part in flexible_links(f.model):
         straight, body = type(q)(q), body_of(f.model, part)

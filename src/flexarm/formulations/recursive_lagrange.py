@@ -203,7 +203,7 @@ def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:
 
 
 def _mass_matrix(model: Model, chain: list[PlacedLink]) -> Expr:
-    """Fill J (eqs. 29-41) inward; a coordinate's column is pending until all rows have met it."""
+    """Compute J (eqs. 29-41) inward; a column stays pending until all rows have used it."""
     J = ca.SX(model.size, model.size)
     phi, pending = ca.SX(4, 4), Columns()
     exact = model.tip_rotation == "cayley"

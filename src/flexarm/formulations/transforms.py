@@ -97,7 +97,7 @@ def tip_transform(model: Model, part: LinkModel | None, d: Expr, rates: Expr) ->
 
 
 def hub_transform(part: LinkModel, d: Expr, rates: Expr) -> Transform | None:
-    """Differentiate how root slopes turn an outboard hub about its joint, or None if none do."""
+    """Differentiate the rotation of an outboard hub by root slopes; None without such slopes."""
     if not np.any(part.body.root_turn):
         return None
     after = part.pose_JL
@@ -157,7 +157,7 @@ def _step(
 
 
 def _motions(factors: Factors, own: Expr, q: Expr) -> Iterator[Motion]:
-    """Differentiate placings twice by a coordinate each, in symbols of its own, and put in q."""
+    """Differentiate transformations twice by a coordinate each, and substitute q."""
     for k, placed in enumerate(factors):
         value: Expr = homogeneous(*placed)
         first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), own[k]), 4, 4))

@@ -277,7 +277,7 @@ class _Explainer:
         return Diagnostic(self.source.locate(where), where, message)
 
     def _union(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Diagnostic]:
-        """Explain by the branch that is nearest to the data, or by naming all branches."""
+        """Explain a mismatch by the most similar branch of a union, or name all branches."""
         choices = node["choices"]
         groups: dict[str | int, list[_Fault]] = {}
         for fault in faults:

@@ -112,7 +112,7 @@ def read_content(path: Path) -> bytes:
 
 
 def files_beside(path: Path, further: Sequence[str | Path] = ()) -> SideFiles:
-    """Return the source of the files that a model file may name: its own and further folders."""
+    """Return the source of the files that a model file may read: of its folder and others."""
     return SideFiles.beside(path.parent, _folders(further))
 
 

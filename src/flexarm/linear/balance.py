@@ -181,7 +181,7 @@ class _Modes:
         return self.values.real < -1e-9 * np.abs(self.values).max(initial=1.0)
 
     def step(self) -> Array:
-        """Step to balance where the stiffness is positive, and downhill elsewhere, (k,)."""
+        """Return Newton's step in stable modes, and a descent step in the others, (k,)."""
         slopes = np.where(self.falling, np.abs(self.values), self.values)
         slopes = np.where(np.abs(slopes) > 1e-12, slopes, 1e-12)
         lengths = self.pushes / slopes
@@ -202,7 +202,7 @@ def balance(
     stable: bool = False,
     held: Constraint | None = None,
 ) -> tuple[OperatingPoint, int]:
-    """Balance the forces along given directions (n, k); where it must be stable, downhill.
+    """Balance the forces along directions (n, k); by descent if it must be stable.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def balance(
 
 
 def _is_small(problem: Balance, start: OperatingPoint, end: OperatingPoint) -> bool:
-    """Return whether the forces left are small beside those at play, at either point."""
+    """Return whether residual forces are small relative to the balanced ones, at either point."""
     still = np.zeros(problem.forces.model.size)
     applied = [problem.forces.force(each, still) for each in (start, end)]
     left = np.abs(problem.columns.T @ applied[1]).max()

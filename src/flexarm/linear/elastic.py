@@ -1,4 +1,4 @@
-"""Linear model of an arm's elasticity about a pose, and the motions that locked joints leave."""
+"""Linear model of an arm's elasticity about a pose, and motions left by locked joints."""
 
 from collections.abc import Set
 

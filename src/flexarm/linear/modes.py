@@ -94,7 +94,7 @@ class Mode:
 
     @property
     def damping_ratio(self) -> float:
-        """Damping relative to the critical one: negative if the motion grows, 1 if it decays."""
+        """Damping relative to critical: negative if the motion grows, 1 if it only decays."""
         size = abs(self.eigenvalue)
         return -self.eigenvalue.real / size + 0.0 if size else 0.0
 

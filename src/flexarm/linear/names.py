@@ -42,7 +42,7 @@ class Title:
 
 
 def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
-    """Split an elastic stiffness matrix (n, n) at coordinates q into stores of energy."""
+    """Split an elastic stiffness matrix (n, n) at q into the parts that store energy."""
     groups = []
     for index, part in enumerate(model.links):
         for axis in part.axes:

@@ -86,13 +86,13 @@ class RefinedArm:
             self.tangent = Pushed(self.tangent, lambda _: (force, none))
 
     def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
-        """Return the moving coordinates without some, and the motions of all with them."""
+        """Return the moving coordinates without some amplitudes, and motions of all with them."""
         kept, columns = moves(self.model, locked)
         some = [k for k, index in enumerate(kept) if index not in without]
         return [kept[k] for k in some], columns[:, some]
 
     def state(self, without: Set[int], *, balanced: bool) -> OperatingPoint:
-        """Return the refined state with some amplitudes 0: balanced, or fitted to the given one."""
+        """Return the refined state with some amplitudes 0: in equilibrium, or fitted."""
         q = self.refined.fit @ self.point.q
         q[list(without)] = 0.0
         turning = self.refined.fit @ self.point.v

@@ -190,7 +190,7 @@ def _line(solve: Solve, axis: Array) -> list[Track]:
 
 
 def _map(solve: Solve, first: Array, second: Array) -> list[Track]:
-    """Track modes over a grid: along the first range, and from there along the second."""
+    """Track modes over a grid: along the first range, from each point along the second."""
     follower = _Follower(solve, np.array([first[0], second[0]]))
     count = len(follower.names)
     table = np.full((len(first), len(second), count), MISSING)

@@ -114,7 +114,7 @@ class Tangent:
         return a
 
     def slopes(self, points: Sequence[OperatingPoint]) -> Array:
-        """Differentiate accelerations by q, v and u, nothing being prescribed, (T, n, 2n + k)."""
+        """Differentiate accelerations by q, v and u, with nothing prescribed, (T, n, 2n + k)."""
         n = self.model.size
         q, v, u = (np.array([getattr(each, name) for each in points]) for name in "qvu")
         outside = [np.array([wrench_factors(self.model, x.t) * self.wrenches for x in points])]

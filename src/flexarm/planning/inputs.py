@@ -49,7 +49,7 @@ class Inputs:
 
     @cached_property
     def derivatives(self) -> Array:
-        """Inputs and derivatives at the beginning of each part by value, (orders, steps, count).
+        """Inputs and derivatives at each part's start per control value, (orders, steps, count).
 
         Derivatives are with respect to the share of the duration.
         """
@@ -61,7 +61,7 @@ class Inputs:
 
     @cached_property
     def at_ends(self) -> Array:
-        """Inputs at the end of each part by value, (steps, count); of ``hold`` those after it."""
+        """Inputs at each part's end per control value, (steps, count); with ``hold`` after it."""
         last = np.zeros((1, self.count))
         if self.joining == "cubic":
             last = self._spline(np.eye(self.count), np.ones(1))
@@ -69,7 +69,7 @@ class Inputs:
 
     @cached_property
     def gram(self) -> Array:
-        """Mean products of the values' functions over the duration, (count, count)."""
+        """Mean products of the basis functions over the duration, (count, count)."""
         if self.joining == "hold":
             return np.eye(self.count) / self.intervals
         places = (np.arange(8 * self.intervals) + 0.5) / (8 * self.intervals)

@@ -239,7 +239,7 @@ class Mpc(Summarised):
         return Weights(state, (spent + spent.T) / 2)
 
     def _start(self, now: Array, goal: Goal, begun: int) -> None:
-        """Predict from the arm at rest: by a few iterations, or one if those diverge."""
+        """Predict from the arm at rest by a few iterations, or by one if they diverge."""
         for count in (FIRST, 1):
             self.x[:], self.u[:] = now, goal.u[-1]
             for _ in range(count):
@@ -423,7 +423,7 @@ def mpc(
 
 
 def _root(weight: Array) -> Array:
-    """Return W with ``W^T W`` a weight that is positive semidefinite except for rounding."""
+    """Return W with ``W^T W`` equal to a weight that is positive semidefinite."""
     values, vectors = np.linalg.eigh((weight + weight.T) / 2)
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 

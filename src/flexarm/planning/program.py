@@ -77,7 +77,7 @@ class NonlinearProgram:
         return np.concatenate(ranges)
 
     def solve(self, first: Iterate) -> tuple[Iterate, int]:
-        """Reduce inputs, misses and excesses over limits, from a motion whose ends are held.
+        """Minimise inputs, misses and excesses over limits, from a motion held at its ends.
 
         Returns
         -------

@@ -140,7 +140,7 @@ def shaper(
 
 
 def _ei(half: float, damping: float, v: float) -> Shaper:
-    """Solve for three impulses that leave v at the frequency, and 0 at a frequency on each side.
+    """Solve for three impulses that leave the vibration v at the frequency, and 0 beside it.
 
     Without damping they are ``(1 + v)/4, (1 - v)/2, (1 + v)/4`` half a period apart; damping is
     increased in small steps.

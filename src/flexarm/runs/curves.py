@@ -167,7 +167,7 @@ def _ends(
 
 
 def _commands(model: Model, happened: Sequence[tuple[float, str]]) -> tuple[dict[str, Any], ...]:
-    """Return what events changed: servos with new targets by joint, paths by tie, and when.
+    """Return the changes by events: servo targets by joint, paths by tie, and their times.
 
     Events of one title are taken in the order of their times, those without a time last.
     """
@@ -199,7 +199,7 @@ def split(times: Array, parts: int) -> Array:
 
 
 def curves_of(model: Model, q: Array) -> Curves:
-    """List joints, windups of elastic joints, base and deflections of links' tips at a start q."""
+    """List joints, wind-ups, base coordinates and tip deflections of links at a start q."""
     unit = np.eye(model.size)
     listed: list[tuple[int, str, Array]] = []
     if model.base_moves:
@@ -280,7 +280,7 @@ def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array,
 
 
 def off_lines(t: Array, values: Array, kept: npt.NDArray[np.int_]) -> Array:
-    """Return the largest error of lines through kept samples at the others, (R,)."""
+    """Return the largest error of lines between the stored samples, at the others, (R,)."""
     drawn = [np.interp(t, t[kept], column[kept]) for column in values.T]
     off = np.abs(np.array(drawn).reshape(values.shape[::-1]).T - values)
     return np.asarray(off.max(axis=0, initial=0.0))

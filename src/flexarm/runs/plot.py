@@ -99,7 +99,7 @@ INSTANTS = 9  # snapshots of the arm: more would cover each other
 
 
 def plot_run(run: RunData) -> "Figure":
-    """Draw joints, tip deflections, the tip's way to its last place, the arm, and energies."""
+    """Draw joints, tip deflections, the tip's distance from its final place, arm, energies."""
     figure, axes = panels((10, 11), 3, 2)
     joints, deflections, distance = axes[:, 0]
     arm, spare, energy = axes[:, 1]

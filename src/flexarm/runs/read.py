@@ -313,7 +313,7 @@ class Stored:
         return attrs, attrs.get_id(name)
 
     def _check_storage(self, name: str, variable: Any, *, of_words: bool = False) -> None:
-        """Raise an error for data that are not in this file, or more than it can hold."""
+        """Raise an error for data stored elsewhere, or larger than the file can hold."""
         plan = variable.id.get_create_plist()
         if plan.get_layout() == h5py.h5d.VIRTUAL or plan.get_external_count():
             raise self.wrong(name, "must lie in this file, not in another")

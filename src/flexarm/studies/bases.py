@@ -39,7 +39,7 @@ def grown(arm: Arm, more: int = 1) -> Arm:
 
 
 def fewer(arm: Arm) -> Arm | None:
-    """Return the arm without the last shape of each bending direction; None if one has only one."""
+    """Return the arm without each bending direction's last shape; None if one is the only one."""
     planes = [n for number in numbers(arm).values() for n in (number.y, number.z) if n]
     return _counted(arm, lambda _, n: max(n - 1, 1)) if min(planes, default=0) > 1 else None
 
@@ -81,7 +81,7 @@ def stretched(arm: Arm) -> Arm | None:
 
 
 def widened(arm: Arm, still: Collection[tuple[int, Direction]] = ()) -> Arm:
-    """Return the arm with at least one shape in each elastic direction that is not in ``still``."""
+    """Return the arm with a shape or more in each elastic direction, except ``still`` ones."""
     shape_counts = {}
     for i, number in numbers(arm).items():
         stiff = _stiff(arm.links[i])
@@ -200,7 +200,7 @@ def _keys(number: Counts) -> dict[str, int]:
 
 
 def _less(number: Counts) -> Counts:
-    """Return numbers of fixed-interface modes that add up to ``number`` with the tip's shapes."""
+    """Return numbers of fixed-interface modes that, with the tip's shapes, are ``number``."""
     beams = [max(n - 2, 1) if n else 0 for n in (number.y, number.z)]
     rods = [max(n - 1, 1) if n else 0 for n in (number.twist, number.x)]
     return Counts(*beams, *rods)

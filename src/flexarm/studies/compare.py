@@ -289,7 +289,7 @@ def _singular(eq: Equation, traced: ca.Function, groups: list[list[_ComparedStat
 
 
 def _exponent(deflections: Sequence[float], errors: Array, allowed: float) -> float:
-    """Fit the power of the deflection that errors above rounding grow with; NaN if unknown."""
+    """Fit the exponent by which errors above rounding grow with deflection; NaN if unknown."""
     above = np.isfinite(errors) & (errors > allowed)
     x, y = np.log(np.asarray(deflections)[above]), np.log(errors[above])
     return float(np.polyfit(x, y, 1)[0]) if len(set(x)) > 1 else np.nan

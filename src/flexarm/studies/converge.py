@@ -1,4 +1,4 @@
-"""Errors of frequencies and of a run by the number and family of shapes, and advice on them."""
+"""Errors of frequencies and of a run for several sets of shapes, and advice on them."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -251,7 +251,7 @@ def converge(
 
 
 def read_want(value: object) -> float:
-    """Return the error that a user asks for, a number or a text such as ``1%``, or raise."""
+    """Convert the requested error, a number or a text such as ``1%``, to a number."""
     try:
         share = quantity(value, "1")
     except ModelError:
@@ -330,14 +330,14 @@ def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
 
 
 def _erring_least(listed: Mapping[str, Arm], rows: list[Row]) -> Arm:
-    """Return the shapes of the smallest error with no more coordinates than those given."""
+    """Return the shapes with the least error and no more coordinates than the given ones."""
     small = [row for row in rows if row.coordinates <= rows[0].coordinates]
     best = min(small, key=lambda row: math.inf if row.run_error is None else row.run_error)
     return listed[best.basis]
 
 
 def _bases(arm: Arm, *, others: bool) -> dict[str, Arm]:
-    """Return the shapes to try by name: as given, enriched, one more; one fewer, other families."""
+    """Return shapes to try by name: as given, enriched, one more, one fewer, other families."""
     listed = {
         f"as given: {title(arm)}": arm,
         "enriched": enriched(arm),

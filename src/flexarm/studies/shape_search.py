@@ -150,7 +150,7 @@ class ShapeSearch:
         return self._answer(fewest, *self._loosest(fewest))
 
     def error(self, arm: Arm, rtol: float | None = None) -> float | None:
-        """Return the error: difference from the reference plus its error; None if unknown."""
+        """Return the error: difference from the reference plus the reference's; None if unknown."""
         try:
             run = self.runs.of(arm, rtol)
         except FlexarmError:

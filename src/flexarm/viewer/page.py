@@ -397,7 +397,7 @@ def _values_of(run: RunData) -> dict[str, str]:
 
 
 def _facts(runs: Sequence[RunData]) -> str:
-    """Return the method and accuracy of a run; of several runs, how their curves differ."""
+    """Return the method and accuracy of one run, or the differences of several."""
     if len(runs) > 1:
         curves = "solid | dashed" if len(runs) == 2 else "each in its colour"
         return f"{len(runs)} runs compared: {curves}"

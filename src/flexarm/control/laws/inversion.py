@@ -39,7 +39,7 @@ FURTHEST = 1e3  # largest angle of the tip [rad]: beyond it digits of the motion
 
 @dataclass(frozen=True, repr=False)
 class Inversion(Summarised):
-    """A motion of a link whose tip follows a course, from before to after the tip's motion.
+    """A motion of a link whose tip follows a path, from before to after the tip's motion.
 
     Attributes
     ----------

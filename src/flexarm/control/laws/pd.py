@@ -71,7 +71,7 @@ def pd_law(
 
 
 def _require_feedforward(value: object, driven: Drives) -> None:
-    """Raise an error for what is no function of time alone with an input per driven joint."""
+    """Raise an error unless the feedforward is a function of time with a value per joint."""
     count = len(driven.names)
     what = f"a CasADi function of t that gives {count} inputs ({', '.join(driven.names)})"
     require_kind("feedforward", value, ca.Function, what)

@@ -115,7 +115,7 @@ def _straight(part: LinkModel) -> StraightBody:
 
 
 def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> SectionMotion:
-    """Follow a tip as the paper does: linear in the amplitudes, theta' an angular velocity."""
+    """Compute a tip's motion as in the paper: linear in amplitudes, theta' angular velocity."""
     none = ca.SX(3, 1)
     body = _straight(part)
     straight, r_f, theta_f = (
@@ -175,7 +175,7 @@ def _carry(
 
 
 def _joint(part: LinkModel | None, q: Expr) -> tuple[Expr, Hinge | None, Expr | None]:
-    """Return the rotation A of a joint, its hinge, and from the hinge's origin O to L, in L."""
+    """Return a joint's rotation A, its hinge, and the vector from the hinge's O to L, in L."""
     if part is None:
         return ca.SX.eye(3), None, None
     R_JK, _ = part.motion.place(picked(q, part.carried_by))
@@ -201,7 +201,7 @@ def _offset(outer: LinkModel | None, q: Expr) -> Expr:
 
 
 def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-    """Compute how a joint that is no hinge moves the next link, in the axes of the one before.
+    """Compute the next link's motion by a joint that is no hinge, in the previous link's axes.
 
     Returns
     -------

@@ -174,7 +174,7 @@ def widened(body: AccelerationEnergy, more: int) -> AccelerationEnergy:
 
 
 def shifted(body: AccelerationEnergy, place: Expr) -> AccelerationEnergy:
-    """Refer a link's integrals to an origin O from which its own one is at ``place``."""
+    """Move a link's integrals to an origin O from which the old one is at ``place``."""
     back = tilde(place).T
     return replace(
         body,

@@ -1,1 +1,1 @@
-"""Numbers of an arm as inputs: one trace for many arms, other values, derivatives by them."""
+"""Numbers of an arm as inputs: one trace for many arms, other values, derivatives."""

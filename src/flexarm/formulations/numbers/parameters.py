@@ -1,4 +1,4 @@
-"""Numbers of the model file as inputs of an equation: other values, and derivatives by them."""
+"""Numbers of the model file as inputs of an equation: other values, derivatives by them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -87,7 +87,7 @@ class Structure:
         return compile_stream_recipe(recipe, lambda: self.streams[0], level="quick")
 
     def constants(self, numbers: Array) -> Array:
-        """Compute what evaluations take, (N, constants), of the numbers of N arms, (k, N)."""
+        """Compute constants of an evaluation, (N, constants), from numbers of N arms, (k, N)."""
         return call_rows(self.prologue, numbers.shape[1], [numbers.T])[0]
 
     def compiled(self, width: int = 1) -> Compiled:

@@ -110,7 +110,7 @@ def _surface(geometry: Geometry, urdf: Path) -> Surface:
 
 
 def _found(name: str, urdf: Path) -> Path:
-    """Find a mesh: beside the URDF, at a path, or in a package above it; nothing is fetched."""
+    """Find a mesh beside the URDF, at a path, or in a package folder; nothing is downloaded."""
     kind, mark, rest = name.partition("://")
     above = [urdf.resolve().parent, *urdf.resolve().parent.parents][:LEVELS]
     if not mark:

@@ -1,1 +1,1 @@
-"""Designs of experiments: many variations of an arm, what is wanted of each, kept on disk."""
+"""Designs of experiments: variations of an arm, and chosen quantities of each on disk."""

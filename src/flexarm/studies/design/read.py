@@ -119,7 +119,7 @@ class Study:
 
     @property
     def untold(self) -> str:
-        """Why a begun folder cannot be continued: a function without an identity; else empty."""
+        """Why a begun folder cannot be continued: a function without identity; else empty."""
         for name, each in self.plan.quantities.items():
             try:
                 if each.function is not None:
@@ -134,7 +134,7 @@ class Study:
         return hashlib.sha256(json.dumps(self.parts, sort_keys=True).encode()).hexdigest()
 
     def as_begun(self, chunk: int, parts: dict[str, str]) -> "Study":
-        """Return it with the chunk size and the digests of the folder that it was begun in."""
+        """Return the study with chunk size and digests of the folder in which it was begun."""
         study = replace(self, plan=self.plan.model_copy(update={"chunk": chunk}))
         study.__dict__["parts"] = parts
         return study
@@ -283,7 +283,7 @@ def _place(arm: Arm, model: Model, key: str) -> Place:
 
 
 def _curves(plan: StudyFile, arm: Arm, model: Model) -> list[str]:
-    """Return the names of curves of the arm's runs if quantities need some; check the runs."""
+    """Return the names of curves of the arm's runs, if needed; check the runs."""
     run = plan.run
     if run is None:
         return []
@@ -297,7 +297,7 @@ def _curves(plan: StudyFile, arm: Arm, model: Model) -> list[str]:
 
 
 def _require_frequency(of: DesignQuantity, model: Model, axes: Sequence[ParameterValues]) -> None:
-    """Raise an error for a frequency that no design has; only lists of values add coordinates."""
+    """Raise an error for a frequency that no design has; only listed values may add some."""
     locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
     most = len(moves(model, locked)[0])
     listed = any(axis.kind == "values" for axis in axes)
@@ -435,7 +435,7 @@ def _module(module: ModuleType) -> str:
 
 
 def _described(value: Any, seen: dict[int, Any]) -> Iterator[str]:
-    """Describe a value part by part; a part met before by the number of the first meeting."""
+    """Describe a value recursively for a digest; a part met before by its number."""
     kind = type(value)
     if kind in PLAIN:
         yield repr(value)
@@ -482,7 +482,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _used(function: FunctionType) -> list[Any]:
-    """List what a function uses of its module: the module's file, or the globals that it names."""
+    """List what a function uses of its module: the module's file, or globals by name."""
     module = sys.modules.get(function.__module__)
     if module is not None and module.__name__ != "__main__" and hasattr(module, "__file__"):
         return [module]

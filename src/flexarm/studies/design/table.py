@@ -261,7 +261,7 @@ class StudyTable:
         return FlexarmError(f"{self._path(number)}: {fault}: {AGAIN}")
 
     def _fault(self, number: int, columns: Columns, stated: str) -> str:
-        """Return what tells a chunk from the one that was written under its number, if anything."""
+        """Return a difference of a stored chunk from that written under its number, if any."""
         about, size = self.about, self.size(number)
         first = number * int(about["chunk"])
         names = ["index", "key", *about["parameters"], *about["quantities"], "status", "reason"]

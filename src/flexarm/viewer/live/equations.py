@@ -83,7 +83,7 @@ class Programme:
 
 
 def programme(model: Model, *, plays: bool = True) -> Programme:
-    """List what of a file can be played: no sampled servos, no motors with windings."""
+    """List servos and targets that can run: no sampled servos, no motors with windings."""
     wound = {each.column for each in windings(model)}
     all_of_them, found = servos(model), list[Servoed]()
     for each in all_of_them:
@@ -228,7 +228,7 @@ class LiveArm:
 
     @property
     def holds(self) -> tuple[tuple[int, float], ...]:
-        """Points at which the arm can be pulled: link and fraction of its length; last, the tip."""
+        """Points at which the arm can be pulled, by link and fraction of length, last the tip."""
         found = []
         for k, part in enumerate(self.model.links):
             bends = part.flexible and part.body.range is None
@@ -236,7 +236,7 @@ class LiveArm:
         return (*found, (len(self.model.links), 0.0))
 
     def motion(self) -> tuple[Stream, Stream]:
-        """Trace what the settings alone decide, and accelerations (n,) and powers (4,).
+        """Trace the terms of the settings alone, and accelerations (n,) and powers (4,).
 
         The second takes q, v, wrench factors w, prescribed accelerations ``given``; the file's
         inputs u, targets r and states x of its servos, and per input how much they ``play``; per
@@ -270,7 +270,7 @@ class LiveArm:
 
     @cached_property
     def grip(self) -> Stream:
-        """A point (3,) and its Jacobian (3, n) from q and weights of the holds."""
+        """Return a point (3,) and its Jacobian (3, n) from q and weights of the pulled points."""
         q, weights = ca.SX.sym("q", self.model.size), ca.SX.sym("weights", len(self.holds))
         model, extra, names = _anchored(self.model)
         placed = frames(model, q)
@@ -379,7 +379,7 @@ def _anchored(model: Model) -> tuple[Model, list[Expr], list[str]]:
 def _motion(
     arm: LiveArm, f: Formulation, stiffness: Expr, damping: Expr, *symbols: Expr
 ) -> tuple[Expr, Expr, Expr]:
-    """Trace accelerations, powers of inputs, pull, prescribed motions, damping; servos' rates."""
+    """Trace accelerations, powers (inputs, pull, prescribed, damping) and servos' rates."""
     q, v, w, given, u, r, x, play, hand, servo, grip = symbols
     rows, n = ca.SX(constant(arm.rows)), arm.model.size
     target, gain, drag = (servo[k::3] for k in range(3))
@@ -400,7 +400,7 @@ def _motion(
 def _observation(
     arm: LiveArm, f: Formulation, stiffness: Expr, damping: Expr, q: Expr, v: Expr
 ) -> tuple[Expr, Expr, Expr]:
-    """Trace the energies, the tip, and what `flexarm.viewer.scene.states` gives for numbers."""
+    """Trace the energies, the tip, and the drawn state as `flexarm.viewer.scene.states`."""
     still = ca.SX(f.model.size, 1)
     kinetic = ca.dot(v, f.inertial_expression(q, still, v, gravity=False)) / 2
     elastic, gravitational = potential_energy(f.model, q)

@@ -1,4 +1,4 @@
-"""Numbers of a live arm that nobody gives: shapes, servo gains, how firm a pull is, the step."""
+"""Numbers of a live arm beyond its file: shapes, servo gains, pull stiffness, step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -191,7 +191,7 @@ def _patience(M: Array, K: Array, D: Array, rows: Array, wanted: Array) -> Array
 
 
 def _servo_rate(M: Array, K: Array, rows: Array) -> float:
-    """Choose how quick servos are [rad/s], by the first vibration of the arm that they hold."""
+    """Choose the bandwidth of servos [rad/s] by the arm's first vibration, joints held."""
     kept = np.flatnonzero(~np.any(rows, axis=0))
     if not len(kept):
         return QUICKEST
@@ -215,7 +215,7 @@ def hold_jacobians(arm: LiveArm, task: InitialValueProblem) -> Array:
 
 
 def _firmness(model: Model, M: Array, K: Array, J: Array) -> float:
-    """Choose a pull [N/m] by how firm the arm is that its servos hold, or by its mass."""
+    """Choose the stiffness of a pull [N/m] by that of the arm with servos, or by its mass."""
     reach = sum(part.length for part in model.links)
     masses = [M[axis.index, axis.index] / (reach**2 if axis.turns else 1.0) for axis in model.axes]
     least = HEAVE**2 * max(masses, default=1.0)
