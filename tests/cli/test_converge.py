@@ -51,7 +51,7 @@ def test_the_document_has_the_estimate_a_row_per_basis_and_advice(
 def test_the_text_says_what_to_do(arm: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["converge", arm, "--t-end", "0.4", "--given-only"]) == 0
     text = capsys.readouterr().out
-    assert "The shapes as given are off by about" in text
+    assert "given shapes cause an error of about" in text
     assert "RK4 step [s]" in text
     assert "reference" in text
 

@@ -192,4 +192,4 @@ def test_an_unknown_formulation_is_wrong_usage(capsys: pytest.CaptureFixture[str
 
 def test_an_unknown_arm_is_an_invalid_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["count", "kount-2-2-2"]) == 3
-    assert "did you mean 'count-2-2-2'" in capsys.readouterr().err
+    assert "Did you mean 'count-2-2-2'" in capsys.readouterr().err

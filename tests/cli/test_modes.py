@@ -125,7 +125,7 @@ def test_the_text_says_where_joints_are_and_that_servos_are_left_out(
     ("argv", "message"),
     [
         (["--joints", "loose"], "--joints: must be free, locked or NAME=ANGLE, got 'loose'"),
-        (["--joints", "wrist=1"], "no joint 'wrist': there are joint1, elbow"),
+        (["--joints", "wrist=1"], "no joint 'wrist'. There are joint1, elbow"),
         (["--joints", "elbow=3 kg"], "elbow"),
         (["--joints", "elbow=0:1:x"], "a range must be FROM:TO or FROM:TO:COUNT"),
         (["--joints", "elbow=0:1:1"], "a range must have 2 to 10000 points, got 1"),

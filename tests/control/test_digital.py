@@ -126,7 +126,7 @@ def test_a_law_that_gives_no_number_stops_the_run_in_one_line() -> None:
 def test_a_law_of_the_wrong_length_is_refused_in_one_line() -> None:
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
     long = ca.Function("law", [t, q, v], [ca.vertcat(t, t)])
-    with pytest.raises(SimulationError, match=r"must give 1 inputs \(joint1\)"):
+    with pytest.raises(SimulationError, match=r"must return 1 inputs \(joint1\)"):
         flexarm.simulate(ARM, t_end=0.1, control=sampled(long, 0.01, MODEL))
 
 

@@ -57,7 +57,7 @@ def test_episodes_begin_end_and_begin_again() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"starts": {"joint2": (0, 1)}}, "starts: no coordinate 'joint2': there are joint1, link1"),
+        ({"starts": {"joint2": (0, 1)}}, "starts: no coordinate 'joint2'. There are joint1, link1"),
         ({"starts": {"joint1.speed": (0, 1)}}, "starts: no coordinate 'joint1.speed'"),
         ({"starts": {"joint1": 0.1}}, "starts: joint1: must be a pair"),
         ({"starts": {"joint1": (0.2, 0.1)}}, "starts: joint1: must be low and high"),

@@ -144,9 +144,9 @@ def test_limits_come_from_the_model_file() -> None:
 @pytest.mark.parametrize(
     ("gauge", "said"),
     [
-        (Gauge("link3", 0.5), "no flexible link 'link3': there are link1, link2"),
-        (Gauge("link1", 0.2, axis="z"), "do not tell its 0 shapes apart"),
-        (Gauge("link1", 1.0), "do not tell its 1 shapes apart"),
+        (Gauge("link3", 0.5), "no flexible link 'link3'. There are link1, link2"),
+        (Gauge("link1", 0.2, axis="z"), "cannot separate its 0 shapes"),
+        (Gauge("link1", 1.0), "cannot separate its 1 shapes"),
     ],
 )
 def test_a_gauge_that_is_nowhere_is_refused(gauge: Gauge, said: str) -> None:

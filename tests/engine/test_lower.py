@@ -159,5 +159,5 @@ def test_free_symbols_are_named() -> None:
 
 def test_a_function_of_mx_is_refused_with_the_remedy() -> None:
     y = casadi.MX.sym("y", 2)
-    with pytest.raises(FlexarmError, match=r"function 'f': must be made of SX.*call its expand"):
+    with pytest.raises(FlexarmError, match=r"function 'f': must be made of SX.*Call its expand"):
         lower(casadi.Function("f", [y], [y * 2]))

@@ -210,7 +210,7 @@ def test_a_number_without_an_effect_is_unknown(
     length, *others = fit.estimates
     assert (length.value, length.error, length.interval) == (0.5, math.inf, "unknown")
     assert all(math.isfinite(each.error) for each in others)
-    assert "Without an effect on the readings: links.1.length." in str(fit)
+    assert "These numbers have no effect on the readings: links.1.length." in str(fit)
     assert any("links.1.length: known not at all" in each for each in fit.unclear)
     assert fit.excitation()
 

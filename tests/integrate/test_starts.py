@@ -189,7 +189,7 @@ def test_what_the_shapes_leave_of_a_curve_is_told() -> None:
     found = flexarm.fit_curve(flexarm.build(arm), "link1", y=wanted, stations=stations)
     assert found.residual > 0.1
     notice = next(each for each in check(arm).notices if each.code == "start-curve")
-    assert f"leave {found.residual:.1%} of the curve" in notice.message
+    assert f"cannot represent {found.residual:.1%} of the curve" in notice.message
     start = start_state(flexarm.build(arm))[0]
     np.testing.assert_allclose(start[1:], list(found.amplitudes.values()))
     smooth = flexarm.fit_curve(flexarm.build(arm), "link1", y=lambda x: 0.01 * x**2)

@@ -97,7 +97,7 @@ def test_a_wrench_of_the_base_and_of_events_legs() -> None:
     ({"law": law(ca.SX(6, 1)), "link": "boom", "at": "root"}, "at: must be a distance"),
     ({"law": law(ca.SX(6, 1)), "link": "boom", "at": (1, 2)}, "at: must be a distance"),
     ({"law": law(ca.SX(6, 1)), "link": "boom", "frame": "tip"}, "frame: must be 'world' or 'link'"),
-    ({"law": law(ca.SX(6, 1)), "link": "base"}, "there is no link 'base': there are boom, link2"),
+    ({"law": law(ca.SX(6, 1)), "link": "base"}, "there is no link 'base'. There are boom, link2"),
     ({"law": law(ca.SX(3, 1)), "link": "boom"}, r"gives \[\(3, 1\)\]"),
     ({"law": law(ca.SX(3, 2)), "link": "boom"}, "as one column of 6"),
     ({"law": ca.Function("two", [t, q, v], [ca.SX(6, 1), t]), "link": "boom"}, "one column of 6"),

@@ -104,7 +104,7 @@ def test_two_joints_that_turn_are_no_steady_motion_and_one_is() -> None:
 
 def test_what_cannot_be_is_refused_by_name() -> None:
     arm = two_links("{kind: loaded, bending_y: 1}")
-    with pytest.raises(FlexarmError, match=r"no joint 'elbow': there are joint1, joint2"):
+    with pytest.raises(FlexarmError, match=r"no joint 'elbow'. There are joint1, joint2"):
         equilibrium(arm, at={"elbow": 1.0})
     with pytest.raises(FlexarmError, match="joint1: must be a finite number, got nan"):
         equilibrium(arm, at={"joint1": math.nan})

@@ -207,7 +207,7 @@ def test_a_mass_unlike_that_of_the_section_is_refused(tmp_path: Path) -> None:
 
 def test_a_modal_mass_that_makes_the_arms_mass_matrix_indefinite_is_refused(tmp_path: Path) -> None:
     read(write(tmp_path, changed(strip(31), M=[1.5, 1.5, 1.5])))
-    with pytest.raises(ModelError, match=r"M: makes with the link's section .* leave M out"):
+    with pytest.raises(ModelError, match=r"M: makes with the link's section .* Leave M out"):
         read(write(tmp_path, changed(strip(31), M=[1.5, 1.42, 1.5])))
 
 

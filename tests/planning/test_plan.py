@@ -64,7 +64,7 @@ def test_plan_is_less_robust_than_it_is_good_and_says_how_much(planned: Plan) ->
     assert list(found) == ["payload -20%", "payload +20%", "stiffness -10%", "stiffness +10%"]
     assert min(found.values()) > 10 * planned.residual
     assert max(found.values()) < planned.unshaped_residual
-    assert "of the unshaped motion's" in repr(planned)
+    assert "that of the unshaped motion by" in repr(planned)
     assert len(planned.plot().axes) == 2
 
 

@@ -115,7 +115,7 @@ def test_what_cannot_be_reached_is_told_with_what_was() -> None:
     assert not found.answer.within
     assert found.answer.estimate > 1e-6
     assert len(said) == found.answer.trials == 2
-    assert found.advice[0].startswith("0.0001 % was not reached in 2 trials, up to 100 coordinates")
+    assert found.advice[0].startswith("0.0001 % was not reached in 2 trials of up to 100")
 
 
 @pytest.mark.few(1)
@@ -159,7 +159,7 @@ def test_an_error_that_one_run_does_not_tell_is_called_so(asked: str) -> None:
     found = flexarm.converge(arm, t_end=0.1, trials=1, **options)
     assert found.answer is not None
     assert not found.answer.within
-    said = "was run alone, which does not tell its error. Allow more trials"
+    said = "was run without a reference, so its error is unknown. Allow more trials"
     assert sum(said in line for line in found.advice) == 1
     assert not any("inf" in line for line in found.advice)
 

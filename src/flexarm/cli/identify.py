@@ -164,7 +164,7 @@ def run(args: argparse.Namespace) -> None:
     for one in predicted:
         print(f"Predicted, {one.run}: {one.sensor}: {one.error:.3g} of its standard deviation")
     for trial in suggested:
-        print(f"Would tell more: {trial.words()}")
+        print(f"Suggested input: {trial.words()}")
     if args.out is None:
         print("Nothing was written. --out FILE writes the fitted model file.", file=sys.stderr)
 

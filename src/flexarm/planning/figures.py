@@ -23,6 +23,6 @@ def plot_plan(run: Run, unshaped: Run, duration: float) -> "Figure":
         away = np.linalg.norm(each.tip - each.tip[each.t >= duration].mean(axis=0), axis=1)
         below.semilogy(each.t, np.maximum(away, 1e-9), color=COLOURS[k], label=label)
     below.axvline(duration, color="#6d7884", linewidth=0.8, linestyle=":")
-    below.set(xlabel="t [s]", ylabel="tip from where it stays [m]", xlim=(0, run.t[-1]))
+    below.set(xlabel="t [s]", ylabel="tip from its final place [m]", xlim=(0, run.t[-1]))
     below.legend(frameon=False)
     return figure

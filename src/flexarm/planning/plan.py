@@ -109,14 +109,16 @@ class Plan(Summarised):
     def _summary(self) -> Summary:
         interval = float(self.times[1] - self.times[0])
         over = self.residual > self.tolerated
+        inputs = zip(self.run.model.inputs, np.abs(self.run.u).max(axis=0), strict=True)
         lines = (
-            f"{self.duration:.6g} s in intervals of {interval:.4g} s; the fastest vibration has a "
-            f"period of {self.fastest:.4g} s",
-            f"simulated: the tip vibrates by {1e3 * self.residual:.3g} mm afterwards, "
-            f"{self.residual / self.unshaped_residual:.1e} of the unshaped motion's "
+            f"takes {self.duration:.6g} s; afterwards the tip vibrates by "
+            f"{1e3 * self.residual:.3g} mm, that of the unshaped motion by "
             f"{1e3 * self.unshaped_residual:.3g} mm"
-            + f", more than the {1e3 * self.tolerated:.3g} mm tolerated"
+            + f"; {1e3 * self.tolerated:.3g} mm are tolerated"
             * over,
+            f"largest inputs: {', '.join(f'{name} {most:.4g}' for name, most in inputs)}",
+            f"intervals of {interval:.4g} s; the fastest vibration has a period of "
+            f"{self.fastest:.4g} s",
             f"{self.iterations} iterations, {self.cpu_seconds:.3g} s of CPU",
         )
         rows = [(name, f"{100 * share:.3g} %") for name, share in self.margins.items()]

@@ -403,18 +403,20 @@ def advice(result: Convergence, arm: Arm) -> list[str]:
     if result.estimate is None:
         return [_still(result)]
     lines = [
-        f"The shapes as given are off by about {_percent(result.estimate)} of the tip deflection's "
-        f"range in this motion (worst: {max(result.by_link, key=lambda n: result.by_link[n])})."
+        f"The given shapes cause an error of about {_percent(result.estimate)} of the "
+        "tip deflection's range in this motion (worst: "
+        f"{max(result.by_link, key=lambda n: result.by_link[n])})."
     ]
     if result.estimate <= result.wish:
-        lines.append(f"That is within the {_percent(result.wish)} asked for. Keep them.")
+        lines.append(f"That is within the requested {_percent(result.wish)}. Keep them.")
     elif result.mismatch:
         lines.append(
-            "The family lacks a shape that this motion needs: one more member of it changes only "
+            "The family lacks a shape that this motion needs, since one more of its "
+            "shapes changes the result by only "
             f"{_percent(result.step_of_family or 0.0)}. {_other_family(arm)}"
         )
     elif result.answer is None:
-        lines.append("More shapes are needed: they are looked for if others may be tried.")
+        lines.append("More shapes are needed. Run without --given-only to find them.")
     if result.answer is not None:
         lines.append(_answered(result.answer, result))
     return lines + _model_advice(result)
@@ -427,27 +429,30 @@ def advice_on_want(result: Convergence) -> list[str]:
         return [_still(result)]
     size = f"{answer.coordinates} coordinates (as given: {result.rows[0].coordinates})"
     if answer.within:
-        lines = [f"Take '{answer.basis}' with --rtol {answer.rtol:g}: off by "
+        lines = [f"Use '{answer.basis}' with --rtol {answer.rtol:g}. The error is "
                  f"{_percent(answer.estimate)} or less, with {size}."]  # fmt: skip
     else:
         lines = [
-            f"{_percent(result.wish)} was not reached in {answer.trials} trials, up to "
-            f"{MOST_COORDINATES} coordinates and an hour each: '{answer.basis}', {size}, "
-            f"{_left(answer)}"
+            f"An error of {_percent(result.wish)} was not reached in {answer.trials} "
+            f"trials of up to {MOST_COORDINATES} coordinates and an hour each. The best, "
+            f"'{answer.basis}', {size}, {_left(answer)}"
         ]
     if result.estimate is not None and math.isfinite(result.estimate):
-        lines.append(f"The shapes as given are off by {_percent(result.estimate)} or less.")
+        lines.append(f"The given shapes cause an error of {_percent(result.estimate)} or less.")
     return lines + _model_lines(result)
 
 
 def _left(answer: Answer) -> str:
     """Return the end of a sentence on a result that misses the requested error."""
     if not math.isfinite(answer.estimate):
-        return "was run alone, which does not tell its error. Allow more trials, or a shorter run."
+        return (
+            "was run without a reference, so its error is unknown. Allow more trials, or a "
+            "shorter run."
+        )
     return (
-        f"may still be off by {_percent(answer.estimate)}. Each enrichment changes the "
-        "motion by more than is wanted, or cannot be run. Ask for a larger error, or "
-        "for a shorter run if the motion is chaotic."
+        f"may have an error of {_percent(answer.estimate)}. Every enrichment changes the "
+        "motion by more than the requested error, or cannot be run. Request a larger "
+        "error, or a shorter run if the motion is chaotic."
     )
 
 
@@ -463,10 +468,11 @@ def _answered(answer: Answer, result: Convergence) -> str:
     size = f"{answer.coordinates} coordinates (as given: {result.rows[0].coordinates})"
     if answer.within:
         error = _percent(answer.estimate)
-        return f"Take '{answer.basis}': off by {error} or less, with {size}."
+        return f"Use '{answer.basis}'. The error is {error} or less, with {size}."
     return (
-        f"No shapes within {_percent(result.wish)} were found (trials: {answer.trials}, up to "
-        f"{MOST_COORDINATES} coordinates each): '{answer.basis}', {size}, {_left(answer)}"
+        f"No shapes within {_percent(result.wish)} were found in {answer.trials} trials "
+        f"of up to {MOST_COORDINATES} coordinates each. The best, '{answer.basis}', "
+        f"{size}, {_left(answer)}"
     )
 
 
@@ -475,11 +481,11 @@ def _other_family(arm: Arm) -> str:
         acts.actuation == "prescribed" for link in arm.links for acts in link.joint.axes.values()
     )
     if held:
-        return "The joints are held. Take loaded modes with 'root: held'."
+        return "The joints are held. Use loaded modes with 'root: held'."
     return (
-        "The joints do not match the shapes. Take loaded modes, 'root: held' if a "
-        "controller or a gear holds the joints, 'root: free' if torques move them "
-        "freely, or 'static: true'."
+        "The boundary conditions of the shapes do not match the joints. Use loaded "
+        "modes: 'root: held' if a controller or a gear holds the joints, 'root: free' "
+        "if torques move them freely; or 'static: true'."
     )
 
 
@@ -487,16 +493,18 @@ def _model_lines(result: Convergence) -> list[str]:
     """Return sentences on the error of the bending theory, which no shapes reduce."""
     if result.model_error is None:
         lines = [
-            f"Slopes reach {result.slope:.2g}, more than a model without stiffening "
-            "bears. Switch it on before adding shapes."
+            f"Slopes reach {result.slope:.2g} rad, too much for a model without "
+            "stiffening. Switch stiffening on before adding shapes."
         ]
     else:
         lines = [
-            f"The model's own error at slopes of {result.slope:.2g} is about "
+            f"The beam theory's error at slopes up to {result.slope:.2g} rad is about "
             f"{_percent(result.model_error)} or less."
         ]
         if result.model_error > result.wish:
-            lines.append("That is more than is asked for. Split the link; shapes do not help.")
+            lines.append(
+                "That exceeds the requested error. Split the link, since more shapes do not help."
+            )
     return lines
 
 
@@ -504,13 +512,16 @@ def _model_advice(result: Convergence) -> list[str]:
     """Return sentences on the errors that shapes of bending do not reduce: theory, stretch."""
     lines = _model_lines(result)
     if result.stretch is None:
-        lines.append("Stretch was not tried: it needs EA in a section.")
+        lines.append("Stretch was not tried, since no section has EA.")
     elif result.stretch <= result.wish:
-        lines.append(f"One more shape of stretch changes {_percent(result.stretch)}. Leave it out.")
+        lines.append(
+            "One more shape of stretch changes the deflections by "
+            f"{_percent(result.stretch)}. Leave it out."
+        )
     else:
         lines.append(
-            f"One more shape of stretch changes {_percent(result.stretch)}. Set "
-            "'stretch' in the shapes one higher."
+            "One more shape of stretch changes the deflections by "
+            f"{_percent(result.stretch)}. Set 'stretch' in the shapes one higher."
         )
     return lines
 
