@@ -1,4 +1,4 @@
-"""Arguments that several commands have, and checks of their combinations."""
+"""Arguments shared by several commands, and checks of their combinations."""
 
 import argparse
 import os

@@ -184,7 +184,10 @@ def heartbeat(command: str, first: float = FIRST) -> Iterator[None]:
 
 
 def work_of(worker: int) -> str:
-    """Return the activity of a thread by the innermost package it is in; empty if unknown."""
+    """Return the current activity of a thread, from the innermost package in its call stack.
+
+    Empty if unknown.
+    """
     frame = sys._current_frames().get(worker)
     while frame is not None:
         top, *package = str(frame.f_globals.get("__name__")).split(".")

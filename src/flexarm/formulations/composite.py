@@ -362,7 +362,10 @@ def _newton_euler(
 def _accelerate(
     model: Model, base: BaseState, states: list[LinkState], a: Expr | None, gravity: bool
 ) -> tuple[list[Expr], list[Expr], Expr]:
-    """Accelerations of link roots and, in their own axes, of tips; gravity lifts the base."""
+    """Accelerations of link roots and, in their own axes, of tips.
+
+    Gravity enters as an acceleration of the base.
+    """
     pull = ca.SX(constant(model.gravity)) if gravity else ca.SX(3, 1)
     lift, spin = base.swept - pull, base.turning_bias
     if a is not None and base.angular is not None:

@@ -121,7 +121,10 @@ def linear_limits(problem: MotionProblem, limits: Limits) -> tuple[Array, Array,
 
 
 def _positions(problem: MotionProblem) -> list[Limit]:
-    """List the ranges of joints, measured from the motion's farther end; stops may be touched."""
+    """List the ranges of joints, measured from the farther end of the motion.
+
+    Stops may be touched.
+    """
     listed = []
     for axis in problem.model.axes:
         known = axis.acts.limits if axis.driven else None

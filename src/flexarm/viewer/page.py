@@ -168,7 +168,7 @@ def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
 
 
 def _notable(curves: dict[str, Array]) -> dict[str, Array]:
-    """Return the curves without those that are flat beside the others."""
+    """Return the curves without those that are flat compared with the others."""
     sizes = {name: float(np.abs(values).max()) for name, values in curves.items()}
     least = SMALL * max(sizes.values(), default=0.0)
     return {name: values for name, values in curves.items() if sizes[name] > least}
@@ -334,7 +334,7 @@ def _fingerprint(runs: Sequence[RunData]) -> str:
 
 
 def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
-    """Return the derivative of an arm's pose columns along a direction of q."""
+    """Return the derivative of the columns that pose the arm along a direction of q."""
     pair = np.stack([q + STEP * direction, q - STEP * direction])
     ahead, back = states(model, pair, np.stack([anchor, anchor]))
     return np.asarray((ahead - back) / (2 * STEP))

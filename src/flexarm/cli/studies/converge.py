@@ -146,7 +146,9 @@ def _print(result: "Convergence") -> None:
     if result.by_link:
         worst = sorted(result.by_link.items(), key=lambda item: -item[1])[:WORST]
         by_link = [{"link": name, "estimate [%]": _percent(value)} for name, value in worst]
-        title = f"Shapes as given, {len(by_link)} worst links of {len(result.by_link)}"
+        title = "Error of the given shapes by link"
+        if len(by_link) < len(result.by_link):
+            title += f", worst {len(by_link)} of {len(result.by_link)}"
         print_table(console, title, by_link)
 
 
