@@ -218,10 +218,11 @@ def test_a_kept_body_that_was_changed_is_refused(tmp_path: Path, key: str, value
         read_body(tmp_path / "other.npz")
 
 
-def test_free_shapes_make_the_same_body_as_held_ones(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_free_shapes_make_the_same_body_as_held_ones(tmp_path: Path, size: float) -> None:
     held = craig_bampton(2)
     columns = rigid(held["nodes"], np.zeros(3))
-    motions = np.random.default_rng(0).normal(size=(6, 8))
+    motions = size * np.random.default_rng(0).normal(size=(6, 8))
     free = held | {"shapes": held["shapes"] + (columns @ motions).T.reshape(8, -1, 3)}
     for name, keys in (("held", held), ("free", without("tip_shapes")(free))):
         np.savez(tmp_path / f"{name}.npz", **keys)

@@ -178,7 +178,7 @@ def _grown(arm: Arm, index: int, part: LinkModel, added: Shapes, groups: list[st
     total = shapes.count
     shapes.stiffness[:] = own_stiffness(shapes, span)
     shapes.stiffness[:m, :m] = old.stiffness
-    integrals, points = integrate(span, shapes, stiffening=False, order=12 + 2 * total)
+    integrals, points = integrate(span, shapes, stiffening=False)
     # Added shapes stay at rest, so that terms linear in their amplitudes need not be traced.
     products = integrals.shape_shape.copy()
     products[m:] = 0.0

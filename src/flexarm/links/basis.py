@@ -121,7 +121,7 @@ def own_stiffness(shapes: Shapes, span: Span, points: int | None = None) -> Arra
 
     With so many points between edges, or as many as products of two shapes take.
     """
-    at = _quadrature(shapes, span) if points is None else span.quadrature(points, shapes.edges)
+    at = product_points(shapes, span) if points is None else span.quadrature(points, shapes.edges)
     x, weight = at
     total = np.zeros((shapes.count, shapes.count))
     for motion in MOTIONS.values():
@@ -133,7 +133,7 @@ def own_stiffness(shapes: Shapes, span: Span, points: int | None = None) -> Arra
 
 def own_mass(shapes: Shapes, span: Span) -> Array:
     """Integrate the mass matrix (m, m) of the span alone: translation and rotary inertia."""
-    x, weight = _quadrature(shapes, span)
+    x, weight = product_points(shapes, span)
     density = [weight * span.at("mass_per_length", x)] * 3
     density += [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("Jx", "Jy", "Jz")]
     columns = np.concatenate([shapes.displacement(x), shapes.rotation(x)], axis=1)
@@ -142,8 +142,8 @@ def own_mass(shapes: Shapes, span: Span) -> Array:
     return np.asarray(flat.T @ flat)
 
 
-def _quadrature(shapes: Shapes, span: Span) -> tuple[Array, Array]:
-    """Return points and weights that integrate products of two shapes."""
+def product_points(shapes: Shapes, span: Span) -> tuple[Array, Array]:
+    """Return points [m] and weights [m] that integrate products of two shapes exactly."""
     every = [curves for each in shapes.curves.values() for curves in each]
     points = max([4, *(curves.degree + 2 for curves in every)])
     return span.quadrature(points, union(shapes.edges, *(curves.edges for curves in every)))
@@ -256,16 +256,18 @@ def blocks(linked: npt.NDArray[np.bool_]) -> list[list[int]]:
 def _largest(shapes: Shapes, length: float) -> Array:
     """Return the signed values that `tip` scaling makes 1, (m,)."""
     x, every = np.linspace(0, length, 401), np.arange(shapes.count)
-    tips, peaks = np.zeros((2, len(DIRECTIONS), shapes.count))
-    for k, direction in enumerate(DIRECTIONS):
-        values = shapes.values(direction, x)
-        # Of equal extremes that nearest to the root.
-        at = np.argmax(np.abs(values) * (1 - NEARER * x / length)[:, None], axis=0)
-        slope, bend = (shapes.values(direction, x[at], nu)[every, every] for nu in (1, 2))
-        inner = (bend != 0) & (at > 0) & (at < len(x) - 1)
-        # One Newton step from the nearest of 401 places to where the slope is zero.
-        step = np.where(inner, np.clip(slope / np.where(inner, bend, 1.0), -x[1], x[1]), 0.0)
-        tips[k], peaks[k] = values[-1], shapes.values(direction, x[at] - step)[every, every]
+    values, slopes, bends = (
+        np.array([shapes.values(d, x, nu) for d in DIRECTIONS]) for nu in range(3)
+    )
+    # Of equal extremes that nearest to the root.
+    at = np.argmax(np.abs(values) * (1 - NEARER * x / length)[:, None], axis=1)
+    slope, bend = (np.take_along_axis(each, at[:, None], 1)[:, 0] for each in (slopes, bends))
+    inner = (bend != 0) & (at > 0) & (at < len(x) - 1)
+    # One Newton step from the nearest of 401 places to where the slope is zero.
+    step = np.where(inner, np.clip(slope / np.where(inner, bend, 1.0), -x[1], x[1]), 0.0)
+    places = (x[at] - step).ravel()
+    tops = np.array([shapes.values(d, places) for d in DIRECTIONS]).reshape(4, *at.shape, -1)
+    tips, peaks = values[:, -1].copy(), np.einsum("kkjj->kj", tops).copy()
     # A shape that moves sections is scaled by that, whatever it twists them by.
     twist = DIRECTIONS.index("twist")
     moving = [j for d in DIRECTIONS if d != "twist" for j in shapes.moving(d)]

@@ -1,4 +1,4 @@
-"""What hangs on a link's ends: the rule of loaded modes, and of how many shapes there are.
+"""Inertia at the two ends of a link, by which loaded modes and numbers of shapes are chosen.
 
 The rule, per link and per axis of rotation of its ends.  *Root*: an axis that the joint turns about
 is free against the hub's inertia, or against hub and reflected rotor, or held, as `holds` says of
@@ -22,6 +22,7 @@ from flexarm.arm.shapes import ClampedMass
 from flexarm.links.base import Array, Ends
 from flexarm.links.holds import hold, reflected_rotor
 from flexarm.links.imported.file import read_body
+from flexarm.links.remembered import Same, remembered
 from flexarm.links.span import Span
 from flexarm.spatial import (
     CROSS,
@@ -37,33 +38,17 @@ from flexarm.spatial import (
 
 _ALONG = math.cos(math.radians(45))
 HELD = (math.inf, math.inf, math.inf)
-LINKS, ARMS = 1000, 4  # of which something is kept
 S = TypeVar("S")
 T = TypeVar("T")
 
 
-def kept_of(last: int) -> Callable[[Callable[[S], T]], Callable[[S], T]]:
-    """Keep what is made of so many last links or arms: each link asks it of all beyond."""
-
-    def decorate(make: Callable[[S], T]) -> Callable[[S], T]:
-        known: dict[int, tuple[S, T]] = {}
-
-        @wraps(make)
-        def kept(given: S) -> T:
-            found = known.get(id(given))
-            if found is None:
-                found = known[id(given)] = given, make(given)
-                if len(known) > last:
-                    known.pop(next(iter(known)), None)
-            return found[1]
-
-        return kept
-
-    return decorate
+def kept(make: Callable[[S], T]) -> Callable[[S], T]:
+    """Remember the result for a link or an arm: each link asks for those of all beyond it."""
+    return wraps(make)(lambda part: remembered((make, Same(part)), lambda: make(part)))
 
 
 def body_inertia(body: Body | None) -> Inertia:
-    """Weigh a body about the frame that it is given in."""
+    """Return the inertia of a body about the frame that it is given in."""
     if body is None:
         return NO_INERTIA
     com = np.array(body.com)
@@ -72,13 +57,13 @@ def body_inertia(body: Body | None) -> Inertia:
 
 
 def central_inertia(body: Body) -> Array:
-    """Give a body's inertia matrix about its centre of mass [kg m^2], (3, 3)."""
+    """Return a body's inertia matrix about its centre of mass [kg m^2], (3, 3)."""
     xx, yy, zz, xy, xz, yz = (*body.inertia, 0.0, 0.0, 0.0)[:6]
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def piece_inertia(piece: RigidPiece | None) -> Inertia:
-    """Weigh a rigid end of a link about the frame that it begins in."""
+    """Return the inertia of a rigid end of a link about the frame that it begins in."""
     return NO_INERTIA if piece is None else body_inertia(piece.body)
 
 
@@ -89,7 +74,7 @@ def framed(frame: Frame | None) -> Pose:
     return Pose(rotation_from_angles(frame.rotation), np.array(frame.position))
 
 
-@kept_of(LINKS)
+@kept
 def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
     """Fold a link's constant frames: joint in previous tip, root in turned joint, end in tip.
 
@@ -111,7 +96,10 @@ def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
 
 
 def hub_inertia(link: Link) -> Inertia:
-    """Weigh a joint's outboard hub, given in the user's joint axes, about the link's root."""
+    """Return the inertia of a joint's outboard hub about the link's root.
+
+    The model file has it in the axes that the user gave the joint.
+    """
     if link.joint.hub.outboard is None:
         return NO_INERTIA
     _, after, _ = joint_poses(link)
@@ -139,9 +127,9 @@ def joint_frame(link: Link) -> Pose:
     return before @ Pose(_axis_rotation(link).T, np.zeros(3))
 
 
-@kept_of(LINKS)
+@kept
 def own_inertia(link: Link) -> Inertia:
-    """Weigh what a link carries between joint and flexible tip, undeformed, about its root.
+    """Return the inertia of a link between joint and flexible tip, undeformed, about its root.
 
     A sliding link counts as fully extended.
     """
@@ -165,7 +153,10 @@ def end_pose(link: Link) -> Pose:
 
 
 def tip_inertia(arm: Arm, index: int) -> Inertia:
-    """Weigh what a flexible tip carries rigidly: tip piece, next hub's inboard side, payload."""
+    """Return the inertia that a flexible tip carries rigidly.
+
+    Tip piece, inboard side of the next hub, payload.
+    """
     link = arm.links[index]
     total = piece_inertia(link.tip_piece)
     if rides(arm, index + 1):
@@ -191,7 +182,7 @@ def ridden_at(arm: Arm, index: int) -> float:
 
 
 def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
-    """Weigh all that is outboard of a flexible tip as one rigid body, at given joint values.
+    """Return the inertia outboard of a flexible tip as one rigid body, at given joint values.
 
     Sliding links count as fully extended, joints not named stand at 0.  What rides along the link
     is not at its tip.
@@ -203,7 +194,7 @@ def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> I
 
 
 def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
-    """Weigh a link and all beyond it as one rigid body, about the frame that its joint is in."""
+    """Return the inertia of a link and all beyond it about the frame that its joint is in."""
     link = arm.links[index]
     pose, after, _ = joint_poses(link)
     values = [configuration.get(name, 0.0) for name in arm.axis_names(index)]
@@ -219,7 +210,7 @@ def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
 
 
 def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
-    """Give clamped-mass modes their ends: the tip body given, or all that is outboard."""
+    """Return the ends of clamped-mass modes: the tip body given, or all that is outboard."""
     if not isinstance(choice.tip, str):
         tip = choice.tip
         about_axis = tip.inertia - tip.mass * tip.offset**2
@@ -235,7 +226,7 @@ def clamped_ends(body: Inertia) -> Ends:
 
 
 def loaded_ends(arm: Arm, index: int) -> Ends:
-    """Give a link's loaded modes their ends, by the rule of this module."""
+    """Return the ends of a link's loaded modes, by the rule of this module."""
     link = arm.links[index]
     tip = tip_inertia(arm, index)
     mass, inertia = _distal(arm, index)
@@ -290,11 +281,11 @@ def _distal(arm: Arm, index: int) -> tuple[float, float]:
 
 
 def outboard_mass(arm: Arm, index: int) -> float:
-    """Weigh all that is outboard of a flexible tip [kg]."""
+    """Return the mass of all that is outboard of a flexible tip [kg]."""
     return tip_inertia(arm, index).mass + _distal(arm, index)[0]
 
 
-@kept_of(ARMS)
+@kept
 def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
     """Mass and bend-averaged inertia about its joint of each link and all that it carries."""
     found = [(0.0, 0.0)] * (len(arm.links) + 1)
@@ -331,7 +322,7 @@ def _flexible_end(link: Link) -> Pose:
 
 
 def link_length(link: Link) -> float:
-    """Give the length of a link [m]; of a body with modes from hub to tip."""
+    """Return the length of a link [m]; of a body with modes from hub to tip."""
     return link.length if link.modal is None else read_body(link.modal.side_file).length
 
 

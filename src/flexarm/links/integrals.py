@@ -16,6 +16,7 @@ import numpy as np
 from flexarm.arm.link import QuadraticShape
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Shapes
+from flexarm.links.basis import product_points
 from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
 from flexarm.links.span import Span, gauss_points, union
@@ -204,44 +205,42 @@ def quadratic_displacement(
 
 
 def integrate(
-    span: Span,
-    shapes: Shapes,
-    *,
-    stiffening: bool,
-    extra: Sequence[QuadraticShape] = (),
-    order: int | None = None,
+    span: Span, shapes: Shapes, *, stiffening: bool, extra: Sequence[QuadraticShape] = ()
 ) -> tuple[Integrals, Points]:
-    """Integrate the shapes of a span, with ``order`` points between edges or as many as it takes.
+    """Integrate the shapes of a span.
 
     Returns
     -------
     integrals, points
-        The points are those at which all integrals, those of products of quadratic displacements
-        included, are right to 1e-13.
+        The points are those at which all integrals are right to 1e-13, those of products of
+        quadratic displacements included, where ``stiffening`` or ``extra`` bring such.
     """
+    if not (stiffening or extra):
+        found = _at(span, shapes, product_points(shapes, span), shapes.edges)
+        return cleaned(found[0]), found[1]
     edges = union(span.edges, shapes.edges)
     for shape in extra:
         edges = union(edges, np.clip(shape.stations, 0.0, span.length))
     edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
-    coarse = _at_order(span, shapes, edges, order or _ORDERS[0], stiffening, extra)
-    for finer in _ORDERS[1:] if order is None else ():
-        fine = _at_order(span, shapes, edges, finer, stiffening, extra)
+    coarse = _at(span, shapes, span.quadrature(_ORDERS[0], edges), edges, stiffening, extra)
+    for finer in _ORDERS[1:]:
+        fine = _at(span, shapes, span.quadrature(finer, edges), edges, stiffening, extra)
         if _agree(coarse, fine):
-            return cleaned(coarse[0]), coarse[1]
+            break
         coarse = fine
     return cleaned(coarse[0]), coarse[1]
 
 
-def _at_order(
+def _at(
     span: Span,
     shapes: Shapes,
+    rule: tuple[Array, Array],
     edges: Array,
-    order: int,
-    stiffening: bool,
-    extra: Sequence[QuadraticShape],
+    stiffening: bool = False,
+    extra: Sequence[QuadraticShape] = (),
 ) -> tuple[Integrals, Points]:
-    x, weight = span.quadrature(order, edges)
-    angle = shapes.rotation(x)
+    """Integrate by points and weights [m]."""
+    (x, weight), angle = rule, shapes.rotation(rule[0])
     points = Points(
         x=x,
         mass=weight * span.at("mass_per_length", x),

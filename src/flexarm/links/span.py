@@ -67,6 +67,8 @@ class Span:
     def at(self, name: str, x: Array) -> Array:
         """Evaluate a property inside the panels (a jump belongs to the panel it opens)."""
         values = self.table[name]
+        if np.all(values == values[0]):
+            return np.full(np.shape(x), values[0])
         left = np.clip(np.searchsorted(self.stations, x, side="right") - 1, 0, None)
         left = np.minimum(left, len(self.stations) - 2)
         x0, x1 = self.stations[left], self.stations[left + 1]

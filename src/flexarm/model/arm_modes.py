@@ -32,11 +32,11 @@ from flexarm.links.basis import blocks, wanted
 from flexarm.links.beams.finite import Conditions, require_modes
 from flexarm.links.ends import loaded_ends
 from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
+from flexarm.links.remembered import remembered
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.assemble import ShapesOf, assemble
 from flexarm.model.elastic.part import Theory, link_shapes, naming_link
-from flexarm.model.elastic.remembered import remembered
 from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state

@@ -1,4 +1,4 @@
-"""Put a model together from an arm and the shapes of its links."""
+"""Build a model from an arm and the shapes of its links."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -68,16 +68,16 @@ def assemble(
     shapes_of: ShapesOf,
     body_of: BodyOf = body_data,
 ) -> Model:
-    """Put a model together.
+    """Build a model on given shapes.
 
     Parameters
     ----------
     arm, theory, tip_rotation
         The arm, and how its links bend and their tips turn.
     shapes_of
-        Gives the shapes of a link, by its index, over a span.
+        Function that returns the shapes of a link, by its index, over a span.
     body_of
-        Builds the body of a link on them.
+        Function that builds the body of a link on them.
     """
     names: list[str] = []
     units: list[str] = []
@@ -122,7 +122,7 @@ def assemble(
 
 
 def _rail(arm: Arm, index: int, links: list[LinkModel], theory: Theory) -> Rail | None:
-    """Make a rail of the previous link, if it is flexible and a link rides on it."""
+    """Build the rail of the previous link, if it is flexible and a link rides on it."""
     if not (rides(arm, index) and links[-1].flexible):
         return None
     e = links[-1].beam
@@ -189,7 +189,7 @@ def _build_link(
 def _axes(
     arm: Arm, index: int, motion: JointMotion, names: list[str], units: list[str]
 ) -> tuple[Axis, ...]:
-    """Give a joint's coordinates their places, each motor's before its axis's."""
+    """Assign places in q to a joint's coordinates, each motor's before its axis's."""
     axes = []
     axes_of, named = arm.links[index].joint.axes, arm.axis_names(index)
     for name, (label, acts), unit in zip(named, axes_of.items(), motion.units, strict=True):
@@ -200,7 +200,7 @@ def _axes(
 
 
 def _rotor(axes: tuple[Axis, ...], pose: Pose, motion: JointMotion) -> Rotor | None:
-    """Give the rotor of the only axis of a joint, if it has one."""
+    """Return the rotor of the only axis of a joint, if it has one."""
     drive = axes[0].acts.drive if axes else None
     if drive is None or drive.rotor_inertia == 0:
         return None

@@ -10,9 +10,8 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped
 from flexarm.links.base import Shapes
 from flexarm.links.ends import (
-    ARMS,
     joint_poses,
-    kept_of,
+    kept,
     link_length,
     outboard_mass,
     own_inertia,
@@ -68,7 +67,7 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     return 2 * moment * span.length / (2 * stiffness)
 
 
-@kept_of(ARMS)
+@kept
 def _is_flat(arm: Arm) -> bool:
     """Whether weights bend all links in the one plane in which every joint turns."""
     frame, axes = rotation_from_angles(arm.base.rotation), []

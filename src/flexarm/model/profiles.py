@@ -1,6 +1,7 @@
 """Values of the functions of time that an arm names, with their first two derivatives."""
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -37,30 +38,15 @@ def evaluate(profile: AnyProfile, t: float) -> Values:
     At a jump it is the value from then on.
     """
     rows = pieces(profile)
-    _, origin, c0, c1, c2, c3, size, rate, phase = rows[
-        int(np.searchsorted(rows[1:, 0], t, side="right"))
-    ].tolist()
-    x = t - origin
-    s, c = size * math.sin(rate * x + phase), size * math.cos(rate * x + phase)
-    return (
-        c0 + x * (c1 + x * (c2 + x * c3)) + s,
-        c1 + x * (2 * c2 + x * 3 * c3) + rate * c,
-        2 * c2 + 6 * c3 * x - rate**2 * s,
-    )
+    _, origin, *piece = rows[int(np.searchsorted(rows[1:, 0], t, side="right"))].tolist()
+    return _at(t - origin, piece, math.sin, math.cos)
 
 
 def evaluate_at(profile: AnyProfile, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Evaluate a profile at many times [s]: rows of values, rates and accelerations, (3, T)."""
     rows = pieces(profile)
-    which = np.searchsorted(rows[1:, 0], times, side="right")
-    _, origin, c0, c1, c2, c3, size, rate, phase = rows[which].T
-    x = times - origin
-    s, c = size * np.sin(rate * x + phase), size * np.cos(rate * x + phase)
-    return np.array([
-        c0 + x * (c1 + x * (c2 + x * c3)) + s,
-        c1 + x * (2 * c2 + x * 3 * c3) + rate * c,
-        2 * c2 + 6 * c3 * x - rate**2 * s,
-    ])  # fmt: skip
+    _, origin, *piece = rows[np.searchsorted(rows[1:, 0], times, side="right")].T
+    return np.array(_at(times - origin, piece, np.sin, np.cos))
 
 
 def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
@@ -75,14 +61,19 @@ def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
             f"Take at most {MAX_TRACED:,}."
         )
     begins = ca.DM(rows[1:, 0])
-    origin, c0, c1, c2, c3, size, rate, phase = (
+    origin, *piece = (
         ca.SX(ca.DM(column[:1])) if np.all(column == column[0])
         else ca.pw_const(t if since is None else since, begins, ca.DM(column))
         for column in rows[:, 1:].T
     )  # fmt: skip
-    x = t - origin
-    s, c = size * ca.sin(rate * x + phase), size * ca.cos(rate * x + phase)
-    return ca.vertcat(
+    return ca.vertcat(*_at(t - origin, piece, ca.sin, ca.cos))
+
+
+def _at(x: Any, piece: Sequence[Any], sin: Any, cos: Any) -> tuple[Any, Any, Any]:
+    """Evaluate a piece, and its first two derivatives, at a distance x [s] from its origin."""
+    c0, c1, c2, c3, size, rate, phase = piece
+    s, c = size * sin(rate * x + phase), size * cos(rate * x + phase)
+    return (
         c0 + x * (c1 + x * (c2 + x * c3)) + s,
         c1 + x * (2 * c2 + x * 3 * c3) + rate * c,
         2 * c2 + 6 * c3 * x - rate**2 * s,
@@ -95,7 +86,7 @@ def breakpoints(profile: AnyProfile) -> tuple[float, ...]:
 
 
 def last_time(profile: AnyProfile) -> float:
-    """Give the time [s] from which on a profile says nothing more; infinite for most.
+    """Return the time [s] at which a profile's description ends; infinite for most.
 
     A table that ends in twice the same value stays there.
     """
@@ -216,29 +207,12 @@ def cubic_spline(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> npt.NDArray[Any]:
     Returns
     -------
     ndarray
-        Coefficients, by rising powers of the distance from the begin of each part,
-        (4, T - 1, ...).  SciPy's are the same, and take half a second to import.
+        Coefficients, by rising powers of the distance from the start of each part,
+        (4, T - 1, ...).
     """
-    from scipy.linalg import solve_banded
+    from scipy.interpolate import CubicSpline  # half a second, which few profiles need
 
-    dx = np.diff(x).reshape(-1, *(1,) * (y.ndim - 1))
-    slope, h = np.diff(y, axis=0) / dx, np.diff(x)
-    rates = np.broadcast_to(slope[:1], y.shape)
-    if len(x) > 2:
-        band, right = np.zeros((3, len(x))), np.zeros(y.shape, dtype=slope.dtype)
-        band[0, 2:], band[1, 1:-1], band[2, :-2] = h[:-1], 2 * (h[:-1] + h[1:]), h[1:]
-        right[1:-1] = 3 * (dx[1:] * slope[:-1] + dx[:-1] * slope[1:])
-        for a, b, end, beside, side in ((0, 1, 0, 1, 0), (-1, -2, -1, -2, 2)):
-            both = h[a] + h[b]
-            if len(x) == 3:
-                band[1, end], band[side, beside], right[end] = 1.0, 1.0, 2 * slope[a]
-            else:
-                band[1, end], band[side, beside] = h[b], both
-                right[end] = (h[a] + 2 * both) * h[b] * slope[a] + h[a] ** 2 * slope[b]
-                right[end] /= both
-        rates = solve_banded((1, 1), band, right.reshape(len(x), -1)).reshape(y.shape)
-    bent = (rates[:-1] + rates[1:] - 2 * slope) / dx
-    return np.array([y[:-1], rates[:-1], (slope - rates[:-1]) / dx - bent, bent / dx])
+    return np.asarray(CubicSpline(x, y).c[::-1])
 
 
 def _columns(profile: Table[float] | Csv[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -17,6 +17,7 @@ from flexarm.links.base import Array, Ends
 from flexarm.links.basis import BeamDirection, left_over
 from flexarm.links.beams.mesh import PanelMesh, mesh_for
 from flexarm.links.curves import SpanCurves
+from flexarm.links.remembered import remembered
 from flexarm.links.span import Span
 
 Support = Literal["clamped-free", "pinned-free", "free-free", "pinned-pinned", "clamped-clamped"]
@@ -39,6 +40,14 @@ def modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: in
     are 1/omega, and the slow modes are the large ones, so nothing squares the condition number.
     """
     require_modes(span, motion, conditions, count)
+    names = (motion.stiffness, motion.inertia, motion.rotary)
+    section = (span.table[n].tobytes() if n and span.has(n) else b"" for n in names)
+    key = (span.length, span.stations.tobytes(), *section, motion.order, conditions, count)
+    return remembered(("modes", *key), lambda: _modes(span, motion, conditions, count))
+
+
+def _modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: int) -> "SpanModes":
+    """Compute modes on elements that resolve them."""
     for refine in REFINEMENTS:
         mesh = mesh_for(span, motion, count + 1, refine=refine)
         problem = SpanEigenproblem(mesh, conditions)

@@ -45,7 +45,7 @@ from flexarm.links.integrals import Integrals
 from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import IDENTITY, Pose
 
-HELD = 1e-6  # motion of the hub in a shape, over the shape's size, that counts as rest
+AT_REST = 1e-6  # motion of the hub in a shape, over the size of the shape, that is rounding
 RIGID = 1e-6  # rest of a shape without its rigid motion, over its size, that counts as none
 KEPT = 1e-5  # rounding error of single precision, relative to the largest value
 MOST_SHAPES = 100  # of a body: their second-order terms grow with the square
@@ -145,7 +145,7 @@ def hub_motion(data: ModalData, findings: Findings) -> tuple[Array, bool]:
     if len(rows):
         swept = np.einsum("naj,mj->mna", rigid_columns(data.nodes[rows]), hub, optimize=True)
         motion = np.abs(swept).max(axis=(1, 2))
-    loose = motion > HELD * size
+    loose = motion > AT_REST * size
     if loose.any():
         findings.note(
             ("shapes",),

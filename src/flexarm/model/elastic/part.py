@@ -21,10 +21,10 @@ from flexarm.links.families.static import add_static
 from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.file import read_body
 from flexarm.links.integrals import integrate, quadratic_displacement
+from flexarm.links.remembered import Same, remembered
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span, union
 from flexarm.model.elastic.damping import damping_matrix, link_damping
-from flexarm.model.elastic.remembered import Same, remembered
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
 from flexarm.spatial import settled

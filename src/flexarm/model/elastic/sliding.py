@@ -11,10 +11,10 @@ from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.integrals import integrate
+from flexarm.links.remembered import Same, remembered
 from flexarm.links.span import Span
 from flexarm.model.elastic.damping import damping_matrix, stiffnesses
 from flexarm.model.elastic.part import Theory, naming_link
-from flexarm.model.elastic.remembered import Same, remembered
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import SlidingBeam
 

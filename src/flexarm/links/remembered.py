@@ -1,4 +1,4 @@
-"""Things made of links, kept: arms mostly share links with others."""
+"""Results kept in memory by what they depend on: arms mostly share links with others."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
@@ -9,7 +9,7 @@ _known: dict[Any, Any] = {}
 
 
 def remembered(key: Hashable, make: Callable[[], T]) -> T:
-    """Make something, or give what was made of the same: arms mostly share links with others."""
+    """Return what was made for an equal key, or make it; the least recently used one is dropped."""
     try:
         found = _known.pop(key)
     except KeyError:
