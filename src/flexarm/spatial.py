@@ -158,6 +158,12 @@ class Inertia:
         return bool(self.mass) or bool(np.any(self.second))
 
     @property
+    def matrix(self) -> Array:
+        """Inertia against spin over velocity of the frame, (6, 6)."""
+        cross = skew_matrix(self.first)
+        return np.block([[self.second, cross], [cross.T, self.mass * np.eye(3)]])
+
+    @property
     def numbers(self) -> Array:
         """Mass, first moment, and xx, xy, xz, yy, yz, zz of the inertia, (10,)."""
         upper = self.second[np.triu_indices(3)]

@@ -102,7 +102,7 @@ class Shapes:
 
 @dataclass(frozen=True)
 class Ends:
-    """What a link's modes are computed with at its two ends.
+    """Inertia at the two ends of a link with which its modes are computed.
 
     Inertias [kg m^2] are per axis of rotation x (twist), y (bending along z), z (bending along y);
     ``math.inf`` at the root means held.
@@ -115,7 +115,7 @@ class Ends:
 
 
 class Counts(NamedTuple):
-    """How many shapes (elements, pieces) each direction gets, in the order of `DIRECTIONS`."""
+    """Number of shapes (elements, pieces) of each direction, in the order of `DIRECTIONS`."""
 
     y: int
     z: int

@@ -1,4 +1,4 @@
-"""What the discretisations share: directions, scaling, joining, and diagonal bases."""
+"""Operations on shapes that the families share: scaling, joining, diagonal bases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -70,7 +70,7 @@ def family(
 
 
 def join(parts: Sequence[Shapes], span: Span) -> Shapes:
-    """Put families that do not share strain energy side by side."""
+    """Join shapes that do not share strain energy into one set."""
     names = tuple(name for part in parts for name in part.names)
     edges, first = union(np.array([0.0, span.length]), *(part.edges for part in parts)), 0
     stiffness, every = np.zeros((len(names), len(names))), np.eye(len(names))

@@ -135,7 +135,7 @@ def own_inertia(link: Link) -> Inertia:
     """
     total = hub_inertia(link)
     if link.modal is not None:
-        return total + read_body(link.modal.side_file).inertia
+        return total + read_body(link.modal.side_file).integrals.inertia
     total = total + body_inertia(link.rigid_body) + piece_inertia(link.root_piece)
     if link.section is None:
         return total
@@ -176,7 +176,7 @@ def rides(arm: Arm, index: int) -> bool:
 
 
 def ridden_at(arm: Arm, index: int) -> float:
-    """Give the station of a link that rides as it starts [m]; if not said, the rail's middle."""
+    """Return the station of a riding link at the start [m]: by default the rail's middle."""
     start: float | None = next(iter(arm.links[index].joint.axes.values())).start.position
     return arm.links[index - 1].length / 2 if start is None else start
 

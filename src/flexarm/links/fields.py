@@ -94,7 +94,7 @@ class Basis:
         )
 
     def weighed(self, f: Field) -> "Weighed":
-        """Weigh a field, which others are integrated with."""
+        """Multiply a field by the integrals of products, for its moments with other fields."""
         return Weighed({(a, b): constant(self.gram[a, b].T) @ f.of(a) for a in AXES for b in AXES})
 
     def moment(self, f: Field, g: Field) -> Expr:

@@ -1,4 +1,4 @@
-"""What a joint lets through to the links on its two sides: the first half of the shapes' rule.
+"""Boundary condition that a joint imposes on the adjacent links; it selects their mode shapes.
 
 A joint is *free* (the hub's inertia alone resists), *geared* (hub and reflected rotor) or *held*:
 prescribed, position-controlled, torque-driven without a rotor, or with a spring, its own or its
@@ -23,7 +23,7 @@ SOFT = 0.1
 
 @dataclass(frozen=True)
 class Hold:
-    """What a joint lets through to a link, and why."""
+    """Boundary condition that a joint imposes on a link, and the reason."""
 
     state: Literal["free", "geared", "held"]  # ``free``, ``geared`` or ``held``
     reason: str  # why, in words
@@ -31,7 +31,7 @@ class Hold:
 
 
 def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold:
-    """Tell what a joint lets through, by its wish, actuation, spring and drive.
+    """Return the boundary condition at a joint, by the file's choice, actuation, spring and drive.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from flexarm.links.basis import product_points
 from flexarm.links.fields import AXES, Axis, Basis
 from flexarm.links.pairs import Pairs
 from flexarm.links.span import Span, gauss_points, union
-from flexarm.spatial import settled
+from flexarm.spatial import Inertia, settled
 
 _TOLERANCE = 1e-13  # relative change of an integral from one order to the next
 # Orders of Gauss's rule that are tried, each half as many again.
@@ -79,7 +79,7 @@ class Points:
 
     @cached_property
     def used(self) -> "Used":
-        """What of them moves, as functions along the span with their integrals."""
+        """Displacements that are not zero, as functions along the span with their integrals."""
         moving, pairs = list[tuple[int, ...]](), list[Pairs]()
         functions: dict[Axis, Array] = {}
         for n, axis in enumerate(AXES):
@@ -124,6 +124,19 @@ class Integrals:
     position_quadratic: Array  # int mu x X, (3, m, m)
     modal_mass: Array  # int mu Phi^T Phi + theta^T J theta, or what was measured, (m, m)
     stiffness: Array  # linear stiffness, (m, m)
+
+    @property
+    def inertia(self) -> Inertia:
+        """Mass, first moment and inertia about the root, undeformed."""
+        second = np.trace(self.second) * np.eye(3) - self.second + self.rotary
+        return Inertia(self.mass, self.first, second)
+
+    @property
+    def momentum(self) -> Array:
+        """Angular over linear momentum about the root per amplitude rate, undeformed, (6, m)."""
+        odd = self.position_shape - self.position_shape.swapaxes(-1, -2)
+        turning = np.stack([odd[:, 1, 2], odd[:, 2, 0], odd[:, 0, 1]])
+        return np.concatenate([turning + self.rotary_shape, self.shape])
 
     @classmethod
     def none(cls) -> "Integrals":
@@ -311,7 +324,7 @@ def _fourth_order(points: Points) -> Array:
 
 
 def cleaned(integrals: Integrals) -> Integrals:
-    """Take for 0, or for equal, what quadrature and rounding leave, so that equations skip it."""
+    """Snap integrals that differ only by rounding from 0 or from each other."""
     named = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
     arrays = {name: value for name, value in named.items() if np.ndim(value) and np.any(value)}
     if not arrays:
@@ -337,12 +350,15 @@ def cleaned(integrals: Integrals) -> Integrals:
 
 
 def settled_pairs(form: Array, whole: Array | None = None) -> Array:
-    """Take for 0 or equal what rounding leaves of a form of modes, or of its part in a whole."""
+    """Snap the entries of a form of modes that differ only by rounding from 0 or from each other.
+
+    Their sizes are those of the form, or of a ``whole`` that it is a part of.
+    """
     return settled(form, pair_sizes(form if whole is None else whole))
 
 
 def pair_sizes(form: Array) -> Array:
-    """Give natural sizes of a form's entries: rounding grows with the number of modes."""
+    """Return the scale of a form's entries: their rounding grows with the number of modes."""
     size = np.sqrt(np.abs(np.diag(form)))
     return max(1.0, len(size) ** 2 / 10) * np.outer(size, size)
 

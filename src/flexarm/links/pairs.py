@@ -34,7 +34,7 @@ class Pairs:
         return len(self.rows)
 
     def products(self, d: Expr, e: Expr) -> Expr:
-        """Give ``d_k e_l + d_l e_k``, or ``d_k e_k`` on the diagonal, (count,)."""
+        """Return ``d_k e_l + d_l e_k``, or ``d_k e_k`` on the diagonal, (count,)."""
         values = [
             d[k] * e[l] + d[l] * e[k] if k != l else d[k] * e[k]
             for k, l in zip(self.rows.tolist(), self.columns.tolist(), strict=True)

@@ -20,7 +20,7 @@ class Rotary:
 
 
 def constant_rotary(i: Integrals, points: Points, polar: Polar | None) -> Rotary:
-    """Give the rotary inertia of a span that does not change with its shape.
+    """Return the rotary inertia of a span that does not change with its shape.
 
     All of a span that does not twist or is no exact beam; else all but what the turning of its
     sections about their axes comes to in a straight link.
@@ -44,5 +44,5 @@ def constant_rotary(i: Integrals, points: Points, polar: Polar | None) -> Rotary
 
 
 def _less_dust(rest: Array, size: Array) -> Array:
-    """Take for zero what rounding left of numbers of some size."""
+    """Set differences of numbers of some size to zero where they are rounding."""
     return np.where(np.abs(rest) <= ROUNDING * size, 0.0, rest)

@@ -96,7 +96,7 @@ class Span:
 
 
 def union(*edges: Array) -> Array:
-    """Put edges of panels in order, each once; NumPy's takes ten times as long for so few."""
+    """Merge edges of panels in rising order; `numpy.union1d` takes ten times as long for so few."""
     found = sorted(x for each in edges for x in each.tolist())
     return np.array([x for x, before in zip(found, [None, *found], strict=False) if x != before])
 

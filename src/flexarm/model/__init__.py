@@ -1,4 +1,4 @@
-"""The arm made ready for equations."""
+"""Model of an arm: what equations are traced from."""
 
 from flexarm.model.build import build
 from flexarm.model.elastic.part import link_shapes

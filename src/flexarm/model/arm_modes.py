@@ -101,7 +101,7 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
 
 
 def bare_arm(arm: Arm, own: list[int]) -> Arm:
-    """Leave out of some links what says nothing about their modes, or more about their shapes."""
+    """Remove from some links what their modes do not depend on, and what names their shapes."""
     update: dict[str, Any] = {
         "damping": 0.0, "material_damping": None, "start": {}, "start_speed": {},
         "start_curve": None, "elastic_energy": (), "elastic_force": (), "quadratic_shapes": (),
@@ -114,14 +114,14 @@ def bare_arm(arm: Arm, own: list[int]) -> Arm:
 
 
 def _unsheared(section: Section | None) -> Section | None:
-    """Leave the shear of a section out: shapes are chosen by what bends, and shear comes after."""
+    """Remove the shear of a section: shapes are chosen by bending, and shear is added to them."""
     if section is None or not section.shears:
         return section
     return section.model_copy(update={"shear": False, "GAy": None, "GAz": None})
 
 
 def many_curves(arm: Arm, index: int, span: Span) -> Shapes:
-    """Give a link the curves of which its shapes are combined.
+    """Return the curves of a link of which its shapes are combined.
 
     Raises
     ------
@@ -183,7 +183,7 @@ class SmallMotions:
         return cls(model, q, stiffness, own, held)
 
     def ridden(self, index: int) -> "SmallMotions":
-        """Weigh in the modes with what rides on a link at stations all along it."""
+        """Add the modes of the arm with the riding link at stations all along its rail."""
         rider = self.model.links[index + 1]
         assert rider.range is not None
         low, high = rider.range

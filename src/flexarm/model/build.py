@@ -1,4 +1,4 @@
-"""Make an arm ready for equations."""
+"""Build the model of an arm, from which equations are traced."""
 
 from dataclasses import replace
 from typing import get_args
@@ -26,7 +26,7 @@ def build(
     nodes: int | None = None,
     series: bool = False,
 ) -> Model:
-    """Make an arm ready for equations: shapes, integrals, frames, coordinate names.
+    """Build the model of an arm: shapes, integrals, frames, coordinate names.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def build(
     Returns
     -------
     Model
-        The arm made ready for equations, which does not change any more.
+        The model, whose arrays are read-only.
 
     Raises
     ------

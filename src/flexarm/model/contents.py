@@ -1,4 +1,4 @@
-"""What a model holds, down to its arrays: make it read-only, and write it down for a digest."""
+"""Contents of a model down to its arrays: made read-only, and serialised for a digest."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
@@ -27,7 +27,7 @@ _BY_TEXT = (np.generic, slice, ca.SX, ca.MX, ca.DM)
 
 
 def freeze(value: Any) -> None:
-    """Make all arrays of a dataclass read-only, those of the dataclasses it holds included."""
+    """Set all arrays of a dataclass read-only, those of the dataclasses it holds included."""
     for array in _arrays(value):
         array.flags.writeable = False
 

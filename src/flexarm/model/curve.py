@@ -16,7 +16,7 @@ STATIONS = 41  # along a link, at which functions of the place are compared or f
 
 @dataclass(frozen=True)
 class CurveFit:
-    """How close a link's shapes come to a curve.
+    """Fit of a link's shapes to a curve.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def fit_curve(
 
 
 def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> tuple[Array, float]:
-    """Give the amplitudes (m,) that fit curves at stations x best, and the residual."""
+    """Return the amplitudes (m,) that fit curves at stations x best, and the residual."""
     # An angle counts as what it moves at a tenth of the span beside the axis.
     sizes = {each: part.length / 10 if each == "twist" else 1.0 for each in curves}
     rows = np.vstack([size * part.beam.shapes.values(d, x) for d, size in sizes.items()])

@@ -1,4 +1,4 @@
-"""How many nodes an exact link gets: by how far its weight and drives can bend it.
+"""Number of nodes of an exact link, by the slope that its weight and drives can bend it to.
 
 Inputs, given motions and starts do not count, so that a law is made of the same equations that it
 is simulated with.

@@ -222,7 +222,7 @@ def common_pattern(models: Sequence[Model]) -> Pattern | None:
 
 
 def opened(model: Model, pattern: Pattern) -> tuple[Model, set[Path]]:
-    """Put symbols in place of a model's numbers, as a pattern has them.
+    """Replace a model's numbers by symbols, as a pattern has them.
 
     Returns
     -------

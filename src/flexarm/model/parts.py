@@ -1,4 +1,4 @@
-"""What an arm is made ready as: constant arrays, coordinate names and slices."""
+"""Model of an arm: constant arrays, coordinate names and slices."""
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -367,7 +367,7 @@ class LinkModel:
 
 @dataclass(frozen=True)
 class Model:
-    """An arm made ready for equations; `flexarm.build` makes one, with read-only arrays.
+    """Model of an arm, from which equations are traced; `flexarm.build` returns one.
 
     Coordinates in order: base x, y, z, rx, ry, rz if it moves; per link: motor, joint, amplitudes.
     """
@@ -412,7 +412,7 @@ class Model:
 
     @property
     def link_theory(self) -> LinkTheory:
-        """How links bend: as exact beams, by a series to the second order, or linearly.
+        """Theory by which links bend: exact beams, a series to the second order, or linear.
 
         Links with quadratic shapes bend by the series in any case, sliding ones never.
         """
@@ -429,7 +429,7 @@ class Model:
 
     @cached_property
     def attitudes(self) -> tuple[int, ...]:
-        """Where in q the three angles of a free base and of each spherical joint begin."""
+        """Indices in q of the first angle of a free base and of each spherical joint."""
         balls = [part.coordinates[0] for part in self.links if part.motion.anchored]
         return (3, *balls) if self.floats else tuple(balls)
 
@@ -441,7 +441,7 @@ class Model:
         return np.vstack(base + balls)
 
     def anchored(self, anchor: Expr) -> "Model":
-        """Measure angles from other attitudes, (3 k, 3)."""
+        """Return the model with angles relative to other attitudes, (3 k, 3)."""
         first, links = 3 if self.floats else 0, []
         for part in self.links:
             if part.motion.anchored:
@@ -451,7 +451,7 @@ class Model:
         return replace(self, anchor=anchor, links=tuple(links))
 
     def loaded(self, body: Inertia) -> "Model":
-        """Put another body to the arm's tip."""
+        """Return the model with another body at the arm's tip."""
         return replace(self, links=(*self.links[:-1], replace(self.links[-1], tip_body=body)))
 
     @cached_property

@@ -22,7 +22,7 @@ class ArmPoint:
 
     @classmethod
     def on(cls, arm: Arm, index: int, at: At) -> "ArmPoint":
-        """Take a place on a link, or on the base along its x axis, as a model file has it."""
+        """Return a place on a link, or on the base along its x axis, as a model file has it."""
         along = 0.0 if at == "tip" or isinstance(at, tuple) else at
         x, y, z = at if isinstance(at, tuple) else (along, 0.0, 0.0)
         if index < 0:
@@ -32,7 +32,7 @@ class ArmPoint:
 
     @classmethod
     def of(cls, arm: Arm, point: Point | Literal["tip"]) -> "ArmPoint":
-        """Take a point as a contact or a spring has it."""
+        """Return the point of a contact or a spring."""
         last = len(arm.links) - 1
         if point == "tip":
             return cls(last, "end", (0.0, 0.0, 0.0))
@@ -47,7 +47,7 @@ class ArmPoint:
 
 @dataclass(frozen=True)
 class ArmPoints:
-    """Where wrenches, contacts and springs act, in the order of the file; wrenches base first."""
+    """Points at which wrenches (base first), contacts and springs act, in the file's order."""
 
     wrenches: tuple[ArmPoint, ...]
     contacts: tuple[ArmPoint, ...]

@@ -25,7 +25,7 @@ OF_ELASTIC = ("stiffness", "damping", "efficiency", "backlash", "hysteresis", "k
 
 
 def rigid(arm: Arm) -> Arm:
-    """Make the rigid twin of an arm: links that do not deform, transmissions that do not wind up.
+    """Build the rigid twin of an arm: links and transmissions that do not deform.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def rigid(arm: Arm) -> Arm:
 
 
 def _stiffen(joint: dict[str, Any]) -> None:
-    """Take springs, what winds up with them, and motor coordinates out of a joint."""
+    """Remove springs, what winds up with them, and motor coordinates from a joint."""
     for key, value in joint.items():
         if key == "drive" and value is not None:
             for name in OF_ELASTIC:
@@ -92,7 +92,7 @@ def _freeze(name: str, link: Link, described: dict[str, Any]) -> None:
         described["joint"]["after"] = {
             "position": after.position.tolist(), "rotation": angles_from_rotation(after.rotation)
         }  # fmt: skip
-    weighed = body.inertia.moved(root.inverse())
+    weighed = body.integrals.inertia.moved(root.inverse())
     described["length"] = length
     described["body"] = {
         "mass": weighed.mass, "com": weighed.centre.tolist(), "inertia": list(weighed.central),

@@ -6,9 +6,8 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.links.body_data import StraightBody
 from flexarm.links.holds import relaxed_stiffness
-from flexarm.links.integrals import Integrals
 from flexarm.model.parts import LinkModel, Model
-from flexarm.spatial import CROSS, Inertia
+from flexarm.spatial import CROSS
 
 
 def mass_matrix(model: Model, q: Array) -> Array:
@@ -19,7 +18,7 @@ def mass_matrix(model: Model, q: Array) -> Array:
     mass, moved = np.zeros((model.size, model.size)), np.zeros((6, model.size))
     if model.base_moves:
         moved[:, :6] = np.eye(6)
-        mass += moved.T @ _body(model.base_body) @ moved
+        mass += moved.T @ model.base_body.matrix @ moved
     for index, part in enumerate(model.links):
         if part.rotor is not None:
             axis = np.zeros(3) if part.rotor.axis is None else part.rotor.axis
@@ -27,9 +26,9 @@ def mass_matrix(model: Model, q: Array) -> Array:
             spin[part.rotor.coordinate] += part.rotor.ratio
             mass += part.rotor.inertia * np.outer(spin, spin)
         root = moved = _carried(part, q, moved)
-        mass += moved.T @ _body(part.root_body) @ moved
+        mass += moved.T @ part.root_body.matrix @ moved
         moved = _add_body(part, q, moved, mass)
-        mass += moved.T @ _body(part.tip_body) @ moved
+        mass += moved.T @ part.tip_body.matrix @ moved
         if model.carries(index):
             moved = _at_station(part, model.links[index + 1], q, root)
     return mass
@@ -71,9 +70,9 @@ def _add_body(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
     """Add a link's span to the mass matrix; return the motion of its tip (6, n)."""
     own, body = part.modes, part.body.straight(part.span_length(q))
     integrals = body.integrals
-    mass += moved.T @ _span(integrals) @ moved
+    mass += moved.T @ integrals.inertia.matrix @ moved
     mass[own, own] += integrals.modal_mass
-    _couple(mass, own, moved.T @ _momentum(integrals))
+    _couple(mass, own, moved.T @ integrals.momentum)
     if body.retracted is not None:
         _slide(part, body, moved, mass)
     moved = _shift(moved, body.tip)
@@ -98,7 +97,7 @@ def _slide(part: LinkModel, body: StraightBody, moved: Array, mass: Array) -> No
     """Add the inertia of the retracted part and the axial rigid-body motion."""
     assert body.retracted is not None
     along, whole = part.exposed, body.retracted.mass + body.integrals.mass
-    mass += moved.T @ _body(body.retracted) @ moved
+    mass += moved.T @ body.retracted.matrix @ moved
     mass[along, along] += whole
     _couple(mass, slice(along, along + 1), moved[3][:, None] * whole)
     mass[along, part.modes] += body.integrals.shape[0]
@@ -109,25 +108,6 @@ def _couple(mass: Array, own: slice, columns: Array) -> None:
     """Add columns (n, k) of a symmetric matrix, and their rows."""
     mass[:, own] += columns
     mass[own] += columns.T
-
-
-def _body(body: Inertia) -> Array:
-    """Return the matrix (6, 6) of a rigid body, angular over linear."""
-    cross = np.tensordot(body.first, CROSS, axes=1)
-    return np.block([[body.second, cross], [cross.T, body.mass * np.eye(3)]])
-
-
-def _span(span: Integrals) -> Array:
-    """Return the matrix (6, 6) of an undeformed span about its root, angular over linear."""
-    second = np.trace(span.second) * np.eye(3) - span.second + span.rotary
-    return _body(Inertia(span.mass, span.first, second))
-
-
-def _momentum(span: Integrals) -> Array:
-    """Return angular over linear momentum of a span about its root per amplitude rate, (6, m)."""
-    moments = span.position_shape - span.position_shape.swapaxes(-1, -2)
-    turning = np.stack([moments[:, 1, 2], moments[:, 2, 0], moments[:, 0, 1]])
-    return np.concatenate([turning + span.rotary_shape, span.shape])
 
 
 def _rotate(rotation: Array, moved: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Where an arm starts, what is prescribed to it, and what its equations depend on."""
+"""Start of an arm, its prescribed motion, and the digest of what its equations depend on."""
 
 import hashlib
 from dataclasses import fields

@@ -13,7 +13,7 @@ from flexarm.links.base import Array
 from flexarm.links.body_data import BodyData, StraightBody
 from flexarm.links.imported.second_order import SecondOrder
 from flexarm.links.integrals import Integrals
-from flexarm.spatial import NEGLIGIBLE, Inertia, Pose, skew_matrix
+from flexarm.spatial import NEGLIGIBLE, Pose
 
 ORTHOGONAL = 1e-13  # rounding error of the product of two modes, per amplitude
 ALIKE = 1e-6  # product of two modes that are orthogonal but for the digits of a file
@@ -58,12 +58,6 @@ class ReducedBody(BodyData):
     strains: Array | None = None  # strain at P places per amplitude, (P, m); None if unknown
     # Second-order displacements, by which loads stiffen the body; None if unknown.
     second_order: SecondOrder | None = None
-
-    @property
-    def inertia(self) -> Inertia:
-        """Mass, first moment and inertia about the hub, undeformed."""
-        i = self.integrals
-        return Inertia(i.mass, i.first, inertia_matrix(i))
 
     kind = "reduced"
     sectioned = False
@@ -119,27 +113,9 @@ class ReducedBody(BodyData):
         return float(np.linalg.norm(self.tip.position))
 
 
-def inertia_matrix(i: Integrals) -> Array:
-    """Inertia matrix about the hub, undeformed [kg m^2], (3, 3)."""
-    return np.asarray(np.trace(i.second) * np.eye(3) - i.second + i.rotary)
-
-
 def rigid_mass(i: Integrals) -> Array:
     """Mass matrix of the hub's rotations and translations and of the shapes, (6 + m, 6 + m)."""
-    cross, turned = skew_matrix(i.first), angular_momentum(i)
-    return np.block(
-        [
-            [inertia_matrix(i), cross, turned],
-            [cross.T, i.mass * np.eye(3), i.shape],
-            [turned.T, i.shape.T, i.modal_mass],
-        ]
-    )
-
-
-def angular_momentum(i: Integrals) -> Array:
-    """Angular momentum about the hub per rate of the amplitudes, undeformed, (3, m)."""
-    odd = i.position_shape - i.position_shape.transpose(0, 2, 1)
-    return np.stack([odd[:, 1, 2], odd[:, 2, 0], odd[:, 0, 1]]) + i.rotary_shape
+    return np.block([[i.inertia.matrix, i.momentum], [i.momentum.T, i.modal_mass]])
 
 
 def orthogonal(body: ReducedBody) -> ReducedBody:

@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.io.source import Path
 from flexarm.links.base import Array
-from flexarm.links.imported.body import inertia_matrix, rigid_mass
+from flexarm.links.imported.body import rigid_mass
 from flexarm.links.imported.data import Integers, ModalData, Stated, Units
 from flexarm.links.imported.report import REFUSE_ABOVE, Findings, percent, triple
 from flexarm.links.integrals import Integrals
@@ -349,7 +349,7 @@ def check_totals(
         )
     if inertia is not None:
         size = max(float(np.abs(inertia).max()), 1e-300)
-        apart = float(np.abs(inertia - inertia_matrix(i)).max()) / size
+        apart = float(np.abs(inertia - i.inertia.second).max()) / size
         findings.fact("inertia", f"{percent(apart)} off what is stated")
         findings.judge(apart, ("inertia_about_origin",), f"is {percent(apart)} off that of {first}")
 

@@ -63,13 +63,20 @@ from flexarm.links.span import Span
 VERSION = 1
 REMEMBERED = 16
 MODAL: Shape = ("shapes", "shapes")
+# Arrays of a body in a file that `write_body` wrote: its integrals,
 MOMENTS: dict[str, Shape] = {
     "mass": (), "first": (3,), "second": (3, 3), "shape": (3, "shapes"),
     "position_shape": ("shapes", 3, 3), "shape_shape": (*MODAL, 3, 3), "rotary": (3, 3),
     "rotary_shape": (3, "shapes"), "rotary_modal": MODAL, "modal_mass": MODAL, "stiffness": MODAL,
 }  # fmt: skip
+# displacements of second order, named with the prefix ``second_order_``, if it has any,
 SECOND_ORDER: dict[str, Shape] = {
     "first": (3, *MODAL), "second": (3, 3, *MODAL), "tip": (3, *MODAL), "tip_angle": (3, *MODAL),
+}  # fmt: skip
+# and points that are drawn, named with the prefix ``drawn_``.
+DRAWN: dict[str, Shape] = {
+    "places": ("points", 3), "moved": ("points", 3, "shapes"), "lines": ("lines", 2), "axis": (),
+    "faces": ("faces", 3),
 }  # fmt: skip
 
 
@@ -166,24 +173,20 @@ def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[Findings,
 
 def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> None:
     """Write a body as an NPZ file: its moments, matrices and interfaces, and points to draw."""
-    drawn = body.drawn
     packed: dict[str, Any] = {key: getattr(body.integrals, key) for key in MOMENTS}
     packed |= {
         "flexarm_body": VERSION,
-        "name": body.name,
         "names": np.array(body.names),
         "tip_position": body.tip.position,
         "tip_rotation": body.tip.rotation,
-        "tip_shape": body.tip_shape,
-        "tip_angle": body.tip_angle,
-        "first_order": body.first_order,
-        "drawn_moved": drawn.moved.astype(np.float32),
     }
-    packed |= {f"drawn_{key}": getattr(drawn, key) for key in ("places", "lines", "axis", "faces")}
-    optional = {"damping": body.damping, "strains": body.strains}
+    for key in ("name", "tip_shape", "tip_angle", "first_order", "damping", "strains"):
+        packed[key] = getattr(body, key)
+    packed |= {f"drawn_{key}": getattr(body.drawn, key) for key in DRAWN}
+    packed["drawn_moved"] = packed["drawn_moved"].astype(np.float32)
     if body.second_order is not None:
-        optional |= {f"second_order_{key}": x for key, x in vars(body.second_order).items()}
-    packed |= {key: value for key, value in optional.items() if value is not None}
+        packed |= {f"second_order_{key}": getattr(body.second_order, key) for key in SECOND_ORDER}
+    packed = {key: value for key, value in packed.items() if value is not None}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **packed)
     write_whole(path, buffer.getvalue(), force=force)
@@ -201,21 +204,19 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
         return reader.read(key, shape, largest=LARGEST**3)
 
     moments = {key: read(key, *shape) for key, shape in MOMENTS.items()}
-    places, axis = read("drawn_places", "points", 3), int(read("drawn_axis"))
-    faces = read("drawn_faces", "faces", 3) if "drawn_faces" in keys else np.zeros((0, 3))
-    between = [read("drawn_lines", "lines", 2), faces]
-    rows = np.concatenate([each.ravel() for each in between])
-    inside = np.all((rows >= 0) & (rows < len(places)) & (rows == np.round(rows)))
-    if not 2 <= axis <= len(places) or not inside:
-        findings.refuse(
-            ("drawn_axis",), f"must be 2 to {len(places)} points, and lines between them"
-        )
+    drawn = {key: read(f"drawn_{key}", *shape) for key, shape in DRAWN.items()
+             if key != "faces" or "drawn_faces" in keys}  # fmt: skip
+    axis, count = int(drawn.pop("axis")), len(drawn["places"])
+    between = {key: drawn[key] for key in ("lines", "faces") if key in drawn}
+    rows = np.concatenate([each.ravel() for each in between.values()])
+    inside = np.all((rows >= 0) & (rows < count) & (rows == np.round(rows)))
+    if not 2 <= axis <= count or not inside:
+        findings.refuse(("drawn_axis",), f"must be 2 to {count} points, and lines between them")
     second = None
     if any(key.startswith("second_order") for key in keys):
         second = SecondOrder(*(read(f"second_order_{k}", *s) for k, s in SECOND_ORDER.items()))
     tip = reader.frame("tip")
     ends = read("tip_shape", 3, "shapes"), read("tip_angle", 3, "shapes")
-    moved = read("drawn_moved", "points", 3, "shapes")
     damping = read("damping", *MODAL) if "damping" in keys else None
     strains = read("strains", "places", "shapes") if "strains" in keys else None
     title, first_order = reader.title(name), bool(read("first_order"))
@@ -223,15 +224,15 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
         findings.refuse(("tip_position",), "is required. Was the file cut off?")
     if tip is None or findings.problems:
         return None
-    lines, skin = (each.astype(np.int64) for each in between)
     none = np.zeros((3, len(names), len(names)))
     integrals = Integrals(
         float(moments.pop("mass")), **moments, quadratic=none, position_quadratic=none
     )
-    drawn = Drawn(places, moved, lines, axis, skin)
+    drawn |= {key: each.astype(np.int64) for key, each in between.items()}
     return ReducedBody(
-        title, names, integrals, tip, *ends, damping, first_order, drawn, strains, second
-    )
+        title, names, integrals, tip, *ends, damping, first_order, Drawn(axis=axis, **drawn),
+        strains, second,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -35,29 +35,14 @@ T = TypeVar("T")
 
 def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
     """Build the shapes of a link over a span (of a sliding link: over an exposed length)."""
-    return shapes_between(arm, index, span, shape_ends(arm, index), shape_counts(arm, index))
-
-
-def shape_ends(arm: Arm, index: int) -> Ends | None:
-    """Give what hangs on a link's ends, None if its shapes do not depend on it."""
-    choice = arm.links[index].shapes
-    if not discretisation(choice.kind).loaded(choice):
-        return None
-    if isinstance(choice, ClampedMass):
-        return clamped_mass_ends(arm, index, choice)
-    return loaded_ends(arm, index)
-
-
-def shape_counts(arm: Arm, index: int) -> Counts:
-    """Choose how many shapes each direction of a link gets; none where the family says it."""
-    choice = arm.links[index].shapes
-    return counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
-
-
-def shapes_between(arm: Arm, index: int, span: Span, given: Ends | None, number: Counts) -> Shapes:
-    """Build so many shapes of a link over a span, between given ends."""
-    choice, ends = arm.links[index].shapes, given or UNLOADED
+    choice, ends, number = arm.links[index].shapes, UNLOADED, Counts(0, 0, 0, 0)
     family = discretisation(choice.kind)
+    if isinstance(choice, ClampedMass):
+        ends = clamped_mass_ends(arm, index, choice)
+    elif family.loaded(choice):
+        ends = loaded_ends(arm, index)
+    if isinstance(choice, Counted):
+        number = counts(arm, index, choice)
 
     def make() -> Shapes:
         shapes = family.shapes(choice, span, ends, number)
@@ -76,7 +61,7 @@ def shapes_between(arm: Arm, index: int, span: Span, given: Ends | None, number:
 
 @contextmanager
 def naming_link(arm: Arm, index: int) -> Iterator[None]:
-    """Say of which link it is that shapes cannot be built."""
+    """Name the link whose shapes cannot be built in the error."""
     try:
         yield
     except ShapeError as error:
@@ -102,14 +87,14 @@ def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class Theory:
-    """How links bend: stiffened or linearly; if stiffened, as exact beams with how many nodes."""
+    """Theory by which links bend: linear, exact beams with so many nodes, or the series."""
 
     stiffening: bool
     exact: bool
     nodes: int | None
 
     def bends(self, link: Link) -> bool:
-        """Tell whether a link bends as an exact beam."""
+        """Return whether a link bends as an exact beam."""
         return self.stiffening and self.exact and not link.quadratic_shapes
 
 
@@ -117,29 +102,20 @@ def flexible_part(
     arm: Arm, index: int, theory: Theory, shapes_of: Callable[[int, Span], Shapes]
 ) -> Flexible:
     """Build the elastic part of a link of constant length, on the shapes that it gets."""
-    span = link_span(arm.links[index])
-    part = part_on(arm, index, theory, span, shapes_of(index, span))
-    return replace(part, damping=link_damping(arm, index, part))
-
-
-def link_span(link: Link) -> Span:
-    """Give the flexible span of a link that has one."""
-    assert link.section is not None
-    return Span.of(link.section, link.span)
-
-
-def part_on(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Flexible:
-    """Build the elastic part of a link on shapes over its span, without its damping."""
     link = arm.links[index]
+    assert link.section is not None
+    span = Span.of(link.section, link.span)
+    shapes = shapes_of(index, span)
     if span.has("GAy") or span.has("GAz"):
         shapes = _sheared(arm, index, theory, span, shapes)
     check_amplitudes(arm, index, shapes.names)
     more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
     with naming_link(arm, index):
-        return undamped_part(link, theory, span, shapes, more)
+        part = _undamped(link, theory, span, shapes, more)
+    return replace(part, damping=link_damping(arm, index, part))
 
 
-def undamped_part(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int) -> Flexible:
+def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int) -> Flexible:
     """Build the elastic part of a link on shapes over a span, with so many nodes beyond them."""
     extra = link.quadratic_shapes
     exact = theory.bends(link)
@@ -172,7 +148,7 @@ def undamped_part(link: Link, theory: Theory, span: Span, shapes: Shapes, more: 
 
 
 def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Shapes:
-    """Let a link shear."""
+    """Return a link's shapes with their shear deflection."""
     if theory.stiffening and not theory.bends(arm.links[index]):
         raise ModelError(
             f"links[{index + 1}].section: {arm.link_names[index]} shears, which is "

@@ -27,7 +27,7 @@ JOINTS: dict[str, type[JointMotion]] = {
 
 
 def motion_of(joint: Joint) -> JointMotion:
-    """Give the motion of a joint that a model file describes."""
+    """Return the motion of a joint that a model file describes."""
     return JOINTS[joint.kind].of(joint)
 
 

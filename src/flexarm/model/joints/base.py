@@ -1,4 +1,4 @@
-"""What a joint is to the algorithms: how the frame behind it moves, coordinate by coordinate."""
+"""Interface of joints: motion of the frame behind a joint, coordinate by coordinate."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Stroke:
 
 
 class JointMotion(ABC):
-    """How a joint moves frame K, to which its link is fixed, in frame J, with its axis along z.
+    """Motion of frame K, to which a joint's link is fixed, in frame J, whose z is the joint's axis.
 
     A final class declares the facts and implements the three functions; algorithms call them and
     never ask which joint it is.  Constants stay numbers (``DM``) with structural zeros, so that an
@@ -63,7 +63,7 @@ class JointMotion(ABC):
 
     @classmethod
     def of(cls, joint: Joint) -> Self:
-        """Make the motion of a joint that a model file describes."""
+        """Return the motion of a joint that a model file describes."""
         return cls()
 
     @classmethod
@@ -104,14 +104,14 @@ class JointMotion(ABC):
 
     @abstractmethod
     def columns(self, q: Expr) -> Expr:
-        """Give the motion of K in J per rate, angular over linear, in axes of K, (6, k)."""
+        """Return the motion of K in J per rate, angular over linear, in axes of K, (6, k)."""
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
-        """Take the motion apart: rotation and position by each coordinate, one after the other."""
+        """Factor the motion: rotation and position by each coordinate, one after the other."""
         return [self.place(q)]
 
     def bias(self, q: Expr, v: Expr) -> Expr:
-        """Give the acceleration of K as seen from J from rates alone, in axes of K, (6,).
+        """Return the acceleration of K as seen from J from rates alone, in axes of K, (6,).
 
         Angular over linear: how K's spin and the velocity of its origin change while the rates of
         the coordinates do not.
@@ -130,7 +130,7 @@ def along_x() -> Pose:
 
 
 def column(index: int) -> Expr:
-    """Make a column of motion along one of the six directions, (6, 1)."""
+    """Return a unit motion along one of the six directions, (6, 1)."""
     unit = ca.DM(6, 1)
     unit[index] = 1
     return unit

@@ -20,5 +20,5 @@ class PrismaticKinematics(JointMotion):
         return type(q).eye(3), column(2)[:3] * q[0]
 
     def columns(self, q: Expr) -> Expr:
-        """Give the axis."""
+        """Return the axis of the slide."""
         return column(5)

@@ -18,5 +18,5 @@ class RevoluteKinematics(JointMotion):
         return turn_z(q[0]), type(q)(3, 1)
 
     def columns(self, q: Expr) -> Expr:
-        """Give the axis."""
+        """Return the axis of the turn."""
         return column(2)

@@ -19,7 +19,7 @@ class ScrewKinematics(JointMotion):
 
     @classmethod
     def of(cls, joint: Joint) -> Self:
-        """Take the pitch."""
+        """Return the motion with the joint's pitch."""
         assert isinstance(joint, Screw)
         return cls(joint.travel)
 
@@ -28,5 +28,5 @@ class ScrewKinematics(JointMotion):
         return turn_z(q[0]), column(2)[:3] * (self.travel * q[0])
 
     def columns(self, q: Expr) -> Expr:
-        """Give the axis, as a turn and a slide."""
+        """Return the turn about the axis and the slide along it."""
         return column(2) + self.travel * column(5)

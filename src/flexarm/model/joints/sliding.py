@@ -12,7 +12,7 @@ from flexarm.spatial import Expr, Pose
 
 
 class SlidingKinematics(JointMotion):
-    """Leave the mouth of the hub in place, from which the link grows."""
+    """Motion of the mouth of the hub, from which the link grows: it stays in place."""
 
     name: ClassVar[str] = "sliding"
     units: ClassVar[tuple[str, ...]] = ("m",)

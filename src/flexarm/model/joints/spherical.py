@@ -30,7 +30,7 @@ class SphericalKinematics(JointMotion):
 
     @classmethod
     def of(cls, joint: Joint) -> Self:
-        """Take attitude, spin and damping."""
+        """Return the motion with the joint's attitude, spin and damping at the start."""
         assert isinstance(joint, Spherical)
         return cls(rotation_from_angles(joint.start.rotation), joint.start.spin, joint.damping)
 
@@ -53,7 +53,7 @@ class SphericalKinematics(JointMotion):
         return [(each, type(q)(3, 1)) for each in (self._anchor @ x, y, z)]
 
     def columns(self, q: Expr) -> Expr:
-        """Give x as the turns about y and z leave it, y as that about z does, and z."""
+        """Return the axes x, turned about y and z, y, turned about z, and z."""
         cy, sy, cz, sz = ca.cos(q[1]), ca.sin(q[1]), ca.cos(q[2]), ca.sin(q[2])
         first = cy * cz * column(0) - cy * sz * column(1) + sy * column(2)
         return ca.horzcat(first, sz * column(0) + cz * column(1), column(2))

@@ -23,7 +23,7 @@ class UniversalKinematics(JointMotion):
         return [(turn_z(q[0]), type(q)(3, 1)), (turn_about(1, q[1]), type(q)(3, 1))]
 
     def columns(self, q: Expr) -> Expr:
-        """Give z, as the second turn leaves it, and y."""
+        """Return the axes z, turned by the second angle, and y."""
         first = ca.cos(q[1]) * column(2) - ca.sin(q[1]) * column(0)
         return ca.horzcat(first, column(1))
 
