@@ -158,6 +158,12 @@ def little_effort() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def without_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the cost of a run out of `check`, which takes most of its time."""
+    monkeypatch.setattr("flexarm.check.check.costs", lambda model, linear: ())
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep compiled equations away from the user's own cache; processes of one run share them."""

@@ -15,12 +15,13 @@ from flexarm.formulations import FORMULATIONS
 from flexarm.integrate.methods import METHODS
 
 
+@pytest.mark.few(1)
+@pytest.mark.usefixtures("without_costs")
 @pytest.mark.parametrize("plane", ["upright", "level"])
 def test_new_writes_a_model_file_in_which_nothing_looks_wrong(
     plane: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("flexarm.check.check.costs", lambda *_: ())  # of a run, which takes long
     given = ["--links", "2", "--length", "1m", "--payload", "500 g", "--plane", plane]
     assert main(["new", "two-link", *given]) == 0
     assert capsys.readouterr().out == "model file: two-link.yaml\n"

@@ -55,6 +55,7 @@ def squeezed(text: str) -> list[str]:
     return [re.sub(r" +", " ", line).strip() for line in text.splitlines()]
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_all_of_the_text_has_frequencies_reasons_coordinates_step_and_verdict(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -122,6 +123,7 @@ links:
 """
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_a_first_look_has_what_is_odd_about_a_file_of_shapes(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
@@ -134,6 +136,7 @@ def test_a_first_look_has_what_is_odd_about_a_file_of_shapes(
     assert "Nothing looks wrong." in squeezed(out(capsys, "arm.yaml"))
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_text_is_plain_and_never_folded_where_there_is_no_terminal(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
@@ -149,6 +152,7 @@ def test_text_is_plain_and_never_folded_where_there_is_no_terminal(
     assert damping.endswith("[less-damping]")
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_text_fits_a_terminal_of_80_columns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "arm.yaml").write_text(ARM)
     inside, outside = pty.openpty()
@@ -257,6 +261,7 @@ def test_documentation_names_every_field_and_every_code() -> None:
     assert codes - named == set()
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_a_file_wins_over_a_sample_of_its_name(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:

@@ -124,6 +124,7 @@ def test_every_law_says_it_too(name: str, use: str) -> None:
     require_line(LAWS[use], name)
 
 
+@pytest.mark.usefixtures("without_costs")
 @pytest.mark.parametrize("name", ARMS)
 def test_check_says_the_same(name: str) -> None:
     arm = loads(text(name))

@@ -317,6 +317,7 @@ def test_what_cannot_happen_ends_the_run_in_words() -> None:
     assert "payload cannot be released, since the tip holds nothing" in run.reason
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_an_unknown_quantity_is_refused_with_those_there_are() -> None:
     arm = one_joint(events=[{"when": {"quantity": "tip.w", "above": 1.0}, "end": True}])
     with pytest.raises(SimulationError, match=r"no quantity 'tip.w': there are hinge, hinge.speed"):

@@ -169,6 +169,7 @@ def curved(values: list[float]) -> Arm:
     )
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_a_link_starts_in_a_curve_that_its_shapes_have() -> None:
     """The first clamped-free mode, from its formula: the link vibrates at its frequency alone."""
     root = 1.8751040687119611
@@ -183,6 +184,7 @@ def test_a_link_starts_in_a_curve_that_its_shapes_have() -> None:
     assert not any(each.code == "start-curve" for each in notices)
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_what_the_shapes_leave_of_a_curve_is_told() -> None:
     arm = curved([0.0, 0.01, -0.01, 0.01, -0.01])
     wanted, stations = (0.0, 0.01, -0.01, 0.01, -0.01), np.linspace(0, 1, 5)

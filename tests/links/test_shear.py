@@ -107,6 +107,7 @@ def test_exact_link_vibrates_as_the_linear_one_and_keeps_its_energy(shapes: str)
     assert v @ exact.inverse_dynamics(q, v, 0 * v) == pytest.approx(rate, rel=1e-6)
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_check_tells_of_shear_until_it_is_there() -> None:
     shapes = "kind: loaded, bending_y: 0, bending_z: 4, torsion: 0, stretch: 0"
     for section, told in ((TUBE, True), (f"{TUBE}, shear: true", False)):

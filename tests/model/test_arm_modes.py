@@ -225,6 +225,7 @@ def test_default_shapes_follow_the_start_smoothly() -> None:
     assert changes[1] < 0.2 * changes[0] < 0.2 * 0.05
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_check_says_what_default_shapes_are_of() -> None:
     link, last = (each.flexible for each in check(arm_of(UNIFORM)).links)
     assert link is not None

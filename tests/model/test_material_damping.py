@@ -98,6 +98,7 @@ def test_modes_are_damped_by_name_above_critical_too() -> None:
     assert decay.min() > -1e-6  # it creeps back and never swings through
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_modes_that_are_not_there_are_named() -> None:
     with pytest.raises(ModelError, match=r"links\[1\].damping: no mode 'y3': link1 has y1, .*z1"):
         flexarm.build(beam("damping: {y3: 1 %}"))

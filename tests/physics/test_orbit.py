@@ -222,6 +222,7 @@ def test_what_an_orbit_cannot_be_with_is_refused(change: dict[str, Any], said: s
         flexarm.change_arm(loads(ROD), change)
 
 
+@pytest.mark.usefixtures("without_costs")
 def test_low_orbits_take_an_hour_and_a_half() -> None:
     found = flexarm.change_arm(loads(ROD), {"base.orbit": {"altitude": "400 km"}})
     assert check(found).base == "free in an orbit of 92.56 min"
