@@ -177,12 +177,12 @@ def test_the_table_has_a_row_per_function_and_says_what_is_counted_of_the_mass_m
     expected = counted(capsys, "count-2-2-2")
     assert main(["count", "count-2-2-2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith("6 coordinates, articulated, stiffening off")
-    assert lines[1].split() == list(KINDS)
-    rows = {line.split()[0]: tuple(map(int, line.split()[1:])) for line in lines[2:5]}
+    assert lines[1].endswith("6 coordinates, articulated, stiffening off")
+    assert lines[2].split() == ["function", *KINDS]
+    rows = {line.split()[0]: tuple(map(int, line.split()[1:])) for line in lines[3:6]}
     assert rows == {name: numbers(expected[name]) for name in rows}
     assert list(rows) == ["forward_dynamics", "mass_matrix", "bias"]
-    assert "upper triangle" in lines[5]
+    assert "upper triangle" in lines[6]
 
 
 def test_an_unknown_formulation_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from flexarm.cli.arguments import ARM, STIFFENING, read_arm
-from flexarm.cli.console import print_json
+from flexarm.cli.console import open_console, print_json, print_table
 
 if TYPE_CHECKING:
     from flexarm.engine.stream import OperationCounts
@@ -33,10 +33,12 @@ def run(args: argparse.Namespace) -> None:
         print_json(about | numbers)
         return
     stiffening = "on" if model.stiffening else "off"
-    print(f"{arm.name}: {model.size} coordinates, {eq.name}, stiffening {stiffening}")
-    print(f"{'':<16}" + "".join(f"  {kind:>15}" for kind in KINDS))
-    for name, counts in numbers.items():
-        print(f"{name:<16}" + "".join(f"  {counts[kind]:>15}" for kind in KINDS))
+    rows = [
+        {"function": name} | {kind: str(counts[kind]) for kind in KINDS}
+        for name, counts in numbers.items()
+    ]
+    title = f"{arm.name}: {model.size} coordinates, {eq.name}, stiffening {stiffening}"
+    print_table(open_console(), title, rows)
     print("Of the mass matrix, which is symmetric, the upper triangle is counted.")
 
 

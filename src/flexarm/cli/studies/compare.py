@@ -1,15 +1,19 @@
 """`flexarm compare`: one arm under every formulation."""
 
 import argparse
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.arguments import ARM, Misuse, arg, read_arm
-from flexarm.cli.console import print_json, progress
+from flexarm.cli.console import open_console, print_json, print_line, print_table, progress
 from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from flexarm.studies.compare import Compared, Comparison, Errors
 
+HEADS = ("M", "bias", "acceleration")  # of the errors
 SUMMARY = "compare all formulations on an arm: differences, operations, time"
 ARGUMENTS = (
     *ARM,
@@ -81,47 +85,52 @@ def _named(errors: "Errors") -> dict[str, float | None]:
 
 
 def _print(result: "Comparison") -> None:
-    print(
-        f"{result.arm}: {result.coordinates} coordinates, {result.states} states, beside composite"
-    )
-    heads = ("M", "bias", "acceleration", "operations", "us")
-    print(f"{'':<20}" + "".join(f"{head:>13}" for head in heads))
+    console = open_console()
+    rows = [
+        {
+            "formulation": name, **_cells(HEADS, each.errors),
+            "operations": str(counts.multiplications + counts.additions + counts.divisions),
+            "us": f"{each.microseconds:.2f}",
+        }
+        for name, each in result.formulations.items()
+        if each.errors is not None and each.counts is not None
+        for counts in [each.counts["forward_dynamics"]]
+    ]  # fmt: skip
+    title = f"{result.arm}: {result.coordinates} coordinates, {result.states} states"
+    print_table(console, f"{title}, beside composite", rows)
     for name, each in result.formulations.items():
-        if each.errors is None or each.counts is None:
-            print(f"{name:<20}  {each.refusal}")
-            continue
-        counts = each.counts["forward_dynamics"]
-        total = counts.multiplications + counts.additions + counts.divisions
-        cells = "".join(_cell(error, ".1e") for error in each.errors)
-        print(f"{name:<20}{cells}{total:>13}{each.microseconds:>13.2f}")
-    for each in result.formulations.values():
+        if each.refusal:
+            print_line(console, f"{name}: {each.refusal}", indent=0)
         if each.singular:
-            print(f"no accelerations at {each.singular}")
+            print_line(console, f"no accelerations at {each.singular}", indent=0)
     for line in _footer(result.allowed, result.deflections):
-        print(line)
+        print_line(console, line, indent=0)
     if len(result.deflections) > 1:
-        _print_curves(result)
+        _print_curves(console, result)
 
 
-def _cell(value: float | None, form: str) -> str:
-    return f"{'-' if value is None else format(value, form):>13}"
+def _cells(heads: Iterable[str], values: Iterable[float | None]) -> dict[str, str]:
+    """Return the cells of a row that have errors, with a dash for what has none."""
+    pairs = zip(heads, values, strict=True)
+    return {head: "-" if value is None else f"{value:.1e}" for head, value in pairs}
 
 
-def _print_curves(result: "Comparison") -> None:
+def _print_curves(console: "Console", result: "Comparison") -> None:
     """Print errors over deflection of the formulations that differ by more than rounding."""
-    print("\nErrors over tip deflection, of each link's length, and the power that they grow with:")
-    heads = (*(f"{share:g}" for share in result.deflections), "power")
-    print(f"{'':<33}" + "".join(f"{head:>13}" for head in heads))
-    for name, each in result.formulations.items():
-        if each.exponents is None:
-            continue
-        for k, what in enumerate(("M", "bias", "acceleration")):
-            errors = [row[k] for row in each.curve]
-            if all(error is not None and error <= result.allowed for error in errors):
-                continue
-            cells = "".join(_cell(error, ".1e") for error in errors)
-            print(f"{name:<20}{what:<13}{cells}{_cell(each.exponents[k], '.2f')}")
-    print("What is not listed agrees at every deflection.")
+    shares = [f"{share:g}" for share in result.deflections]
+    rows = [
+        {
+            "formulation": name, "of": what, **_cells(shares, errors),
+            "power": "-" if power is None else f"{power:.2f}",
+        }
+        for name, each in result.formulations.items()
+        if each.exponents is not None
+        for what, power, *errors in zip(HEADS, each.exponents, *each.curve, strict=True)
+        if any(error is None or error > result.allowed for error in errors)
+    ]  # fmt: skip
+    title = "Errors over tip deflection, of each link's length, and the power that they grow with"
+    print_table(console, title, rows)
+    print_line(console, "What is not listed agrees at every deflection.", indent=0)
 
 
 def _footer(allowed: float, deflections: tuple[float, ...]) -> tuple[str, ...]:
