@@ -36,7 +36,9 @@ def transpose(n: int, a: Array) -> None:
     """Transpose a matrix in place."""
     for r in range(n):
         for i in range(r):
-            a[r * n + i], a[i * n + r] = a[i * n + r], a[r * n + i]
+            entry = a[r * n + i]
+            a[r * n + i] = a[i * n + r]
+            a[i * n + r] = entry
 
 
 @kernel
