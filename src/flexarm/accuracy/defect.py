@@ -61,7 +61,7 @@ class Motion:
 
 @dataclass(frozen=True)
 class Leg:
-    """A phase of a motion in which the same coordinates of a richer arm are held."""
+    """A phase of a motion in which the same coordinates of the arm with more shapes are held."""
 
     first: int  # index of its first sample
     last: int  # index of its last sample, the first one of the next phase
@@ -109,7 +109,7 @@ class RicherArm:
 
     @cached_property
     def _functions(self) -> dict[str, ca.Function]:
-        """Compiled recipes: mass matrix with bias forces, and stiffness with smooth damping."""
+        """Compiled functions: mass matrix with bias forces, and stiffness with smooth damping."""
         equation, arm = formulation("composite", self.model), fingerprint(self.model)
         return {
             name: trace_recipe(f"{equation.name} {name} {arm}", partial(equation.function, name))
@@ -204,7 +204,7 @@ class RicherArm:
         return x
 
     def _own(self, given: Array) -> Array:
-        """Return the richer arm's coordinates for those of the given arm, (T, n)."""
+        """Convert coordinates of the given arm to those of the arm with more shapes, (T, n)."""
         q = np.zeros((len(given), self.model.size))
         q[:, self.kept] = given
         return q
@@ -247,7 +247,7 @@ class RicherArm:
         return masses
 
     def _kick(self, mass: Array, jump: Array) -> Array:
-        """Compute the impulses of a jump of the rates on the added shapes, (n, 4)."""
+        """Compute the impulses on the added shapes when the rates jump, (n, 4)."""
         kick = np.zeros((self.model.size, 4))
         momenta = mass[:, self.kept] @ jump
         for k, group in enumerate((self.rich.more, self.rich.left_out)):
@@ -255,7 +255,7 @@ class RicherArm:
         return kick
 
     def _drawn(self, q: Array, left: Array) -> Array:
-        """Compute the loads of axial forces by errors of the axes' shortening, (S, n)."""
+        """Compute the loads of axial forces due to errors of the axial shortening, (S, n)."""
         loads = np.zeros(q.shape)
         for part in self.given.links:
             if part.exact is not None and part.name in self.rich.probes:
@@ -294,7 +294,7 @@ class RicherArm:
 
 
 def _used(model: Model, motion: Motion) -> float:
-    """Return the largest share of its limit of effort or current that a servo uses."""
+    """Return the largest ratio of a servo's effort or current to its limit."""
     driven = [axis for axis in model.axes if axis.driven]
     shares = [
         float(np.abs(motion.u[:, column]).max()) / input_limit(axis)
@@ -316,8 +316,8 @@ def _ratio(part: LinkModel) -> float:
 def twisting(part: LinkModel) -> Array:
     """Compute the coupling of bending and twist: ``factors[k, i, j] q_i q_j / 2`` loads shape k.
 
-    A beam whose stiffnesses differ is twisted by ``(EIy - EIz) y'' z''`` per length (the moment
-    about the axis in Kirchhoff's equations); by the same energy twist turns its bending.
+    A beam with different bending stiffnesses is twisted by ``(EIy - EIz) y'' z''`` per length (the
+    moment about the axis in Kirchhoff's equations); the same energy makes twist act on its bending.
 
     Returns
     -------
@@ -336,7 +336,7 @@ def twisting(part: LinkModel) -> Array:
 
 
 def shortening_error(part: LinkModel) -> Array:
-    """Compute the errors of the nodes in the axis's shortening: at the tip plus on average.
+    """Compute the error of the axial shortening due to the nodes: at the tip plus on average.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A C compiler of this machine: its own, or that of the package ziglang."""
+"""Search for a C compiler: the system's own, or that of the package ziglang."""
 
 import importlib.util
 import platform

@@ -89,9 +89,9 @@ def folders_of(fmi: str, processor: str, kind: str) -> list[str]:
 
 
 def variables(plant: Plant) -> list["FmuVariable"]:
-    """List the variables of a unit, each at its reference and of a name of its own.
+    """List the variables of a unit, each at its reference and with a unique name.
 
-    States and inputs keep flexarm's; the unit's own get a ``_`` where those have them already.
+    States and inputs keep flexarm's names; a variable of the unit gets a ``_`` where names collide.
     """
     model = plant.model
     joints = {k for axis in model.axes for k in (axis.index, axis.motor)}
@@ -136,10 +136,10 @@ def variables(plant: Plant) -> list["FmuVariable"]:
 
 @dataclass(frozen=True)
 class FmuVariable:
-    """A variable of a unit; ``of`` is the reference of the state that it is the rate of.
+    """A variable of a unit; ``of`` is the reference of the state whose rate it is.
 
-    ``jumps`` tells whether it is a state that an event may change, ``by`` are the references of
-    time, states and inputs that it depends on.
+    ``jumps`` is whether an event may change the state, ``by`` are the references of time, states
+    and inputs that it depends on.
     """
 
     reference: int
@@ -155,7 +155,7 @@ class FmuVariable:
 
     @property
     def computed(self) -> bool:
-        """Whether it follows from states and inputs."""
+        """Whether the variable is computed from states and inputs."""
         return self.start is None and self.causality != "independent"
 
     @property

@@ -1,10 +1,10 @@
 """An arm for other programs: ``x' = f(t, x, u)``, ``y = g(t, x)``, all names and numbers.
 
 The state x is the coordinates that are not prescribed, their rates, and the states of servos and
-drives.  Inputs u come on top of those of the model file.  Functions of time are in pieces:
-``since`` says which is in force, the last of their jumps that the motion has passed, so that a step
-that ends at a jump ends before it.  What else jumps is in d: attitudes that angles are measured
-from, efforts of what holds coordinates, and of sampled servos (`flexarm.exports.switches`).
+drives. Inputs u are added to those of the model file. Functions of time are piecewise: ``since`` is
+the time of the last jump that the motion has passed, which selects the piece, so that a step ending
+at a jump uses the piece before it. Other quantities that jump are in d: reference attitudes,
+efforts of brakes and dry friction, and of sampled servos (`flexarm.exports.switches`).
 """
 
 import math
@@ -72,7 +72,7 @@ def plant(arm: Arm) -> "Plant":
 
 
 def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
-    """List what ends a motion by time alone: a table's end, bounds of what is prescribed."""
+    """List what ends a motion by time alone: a table's end, bounds of prescribed coordinates."""
     last = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
                default=math.inf)  # fmt: skip
     found = [Event(name="a table ends", at=last, end=True)] if math.isfinite(last) else []
@@ -86,7 +86,7 @@ def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
 
 
 def _bounding(model: Model, q: Array) -> list[Watch]:
-    """List what ends a run that leaves its bounds."""
+    """List the bounds that end a run when they are exceeded."""
     found = watches(model, q, 1e-3)[len(digit_watches(model, 1e-3)) :]
     return [watch for watch in found if watch.what]
 
@@ -146,7 +146,7 @@ class Plant:
 
     @property
     def output_names(self) -> tuple[tuple[str, str], ...]:
-        """Names and units of the outputs: `OUTPUTS`, and where attitudes are turned to."""
+        """Names and units of the outputs: `OUTPUTS`, and reference attitudes."""
         names = [self.model.names[k].rpartition(".")[0] for k in self.model.attitudes]
         turned = ((f"{name}.R{i}{j}", "1") for name in names for i in "123" for j in "123")
         return (*OUTPUTS, *turned)
@@ -164,7 +164,7 @@ class Plant:
 
     @cached_property
     def usual(self) -> Array:
-        """Usual sizes of the states, below which errors are not relative."""
+        """Typical magnitudes of the states, below which errors are absolute."""
         sizes = np.ones(self.model.size)
         for part in self.model.links:
             sizes[part.modes.start : part.modes.stop] = SMALL * max(part.length, SMALL)
@@ -186,7 +186,7 @@ class Plant:
 
     @property
     def tables(self) -> dict[str, Array]:
-        """Numbers of what jumps, by name."""
+        """Numbers of the functions of time that jump, by name."""
         m, equation = len(self.open), self.task.equation
         mass = np.diag(equation.mass_matrix(self.task.q))
         place = {i: m + k for k, i in enumerate(self.open)}
@@ -199,7 +199,7 @@ class Plant:
 
     @cached_property
     def bounds(self) -> list[tuple[Array, float, str]]:
-        """Bounds of what ends a run: row . x + number > 0 within, and what it is."""
+        """Bounds that end a run: row . x + number > 0 inside, and their description."""
         model, n = self.model, self.model.size
         columns = [*self.open, *(n + i for i in self.open)]
         found = []
@@ -221,7 +221,7 @@ class Plant:
 
     @direct_operators()
     def rates(self) -> ca.Function:
-        """Trace ``(t, since, x, u, d) -> (rate, seen)``: what is looked out for comes second."""
+        """Trace ``(t, since, x, u, d) -> (rate, seen)``; ``seen`` are the event functions."""
         t, since, x, u, d, q, v = self._symbols()
         groups, m, actuators = self.task.groups, len(self.open), self.task.motion.actuators
         motion, held = self.task.motion.trace(), d.numel() - len(self.switches.sampled)
@@ -267,8 +267,8 @@ class Plant:
     def servos(self) -> ca.Function:
         """Trace ``(t, since, u, m) -> (asked, rate)`` of sampled servos.
 
-        By place, speed and integral of each, one after the other in m: the inputs that they ask for
-        and the rates of the integrals.
+        Position, speed and integral of each servo, in this order in m, determine the requested
+        inputs and the rates of the integrals.
         """
         t, since, _, u, _, _, _ = self._symbols()
         listed, sampled = self.task.motion.actuators.servos, self.switches.sampled
@@ -303,7 +303,7 @@ class Plant:
         )  # fmt: skip
 
     def tangent(self) -> ca.Function:
-        """Trace how rate and y change along changes ``dx`` and ``du``."""
+        """Trace the derivatives of rate and y along changes ``dx`` and ``du``."""
         rates, outputs = self.rates(), self.outputs()
         t, since, x, u, d = rates.sx_in()
         dx, du = ca.SX.sym("dx", x.numel()), ca.SX.sym("du", u.numel())
@@ -317,9 +317,9 @@ class Plant:
         )  # fmt: skip
 
     def dependencies(self) -> tuple[Array, Array]:
-        """Return on which of (t, x, u) each rate and output depends, as tables of 0 and 1.
+        """Return which of (t, x, u) each rate and output depends on, as tables of 0 and 1.
 
-        What holds a joint depends on all of them, and all rates on it.
+        The force that holds a joint depends on all of them, and all rates depend on it.
         """
 
         def table(function: ca.Function, *on: int) -> Array:
@@ -374,7 +374,7 @@ class Plant:
         return t, since, x, u, d, q, v
 
     def _anchors(self, d: Expr) -> Expr:
-        """Return the attitudes that angles are measured from, one below the other."""
+        """Return the reference attitudes, one below the other."""
         count = 3 * len(self.model.attitudes)
         return ca.reshape(d[: 3 * count], 3, count).T
 

@@ -39,7 +39,14 @@ TONES = 6  # frequencies per joint, from two periods in a run to ten samples per
 LONGEST = 2000  # samples of a trial, which bound its time
 NOTED = 0.2  # shift by the runs' steps in standard errors from which on it is reported
 ESTIMATES = ("number", "before", "fitted", "95 % interval", "")
-RESIDUALS = ("run", "sensor", "rms over std", "rms [SI]", "what is left", "from inputs (chance 1)")
+RESIDUALS = (
+    "run",
+    "sensor",
+    "rms over std",
+    "rms [SI]",
+    "residuals are",
+    "correlation with inputs (chance 1)",
+)
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,7 @@ class Fit:
 
     @property
     def unclear(self) -> tuple[str, ...]:
-        """Descriptions of the combinations that the data leave open."""
+        """Descriptions of the combinations of numbers that the data leave uncertain."""
         return tuple(each.words() for each in self.combinations if each.open)
 
     def readings(self) -> list[Array]:
@@ -213,7 +220,7 @@ def suggest(fit: Fit) -> tuple[Excitation, ...]:
     """Try sines on each driven joint from the fitted model's start, best first."""
     run = next((run for run in fit.problem.runs if not run.recording.is_response), None)
     if run is None:
-        raise FlexarmError("excitation: is of time histories: fit at least one beside responses")
+        raise FlexarmError("excitation: is for time histories. Fit at least one beside responses.")
     values = np.array([each.value for each in fit.estimates])
     noise = np.array(list(fit.noise.values()))
     known = fit.problem.jacobian(values, noise)
@@ -295,43 +302,51 @@ def residual_rows(fit: Fit) -> list[tuple[str, ...]]:
 
 def judgement(fit: Fit) -> list[str]:
     """Return sentences on how reliable the fit is."""
-    said = [f"The search {'arrived' if fit.converged else 'did NOT arrive'}: {fit.message}"]
+    said = [f"The search {'converged' if fit.converged else 'did NOT converge'}: {fit.message}"]
     if not fit.converged:
         said.append(
-            "Let it go on (most_evaluations, --most) from these numbers, begin with short pieces "
-            "(horizon, --horizon), or fit fewer numbers: first those that the data tell best."
+            "Continue from these numbers (most_evaluations, --most), start with short "
+            "pieces (horizon, --horizon), or fit fewer numbers, first those that the "
+            "data determine best."
         )
     without = [each.name for each in fit.estimates if math.isinf(each.error)]
     if without:
-        said.append(f"Without an effect on the readings: {', '.join(without)}. Leave it out.")
+        said.append(
+            f"These numbers have no effect on the readings: {', '.join(without)}. Leave them out."
+        )
     if fit.unclear:
-        said.append("The data do not tell: " + "; ".join(fit.unclear) + ".")
+        said.append("The data leave uncertain: " + "; ".join(fit.unclear) + ".")
     else:
         worst = fit.combinations[0].words()
-        said.append(f"The data tell all numbers apart; worst: {worst}.")
+        said.append(f"The data determine all numbers. The least certain combination is {worst}.")
     if fit.correlated:
         said.append(
-            "What is left is correlated in time: the model does not explain all of it. Intervals "
-            "count that correlation, but not that the model may be wrong."
+            "The residuals are correlated in time, so the model does not explain all of "
+            "the readings. The intervals include that correlation, but not that the "
+            "model may be wrong."
         )
     moved = [(each.by_steps / each.error, each.name) for each in fit.estimates if each.error > 0]
     if moved and max(moved)[0] > NOTED:
         said.append(
-            f"The steps of the runs may move {max(moved)[1]} by {max(moved)[0]:.2g} standard "
-            "errors. Intervals count that. Give a smaller step (step, --step)."
+            f"The steps of the runs may change {max(moved)[1]} by {max(moved)[0]:.2g} "
+            "standard errors. The intervals include that. Give a smaller step (step, "
+            "--step)."
         )
     bound = [each.name for each in fit.estimates if each.at_bound]
     if bound:
-        said.append(f"At a bound, so without a proper interval: {', '.join(bound)}.")
+        said.append(
+            f"These numbers are at a bound, so their intervals are not valid: {', '.join(bound)}."
+        )
     return said
 
 
 def text(fit: Fit) -> str:
     """Write a fit as text."""
     count = len(fit.problem.runs)
-    lines = [f"{fit.arm.name}: fitted to {count} measured run{'s' * (count > 1)}", ""]
+    verdict, *notes = judgement(fit)
+    lines = [f"{fit.arm.name}: fitted to {count} measured run{'s' * (count > 1)}", verdict, ""]
     lines += _columns(ESTIMATES, estimate_rows(fit))
-    lines += ["", *_columns(RESIDUALS, residual_rows(fit)), "", *judgement(fit)]
+    lines += ["", *_columns(RESIDUALS, residual_rows(fit)), "", *notes]
     return "\n".join(lines)
 
 
@@ -361,7 +376,7 @@ def draw(fit: Fit) -> "Figure":
             axis.plot(t, run.outputs[:, s], color=COLOURS[7], linewidth=1.0, label="measured")
             axis.plot(t, model[:, s], color=COLOURS[1], linewidth=1.0, label="model")
             left = run.outputs[:, s] - model[:, s]
-            axis.plot(t, left, color=COLOURS[0], linewidth=0.7, label="left over")
+            axis.plot(t, left, color=COLOURS[0], linewidth=0.7, label="residual")
             axis.set_ylabel(drawable(name))
             axis.grid(visible=True, alpha=0.3)
     axes[0, 0].legend(loc="upper right", fontsize="small")

@@ -1,8 +1,8 @@
 """Errors of states at rest, and of frequencies about them, by comparison with a refined arm.
 
-The refined arm has four more shapes in every elastic direction.  The error is the difference from
-it plus the difference by its last two shapes: the sum of the changes by all further ones, if every
-two shapes at least halve the change.
+The refined arm has four more shapes in every elastic direction. The error is the difference from it
+plus the change by its last two shapes. That bounds the changes by all further shapes if every two
+shapes at least halve the change.
 """
 
 from collections.abc import Callable, Sequence, Set
@@ -34,7 +34,7 @@ CLOSE = 0.01  # relative difference of frequencies whose modes may mix
 
 @dataclass(frozen=True)
 class Steps:
-    """Values of a refined arm with different sets of its shapes."""
+    """Values of a refined arm with subsets of its shapes."""
 
     own: Array  # with all shapes in the directions in which the given arm has some
     own_less: Array  # without the last ones of these
@@ -42,17 +42,17 @@ class Steps:
     all_less: Array  # without the last ones of these
 
     def shapes(self, given: Array) -> Array:
-        """Return the error of the given arm's values by its number of shapes."""
+        """Return the error due to the given arm's number of shapes."""
         return np.abs(given - self.own) + np.abs(self.own - self.own_less)
 
     def stiffness(self) -> Array:
-        """Return the error by directions without shapes."""
+        """Return the error due to directions without shapes."""
         last = np.abs((self.all - self.all_less) - (self.own - self.own_less))
         return np.abs(self.all - self.own) + last
 
 
 class RefinedArm:
-    """A refined arm near a state of the arm as given, with the same joints held.
+    """A refined arm near a state of the given arm, with the same joints held.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class RefinedArm:
         return balance(self.tangent, start, columns)[0]
 
     def steps(self, value: Callable[[Set[int]], Array]) -> Steps:
-        """Evaluate a function of the amplitudes that are 0 for the sets of shapes."""
+        """Evaluate a function for subsets of the shapes, given by the amplitudes that are 0."""
         added, last = self.refined.added, self.refined.last
         own, less = value(added), value(added | last)
         if not added:
@@ -159,8 +159,8 @@ def rest_errors(
 def run_rest_errors(run: RunData) -> RestErrors:
     """Compute the errors of the deflections of a run in which nothing moves.
 
-    Joints that are locked, braked or prescribed, that a servo or a law holds, or that turn keep
-    their position; others are in equilibrium under their inputs.
+    Joints that are locked, braked, prescribed, or held by a servo or a law, and turning joints keep
+    their position; the others are in equilibrium under their inputs.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def run_rest_errors(run: RunData) -> RestErrors:
 
 
 def _sheared(arm: RefinedArm, names: Sequence[str]) -> Array:
-    """Estimate the displacement of tips at rest by shear, to first order [m], (links, 3)."""
+    """Estimate the shear displacement of tips at rest, to first order [m], (links, 3)."""
     without = arm.refined.added
     point = arm.state(without, balanced=True)
     _, columns = arm.columns(arm.held, without | arm.base)

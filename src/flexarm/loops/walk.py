@@ -238,7 +238,7 @@ class KernelWalk(ABC):
     def _of_Name(self, node: ast.Name) -> Value:
         if node.id in self.locals:
             if node.id not in self.valued:
-                self.refuse(node, f"'{node.id}' may have no value here: give it one before")
+                self.refuse(node, f"'{node.id}' may have no value here. Give it one before.")
             return Value(self.local(node.id, self.kinds[node.id]), self.kinds[node.id])
         if node.id in self.kernel.globals:
             return self.number(node, self.kernel.globals[node.id])
@@ -416,7 +416,7 @@ class KernelWalk(ABC):
         """Translate the kernel."""
         if self.block(self.kernel.tree.body):
             if self.result is not NOTHING:
-                self.refuse(self.kernel.tree.body[-1], "may end without a result: return one")
+                self.refuse(self.kernel.tree.body[-1], "may end without a result. Return one.")
             self.give(None)
 
     def block(self, statements: list[ast.stmt]) -> bool:
@@ -502,7 +502,7 @@ class KernelWalk(ABC):
 
     def _do_Return(self, node: ast.Return) -> bool:
         if node.value is None and self.result is not NOTHING:
-            self.refuse(node, "may end without a result: return one")
+            self.refuse(node, "may end without a result. Return one.")
         if node.value is not None and self.result is NOTHING:
             self.refuse(node, "must return nothing, as it is annotated")
         self.give(None if node.value is None else self.typed(node.value, self.result))

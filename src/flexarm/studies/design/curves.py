@@ -39,7 +39,7 @@ def curve_names(task: InitialValueProblem, method: Method) -> list[str]:
 
 
 def together(task: InitialValueProblem, name: str, states: Array) -> Array | None:
-    """Evaluate a curve in runs of one arm that differ in their states, (N, T).
+    """Evaluate a curve in runs of one arm that differ only in their states, (N, T).
 
     The arm has no free base and no ball joint.
 
