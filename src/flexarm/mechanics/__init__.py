@@ -1,1 +1,1 @@
-"""What every formulation rests on: kinematics, loads, geometry of bent links."""
+"""Kinematics, loads, and geometry of bent links, which all formulations use."""

@@ -1,4 +1,4 @@
-"""Points that sections of links carry, on or off their axes: where they are and how they move."""
+"""Points attached to sections of links, on or off their axes: position and motion."""
 
 from dataclasses import dataclass
 
@@ -45,7 +45,7 @@ class Attached:
 def place(
     model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoint
 ) -> tuple[Expr, Expr, Expr | None]:
-    """Place a point in the world: rotation of what carries it, position, lever from the axis."""
+    """Return a point in the world: rotation of its carrier, position, lever from the axis."""
     lever = None
     if point.link == -2:
         return type(q).eye(3), type(q)(constant(np.array(point.offset))), lever

@@ -70,11 +70,11 @@ def _static(stiffness: Array, load: Array) -> Array:
 
 
 def _size(moved: dict[Direction, Array], amplitudes: Array, length: float) -> float:
-    """Give the largest of deflection and stretch by length, and of twist [rad]."""
+    """Return the largest of deflection and stretch over length, and of twist [rad]."""
     y, z, twist, x = (moved[d] @ amplitudes for d in DIRECTIONS)
     return max(_tip(np.hypot(y, z)), _tip(np.abs(x)), length * _tip(np.abs(twist))) / length
 
 
 def _tip(along: Array) -> float:
-    """Take the value at the tip, or the largest along the link where the tip hardly moves."""
+    """Return the value at the tip, or the largest along the link if the tip hardly moves."""
     return float(along[-1] if 2 * along[-1] > along.max() else along.max())

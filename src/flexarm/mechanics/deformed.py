@@ -23,9 +23,9 @@ AT_ONCE = 1_000_000  # values per field: long runs are gone through in blocks of
 
 @dataclass(frozen=True)
 class SectionForces:
-    """What the outboard part of a link exerts on the inboard part, at S stations and T samples.
+    """Forces of the outboard part of a link on the inboard part, at S stations and T samples.
 
-    In the axes of the section; not a number where the link is rigid and elasticity says nothing.
+    They are in the axes of the section, and NaN where the link is rigid.
 
     Attributes
     ----------
@@ -50,14 +50,14 @@ def flexible_links(model: Model) -> list[LinkModel]:
 
 
 def blocks(samples: int, places: int) -> Iterator[slice]:
-    """Cut a run's samples so that no field of some places takes much memory."""
+    """Split a run's samples into blocks of limited memory."""
     size = max(AT_ONCE // max(places, 1), 1)
     for start in range(0, samples, size):
         yield slice(start, min(start + size, samples))
 
 
 def read_stations(stations: ArrayLike | None) -> Array:
-    """Read stations: a number of them from root to tip, or fractions of the span."""
+    """Convert stations: a number of them from root to tip, or fractions of the span."""
     if stations is None:
         stations = STATIONS
     if isinstance(stations, int):
@@ -78,7 +78,7 @@ def _refuse_many(stations: int) -> None:
 
 
 def tip_rows(model: Model, name: str, q: Array) -> Array:
-    """Give a link's tip deflection along x, y, z and its twist times length per coordinate [m]."""
+    """Return rows of a link's tip deflection along x, y, z and twist times length [m]."""
     part = next(part for part in model.links if part.name == name)
     columns = list(range(part.modes.start, part.modes.stop))
     if not columns:
@@ -91,14 +91,14 @@ def tip_rows(model: Model, name: str, q: Array) -> Array:
 
 
 def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:
-    """Take a flexible link's deformation out of coordinates q, (T, n)."""
+    """Extract a flexible link's deformation from coordinates q, (T, n)."""
     found = body_of(model, part).deformed(q)
     assert found is not None
     return found
 
 
 def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
-    """Follow the axis of a link at fractions of its (exposed) span, at coordinates q, (T, n)."""
+    """Compute the axis of a link at fractions of its (exposed) span, at coordinates q, (T, n)."""
     return body_of(model, part).along(q, stations)
 
 

@@ -1,6 +1,6 @@
-"""What drives and rubs along the axis of a joint: gear, friction, transmission.
+"""Drive, friction and transmission along the axis of a joint.
 
-What has a state of its own, and friction that sticks, is part of runs alone
+Elements with a state of their own, and friction that sticks, belong to runs
 (`flexarm.integrate.drivetrain`).
 """
 
@@ -23,7 +23,7 @@ MOTOR_SIDE, LINK_SIDE, GEAR = "motor friction", "link friction", "gear"  # what 
 
 
 def gear_gain(axis: Axis) -> float:
-    """Give the effort at a joint per input: at standstill, if that is a voltage."""
+    """Return the effort at a joint per input: for a voltage at standstill."""
     drive = axis.acts.drive
     if drive is None:
         return 1.0
@@ -35,7 +35,7 @@ def gear_gain(axis: Axis) -> float:
 
 
 def input_limit(axis: Axis) -> float:
-    """Give the largest input that the servo of an axis asks for; infinite without a limit."""
+    """Return the largest input that an axis's servo commands; infinite without a limit."""
     servo, limits, drive = axis.acts.servo, axis.acts.limits, axis.acts.drive
     most = math.inf
     if servo is not None and servo.effort:
@@ -50,7 +50,7 @@ def input_limit(axis: Axis) -> float:
 
 
 def input_limits(model: Model) -> Array:
-    """List the largest inputs that the model file allows, infinite where it says none, (k,)."""
+    """List the largest inputs that the model file allows, infinite without a limit, (k,)."""
     found = []
     for axis in model.axes:
         if axis.driven:
@@ -61,7 +61,7 @@ def input_limits(model: Model) -> Array:
 
 
 def hub_row(model: Model, axis: Axis) -> Array:
-    """Row that gives the hub's coordinate, joint plus root slope, from q, (n,)."""
+    """Return the row that selects the hub's coordinate, joint plus root slope, from q, (n,)."""
     row: Array = np.eye(model.size)[axis.index]
     part = model.links[axis.link]
     if not np.any(part.body.root_turn):
@@ -72,7 +72,10 @@ def hub_row(model: Model, axis: Axis) -> Array:
 
 
 def motor_row(model: Model, axis: Axis) -> Array:
-    """Row that gives the motor's coordinate from q, (n,): of a rigid drive the hub's."""
+    """Return the row that selects the motor's coordinate from q, (n,).
+
+    Of a rigid drive the hub's.
+    """
     return hub_row(model, axis) if axis.motor is None else np.eye(model.size)[axis.motor]
 
 
@@ -112,7 +115,7 @@ def coulomb_frictions(model: Model, *, smooth: bool = True) -> list[Coulomb]:
 
 
 def axis_loss(model: Model, axis: Axis, q: Expr, v: Expr, *, coulomb: bool = True) -> Expr:
-    """Generalised force that friction and dampers along a joint's axis need, (n,)."""
+    """Compute the generalised force of friction and dampers along a joint's axis, (n,)."""
     acts, drive = axis.acts, axis.acts.drive
     row = constant(hub_row(model, axis))
     rate = ca.dot(row, v)
@@ -150,7 +153,7 @@ def smooth_friction(friction: AnyFriction, axis: Axis, rate: Expr, *, coulomb: b
 
 
 def back_emf(axis: Axis) -> float:
-    """Give the damping at a joint by the voltage that its motor induces."""
+    """Compute the damping at a joint due to the back-EMF of its motor."""
     drive = axis.acts.drive
     if drive is None or drive.motor is None or drive.motor.input == "current":
         return 0.0
@@ -159,12 +162,12 @@ def back_emf(axis: Axis) -> float:
 
 
 def gear_loss(model: Model, axis: Axis, q: Expr, turning: Expr) -> Expr:
-    """Effort that a gear takes from its motor, which turns at a rate, beside what it passes on.
+    """Compute the effort that a gear loses, from the effort through it and its motor's rate.
 
     Notes
     -----
     With efficiency e and effort T through it the motor feels T/e while it drives and e T while it
-    is driven.  About standstill that changes over the joint's smoothing.
+    is driven.  At standstill the two values change over smoothly within the joint's smoothing speed.
     """
     drive = axis.acts.drive
     assert drive is not None
@@ -174,7 +177,7 @@ def gear_loss(model: Model, axis: Axis, q: Expr, turning: Expr) -> Expr:
 
 
 def windup(model: Model, axis: Axis, q: Expr) -> Expr:
-    """By how much the motor of an elastic joint is ahead of its link, by the gear's errors too."""
+    """Compute the wind-up: motor position less link position, with the gear's errors."""
     drive = axis.acts.drive
     assert drive is not None
     wound = q[axis.motor] - ca.dot(constant(hub_row(model, axis)), q)
@@ -186,7 +189,7 @@ def windup(model: Model, axis: Axis, q: Expr) -> Expr:
 
 
 def slack(axis: Axis, wound: Expr) -> Expr:
-    """Give what a transmission's spring is wound up by: a gap takes its part."""
+    """Compute the deformation of a transmission's spring: the wind-up less the gap."""
     drive = axis.acts.drive
     if drive is None or drive.backlash is None:
         return wound
@@ -221,7 +224,7 @@ def _effort(stiffness: Any, wound: Expr) -> Expr:
 
 
 def _lever(axis: Axis, q: Expr) -> Expr:
-    """By how much a transmission winds up per motion of its motor."""
+    """Differentiate a transmission's wind-up by the motor's position."""
     drive = axis.acts.drive
     error = None if drive is None else drive.kinematic_error
     if drive is None or error is None:
@@ -231,9 +234,11 @@ def _lever(axis: Axis, q: Expr) -> Expr:
 
 
 def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
-    """Effort of the damper across a transmission; one with a gap damps in touch and never pulls.
+    """Effort of the damper across a transmission.
 
-    There it sets in over a part of the gap: no step gets past an effort that jumps.
+    With a gap it acts in contact only, and never pulls.
+
+    There it sets in over a part of the gap, since integrators cannot step past a jump of effort.
     """
     drive = axis.acts.drive
     assert drive is not None
@@ -249,7 +254,7 @@ def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
 
 
 def rubbed(model: Model, axis: Axis, q: Expr, v: Expr) -> dict[str, Expr]:
-    """Trace what friction and gear along an axis take [W], by where; what sticks is not in it."""
+    """Trace the power lost in friction and gear along an axis [W], by place, without stiction."""
     found: dict[str, Expr] = {}
     for side, (row, friction) in rubbing(model, axis).items():
         rate = ca.dot(constant(row), v)

@@ -1,4 +1,4 @@
-"""Frames, points and Jacobians of the deformed arm, in CasADi's vocabulary.
+"""Frames, points and Jacobians of the deformed arm as CasADi expressions.
 
 Every coordinate is a motion column, the kinematic influence coefficients of Graves 1989 (eqs 8-12):
 a joint moves all that is outboard of it about or along its axis, an amplitude moves the sections of
@@ -79,7 +79,7 @@ def end_frame(model: Model, q: Expr) -> tuple[Expr, Expr]:
 
 
 def tip_section(model: Model, part: LinkModel, q: Expr) -> Local:
-    """See the flexible tip of a link from its root."""
+    """Compute the pose of a link's flexible tip in its root frame."""
     return body_of(model, part).tip(q)
 
 

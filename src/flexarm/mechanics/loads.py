@@ -112,7 +112,7 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
 def dissipative_force(
     model: Model, q: Expr, v: Expr, *, coulomb: bool = True, ends: bool = True
 ) -> Expr:
-    """Generalised force that damping and friction need, (n,); v times it is what they take.
+    """Generalised force of damping and friction, (n,); times v it is the dissipated power.
 
     Without ``ends`` contacts of the arm's tip are left out.
     """
@@ -195,7 +195,7 @@ def wrench_loads(
 def outer_loads(
     model: Model, q: Expr, v: Expr, placed: tuple[LinkFrames, ...], factors: Expr
 ) -> list[Load]:
-    """List what acts on links from outside: wrenches, contacts, springs between points."""
+    """List the external loads on links: wrenches, contacts, springs between points."""
     return wrench_loads(model, q, placed, factors) + [
         (each.link, each.attached.position, each.stored + each.lost, each.torque)
         for each in point_forces(model, q, v)
@@ -203,7 +203,7 @@ def outer_loads(
 
 
 def moments(body: Inertia) -> tuple[float, Expr, Expr]:
-    """Give mass, first moment and inertia of a rigid body as expressions."""
+    """Return mass, first moment and inertia of a rigid body as expressions."""
     return body.mass, constant(body.first), constant(body.second)
 
 

@@ -1,4 +1,4 @@
-"""Forces of the state at points of an arm: contacts, and springs between two points."""
+"""State-dependent forces at points of an arm: contacts, and springs between two points."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What rides on a flexible link: a section at a station that is a coordinate itself.
+"""Kinematics of a link that rides along a flexible link at a variable station.
 
 The section at station s is at ``r(d, s)``, turned by ``R(d, s)``, d the rail's amplitudes.  Along
 with d' it moves by s': velocity ``r_d d' + r_s s'``, and acceleration at zero second rates
@@ -22,7 +22,7 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class RailStation:
-    """A section of a rail at the station of what rides there."""
+    """A section of a rail at the station of the carriage."""
 
     # Its motion relative to the rail's root, the station's rate among the rates; its columns are
     # those of the rail's own coordinates.
@@ -32,7 +32,7 @@ class RailStation:
 
 
 def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
-    """See where link ``index`` rides on the one before it."""
+    """Compute the rail station on which link ``index`` rides."""
     part, rail_part = model.links[index], model.links[index - 1]
     rail = part.rail
     assert rail is not None
@@ -45,7 +45,7 @@ def station(model: Model, index: int, q: Expr, v: Expr) -> RailStation:
 
 
 def joint_columns(model: Model, index: int, q: Expr) -> Expr:
-    """Give the motion of a link's frame K per rate of its joint, in axes of K, (6, k)."""
+    """Return the motion of a link's frame K per rate of its joint, in axes of K, (6, k)."""
     part = model.links[index]
     if not part.on_rail:
         return part.motion.columns(picked(q, part.carried_by))
@@ -53,7 +53,7 @@ def joint_columns(model: Model, index: int, q: Expr) -> Expr:
 
 
 def riding_columns(part: LinkModel, at: RailStation) -> Expr:
-    """Give the motion of frame K per rate of the station, in axes of K, (6, 1)."""
+    """Return the motion of frame K per rate of the station, in axes of K, (6, 1)."""
     back = at.motion.local.rotation.T
     spin, speed = back @ at.along[:3], back @ at.along[3:]
     pose = part.pose_FJ
@@ -63,7 +63,7 @@ def riding_columns(part: LinkModel, at: RailStation) -> Expr:
 
 
 def mount(model: Model, index: int, q: Expr) -> Local:
-    """See from a rail's root where the next link rides."""
+    """Compute the section that carries the next link, in the rail's root frame."""
     return station(model, index + 1, q, 0 * q).motion.local
 
 
@@ -98,7 +98,7 @@ class _Curves:
         return self.basis[k]
 
     def _panel(self, values: Array) -> Expr:
-        """Take what belongs to the panel that x is in, of (p, m), (1, m)."""
+        """Select the entries of the panel that contains x from (p, m), (1, m)."""
         total = type(self.x)(constant(values[:1]))
         for here, step in zip(self.beyond, values[1:] - values[:-1], strict=True):
             if np.any(step):
@@ -107,7 +107,7 @@ class _Curves:
 
 
 def _linear(model: Model, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
-    """Move by ``x e_x + Phi(x) d``, turned by first-order angles."""
+    """Displace by ``x e_x + Phi(x) d``, turned by first-order angles."""
     rail = at.rail
     x, y, z, twist = (at.rows(series) for series in (rail.x, rail.y, rail.z, rail.twist))
     shape = [ca.vertcat(x[n], y[n], z[n]) for n in range(3)]
@@ -126,7 +126,7 @@ def _linear(model: Model, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Rail
 
 
 def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> RailStation:
-    """Move by ``sum_g I_g(x) P_g``, turned by the sums of slope shapes."""
+    """Displace by ``sum_g I_g(x) P_g``, turned by the sums of slope shapes."""
     rail, nodes = at.rail, part.exact
     assert rail.reach is not None and nodes is not None
     t = node_tangents(nodes, d, rates)

@@ -1,4 +1,4 @@
-"""Sections of a link seen from its root: how displacements and angles place and turn them."""
+"""Poses of link sections in the root frame, from displacements and angles."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from flexarm.spatial import Expr, cayley, constant
 
 @dataclass(frozen=True)
 class Local:
-    """A section of a link seen from its root frame L."""
+    """A section of a link in its root frame L."""
 
     # position, rotation: place (3,) and rotation (3, 3) of the section, in L.
     position: Expr
@@ -24,17 +24,17 @@ class Local:
 
 
 def own_values(part: LinkModel, q: Expr) -> Expr:
-    """Pick a link's own coordinates out of q, or their rates out of v, (k,)."""
+    """Select a link's own coordinates from q, or their rates from v, (k,)."""
     return picked(q, part.own)
 
 
 def picked(q: Expr, indices: tuple[int, ...]) -> Expr:
-    """Pick some coordinates out of q, (k,)."""
+    """Select some coordinates from q, (k,)."""
     return ca.vertcat(*[q[i] for i in indices]) if indices else type(q).zeros(0, 1)
 
 
 def selection(indices: tuple[int, ...], n: int) -> Expr:
-    """Give the matrix that picks some of n coordinates, (k, n)."""
+    """Return the matrix that selects some of n coordinates, (k, n)."""
     matrix = ca.SX(len(indices), n)
     for row, column in enumerate(indices):
         matrix[row, column] = 1.0
@@ -42,13 +42,13 @@ def selection(indices: tuple[int, ...], n: int) -> Expr:
 
 
 def rigid_section(q: Expr, x: float, k: int) -> Local:
-    """See a point that is fixed in L; the k own coordinates do not move it."""
+    """Return a point fixed in L, which the k own coordinates do not move."""
     none = type(q)(3, k)
     return Local(type(q)(constant(np.array([x, 0.0, 0.0]))), type(q).eye(3), none, none)
 
 
 def beyond(tip: Local, along: float) -> Local:
-    """See a point of the rigid tip piece, some way beyond the flexible tip."""
+    """Return a point of the rigid tip piece, at a distance beyond the flexible tip."""
     arm = tip.rotation @ constant(np.array([along, 0.0, 0.0]))
     linear = tip.linear - ca.skew(arm) @ tip.angular
     return Local(tip.position + arm, tip.rotation, linear, tip.angular)

@@ -1,4 +1,4 @@
-"""Hard stops of joints: springs beyond their limits that give back less than they take."""
+"""Hard stops of joints: stiff springs at the limits that dissipate part of the energy."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ def stop_energy(axis: Axis, place: Expr) -> Expr:
 
 
 def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Expr:
-    """Effort that the stops of a joint take beside their springs'.
+    """Dissipative effort of a joint's stops.
 
     Notes
     -----
@@ -34,7 +34,7 @@ def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Expr:
 
 
 def crossley(restitution: float) -> float:
-    """Give Hunt and Crossley's loss times the speed of impact, for a restitution at that speed.
+    """Compute Hunt and Crossley's loss times impact speed, for a restitution at that speed.
 
     Notes
     -----
@@ -53,7 +53,7 @@ def crossley(restitution: float) -> float:
 
 
 def _ends(axis: Axis, place: Expr) -> Iterator[tuple[Expr, float]]:
-    """List how deep a place is in each stop, and which way that stop is."""
+    """Return the depth and the direction of each stop."""
     limits = axis.acts.limits
     if limits is not None and limits.upper is not None:
         yield ca.fmax(0, place - limits.upper), 1.0

@@ -1,4 +1,4 @@
-"""Motions without inertia: found before anything is divided by the mass matrix."""
+"""Motions without inertia, detected before anything is divided by the mass matrix."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ def total_mass(model: Model) -> float:
 
 @dataclass(frozen=True)
 class Weightless:
-    """A motion that has no inertia: where in the model file, what it is, what to do about it."""
+    """A motion without inertia: its place in the model file, a description, and a remedy."""
 
     place: str
     message: str
@@ -35,7 +35,7 @@ class Weightless:
 def weightless(
     model: Model, mass: Array, names: Sequence[str] | None = None, *, when: str = "at the start"
 ) -> Weightless | None:
-    """Look for a motion without inertia.
+    """Search for a motion without inertia.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def weightless(
 def require_inertia(
     model: Model, mass: Array, names: Sequence[str] | None = None, *, when: str = "at the start"
 ) -> None:
-    """Refuse an arm in which some motion has no inertia; as `weightless`.
+    """Raise an error for an arm in which some motion has no inertia, see `weightless`.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def require_inertia(
 
 
 def place_of(model: Model, coordinate: str) -> str:
-    """Say where in the model file a coordinate comes from."""
+    """Return the place in the model file from which a coordinate originates."""
     index = model.names.index(coordinate)
     for i, part in enumerate(model.links):
         own = [k for axis in part.axes for k in (axis.motor, axis.index)]
@@ -99,13 +99,13 @@ def place_of(model: Model, coordinate: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Write names with commas, not more than a few."""
+    """Join names with commas, at most a few."""
     more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
     return ", ".join(names[:FEW]) + more
 
 
 def _rounding(model: Model, names: Sequence[str]) -> Array:
-    """Give what rounding leaves of the inertia [kg m^2] of masses on a joint's axis, (k,).
+    """Estimate the rounding error of the inertia [kg m^2] about each joint's axis, (k,).
 
     Of what each joint carries, a bound of the moments about the joint is summed from the tip on:
     mass, mass times distance, mass times its square.
@@ -136,8 +136,8 @@ def _shifted(moments: Array, distance: float) -> Array:
 def least_inertia(mass: Array, rounding: Array | float = 0.0) -> tuple[float, Array]:
     """Find the least eigenvalue of M scaled to a unit diagonal, and its vector.
 
-    A coordinate that moves nothing, or no more than rounding errors (k,), has the eigenvalue 0; a
-    matrix that is none has an infinite one.
+    A coordinate whose inertia is within its rounding error (k,) has the eigenvalue 0; an invalid
+    matrix has an infinite one.
     """
     inertia = np.abs(np.diag(mass))
     if not len(inertia) or not np.all(np.isfinite(mass)):

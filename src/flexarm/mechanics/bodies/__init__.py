@@ -1,4 +1,4 @@
-"""What links are made of, one file each: how a body moves, what it weighs, how it bends."""
+"""Bodies of links, one file each: their kinematics, inertia and elasticity."""
 
 from flexarm.mechanics.bodies.base import LinkBody
 from flexarm.mechanics.bodies.exact.body import Exact

@@ -1,4 +1,4 @@
-"""A bent link as numbers: shapes and amplitudes over the samples of a run."""
+"""Numerical geometry of a bent link: shapes, and amplitudes over the samples of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from flexarm.links.span import Span, union
 
 @dataclass(frozen=True)
 class Along:
-    """How a flexible link is deformed at S stations, at T samples."""
+    """Deformation of a flexible link at S stations and T samples."""
 
     # Displacement from the undeformed link along x, y, z of its root frame [m], (T, S, 3).
     deflection: Array
@@ -26,7 +26,7 @@ class Along:
 
 @dataclass(frozen=True)
 class Deformed:
-    """A flexible link's shape functions, and how much of each there is at T samples."""
+    """A flexible link's shape functions with their amplitudes at T samples."""
 
     shapes: Shapes  # functions of a coordinate: the distance x [m], or of a sliding link xi = x/l
     amplitudes: Array  # how much of each, (T, m)
@@ -42,12 +42,12 @@ class Deformed:
 
     @property
     def edges(self) -> Array:
-        """Where shapes or section may jump."""
+        """Positions at which shapes or section properties may jump."""
         edges = self.shapes.edges
         return edges if self.grows else union(edges, self.span.edges)
 
     def along_span(self, places: Array) -> Array:
-        """Give the distances [m] at which the section has its properties."""
+        """Return the distances [m] at which the section properties are tabulated."""
         return 0 * places if self.grows else places
 
     def values(self, direction: Direction, places: Array, nu: int = 0) -> Array:
@@ -58,7 +58,7 @@ class Deformed:
     def linear_energy(self, integrated: Array) -> Array:
         """Return the elastic energy of the linear theory [J], (T,), which may be ``integrated``.
 
-        What was measured, and springs between rigid pieces, are known by their stiffness alone.
+        Measured shapes, and springs between rigid pieces, are known by their stiffness alone.
         """
         if self.grows:
             return integrated
@@ -70,7 +70,7 @@ class Deformed:
         return bool(self.shapes.moving(direction))
 
     def curvatures(self, places: Array, *, stiffening: bool) -> tuple[Array, Array]:
-        """Give the curvature along y and z of the section [1/m], (T, len(places)) each.
+        """Compute the curvatures along y and z of the section [1/m], (T, len(places)) each.
 
         By the series to the third order, ``v'' + v' (v' v'' + w' w'')/2``, whose square is the
         integrand of the elastic energy.
@@ -85,7 +85,7 @@ class Deformed:
         return y + slopes[0] * half, z + slopes[1] * half
 
     def strains(self, places: Array) -> tuple[Array, Array, Array]:
-        """Give the curvatures along y and z and the torsion of an exact beam's sections [1/m]."""
+        """Compute curvatures along y and z and torsion of an exact beam's sections [1/m]."""
         turning = self._turning(places)
         return (*turning.curvatures, turning.torsion if np.any(turning.f) else 0 * turning.f)
 
@@ -110,7 +110,7 @@ class Deformed:
         return _Turning(a, b, da, db, f, df)
 
     def along(self, stations: Array, *, stiffening: bool, extra: Sequence[QuadraticShape]) -> Along:
-        """Follow the axis at fractions of the span; ``extra`` are quadratic shapes of the file."""
+        """Compute the deformed axis at fractions of the span; ``extra`` are quadratic shapes."""
         places = stations * self.end
         twist = self.values("twist", places)
         if self.nodes is not None:
@@ -137,7 +137,7 @@ class Deformed:
         return Along(moved, slope, twist)
 
     def axis(self, places: Array) -> tuple[Array, Array]:
-        """Place the sections of an exact beam, and give their tangents, (T, len(places), 3) each.
+        """Compute sections and tangents of an exact beam, (T, len(places), 3) each.
 
         Tangents are as long as the axis is stretched.
         """
@@ -152,7 +152,7 @@ class Deformed:
 
 
 class _Turning:
-    """How sections turn along an exact beam: angles along y and z and twist, and derivatives."""
+    """Angles of an exact beam's sections: along y, along z and twist, with derivatives."""
 
     def __init__(self, a: Array, b: Array, da: Array, db: Array, f: Array, df: Array) -> None:
         self.a, self.b, self.da, self.db, self.f = a, b, da, db, f
@@ -187,7 +187,7 @@ def _tangents(a: Array, b: Array) -> Array:
 
 
 def _ratio(angle: Array) -> Array:
-    """Give ``G = (1 - sin(h)/h)/h^2``."""
+    """Compute ``G = (1 - sin(h)/h)/h^2``."""
     small = np.abs(angle) < 0.05
     h = np.where(small, 1.0, angle)
     series = 1 / 6 - angle**2 / 120 + angle**4 / 5040
@@ -203,7 +203,7 @@ def _ratio_slope(angle: Array) -> Array:
 
 
 def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
-    """Give how much of a sliding link's parent curves there is at T lengths, (T, K)."""
+    """Compute the amplitudes of a sliding link's parent curves at T lengths, (T, K)."""
     low, high = shapes.range
     t = (2 * length - low - high) / (high - low)
     amounts = [np.zeros((len(d), 0))]

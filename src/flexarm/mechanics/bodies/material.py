@@ -11,7 +11,7 @@ from flexarm.spatial import Expr
 
 @dataclass(frozen=True)
 class MaterialPoints:
-    """Points of a body, seen from its root frame L; k own coordinates."""
+    """Points of a body in its root frame L, with their masses; k own coordinates."""
 
     moving: MovingField  # where they are, their velocity per rate of own coordinate, their bias
     basis: Basis  # functions of the place along the body, and their integrals over the mass

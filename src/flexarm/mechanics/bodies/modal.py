@@ -31,7 +31,7 @@ class Modal(Shaped):
     """Amplitudes, their integrals, and displacements quadratic in them."""
 
     def tip(self, q: Expr) -> Local:
-        """See the flexible tip."""
+        """Compute the flexible tip's pose in the root frame."""
         e, d = self.span, self.amplitudes(q)
         straight = np.array([self.part.length, 0.0, 0.0])
         position, linear = quadratic_section(d, e.tip_shape, e.tip_quadratic)
@@ -49,7 +49,7 @@ class Modal(Shaped):
         return angle
 
     def section(self, q: Expr, x: float) -> Local:
-        """See a section; below 0 it is on the rigid root piece."""
+        """Compute a section's pose in the root frame; below 0 it is on the rigid root piece."""
         if x < 0:
             return rigid_section(q, x, len(self.part.own))
         e, d, where = self.span, self.amplitudes(q), np.array([x])
@@ -67,7 +67,7 @@ class Modal(Shaped):
         return turned_section(self.model, place, linear, angle, angle_columns)
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Follow the flexible tip."""
+        """Compute the motion of the flexible tip."""
         local, e = self.tip(q), self.span
         d, rates = self.amplitudes(q), own_values(self.part, v)
         angle, angle_rate = constant(e.tip_angle) @ d, constant(e.tip_angle) @ rates
@@ -82,7 +82,7 @@ class Modal(Shaped):
         return SectionMotion(local, spin, local.linear @ rates, spin_bias, speed_bias)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Weigh the span, the root's body and a hub that turns with the root."""
+        """Compute the inertia of the span, the root's body and a hub that turns with the root."""
         part = self.part
         terms = rigid_terms(part.root_body, omega, part.modes.stop - part.modes.start)
         terms = add(terms, _elastic_terms(self.span, part, q, v, omega))
@@ -120,7 +120,7 @@ class Modal(Shaped):
             yield straight + constant(phi[g]) @ d + bent @ d / 2, constant(phi[g]) + bent
 
     def energy(self, q: Expr) -> Expr:
-        """Give the elastic energy [J]."""
+        """Compute the elastic energy [J]."""
         d = self.amplitudes(q)
         energy = ca.dot(d, constant(self.span.integrals.stiffness) @ d) / 2
         if self.model.stiffening:

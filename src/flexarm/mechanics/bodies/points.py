@@ -15,7 +15,7 @@ from flexarm.spatial import Expr, Inertia, Pose, constant
 
 
 class Moments(NamedTuple):
-    """What a link weighs at its current deflection, seen from its root; k own coordinates."""
+    """Moments of a link at its current deflection, relative to its root; k own coordinates."""
 
     G: Expr  # ``int h h^T dm``, (4, 4), the sections' rotary inertia included
     H: list[Expr]  # ``int h s_f^T dm``, (4, 4), per own coordinate, with the sections' turning
@@ -62,14 +62,14 @@ def _turned(sections: Terms) -> Moments:
 
 
 def body_moments(body: Inertia, like: Expr, m: int) -> Moments:
-    """Weigh a rigid body that is fixed in the root; the m own coordinates do not move it."""
+    """Compute the moments of a rigid body fixed to the root, unaffected by m own coordinates."""
     new = type(like)
     G, none = new(constant(pseudo_inertia(body))), [new(4, 4)] * m
     return Moments(G, none, [none] * m, new(m, m), G[:, 0], [new(4, 1)] * m)
 
 
 def moved_moments(body: Array, place: Expr, columns: list[Expr]) -> Moments:
-    """Weigh a rigid body, its ``int h h^T`` (4, 4), at a place that own coordinates change."""
+    """Compute the moments of a rigid body, ``int h h^T`` (4, 4), at a variable pose."""
     m, first = len(columns), constant(body[:, 0])
     right = [constant(body) @ column.T for column in columns]
     return Moments(
@@ -101,7 +101,7 @@ def pseudo_inertia(body: Inertia) -> Array:
 
 
 def spread(second: Array) -> Array:
-    """Give ``int r r^T`` from an inertia matrix, (3, 3)."""
+    """Compute ``int r r^T`` from an inertia matrix, (3, 3)."""
     return np.asarray(np.eye(3) * np.trace(second) / 2 - second)
 
 
@@ -146,5 +146,5 @@ def bordered(mass: Expr, mean: Expr, second: Expr) -> Expr:
 
 
 def without_first(block: Expr) -> Expr:
-    """Put a column of zeros before a block (3, 3)."""
+    """Insert a column of zeros before a block (3, 3)."""
     return ca.horzcat(type(block)(3, 1), block)

@@ -1,8 +1,8 @@
-"""What displacements quadratic in the amplitudes add to a flexible span's inertia and energy.
+"""Inertia and energy of a flexible span due to displacements quadratic in the amplitudes.
 
-Two ways to the same sums: constant tensors over products of amplitudes, which is cheap for few
-amplitudes and axial shortening alone, and a loop over points for everything else: of few amplitudes
-those that stand for all quadrature points.
+The sums are computed in two ways: by constant tensors over products of amplitudes, which is cheap
+for few amplitudes and axial shortening alone; and by a loop over points for everything else, with
+few amplitudes over the points that represent all quadrature points.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ FEW = 8  # bending amplitudes up to which tensors cost less than points
 
 @dataclass(frozen=True)
 class Quadratic:
-    """What the quadratic displacements ``1/2 d^T X d`` add; k amplitudes."""
+    """Terms due to the quadratic displacements ``1/2 d^T X d``; k amplitudes."""
 
     # moments, flow: added to ``int mu r N_j^T`` and, without its (x, x) entry, to ``int mu r'
     # N_j^T``, (3, 3) each, per amplitude.

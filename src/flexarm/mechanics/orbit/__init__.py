@@ -1,1 +1,1 @@
-"""Arms in orbit: the frame that goes round with them."""
+"""Arms in orbit: the rotating orbital frame."""

@@ -1,10 +1,10 @@
-"""The Hill frame of a circular orbit, and what gravity's gradient does to bodies in it.
+"""The Hill frame of a circular orbit, and the effect of the gravity gradient on bodies in it.
 
-The world is the Hill frame: its origin goes round the planet at the mean motion n, x points away
-from the planet, y along the flight, z along the orbit's normal.  At r from the origin gravity and
-what keeps the origin in orbit leave ``G r`` with ``G = n^2 diag(2, -1, -1)``, linear in r over the
-orbit's radius; the frame's own turning adds ``-2 n z x v`` and ``n^2 (x, y, 0)`` (Clohessy &
-Wiltshire 1960).  Positions, velocities and spins are those relative to the frame.
+The world is the Hill frame. Its origin moves around the planet at the mean motion n, x points away
+from the planet, y along the flight, z along the orbit's normal. At r from the origin, gravity less
+the origin's centripetal acceleration is ``G r`` with ``G = n^2 diag(2, -1, -1)``, linear in r over
+the orbit's radius; the rotating frame adds ``-2 n z x v`` and ``n^2 (x, y, 0)`` (Clohessy &
+Wiltshire 1960). Positions, velocities and spins are those relative to the frame.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from flexarm.spatial import Expr, Inertia, constant
 
 
 def frame_acceleration(rate: float, p: Expr, v: Expr) -> Expr:
-    """Acceleration of a point against inertial axes that the frame's turning adds, (3,).
+    """Inertial acceleration of a point due to the frame's rotation, (3,).
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def frame_acceleration(rate: float, p: Expr, v: Expr) -> Expr:
 def gradient_force(
     rate: float, R: Expr, p: Expr, mass: Expr, first: Expr, second: Expr
 ) -> tuple[Expr, Expr]:
-    """Torque about a body's frame and force that hold it against gravity's gradient, in its axes.
+    """Compute torque and force that hold a body against the gravity gradient, in its axes.
 
     ``G = n^2 (3 x x^T - 1)`` with x the frame's first axis as the body sees it.
 
@@ -54,7 +54,7 @@ def gradient_force(
 
 
 def feel_gradient(rate: float, R: Expr, p: Expr, terms: Terms, own: Expr) -> Terms:
-    """Add what gravity's gradient asks of a link, its own coordinates (k,) among them."""
+    """Add the gravity-gradient loads of a link, including those on its own coordinates (k,)."""
     torque, force = gradient_force(rate, R, p, terms.mass, terms.first, terms.second)
     x, square = R[0, :].T, rate * rate
     spread = square * (3 * ca.dot(x, terms.second @ x) - ca.trace(terms.second)) / 2
@@ -66,7 +66,7 @@ def feel_gradient(rate: float, R: Expr, p: Expr, terms: Terms, own: Expr) -> Ter
 
 
 def rigid_gradient(rate: float, R: Expr, p: Expr, body: Inertia) -> Expr:
-    """Give what gravity's gradient asks of a rigid body in a frame, torque over force, (6,)."""
+    """Compute the gravity-gradient load of a rigid body in a frame, torque over force, (6,)."""
     parts = gradient_force(
         rate, R, p, body.mass, ca.SX(constant(body.first)), constant(body.second)
     )
@@ -99,5 +99,5 @@ def inertial_axes(rate: float, t: Expr, vectors: Expr) -> Expr:
 
 
 def _pull(square: float, x: Expr, along: Expr, r: Expr) -> Expr:
-    """Give ``n^2 (3 x x^T - 1) r`` where ``along`` is x^T r."""
+    """Compute ``n^2 (3 x x^T - 1) r`` where ``along`` is x^T r."""
     return square * (3 * x * along - r)

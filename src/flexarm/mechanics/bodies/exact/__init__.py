@@ -1,1 +1,1 @@
-"""Links whose sections turn by the sum of their slope shapes: geometrically exact beams."""
+"""Geometrically exact beams: links whose sections turn by the sum of their slope shapes."""

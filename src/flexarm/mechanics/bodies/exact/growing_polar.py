@@ -1,6 +1,6 @@
 """Rotary inertia of a sliding link's sections about their own axes, where the link twists.
 
-Sections stand at fixed xi, the material slides past them.  The inertia about link axes goes with
+Sections are at fixed xi; the material slides past them. The inertia about link axes goes with
 first-order angles; here is what is left, the kinetic energy ``l J (Om^2 - Om_0^2)/2`` of each
 section with ``Om = t . omega + f' - T (a b' - b a')`` (primes: rates of the material) and its first
 order ``Om_0``, by Lagrange's equations.
@@ -20,7 +20,7 @@ from flexarm.spatial import Expr, constant
 def grown_polar_terms(
     sections: GrowingPolar, motion: SlidingMotion, rates: Expr, omega: Expr
 ) -> Terms:
-    """Weigh the sections' turning about their own axes beyond the first order."""
+    """Compute the terms of the sections' rotation about their own axes beyond first order."""
     k, new, e = rates.shape[0], type(rates), motion.slopes()
     second, angular, modal = new(3, 3), new(3, k), new(k, k)
     torque, effort = new(3, 1), new(k, 1)
@@ -43,7 +43,7 @@ def grown_polar_terms(
 
 @cache
 def _section() -> ca.Function:
-    """Trace what one section weighs: inertia (10, 10), torque (3,) and efforts (7,).
+    """Trace the terms of one section: inertia (10, 10), torque (3,) and efforts (7,).
 
     Its coordinates are the angles a, b, f, their derivatives by xi, and the exposed length.
     """

@@ -1,4 +1,4 @@
-"""What a link weighs that bends in one plane and does not stretch.
+"""Inertia of a link that bends in one plane and does not stretch.
 
 All axes have one space of tangents, so that products of them are ``A_gh cos(a_g - a_h)`` and
 ``A_gh sin(a_g - a_h)`` with the constant Gram matrix A.  Vectors are given along x, along the
@@ -18,7 +18,7 @@ FEW = 12
 
 
 def plane_terms(nodes: Collocation, mass: float, at: Angles, rates: Angles, omega: Expr) -> Terms:
-    """Weigh the points of a span, without its sections' rotary inertia."""
+    """Compute the terms of the points of a span, without its sections' rotary inertia."""
     along = 2 if nodes.bends[1] else 1
     angle, speed = (at.b, rates.b) if nodes.bends[1] else (at.a, rates.a)
     c, s = ca.cos(angle), ca.sin(angle)
@@ -66,7 +66,7 @@ def plane_terms(nodes: Collocation, mass: float, at: Angles, rates: Angles, omeg
 
 
 def _axes(along: int, new: type[Expr]) -> Expr:
-    """Give x, n and e in link axes, (3, 3)."""
+    """Return x, n and e in link axes, (3, 3)."""
     axes = new(3, 3)
     axes[0, 0] = axes[along, 1] = 1
     axes[3 - along, 2] = 1 if along == 1 else -1
@@ -74,7 +74,7 @@ def _axes(along: int, new: type[Expr]) -> Expr:
 
 
 def _products(nodes: Collocation, c: Expr, s: Expr) -> tuple[Expr, Expr]:
-    """Weigh inner products of tangents, and outer ones of those in order, (G, G) each."""
+    """Compute inner products of tangents, and ordered outer products, (G, G) each."""
     A, n = nodes.gram[0, 0], nodes.count
     K, S = type(c)(constant(A)), type(c)(n, n)
     for g in range(n):

@@ -1,10 +1,10 @@
-"""What bending out of a plane, and bending of a twisted section, add to the elastic energy.
+"""Elastic energy of an exact beam beyond linear theory: bending in two planes, and with twist.
 
-With ``w = a b' - b a'`` the curvatures of the section that bending turns are
-``k_a = a' + G w b`` and ``k_b = b' - G w a``, its torsion ``f' - w T``; the twist turns the
-curvatures into the axes of the section.  In a plane the energy is that of the linear theory.  A
-link without twist shapes gives way in torsion.  Where sections shear, the axis leans against them
-by ``(l_a, l_b)``, which turn into the axes of the section as the curvatures ``(a', b')`` do.
+With ``w = a b' - b a'`` the curvatures of the section that bending turns are ``k_a = a' + G w b``
+and ``k_b = b' - G w a``, its torsion ``f' - w T``; the twist turns the curvatures into the axes of
+the section. In a plane the energy is that of the linear theory. A link without twist shapes has no
+torsional strain. Where sections shear, the axis is inclined to them by ``(l_a, l_b)``, which are
+rotated into the section's axes like the curvatures ``(a', b')``.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class Measured:
-    """What is strained at the nodes, and how stiff it is."""
+    """Strain measures at the nodes, with their stiffnesses."""
 
     # a, b, f and a', b', f' (or what the axis leans by, and 0) per amplitude, (G, m) each.
     rows: tuple[Array, ...]
@@ -41,7 +41,10 @@ class Measured:
 
     @property
     def used(self) -> tuple[bool, ...]:
-        """Tell which of the six measures any shape moves; nothing if they do not interact."""
+        """Return which of the six strain measures any shape changes.
+
+        None if they do not interact.
+        """
         a, b, f, *strained = (bool(np.any(rows)) for rows in self.rows)
         if not ((a and b) or ((a or b) and f and not self.alike)) or not any(strained):
             return ()

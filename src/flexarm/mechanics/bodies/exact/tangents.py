@@ -60,7 +60,7 @@ class Tangents:
 
 
 def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangents:
-    """See tangents and how they move; ``straight`` are their lengths but for stretch, if any."""
+    """Compute tangents and their derivatives; ``straight`` are their lengths without stretch."""
     if not (at.a.nnz() and at.b.nnz()):
         t, by_a, by_b, rate, bias = _in_plane(at, rates)
     else:
@@ -79,7 +79,7 @@ def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangen
 
 
 def node_tangents(nodes: Collocation, d: Expr, rates: Expr) -> Tangents:
-    """See the tangents at the nodes of a span."""
+    """Compute the tangents at the nodes of a span."""
     straight = nodes.straight if nodes.stretches else None
     return tangents(Angles.of(nodes, d), Angles.of(nodes, rates), straight)
 
@@ -168,7 +168,7 @@ class Entire:
 
     @property
     def values(self) -> tuple[Expr, ...]:
-        """Give G, T, S and their derivatives."""
+        """Evaluate G, T, S and their derivatives."""
         return self.G, self.T, self.S, self.G1, self.T1, self.S1
 
 
@@ -183,7 +183,7 @@ def _series(x: Expr, k: int) -> Expr:
 
 @cache
 def _coefficients(k: int) -> tuple[float, ...]:
-    """Give the polynomial nearest to the series up to an angle of pi, lowest power first."""
+    """Return the polynomial nearest to the series up to an angle of pi, lowest power first."""
     whole = [(-1.0) ** n / math.factorial(2 * n + k) for n in range(2 * TERMS)]
     top = math.pi**2
     domain = np.polynomial.Polynomial(whole).convert(
@@ -195,7 +195,7 @@ def _coefficients(k: int) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Turned:
-    """The rotation of one section, how its angles turn it, and how it spins."""
+    """Rotation of one section, its derivatives by the angles, and its angular velocity."""
 
     rotation: Expr  # in link axes, (3, 3)
     # by_a, by_b, by_twist: angular velocity per rate of the angles, (3,) each.
@@ -208,7 +208,7 @@ class Turned:
 
 
 def turned(at: Angles, rates: Angles) -> Turned:
-    """See how a section is turned: the smallest rotation onto its tangent after its twist."""
+    """Compute a section's rotation: twist, then the smallest rotation onto its tangent."""
     a, b, f = at.a, at.b, at.twist
     A, B, F = rates.a, rates.b, rates.twist
     new = type(a)
@@ -263,7 +263,7 @@ def _bent_in_space(a: Expr, b: Expr, A: Expr, B: Expr) -> Turned:
 
 
 def angular_columns(at: Turned, bend: Array, twist: Array) -> Expr:
-    """Give angular velocity per rate of amplitude, (3, m)."""
+    """Compute angular velocity per rate of amplitude, (3, m)."""
     parts = ((at.by_a, bend[0]), (at.by_b, bend[1]), (at.by_twist, twist))
     total = type(at.by_a)(3, twist.shape[1])
     for by, row in parts:

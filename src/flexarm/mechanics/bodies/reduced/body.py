@@ -24,7 +24,7 @@ from flexarm.spatial import Expr, cayley, constant
 
 @final
 class Reduced(LinkBody):
-    """A body whose hub is the root and whose tip carries what follows.
+    """A body whose root is its hub and whose tip carries the next joint.
 
     L and T have the hub's axes; the turn of the tip frame is in what follows it.
     """
