@@ -167,7 +167,7 @@ def gear_loss(model: Model, axis: Axis, q: Expr, turning: Expr) -> Expr:
     Notes
     -----
     With efficiency e and effort T through it the motor feels T/e while it drives and e T while it
-    is driven.  At standstill the two values change over smoothly within the joint's smoothing speed.
+    is driven. At standstill the two values blend within the joint's smoothing speed.
     """
     drive = axis.acts.drive
     assert drive is not None

@@ -37,6 +37,7 @@ from flexarm.planning.program import HIT, NEAR_HIT, Iterate, NonlinearProgram
 from flexarm.planning.robustness import Variation, variations
 from flexarm.planning.shape_inputs import joint_key
 from flexarm.planning.vibrations import vibrations
+from flexarm.runs.contents import input_units
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -109,14 +110,15 @@ class Plan(Summarised):
     def _summary(self) -> Summary:
         interval = float(self.times[1] - self.times[0])
         over = self.residual > self.tolerated
-        inputs = zip(self.run.model.inputs, np.abs(self.run.u).max(axis=0), strict=True)
+        units = input_units(self.run.model)
+        largest = zip(units.items(), np.abs(self.u).max(axis=0), strict=True)
         lines = (
             f"takes {self.duration:.6g} s; afterwards the tip vibrates by "
             f"{1e3 * self.residual:.3g} mm, that of the unshaped motion by "
             f"{1e3 * self.unshaped_residual:.3g} mm"
             + f"; {1e3 * self.tolerated:.3g} mm are tolerated"
             * over,
-            f"largest inputs: {', '.join(f'{name} {most:.4g}' for name, most in inputs)}",
+            f"largest inputs: {', '.join(f'{name} {u:.4g} {unit}' for (name, unit), u in largest)}",
             f"intervals of {interval:.4g} s; the fastest vibration has a period of "
             f"{self.fastest:.4g} s",
             f"{self.iterations} iterations, {self.cpu_seconds:.3g} s of CPU",
