@@ -30,7 +30,7 @@ from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import OperatingPoint
 from flexarm.links.base import Array
 from flexarm.model import build
-from flexarm.planning.inputs import FINE, Inputs, Joining
+from flexarm.planning.inputs import Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
 from flexarm.planning.problem import METHOD, TOLERANCE, MotionProblem, require_clear, require_rest
 from flexarm.planning.program import HIT, NEAR_HIT, Iterate, NonlinearProgram
@@ -216,7 +216,7 @@ def plan(
     keys = {axis.name: f"{joint_key(axis)}.input" for axis in problem.model.axes}
     shown = np.linspace(0.0, found.duration, intervals + 1)
     tables = [np.array(planned[name]["values"]) for name in problem.names]
-    u = np.array([each[:: FINE if joining == "cubic" else 1][: len(shown)] for each in tables]).T
+    u = np.array([each[:: program.inputs.fine][: len(shown)] for each in tables]).T
     return Plan(
         change_arm(problem.arm, {keys[name]: each for name, each in planned.items()}),
         aim, found.duration, shown, u, run, unshaped, left, before, tolerated, judged.miss,
