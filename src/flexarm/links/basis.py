@@ -116,13 +116,9 @@ def strain_matrix(
     return np.asarray(strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain))
 
 
-def own_stiffness(shapes: Shapes, span: Span, points: int | None = None) -> Array:
-    """Integrate the stiffness matrix (m, m) that the section of a span gives its shapes.
-
-    With so many points between edges, or as many as products of two shapes take.
-    """
-    at = product_points(shapes, span) if points is None else span.quadrature(points, shapes.edges)
-    x, weight = at
+def own_stiffness(shapes: Shapes, span: Span) -> Array:
+    """Integrate the stiffness matrix (m, m) that the section of a span gives its shapes."""
+    x, weight = product_points(shapes, span)
     total = np.zeros((shapes.count, shapes.count))
     for motion in MOTIONS.values():
         if span.has(motion.stiffness):

@@ -9,7 +9,6 @@ from flexarm.arm.side_files import SideFile
 from flexarm.errors import ShapeError
 from flexarm.io.model_file import dumps, write_text
 from flexarm.links.base import Array, Counts, Discretisation, Ends, Shapes
-from flexarm.links.imported.examine import section_masses
 from flexarm.links.imported.file import inspect_stations
 from flexarm.links.imported.readers.stations import ModalFile, StationMode, Units
 from flexarm.links.imported.report import Findings
@@ -96,10 +95,10 @@ def write_modal_data(
 
 
 def _written_masses(span: Span, x: Array) -> dict[str, object]:
-    """Mass and rotary inertia at stations: per length, or lumped if it is not linear in between.
+    """Return mass and rotary inertia at stations, per length or lumped.
 
-    A lump is the mass around a station weighted by the hat function of that station: the total mass
-    and its centre are exact.
+    They are lumped where they are not linear in between.  A lump is the mass around a station
+    weighted by the hat function of that station: the total mass and its centre are exact.
     """
     jumps = len(span.edges) < len(span.stations)
     if not jumps and np.isin(span.edges, x).all():
@@ -107,10 +106,11 @@ def _written_masses(span: Span, x: Array) -> dict[str, object]:
         density = span.at("mass_per_length", x)
         written = {"mass_per_length": density, "inertia": np.stack(inertia, axis=1)}
     else:
-        at, mass, moments = section_masses(span, x)
-        hats = np.stack([np.interp(at, x, row) for row in np.eye(len(x))])
-        inertia = hats @ np.einsum("pkk->pk", moments)
-        written = {"station_mass": hats @ mass, "inertia": inertia}
+        at, weight = span.quadrature(4, x)
+        hats = weight * np.stack([np.interp(at, x, row) for row in np.eye(len(x))])
+        table = [span.at(n, at) if span.has(n) else 0 * at for n in ("Jx", "Jy", "Jz")]
+        mass = hats @ span.at("mass_per_length", at)
+        written = {"station_mass": mass, "inertia": hats @ np.stack(table, axis=1)}
     return {key: values.tolist() for key, values in written.items() if np.any(values)}
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from flexarm.io.source import Path
+from flexarm.linear_model import undamped
 from flexarm.links.base import Array
 from flexarm.links.imported.body import rigid_mass
 from flexarm.links.imported.data import Integers, ModalData, Stated, Units
@@ -451,11 +452,7 @@ def check_frequencies(
     frequencies
         Of the link held at its root [rad/s], (m,).
     """
-    size = np.sqrt(np.diag(modal))
-    scale = np.outer(size, size)
-    mass = np.linalg.cholesky(modal / scale)
-    half = np.linalg.solve(mass, stiffness / scale)
-    squares, vectors = np.linalg.eigh(np.linalg.solve(mass, half.T))
+    squares, vectors = undamped(modal, stiffness)
     omega: Array = np.sqrt(np.clip(squares, 0.0, None))
     hertz = omega / (2 * math.pi)
     findings.fact("frequencies", ", ".join(f"{f:.6g}" for f in hertz) + " Hz (root held)")
@@ -472,7 +469,6 @@ def check_frequencies(
     if damping is None:
         findings.fact("damping", "not given: the link's own counts")
         return omega
-    vectors = np.linalg.solve(mass.T, vectors) / size[:, None]
     rates = np.einsum("im,ij,jm->m", vectors, damping, vectors)
     ratios = rates / (2 * np.where(omega > 0, omega, math.inf))
     findings.fact("damping", ", ".join(percent(ratio) for ratio in ratios) + " of critical")

@@ -41,7 +41,7 @@ from flexarm.links.imported.drawing import drawn_points, straight_axis
 from flexarm.links.imported.readers.plain import TIP_NAMES
 from flexarm.links.imported.report import REFUSE_ABOVE, Findings, percent
 from flexarm.links.imported.second_order import check_second_order, examine_loads
-from flexarm.links.integrals import Integrals
+from flexarm.links.integrals import Integrals, integrate
 from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import IDENTITY, Pose
 
@@ -433,7 +433,6 @@ def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
     )  # fmt: skip
 
 
-POINTS = 8  # per panel: exact for two cubics and a property that is linear along the panel
 LEAST_MASS = 1e-60  # [kg m^2] modal mass that replaces 0 in a division
 SECTION, FILE = "the link's section", "the file's masses"
 
@@ -489,12 +488,12 @@ def examine_line(given: ModalData, findings: Findings, span: Span) -> Shapes | N
     hub, moved = hub_motion(data, findings)
     held = without_hub(data, hub)
     free, shapes = curves_through(data), curves_through(held)
-    section, own = by_section(span, shapes), by_file(held, shapes)
+    section, own = integrate(span, shapes, stiffening=False)[0], by_file(held, shapes)
     sources: list[tuple[str, Path, Integrals]] = [(SECTION, (), section)]
     if own is not None:
         sources.append((FILE, ("node_mass",), own))
     check_totals(findings, sources, data.stated, span.length)
-    whole, mass = by_section(span, free).modal_mass, data.mass
+    whole, mass = integrate(span, free, stiffening=False)[0].modal_mass, data.mass
     stiffness, damping = complete_matrices(data, whole, every)
     if mass is not None and moved:
         free_own = by_file(data, free)
@@ -505,32 +504,8 @@ def examine_line(given: ModalData, findings: Findings, span: Span) -> Shapes | N
         _compare_mass(findings, mass, sources)
         path = ("frequencies" if given.stiffness is None else "K",)
         check_frequencies(findings, path, stiffness, modal, damping)
-        check_stiffness(findings, path, stiffness, own_stiffness(shapes, span, POINTS))
+        check_stiffness(findings, path, stiffness, own_stiffness(shapes, span))
     return replace(shapes, stiffness=stiffness, mass=mass, damping=damping)
-
-
-def sampled(shapes: Shapes, x: Array, mass: Array, inertia: Array) -> Integrals:
-    """Integrate shapes over masses (p,) with rotary inertia (p, 3, 3) at places on the x axis."""
-    return ModalData(
-        name="", names=shapes.names, nodes=np.stack([x, 0 * x, 0 * x], axis=1), node_mass=mass,
-        node_inertia=inertia, shapes=shapes.displacement(x).transpose(2, 0, 1),
-        rotations=shapes.rotation(x).transpose(2, 0, 1),
-    ).integrals()  # fmt: skip
-
-
-def section_masses(span: Span, edges: Array) -> tuple[Array, Array, Array]:
-    """Return places (p,), masses (p,) and rotary inertia (p, 3, 3) that stand for a span."""
-    x, weight = span.quadrature(POINTS, edges)
-    inertia = np.zeros((len(x), 3, 3))
-    for axis, name in enumerate(("Jx", "Jy", "Jz")):
-        if span.has(name):
-            inertia[:, axis, axis] = weight * span.at(name, x)
-    return x, weight * span.at("mass_per_length", x), inertia
-
-
-def by_section(span: Span, shapes: Shapes) -> Integrals:
-    """Integrate shapes over the section of their span."""
-    return sampled(shapes, *section_masses(span, shapes.edges))
 
 
 def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
@@ -547,10 +522,14 @@ def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
 
     weights = (np.diff(x)[:, None] / 2 * weight).ravel()
     inertia = np.zeros((len(x), 3, 3)) if data.node_inertia is None else data.node_inertia
-    return sampled(
-        shapes, between(x), weights * between(data.node_mass),
-        weights[:, None, None] * between(inertia),
-    )  # fmt: skip
+    at = between(x)
+    return replace(
+        data, nodes=np.stack([at, 0 * at, 0 * at], axis=1),
+        node_mass=weights * between(data.node_mass),
+        node_inertia=weights[:, None, None] * between(inertia),
+        shapes=shapes.displacement(at).transpose(2, 0, 1),
+        rotations=shapes.rotation(at).transpose(2, 0, 1),
+    ).integrals()  # fmt: skip
 
 
 def _has_modal_mass(findings: Findings, modal: Array, *, given: bool) -> bool:

@@ -52,7 +52,6 @@ from flexarm.links.imported.readers.superelements import (
     read_dmig,
     require_superelement,
 )
-from flexarm.links.imported.readers.superelements import LARGEST as LARGEST_NUMBER
 from flexarm.links.imported.readers.universal import read_universal
 from flexarm.links.imported.report import Findings
 from flexarm.links.imported.second_order import SecondOrder
@@ -366,7 +365,7 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
             f"{path}: density: is required. Give --density, or the file {beside.name} beside it."
         )
     density = densities[0]
-    if not 0 < density <= LARGEST_NUMBER:
+    if not 0 < density <= LARGEST:
         raise ModelError(f"{path}: density: must be > 0 and finite, got {density:g}")
     numbers, places, shapes = mesh_arrays(results, path.name)
     elements = mesh_elements(results, numbers)

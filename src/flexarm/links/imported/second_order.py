@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexarm.linear_model import undamped
 from flexarm.links.base import Array
 from flexarm.links.imported.data import ModalData
 from flexarm.links.imported.report import Findings
@@ -139,9 +140,7 @@ def check_second_order(
 
 def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
     """Compute the first mode's change of squared frequency over squared spin about an axis."""
-    from scipy.linalg import eigh
-
     a, b = (axis + 1) % 3, (axis + 2) % 3
-    shape = eigh(i.stiffness, i.modal_mass)[1][:, 0]
+    shape = undamped(i.modal_mass, i.stiffness)[1][:, 0]
     softer = i.shape_shape[:, :, a, a] + i.shape_shape[:, :, b, b]
     return float(shape @ (x.spin_stiffness(axis) - softer) @ shape)
