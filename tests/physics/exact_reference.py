@@ -98,6 +98,22 @@ class Turned:
         sine, rest = self.sine, entire(self.square, 3)
         along = rest * (self.a * change.a + self.b * change.b)
         y, z = -(sine * change.b + along * self.b), sine * change.a + along * self.a
+        return self._rolled(y, z)
+
+    def spins(self, root: Expr, change: "Turned") -> Expr:
+        """Angular velocities about the sections' own axes, (3, G).
+
+        ``root`` is the angular velocity of the root frame in its own axes.
+        """
+        rest, (p, y, z) = entire(self.square, 2), ca.vertsplit(root)
+        along = self.sine * p + rest * (self.a * y + self.b * z)
+        carried = self._rolled(y - self.a * along, z - self.b * along)
+        across = self.across(change)
+        about_x = self.tangent.T @ root + self.about_x(change)
+        return ca.horzcat(about_x, carried[0] + across[0], carried[1] + across[1]).T
+
+    def _rolled(self, y: Expr, z: Expr) -> tuple[Expr, Expr]:
+        """Components along the sections' own y and z axes of those along the untwisted ones."""
         c, s = ca.cos(self.f), ca.sin(self.f)
         return c * y + s * z, c * z - s * y
 
@@ -131,11 +147,6 @@ class ExactBeam:
         """Places [m] and weights [m] along the whole span."""
         return gauss(self.edges, self.points)
 
-    @property
-    def twists(self) -> bool:
-        """Whether any shape turns sections about the axis."""
-        return self._moves("twist")
-
     def sections(self) -> Sections:
         """Sections at the places of the rule."""
         return Sections(self._whole[0], self._turned.linear, self._turned.linear)
@@ -160,14 +171,13 @@ class ExactBeam:
         rows = [taylor(self.shapes, direction, np.array([x]), nu, n) for n in range(3)]
         return sum((ca.DM(row) @ self.d * step**n for n, row in enumerate(rows)), ca.SX(0))
 
-    def rolling(self, spin: Expr, rate: Callable[[Expr], Expr]) -> Expr:
-        """Angular velocities of the sections about their own x axes, (G, 1).
+    def spins(self, root: Expr, rate: Callable[[Expr], Expr]) -> Expr:
+        """Angular velocities of the sections about their own axes, (3, G).
 
-        ``spin`` is the angular velocity of the root frame in its own axes, ``rate`` differentiates.
+        ``root`` is the angular velocity of the root frame in its own axes, ``rate`` differentiates.
         """
         turned = self._turned
-        change = Turned(rate(turned.a), rate(turned.b), rate(turned.f))
-        return turned.tangent.T @ spin + turned.about_x(change)
+        return turned.spins(root, Turned(rate(turned.a), rate(turned.b), rate(turned.f)))
 
     def energy(self) -> Expr:
         """Elastic energy [J]: that of the stiffness matrix and what curvatures have beyond it."""

@@ -46,14 +46,13 @@ class ExactGrowing:
         """Frame of the last section."""
         return Pose(self._turned(np.ones(1)).rotation, self._axis[1])
 
-    def rolling(self, spin: Expr, shift: Expr, rate: Callable[[Expr], Expr]) -> Expr:
-        """Angular velocities about their own x axes of sections at places of the rule, (G, 1).
+    def spins(self, root: Expr, shift: Expr, rate: Callable[[Expr], Expr]) -> Expr:
+        """Angular velocities about their own axes of sections at places of the rule, (3, G).
 
-        ``spin`` is the angular velocity of the hub in its own axes, ``rate`` differentiates.
+        ``root`` is the angular velocity of the hub in its own axes, ``rate`` differentiates.
         """
         turned = self._turned(self.rule[0], shift)
-        change = Turned(rate(turned.a), rate(turned.b), rate(turned.f))
-        return turned.tangent.T @ spin + turned.about_x(change)
+        return turned.spins(root, Turned(rate(turned.a), rate(turned.b), rate(turned.f)))
 
     def energy(self, properties: dict[str, float]) -> Expr:
         """Elastic energy [J]: of stretch, bending about the sections' own axes, and torsion."""

@@ -343,10 +343,10 @@ class Reference:
             extra = extra_mass(part.beam.shapes, x, mass, rotary)
             self._kinetic += ca.bilin(ca.DM(extra), rates, rates) / 2
             self._elastic += self._strain_energy(part, span, x, weight)
-        if beam is not None and beam.twists:
+        if beam is not None and np.any(rotary):
             spin = spin_of(root.rotation.T @ self._rate(root.rotation))
-            self._kinetic += ca.dot(ca.DM(rotary[0]), beam.rolling(spin, self._rate) ** 2) / 2
-            rotary[0] = 0.0
+            self._kinetic += ca.dot(ca.DM(rotary), beam.spins(spin, self._rate) ** 2) / 2
+            rotary = 0 * rotary
         sections = self._sections(part, x) if beam is None else beam.sections()
         self._strand(root, sections, mass, rotary)
         return root @ self._section_pose(part, link.span)
@@ -434,11 +434,11 @@ class Reference:
         outer = straight((xi + shift) * length) if beam is None else beam.sections(xi, shift)
         scale = weight * length
         turning = rotary @ scale.T
-        if isinstance(beam, ExactGrowing) and beam.twists:
+        if isinstance(beam, ExactGrowing) and np.any(rotary):
             spin = spin_of(root.rotation.T @ self._rate(root.rotation))
-            rolling = ca.dot(turning[0, :].T, beam.rolling(spin, shift, self._rate) ** 2) / 2
-            self._kinetic += ca.substitute(rolling, label, xi * length + inside)
-            turning[0, :] = 0
+            kinetic = ca.dot(turning, beam.spins(spin, shift, self._rate) ** 2) / 2
+            self._kinetic += ca.substitute(kinetic, label, xi * length + inside)
+            turning = 0 * turning
         self._strand(
             root, outer, table["mass_per_length"] * scale, turning, (label, xi * length + inside)
         )

@@ -91,7 +91,7 @@ def test_rotating_beam_of_yoo_and_shin_about_its_stretched_state() -> None:
 
 
 SHEARING = "GAy: 9000, GAz: 5000, "
-SPATIAL = "mass_per_length: 1, EIz: 20, EIy: 10, GJ: 8, EA: 2000, Jx: 0.01"
+SPATIAL = "mass_per_length: 1, EIz: 20, EIy: 10, GJ: 8, EA: 2000, Jx: 0.01, Jy: 0.004, Jz: 0.007"
 ARMS = {
     "plane": "kind: loaded, bending_y: 3, bending_z: 0, torsion: 0, stretch: 0",
     "plane that stretches": "kind: loaded, bending_y: 3, bending_z: 0, torsion: 0, stretch: 1",

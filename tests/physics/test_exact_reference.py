@@ -155,11 +155,9 @@ class Placed:
             [(self.point(q + h * v, end) - self.point(q - h * v, end)) / (2 * h) for end in x]
         )
         spin = (self.rotation(q - h * v, x).inv() * self.rotation(q + h * v, x)).as_rotvec()
-        linear = self.beam.shapes.rotation(x) @ v[1:] + [0, 0, v[0]]
         total = (weight * span.at("mass_per_length", x)) @ (velocity**2).sum(axis=1)
-        total += (weight * span.at("Jx", x)) @ (spin[:, 0] / (2 * h)) ** 2
-        for k, name in ((1, "Jy"), (2, "Jz")):
-            total += (weight * span.at(name, x)) @ linear[:, k] ** 2
+        for k, name in enumerate(("Jx", "Jy", "Jz")):
+            total += (weight * span.at(name, x)) @ (spin[:, k] / (2 * h)) ** 2
         return float(total / 2)
 
     def elastic(self, q: Array, h: float = 1e-4) -> float:

@@ -92,10 +92,7 @@ class Placed:
         x, weight = gauss(self.shapes(q).edges, 16)
         later, sooner = ((q + t * v, x + t * v[1]) for t in (h, -h))  # x moves on with the length
         velocity = (self.points(*later) - self.points(*sooner)) / (2 * h)
-        turning = (self._angles(*later) - self._angles(*sooner)) / (2 * h)
-        turning += TILT.inv().apply([0, 0, v[0]])
-        roll = (self.rotations(*sooner).inv() * self.rotations(*later)).as_rotvec() / (2 * h)
-        turning[:, 0] = roll[:, 0]
+        turning = (self.rotations(*sooner).inv() * self.rotations(*later)).as_rotvec() / (2 * h)
         exposed = weight @ (MASS * (velocity**2).sum(axis=1) + turning**2 @ ROTARY)
         return float(exposed / 2) + self._inside(q, v)
 
@@ -113,10 +110,6 @@ class Placed:
         middle, turned = mouth + np.cross(spin, [-inside / 2, 0, 0]), np.cross(spin, E_X)
         speeds = middle @ middle + turned @ turned * inside**2 / 12
         return float(inside * (MASS * speeds + spin**2 @ ROTARY) / 2)
-
-    def _angles(self, q: Array, x: Array) -> Array:
-        """Angles of sections to first order, (G, 3)."""
-        return np.asarray(self.shapes(q).rotation(x) @ q[2:])
 
 
 @cache

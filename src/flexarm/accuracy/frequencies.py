@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from flexarm.accuracy.stated import CONVERGE, LARGE, MODEL_AGAINST, SHAPES_AGAINST
 
 FIRST, SAID = 3, 12  # frequencies whose largest errors are printed, and whose sums are
-ROTARY = "the rotary inertia of sections keeps the axes of the root as a link bends in space"
 AGAINST = {
     "model": (
         MODEL_AGAINST,
@@ -25,22 +24,21 @@ class FrequencyErrors:
     ----------
     model
         Error of linear beams against exact ones, of Euler-Bernoulli beams against Timoshenko beams,
-        and of elastic directions without shapes.  None if the link has rotary inertia whose error
-        is unknown.
+        and of elastic directions without shapes.
     shapes
         Error against more shapes.
     solution
         Rounding error of the eigenvalue.
     """
 
-    model: float | None
+    model: float
     shapes: float
     solution: float
 
     @property
-    def total(self) -> float | None:
-        """The sum of the three; None if one is not known."""
-        return None if self.model is None else self.model + self.shapes + self.solution
+    def total(self) -> float:
+        """The sum of the three."""
+        return self.model + self.shapes + self.solution
 
 
 def frequency_lines(errors: Sequence[FrequencyErrors | None]) -> list[str]:
@@ -57,15 +55,11 @@ def frequency_lines(errors: Sequence[FrequencyErrors | None]) -> list[str]:
     lines = []
     for what, (against, remedy) in AGAINST.items():
         values = [getattr(each, what) for each in known]
-        if None in values:
-            lines.append(f"error of the {what}: unknown, against {against}; {ROTARY}")
-            continue
         large = f"; {remedy}" if max(values) > LARGE else ""
         said = f"{100 * max(values):.2g} % {whose} or less" if max(values) else "none"
         lines.append(f"error of the {what}: {said}, against {against}{large}")
     if len(all_known) > 1:
-        totals = [each.total for each in all_known[:SAID]]
-        sums = ", ".join("unknown" if each is None else f"{100 * each:.2g}" for each in totals)
+        sums = ", ".join(f"{100 * each.total:.2g}" for each in all_known[:SAID])
         more = ", ..." if len(all_known) > SAID else ""
         lines.append(f"all three, frequency by frequency: {sums}{more} % or less")
     return lines

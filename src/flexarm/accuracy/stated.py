@@ -7,7 +7,6 @@ import numpy as np
 
 from flexarm.accuracy.defect import Motion, RicherArm
 from flexarm.accuracy.richer import can_grow, whats_fixed
-from flexarm.accuracy.rotary import rotary_unknown
 from flexarm.accuracy.validity import LinkValidity, Validity
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
@@ -224,9 +223,7 @@ def run_errors(
         rest = _at_rest(bent, validity, at_rest, why)
         return replace(solved, model=rest.model, shapes=rest.shapes, parts=rest.parts, why=rest.why,
                        cause=rest.cause)  # fmt: skip
-    moved = np.ptp(motion.q, axis=0) > NEGLIGIBLE
     slopes = {link.link: link.slope for link in validity.links}
-    why_model = why or rotary_unknown(model, slopes, motion.q, moved)
     grown = [part for part in flexible_links(model) if can_grow(part) and not why]
     found = RicherArm(model).deviations(motion) if grown else {}
 
@@ -237,14 +234,14 @@ def run_errors(
     pairs = zip(flexible_links(model), validity.links, strict=True)
     judged = [pair for pair in pairs if pair[1].link in moving]
     parts = [_parts(*pair, over) for pair in judged]
-    if why_model:
+    if why:
         parts = [each | {"theory": None} for each in parts]
     model_error = [_sum(each) for each in parts]
     worst = int(np.argmax([_size(each) for each in model_error]))
     shapes: float | None = None
     fixed = [f"{part.name}: {said}" if (said := whats_fixed(part)) else "" for part, _ in judged]
     most = max(parts[worst], key=lambda name: _size(parts[worst][name]))
-    cause = PARTS[most] if parts[worst][most] is not None else why_model or fixed[worst] or UNKNOWN
+    cause = PARTS[most] if parts[worst][most] is not None else why or fixed[worst] or UNKNOWN
     why = why or next(filter(None, fixed), "")
     if not why:
         shapes = max(

@@ -68,10 +68,6 @@ def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Arra
     for g, x in enumerate(nodes.x):
         about = f"at its node {g + 1}, x = {x:.4g} {unit}"
         sections.append((str(g + 1), about, *nodes.bend[:, g], nodes.twist[g]))
-    if nodes.polar is not None:
-        for g, twist in enumerate(nodes.polar.twist):
-            about = f"at section {g + 1} of its rotary inertia"
-            sections.append((f"r{g + 1}", about, *nodes.polar.bend[:, g], twist))
     return sections
 
 
@@ -250,21 +246,18 @@ class BentSections:
         self.body, self.part, self.q = body, body.part, q
         self.nodes = nodes = body.nodes
         self.d = body.amplitudes(q)
-        polar = 0 if nodes.polar is None else len(nodes.polar.inertia)
 
         def section(place: str) -> _Section:
             return _Section(str(index + 1), place, ring, places)
 
         self.tip = section("tip")
         self.at_nodes = [section(str(g + 1)) for g in range(nodes.count)]
-        self.turning = [section(f"r{g + 1}") for g in range(polar)]
         bends = [nodes.tip_bend, *nodes.bend.transpose(1, 0, 2)]
-        bends += [] if nodes.polar is None else [*nodes.polar.bend.transpose(1, 0, 2)]
         moving: list[Key] = [("c", "0"), *_keys(0, 1)]
         final: list[Key] = [*_keys(2, 2), *[("c", str(k)) for k in range(1, FUNCTIONS)]]
         symbols, slopes, further = list[Expr](), list[Expr](), list[Expr]()
         self.places, self.further_places = list[int](), list[int]()
-        for each, bend in zip([self.tip, *self.at_nodes, *self.turning], bends, strict=True):
+        for each, bend in zip([self.tip, *self.at_nodes], bends, strict=True):
             whole = np.zeros((2, 1, q.shape[0]))
             whole[:, 0, self.part.modes] = bend
             rows = dict(zip("yz", map(constant, whole), strict=True))
@@ -314,12 +307,13 @@ class BentSections:
     def _vectors(self) -> list[tuple[Expr, Expr, Expr]]:
         """Return unit vectors of the sections with rotary inertia, for `tangent_material`."""
         places, sweeps = list[Expr](), list[Expr]()
-        for g, each in enumerate(self.turning):
-            assert self.nodes.polar is not None
-            twist = constant(self.nodes.polar.twist[g][None])
+        if not np.any(self.nodes.rotary):
+            return []
+        for g, each in enumerate(self.at_nodes):
+            twist = constant(self.nodes.twist[g][None])
             about, by_twist = _twisted(twist @ self.d)
             turns = [each.rotation(x) @ about for x in "yz"] + [each.rotation() @ by_twist]
-            rows = [*(constant(row[None]) for row in self.nodes.polar.bend[:, g]), twist]
+            rows = [*(constant(row[None]) for row in self.nodes.turn[:, g]), twist]
             for k in range(3):
                 places.append(each.rotation() @ about[:, k])
                 sweeps.append(sum(t[:, k] @ row for t, row in zip(turns, rows, strict=True)))

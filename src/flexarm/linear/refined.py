@@ -12,10 +12,8 @@ import numpy as np
 
 from flexarm.accuracy.frequencies import FrequencyErrors
 from flexarm.accuracy.refined import refine, why_not_refined
-from flexarm.accuracy.rotary import rotary_unknown
 from flexarm.accuracy.slender import section_errors
 from flexarm.accuracy.stated import RestErrors
-from flexarm.accuracy.validity import validity
 from flexarm.errors import FlexarmError
 from flexarm.linear.balance import Pushed, balance
 from flexarm.linear.elastic import moves
@@ -247,17 +245,12 @@ def frequency_errors(
         own = steps if model.link_theory == "exact" else made(exact=False)[1]
     except FlexarmError:
         return unknown
-    bent = validity(model, np.zeros(1), point.q[None])
-    free = np.zeros(model.size, dtype=bool)
-    free[moves(model, locked)[0]] = True
-    slopes = {link.link: link.slope for link in bent.links}
-    doubt = rotary_unknown(model, slopes, point.q[None], free)
     theory = np.abs(steps.own - own.own) + steps.stiffness() + best.sheared * steps.own
     slowest = np.where(sizes > 0, sizes, np.nan)
     rounding = len(sizes) * np.finfo(float).eps * (sizes.max(initial=0.0) / slowest) ** 2
     columns = np.array([theory / steps.all, own.shapes(sizes) / steps.all, rounding]).T
     return tuple(
-        FrequencyErrors(None if doubt else row[0], row[1], row[2])
+        FrequencyErrors(row[0], row[1], row[2])
         if value.imag > 0 and np.all(np.isfinite(row))
         else None
         for (value, _), row in zip(modes, columns.tolist(), strict=True)

@@ -46,9 +46,13 @@ class Collocation:
     torsion: Array
     # EIz, EIy and GJ that a node stands for [N m^3], and GAy and GAz [N m], (5, G).
     stiffness: Array
-    # Where sections' rotary inertia about their axes is taken, of a span that twists.
-    polar: "Polar | None"
-    gram: Array  # ``int mu I^a I^b`` for two of the axes x, y, z, (3, 3, G, G)
+    # Rotary inertia [kg m^2] that a node's section has about its own axes beyond ``point``, (3, G).
+    rotary: Array
+    # Rotary inertia [kg m^2] of a node's section about every axis across its tangent, that of a
+    # mass at the tip of the tangent, (G,).
+    point: Array
+    # ``int mu I^a I^b`` for two of the axes x, y, z, and ``point`` on the diagonals, (3, 3, G, G).
+    gram: Array
     mean: Array  # ``int mu I^a``, (3, G)
     # ``gram[a, a] = factor[a].T @ factor[a]``, the first row along ``mean[a]``, (3, G, G).
     factor: Array
@@ -77,6 +81,11 @@ class Collocation:
         """Whether sections shear."""
         return bool(np.any(self.lean))
 
+    @property
+    def turn(self) -> Array:
+        """Angles by which sections turn along y and z per amplitude, (2, G, m)."""
+        return self.bend - self.lean if self.leaning else self.bend
+
     @cached_property
     def stretches(self) -> bool:
         """Whether shapes stretch the span."""
@@ -97,8 +106,7 @@ class Collocation:
     @cached_property
     def basis(self) -> Array | None:
         """Sums of amplitudes that turn or stretch single nodes, (m, m), if those are shorter."""
-        parts = [*self.bend, self.stretch]
-        parts += [] if self.polar is None else [self.polar.twist]
+        parts = [*self.bend, self.stretch, *([self.twist] if np.any(self.rotary) else [])]
         if not any(self.bends):
             return None  # what moves nodes is constant
         moved = [np.flatnonzero(np.any(part, axis=0)) for part in parts]
@@ -116,16 +124,12 @@ class Collocation:
     @cached_property
     def combined(self) -> "Collocation":
         """How the sums of amplitudes of `basis` move the nodes."""
-        basis, polar = self.basis, self.polar
+        basis = self.basis
         if basis is None:
             return self
-
-        if polar is not None:
-            bend, twist = settled(polar.bend @ basis), settled(polar.twist @ basis)
-            polar = replace(polar, bend=bend, twist=twist)
-        moved = ("bend", "stretch", "tip_bend", "tip_twist")
+        moved = ("bend", "lean", "stretch", "twist", "tip_bend", "tip_twist")
         update: dict[str, Any] = {name: settled(getattr(self, name) @ basis) for name in moved}
-        found = replace(self, polar=polar, **update)
+        found = replace(self, **update)
         vars(found)["basis"] = None  # its amplitudes are such sums already
         return found
 
@@ -256,24 +260,24 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
     def of(direction: Direction, nu: int, places: Array = inside) -> Array:
         return settled(shapes.values(direction, places, nu))
 
-    # sections of the rotary inertia that are turned as nodes are have the same numbers
-    turning, stands_for = polar_nodes(found)
-    both = [
-        np.concatenate([axis_slopes(shapes, d, inside), shapes.values(d, turning, 1)])
-        for d in AXES[1:]
-    ]
-    slopes, turned = np.split(_merged(*both), [len(inside)], axis=1)
+    slopes = _merged(*(axis_slopes(shapes, d, inside) for d in AXES[1:]))
+    lean = _merged(*(shapes.shear_angle(d, inside) for d in AXES[1:]))
+    twist = of("twist", 0)
+    inertia = weights * np.stack([span.at(name, x) for name in ("Jx", "Jy", "Jz")])
+    rotary, point = _rotary(inertia, slopes, lean, twist)
+    gram = gram + np.diag(point)
     return Collocation(
         x=x,
         bend=slopes,
         curve=_merged(of("y", 2), of("z", 2)),
-        lean=_merged(*(shapes.shear_angle(d, inside) for d in AXES[1:])),
+        lean=lean,
         stretch=np.concatenate([of("x", 1, nodes), jumps]),
         straight=np.append(0 * nodes + 1, 0 * where),
-        twist=of("twist", 0),
+        twist=twist,
         torsion=of("twist", 1),
         stiffness=weights * np.stack([_stiffness(span, n, x) for n in STIFFNESSES]),
-        polar=_polar(span, shapes, turned, turning, stands_for),
+        rotary=rotary,
+        point=point,
         gram=gram,
         mean=mean,
         factor=settled(np.stack([_factor(gram[a, a], mean[a]) for a in range(3)])),
@@ -304,27 +308,21 @@ def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
     return inner[found], settled(np.where(np.abs(jumps) > 1e-3 * size, jumps, 0.0)[found])
 
 
-@dataclass(frozen=True)
-class Polar:
-    """Sections that stand for a span's rotary inertia about its axis, p of them."""
+def _rotary(inertia: Array, bend: Array, lean: Array, twist: Array) -> tuple[Array, Array]:
+    """Split sections' rotary inertia about their own axes, (3, G), into `rotary` and `point`.
 
-    inertia: Array  # inertia of each [kg m^2], (p,)
-    bend: Array  # derivatives of the displacements along y and z, (2, p, m)
-    twist: Array  # rotation about x, (p, m)
-
-
-def polar_nodes(found: Cardinals) -> tuple[Array, Array]:
-    """Place sections for the rotary inertia [m], with their weights [m]."""
-    counts = found.counts
-    if len(counts) == 1:  # along a whole span little depends on them
-        counts = [max(counts[0] - 2, 1)]
-    return gauss_nodes(found.edges, counts)
-
-
-def _polar(span: Span, shapes: Shapes, bend: Array, x: Array, weights: Array) -> Polar | None:
-    """Take sections for the rotary inertia, with their slopes, if it is there and sections turn."""
-    inertia, twist = weights * span.at("Jx", x), settled(shapes.values("twist", x))
-    return Polar(inertia, bend, twist) if np.any(inertia) and np.any(twist) else None
+    In a plane ``point`` is the inertia about the axis of bending, else the smaller one of the two.
+    Where sections shear, their normals are not the tangents, and ``point`` is 0.  What bending and
+    twist leave as it is in the straight link is in neither of them.
+    """
+    along_y, along_z = np.any(bend[0]), np.any(bend[1])
+    none = 0 * inertia[0]
+    if not (along_y or along_z or (np.any(twist) and np.any(inertia[1] != inertia[2]))):
+        return 0 * inertia, none
+    if np.any(lean) or not (along_y or along_z):
+        return inertia, none
+    point = np.minimum(*inertia[1:]) if along_y and along_z else inertia[2 if along_y else 1]
+    return inertia - np.outer([0, 1, 1], point), point
 
 
 def _single(rows: Array) -> Array | None:

@@ -4,6 +4,9 @@ Inputs, given motions and starts do not count, so that a law is made of the same
 is simulated with.
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 
 from flexarm.arm import Arm
@@ -19,6 +22,11 @@ from flexarm.links.ends import (
 from flexarm.links.span import Span
 from flexarm.spatial import NEGLIGIBLE, rotation_from_angles
 
+# Error of the sections' rotary inertia at the nodes, relative to the modal mass, below which the
+# mass matrix is positive definite up to slopes of 2.5 rad (tests/physics/test_rotary.py), and how
+# many nodes more than chosen by loads are tried.
+ROTARY_ERROR, FURTHER = 0.01, 8
+T = TypeVar("T")
 STIFF, SOFT = 0.05, 0.15
 # In one plane a link whose joint gives way bears a part of the moment that a clamped one would.
 SWINGING = 1 / 8
@@ -41,6 +49,24 @@ def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
     if slope > SOFT:
         return min(max(bending) + 1, MOST)
     return 1 if 0 < slope <= STIFF else 2
+
+
+def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], more: int) -> T:
+    """Make nodes, so many beyond the number of shapes or more, that have small errors of inertia.
+
+    Parameters
+    ----------
+    make
+        Makes them with a number of nodes beyond the number of shapes.
+    error
+        Computes their error of rotary inertia, `flexarm.links.rotary.rotary_error`.
+    more
+        The smallest number.
+    """
+    tried = (make(more + further) for further in range(FURTHER))
+    return next((made for made in tried if error(made) <= ROTARY_ERROR), None) or make(
+        more + FURTHER
+    )
 
 
 def expected_slope(arm: Arm, index: int, span: Span) -> float:

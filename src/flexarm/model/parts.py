@@ -120,8 +120,7 @@ class Flexible(BodyData):
     @cached_property
     def rotary(self) -> Rotary:
         """Rotary inertia of its sections that does not change with its shape."""
-        polar = None if self.nodes is None else self.nodes.polar
-        return constant_rotary(self.integrals, self.points, polar)
+        return constant_rotary(self.integrals, self.points, self.nodes)
 
 
 @dataclass(frozen=True)

@@ -271,4 +271,8 @@ class ElementJacobian(Formulation):
         body, own = body_of(self.model, part), own_values(part, q)
         sections = body.elements(own, self.per_element)
         lumps = [frame.weigh(s, part.own, turned=self.paper) for s in sections]
-        return lumps + [frame.spin(s, part.own) for s in body.spins(own)]
+        if self.per_element == 1:
+            return lumps
+        turning = body.turning(own, 0 * own, ca.SX(3, 1))
+        vectors = [frame.vector(each, part.own) for each in body.vectors(own)]
+        return [*lumps, *vectors, frame.turning(turning, part.own)]

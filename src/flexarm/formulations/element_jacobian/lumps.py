@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 
-from flexarm.mechanics.bodies.elements import ElementSection, Spin
+from flexarm.mechanics.bodies.elements import ElementSection, Vector
+from flexarm.mechanics.bodies.terms import Terms
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.sections import Local, picked, selection
 from flexarm.model import LinkModel, Model
@@ -67,11 +68,18 @@ class LumpFrame:
             J_R = turn_z(s.angle[2]).T @ J_R  # (eq. 1)
         return Lump(s.mass, self.r + u, J_T, ca.SX(ca.diag(s.inertia)), J_R)  # (eq. 6)
 
-    def spin(self, s: Spin, own: tuple[int, ...]) -> Lump:
-        """Compute the lump of an inertia about an axis of this frame's link."""
-        select = selection(own, self.J_T.shape[1])
-        row = s.axis @ self.A.T @ self.J_R + s.columns @ select
-        return Lump(0.0, self.r, self.J_T, ca.SX(s.inertia), row)
+    def vector(self, u: Vector, own: tuple[int, ...]) -> Lump:
+        """Compute the lump of a mass at the end of a vector of this frame's link."""
+        rate = (
+            u.columns @ selection(own, self.J_T.shape[1]) - ca.skew(u.value) @ self.A.T @ self.J_R
+        )
+        return Lump(0.0, self.r, self.J_T, ca.SX(u.mass * ca.SX.eye(3)), rate)
+
+    def turning(self, terms: Terms, own: tuple[int, ...]) -> Lump:
+        """Compute the lump of sections that turn in this frame's link and have no mass."""
+        inertia = ca.blockcat([[terms.second, terms.angular], [terms.angular.T, terms.modal]])
+        rates = ca.vertcat(self.A.T @ self.J_R, selection(own, self.J_T.shape[1]))
+        return Lump(0.0, self.r, self.J_T, ca.SX(inertia), rates)
 
     def placed(self, pose: Pose) -> "LumpFrame":
         """Compute a frame that is fixed in this one."""

@@ -20,8 +20,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.polynomial import legendre
 
-from flexarm.links.base import Array, Direction, Shapes
-from flexarm.links.collocation import Cardinals, Collocation, collocate, polar_nodes
+from flexarm.links.base import Array
+from flexarm.links.collocation import Cardinals, Collocation, collocate
 from flexarm.links.fields import AXES, Axis, Basis, Functions
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.node_spaces import Fine
@@ -30,31 +30,9 @@ from flexarm.spatial import settled
 
 
 @dataclass(frozen=True)
-class GrowingPolar:
-    """Sections that stand for the rotary inertia of a sliding link about its axis, p of them."""
-
-    inertia: Array  # inertia of each per unit of exposed length [kg m], (p,)
-    left: Array  # ``1 - xi``, (p,)
-    rows: Array  # slopes along y and z and twist, and their derivatives by xi, (6, p, K)
-
-    @classmethod
-    def of(cls, span: Span, parents: Shapes, x: Array, weights: Array) -> "GrowingPolar | None":
-        """Take sections, of a link that bends and twists."""
-        inertia = weights * span.at("Jx", x)
-        angles: tuple[tuple[Direction, int], ...] = (("y", 1), ("z", 1), ("twist", 0))
-        each = [settled(parents.values(d, x, nu + k)) for k in (0, 1) for d, nu in angles]
-        rows = settled(np.stack(each))
-        if not (np.any(inertia) and np.any(rows[2]) and np.any(rows[:2])):
-            return None
-        return cls(inertia, 1 - x, rows)
-
-
-@dataclass(frozen=True)
 class GrowingNodes(Collocation):
     """G nodes of a sliding link's parent curves over xi, of a span of unit length and unit mass."""
 
-    # Sections of the rotary inertia about the axis, of a link that bends and twists.
-    turning: GrowingPolar | None
     passing: Array  # ``int I^a (1 - xi) l^b`` for two of the axes x, y, z, (3, 3, G, G)
     passed: Array  # ``int (1 - xi)^2 l^a l^b``, (3, 3, G, G)
     gain: Array  # ``int (1 - xi) l^a``, (3, G)
@@ -73,7 +51,9 @@ class GrowingNodes(Collocation):
         )
         asked, more = max(more, 1 + further), max(more - further, 1)
         table = {name: values[:1].repeat(2) for name, values in shapes.span.table.items()}
-        table["mass_per_length"] = np.ones(2)
+        table |= {"mass_per_length": np.ones(2)} | {
+            name: np.zeros(2) for name in ("Jx", "Jy", "Jz")
+        }
         span, parents = Span(1.0, np.array([0.0, 1.0]), table), shapes.parent_shapes()
         fine = Fine.of(span, parents, more)
         found = Cardinals.of(fine, more)
@@ -81,9 +61,11 @@ class GrowingNodes(Collocation):
         reach = np.stack([fine.running @ card for card in cards])
         past = np.stack(cards) * (1 - fine.x)[:, None]
         heavy = past * fine.weights[:, None]
+        nodes = collocate(span, parents, more)
+        weights = np.pad(found.weights, (0, nodes.count - len(found.weights)))
+        rotary = np.outer(shapes.rotary, weights) * bool(np.any(nodes.bend))
         return cls(
-            **vars(replace(collocate(span, parents, more), more=asked)),
-            turning=GrowingPolar.of(span, parents, *polar_nodes(found)),
+            **vars(replace(nodes, more=asked, rotary=rotary)),
             passing=settled(np.einsum("apg,bph->abgh", reach, heavy)),
             passed=settled(np.einsum("apg,bph->abgh", past, heavy)),
             gain=settled(heavy.sum(axis=1)),

@@ -14,7 +14,7 @@ from flexarm.links.base import DIRECTIONS, LABELS, Array, Direction, Shapes
 from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Along, Deformed
-from flexarm.mechanics.bodies.elements import CUBIC, STIFFENED, ElementSection, Spin
+from flexarm.mechanics.bodies.elements import CUBIC, STIFFENED, ElementSection, Vector
 from flexarm.mechanics.bodies.material import MaterialPoints
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms, no_terms
 from flexarm.mechanics.sections import Local, section_rotation
@@ -91,8 +91,8 @@ class LinkBody(ABC):
         """Return the points in the elements of the span, so many in each; none if it is rigid."""
         return []
 
-    def spins(self, own: Expr) -> list[Spin]:
-        """Return what turns sections' inertia about the link's x into one about their own axes."""
+    def vectors(self, own: Expr) -> list[Vector]:
+        """Return the vectors among the `points` whose masses are sections' rotary inertia."""
         return []
 
     def cayley_angles(self, q: Expr) -> Expr:

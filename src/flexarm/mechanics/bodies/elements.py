@@ -17,8 +17,8 @@ CUBIC, STIFFENED = 4, 6
 class ElementSection:
     """A point of an element and how its link's own coordinates move it, in the link's axes."""
 
-    # mass, inertia: what the point stands for [kg], and about the axes [kg m^2], (3,).
-    mass: Expr
+    mass: Expr  # of the point [kg]
+    # Inertia about the axes [kg m^2], (3,): of the whole element if it is its only point.
     inertia: Expr
     # place, columns: where it is (3,), and its velocity per rate of own coordinate (3, k).
     place: Expr
@@ -29,13 +29,16 @@ class ElementSection:
 
 
 @dataclass(frozen=True)
-class Spin:
-    """An inertia [kg m^2] that turns about an axis, and may be negative."""
+class Vector:
+    """A vector that own coordinates turn and stretch, with a mass at its end.
 
-    inertia: Expr
-    # axis, columns: the axis, in the link's axes, (1, 3), and how fast own coordinates turn it
-    # about that, (1, k).
-    axis: Expr
+    It does not feel translation; its mass may be negative.
+    """
+
+    mass: Expr  # [kg m^2], of a vector without unit
+    # value, columns: the vector in the link's axes, (3,), and its rate per rate of own coordinate,
+    # (3, k).
+    value: Expr
     columns: Expr
 
 

@@ -209,15 +209,14 @@ class Growing(LinkBody):
             place, columns, _ = evaluate(moved, motion.displacement_functions(at))
             angle, by, _ = motion.angles(xi)
             length = own[0] * weight
-            inertia = constant(J) * length
-            if count == 1:
-                inertia = inertia + constant(ROD) * mu * length**3
+            inertia = constant(J) * length + constant(ROD) * mu * length**3
+            inertia = inertia if count == 1 else new(3, 1)
             sections.append(ElementSection(mu * length, inertia, place, columns, angle, by))
         hidden, none = self.part.length - own[0], new(3, own.shape[0])
         along = new(3, own.shape[0])
         along[0, 0] = 1.0
         centre = ca.vertcat(-hidden / 2, 0, 0)
-        inertia = constant(J) * hidden + constant(ROD) * mu * hidden**3
+        inertia = constant(J if count == 1 else 0 * J) * hidden + constant(ROD) * mu * hidden**3
         return [*sections, ElementSection(mu * hidden, inertia, centre, along, new(3, 1), none)]
 
     def energy(self, q: Expr) -> Expr:

@@ -67,9 +67,10 @@ class Shaped(LinkBody):
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * e.span.length))]
         x, weight = element_points(edges, count)
         mass = weight * e.span.at("mass_per_length", x)
-        rotary = np.stack([weight * e.span.at(name, x) for name in ("Jx", "Jy", "Jz")], axis=1)
+        rotary = np.zeros((len(x), 3))
         if count == 1:
-            rotary = rotary + (mass * weight**2)[:, None] * ROD
+            rotary = np.stack([weight * e.span.at(name, x) for name in ("Jx", "Jy", "Jz")], axis=1)
+            rotary += (mass * weight**2)[:, None] * ROD
         theta, sections = e.shapes.rotation(x), []
         for g, (place, columns) in enumerate(self.placed(x, edges, own)):
             angle, size = constant(theta[g]), (float(mass[g]), constant(rotary[g]))

@@ -22,10 +22,11 @@ from flexarm.links.imported.body import ReducedBody
 from flexarm.links.imported.file import read_body
 from flexarm.links.integrals import integrate, quadratic_displacement
 from flexarm.links.remembered import Same, remembered
+from flexarm.links.rotary import rotary_error
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span, union
 from flexarm.model.elastic.damping import damping_matrix, link_damping
-from flexarm.model.nodes import chosen_nodes
+from flexarm.model.nodes import chosen_nodes, enough_nodes
 from flexarm.model.parts import Flexible
 from flexarm.spatial import settled
 
@@ -111,7 +112,14 @@ def flexible_part(
     check_amplitudes(arm, index, shapes.names)
     more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
     with naming_link(arm, index):
-        part = _undamped(link, theory, span, shapes, more)
+        if theory.nodes or not theory.bends(link):
+            part = _undamped(link, theory, span, shapes, more)
+        else:
+            part = enough_nodes(
+                lambda count: _undamped(link, theory, span, shapes, count),
+                lambda made: rotary_error(made.integrals, made.nodes) if made.nodes else 0.0,
+                more,
+            )
     return replace(part, damping=link_damping(arm, index, part))
 
 

@@ -12,10 +12,11 @@ from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.integrals import integrate
 from flexarm.links.remembered import Same, remembered
+from flexarm.links.rotary import rotary_error
 from flexarm.links.span import Span
 from flexarm.model.elastic.damping import damping_matrix, stiffnesses
 from flexarm.model.elastic.part import Theory, naming_link
-from flexarm.model.nodes import chosen_nodes
+from flexarm.model.nodes import chosen_nodes, enough_nodes
 from flexarm.model.parts import SlidingBeam
 
 _NODES = 40
@@ -65,13 +66,24 @@ def sliding_nodes(
     """Choose the nodes of a sliding link that bends as an exact beam; None by linear theory."""
     if not theory.stiffening:
         return None
-    more = theory.nodes
-    if more is None:
+
+    def make(more: int) -> GrowingNodes:
+        return remembered(("grown", Same(sliding), more), lambda: GrowingNodes.of(sliding, more))
+
+    with naming_link(arm, index):
+        if theory.nodes is not None:
+            return make(theory.nodes)
         section, length = arm.links[index].section, sliding.range[1]
         assert section is not None
         more = chosen_nodes(arm, index, Span.of(section, length), sliding.at(length))
-    with naming_link(arm, index):
-        return remembered(("grown", Same(sliding), more), lambda: GrowingNodes.of(sliding, more))
+        if not np.any(sliding.rotary):
+            return make(more)
+        mass = {"mass_per_length": np.full(2, sliding.mass_per_length * length**2)}
+        unit = Span(1.0, np.array([0.0, 1.0]), mass | {
+            name: np.full(2, J) for name, J in zip(("Jx", "Jy", "Jz"), sliding.rotary, strict=True)
+        })  # fmt: skip
+        straight, _ = integrate(unit, sliding.parent_shapes(), stiffening=False)
+        return enough_nodes(make, lambda nodes: rotary_error(straight, nodes), more)
 
 
 def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | None:

@@ -11,10 +11,10 @@ from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.fields import AXES, evaluate
 from flexarm.mechanics.bodies.base import given_energy
-from flexarm.mechanics.bodies.elements import CUBIC, Spin
-from flexarm.mechanics.bodies.exact.material import exact_material
+from flexarm.mechanics.bodies.elements import CUBIC, Vector
+from flexarm.mechanics.bodies.exact.material import exact_material, vector_masses
 from flexarm.mechanics.bodies.exact.plane import plane_terms
-from flexarm.mechanics.bodies.exact.polar import polar_terms
+from flexarm.mechanics.bodies.exact.rotary import rotary_terms
 from flexarm.mechanics.bodies.exact.space import XYZ, NodeMotion, space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, node_tangents, turned
@@ -84,8 +84,8 @@ class Exact(Shaped):
         else:
             motion = NodeMotion.of(moved, node_tangents(nodes, d, rates))
             terms = space_terms(moved, mass, motion, omega)
-        if nodes.polar is not None and moved.polar is not None:
-            terms = add(terms, polar_terms(nodes.polar, moved.polar, d, rates, omega))
+        if np.any(nodes.rotary):
+            terms = add(terms, rotary_terms(nodes, moved, d, rates, omega))
         terms = add(terms, self.turning(d, rates, omega))
         terms = add(terms, rigid_terms(self.part.root_body, omega, len(self.part.own)))
         return self.with_hub(terms, q, v, omega)
@@ -109,20 +109,15 @@ class Exact(Shaped):
         """Gauss points in each element that integrate a product of tangents and the mass."""
         return max(CUBIC, (self.nodes.degree + 3) // 2)
 
-    def spins(self, own: Expr) -> list[Spin]:
-        """Return what turns sections' inertia about the link's x into one about their own axes."""
-        sections, found = self.nodes.polar, list[Spin]()
-        if sections is None:
-            return found
-        along = type(own)(constant(np.array([[1.0, 0.0, 0.0]])))
-        for J, bend, twist in zip(
-            sections.inertia.tolist(), sections.bend.transpose(1, 0, 2), sections.twist, strict=True
-        ):
-            rows = bend[:, None], twist[None], 0 * twist[None]
-            at = turned(Angles.at(*rows, own), Angles.at(*rows, 0 * own))
-            axis = at.rotation[:, 0].T
-            found.append(Spin(J, axis, axis @ angular_columns(at, *rows[:2])))
-            found.append(Spin(-J, along, constant(rows[1])))
+    def vectors(self, own: Expr) -> list[Vector]:
+        """Return the tangents at the nodes, and the unit vectors of their sections."""
+        (points,), found = self.points(own, 0 * own), list[Vector]()
+        value, columns = points.moving.value, points.moving.columns
+        masses = vector_masses(self.nodes)
+        for g in np.flatnonzero(masses):
+            turned = [ca.vertcat(*[c.of(a)[g] for a in AXES]) for c in columns]
+            place = ca.vertcat(*[value.of(a)[g] for a in AXES])
+            found.append(Vector(float(masses[g]), place, ca.horzcat(*turned)))
         return found
 
     def energy(self, q: Expr) -> Expr:

@@ -15,8 +15,8 @@ from flexarm.links.fields import Basis, Field, Functions, MovingField
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes
-from flexarm.mechanics.bodies.elements import CUBIC, Spin
-from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
+from flexarm.mechanics.bodies.elements import CUBIC
+from flexarm.mechanics.bodies.exact.growing_rotary import grown_rotary_terms
 from flexarm.mechanics.bodies.exact.space import XYZ, NodeMotion, Passing, space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.exact.tangents import Angles, Tangents, scaled_rows, tangents, turned
@@ -121,11 +121,11 @@ class ExactGrowing(Growing):
         return add(total, self.rotary_terms(motion, rates, omega))
 
     def rotary_terms(self, motion: SlidingMotion, rates: Expr, omega: Expr) -> Terms:
-        """Compute the rotary inertia of the sections, that about their own x axes exactly."""
+        """Compute the rotary inertia of the sections, which turn with them."""
         total = super().rotary_terms(motion, rates, omega)
-        if self.nodes.turning is None:
+        if not np.any(self.nodes.rotary):
             return total
-        return add(total, grown_polar_terms(self.nodes.turning, motion, rates, omega))
+        return add(total, grown_rotary_terms(self.nodes, motion, rates, omega))
 
     @property
     def points_per_element(self) -> int:
@@ -134,21 +134,6 @@ class ExactGrowing(Growing):
         Tangents reach as three slopes do, and what passes the hub is a product of two.
         """
         return max(CUBIC, -(-self.nodes.count // (len(self.nodes.edges) - 1)) + 4)
-
-    def spins(self, own: Expr) -> list[Spin]:
-        """Return what turns sections' inertia about the link's x into one about their own axes."""
-        sections, found = self.nodes.turning, list[Spin]()
-        if sections is None:
-            return found
-        along = type(own)(constant(np.array([[1.0, 0.0, 0.0]])))
-        motion = self.motion(own, 0 * own)
-        for J, left in zip(sections.inertia.tolist(), sections.left.tolist(), strict=True):
-            angles = motion.angles(1 - left)
-            at = self.rotated((own, own), angles, 0 * angles[0])[0]
-            axis = at.rotation[:, 0].T
-            found.append(Spin(J * own[0], axis, axis @ at.angular))
-            found.append(Spin(-J * own[0], along, angles[1][0, :]))
-        return found
 
     def strained(self, length: Expr, e: Expr) -> tuple[Expr, Expr]:
         """Return the energy beyond the linear theory's, which goes with 1/l, and its gradient."""

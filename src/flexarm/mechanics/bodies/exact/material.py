@@ -1,14 +1,15 @@
 """The points of an exact beam as fields: tangents, times how far each reaches.
 
-The rotary inertia J of a section about its own axis is that of masses J/2, J/2 and -J/2 at the ends
-of unit vectors along its y, z and x, which turn with it and go nowhere.
+The rotary inertia (Jx, Jy, Jz) of a section about its own axes is that of masses
+``(Jy + Jz - Jx)/2``, ... at the ends of unit vectors along its x, y and z, which turn with it and
+do not feel translation.
 """
 
 import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.collocation import Collocation, Polar
+from flexarm.links.collocation import Collocation
 from flexarm.links.fields import AXES, Basis, Field, MovingField
 from flexarm.mechanics.bodies.exact.space import XYZ, NodeMotion
 from flexarm.mechanics.bodies.exact.tangents import (
@@ -20,36 +21,36 @@ from flexarm.mechanics.bodies.exact.tangents import (
 )
 from flexarm.spatial import Expr
 
-SHARES = (-0.5, 0.5, 0.5)
+# Masses at the three unit vectors per inertia about the three axes.
+SHARES = np.array([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]) / 2
 
 
 def exact_material(
     nodes: Collocation, mass: float, d: Expr, rates: Expr
 ) -> tuple[MovingField, Basis]:
-    """See the points of a span, and its sections' turning about their axes."""
-    turning = [] if nodes.polar is None else _vectors(nodes.polar, d, rates)
+    """Return the points of a span, and the unit vectors of its sections with rotary inertia."""
+    turning = _vectors(nodes, d, rates) if np.any(nodes.rotary) else []
     return tangent_material(nodes, mass, node_tangents(nodes, d, rates), turning)
 
 
 def tangent_material(
     nodes: Collocation, mass: float, t: Tangents, turning: list[tuple[Expr, Expr, Expr]]
 ) -> tuple[MovingField, Basis]:
-    """See the points of a span from its tangents.
+    """Return the points of a span from its tangents.
 
     Parameters
     ----------
     nodes, mass, t
         The span, its mass [kg], and the tangents at its nodes.
     turning
-        Of the unit vectors along x, y, z of the p sections that have rotary inertia, per axis:
-        place, bias (3p,), columns (3p, m).  Empty if there are none.
+        Of the unit vectors of the G sections, along their x, y and z, per axis of the link: value,
+        bias (3G,) and columns (3G, m).  Empty without rotary inertia.
     """
     motion = NodeMotion.of(nodes, t)
     per = [motion.columns(a, np.eye(nodes.count)) for a in XYZ]
     value, bias = [t.place[a, :].T for a in range(3)], [t.bias[a, :].T for a in range(3)]
-    weights = np.zeros(0)
-    if nodes.polar is not None:
-        weights = np.outer(nodes.polar.inertia, SHARES).ravel()
+    weights = vector_masses(nodes)[nodes.count :]
+    if turning:
         for a, (place, gained, swept) in enumerate(turning):
             value[a], bias[a] = ca.vertcat(value[a], place), ca.vertcat(bias[a], gained)
             per[a] = ca.vertcat(per[a], swept)
@@ -66,11 +67,11 @@ def tangent_material(
     return MovingField(Field(*value), moved, Field(*bias)), basis
 
 
-def _vectors(sections: Polar, d: Expr, rates: Expr) -> list[tuple[Expr, Expr, Expr]]:
-    """See the unit vectors of p sections along x, y, z: place, bias (3p,), columns (3p, m)."""
+def _vectors(nodes: Collocation, d: Expr, rates: Expr) -> list[tuple[Expr, Expr, Expr]]:
+    """Return the unit vectors of the sections for `tangent_material`."""
     places, gains, sweeps = list[Expr](), list[Expr](), list[Expr]()
-    for g in range(len(sections.inertia)):
-        bend, twist = sections.bend[:, g : g + 1], sections.twist[g : g + 1]
+    for g in range(nodes.count):
+        bend, twist = nodes.turn[:, g : g + 1], nodes.twist[g : g + 1]
         rows = bend, twist, 0 * twist
         at = turned(Angles.at(*rows, d), Angles.at(*rows, rates))
         turns = angular_columns(at, bend, twist)
@@ -87,6 +88,12 @@ def _vectors(sections: Polar, d: Expr, rates: Expr) -> list[tuple[Expr, Expr, Ex
         )
         for a in range(3)
     ]
+
+
+def vector_masses(nodes: Collocation) -> Array:
+    """Return masses [kg m^2] of tangents, (G,), and of sections' unit vectors, (3G,) or (0,)."""
+    units = (SHARES @ nodes.rotary).T.ravel() if np.any(nodes.rotary) else np.zeros(0)
+    return np.concatenate([nodes.point, units])
 
 
 def _joined(gram: Array, weights: Array) -> Array:
