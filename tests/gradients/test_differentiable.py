@@ -8,7 +8,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.gradients.events.crossing import AnyRun
+from flexarm.gradients.events.crossing import HybridTrajectory
 from flexarm.gradients.runs import Differentiable
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
@@ -65,7 +65,9 @@ def runs(request: pytest.FixtureRequest, arm: flexarm.Arm) -> Differentiable:
     )
 
 
-def differences(runs: Differentiable, key: int, like: AnyRun, share: float = 1e-3) -> Array:
+def differences(
+    runs: Differentiable, key: int, like: HybridTrajectory, share: float = 1e-3
+) -> Array:
     """Differentiate the samples of whole runs in the same steps, at fourth order, (T, 2n)."""
     h = share * runs.values[key]
     found = []
@@ -144,8 +146,9 @@ def test_runs_are_those_of_simulate(runs: Differentiable) -> None:
 
 def test_an_adjoint_costs_at_most_six_simulations(runs: Differentiable) -> None:
     # The run, its stages once more from checkpoints, and the pulled rates at every stage.
-    run = runs.at().parts[0]
-    run.gradient(run.q)
+    whole = runs.at()
+    whole.gradient(whole.q)
+    run = whole.parts[0]
     spent = 2.0 * run._member("rates").operations + run._member("pulled rates").operations
     if runs.method.name == "etd4":  # in every twentieth step of six stages
         turned = 2 * run._member("matrices").operations

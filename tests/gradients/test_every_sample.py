@@ -15,8 +15,8 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
+from flexarm.gradients.events.crossing import HybridTrajectory
 from flexarm.gradients.runs import Differentiable
-from flexarm.gradients.trajectory import Samples
 from flexarm.integrate.methods import METHODS
 from flexarm.io.overrides import read_value
 from flexarm.links.base import Array
@@ -104,7 +104,7 @@ def checked(runs: Differentiable, given: dict[str, Any]) -> Iterator[tuple[str, 
     slopes = np.concatenate(run.sensitivities(), axis=1)
     rng = np.random.default_rng(4)
 
-    def samples(run: Samples) -> Array:
+    def samples(run: HybridTrajectory) -> Array:
         return np.hstack([run.q, run.v])
 
     def changed(by: float, k: int) -> Array:

@@ -15,9 +15,9 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import make_ready, new_state
 from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
-from flexarm.loops.desks import Desk, RecordPath, SharedValue, TableEntries
 from flexarm.loops.language import LoopSource
 from flexarm.loops.ptx import roomy
+from flexarm.loops.threads import RecordPath, SharedValue, TableEntries, ThreadRecord
 from flexarm.loops.writes import written_fields
 from flexarm.model import build
 from flexarm.runs.run import Run
@@ -172,7 +172,7 @@ def test_what_kernels_are_found_to_write_is_all_that_changes(name: str) -> None:
     }
     written = written_fields(march, bound)
     results = {port.name for port in problem.motion.compiled().outputs}
-    desk = Desk(m, [])
+    desk = ThreadRecord(m, [])
 
     def contents() -> dict[tuple[int, str], bytes]:
         found = {}

@@ -260,12 +260,12 @@ class Compiled:
             The outputs, shaped likewise, new arrays. Threads may call at the same time.
         """
         try:
-            desk: _Desk = self._mine.desk
+            buffers: _CallBuffers = self._mine.buffers
         except AttributeError:
-            desk = self._mine.desk = _Desk(self)
-        desk.take((*arrays, *self.constants))
-        self._by_table(desk.table)
-        return tuple([output.copy() for output in desk.outputs])
+            buffers = self._mine.buffers = _CallBuffers(self)
+        buffers.take((*arrays, *self.constants))
+        self._by_table(buffers.table)
+        return tuple([output.copy() for output in buffers.outputs])
 
 
 def real_numbers(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -298,7 +298,7 @@ def _described(given: object, numbers: NDArray[Any]) -> str:
         return f"a value of type {type(given).__name__}"
 
 
-class _Desk:
+class _CallBuffers:
     """Buffers for the calls of one thread."""
 
     def __init__(self, compiled: Compiled) -> None:

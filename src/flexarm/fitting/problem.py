@@ -16,7 +16,7 @@ from flexarm.fitting.responses import read_response, respond, stacked
 from flexarm.fitting.sensor import ADJUSTED, Readings, Sensor, delayed, lagged
 from flexarm.fitting.statistics import ResidualTest, from_inputs, whiteness
 from flexarm.formulations.numbers.parameters import Nearby, changed_model
-from flexarm.gradients.events.crossing import AnyRun
+from flexarm.gradients.events.crossing import HybridTrajectory
 from flexarm.gradients.runs import Differentiable
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
@@ -199,7 +199,7 @@ class Driven:
         self._places = [driven.index(name) for name in problem.input_offsets]
         offsets[self._places] = values[count : count + len(self._places)]
         self._inputs = run.inputs + offsets
-        self._trajectory: AnyRun = run.runs.at(
+        self._trajectory: HybridTrajectory = run.runs.at(
             values[:count], q=run.start, v=run.rates, inputs=run.measured_inputs,
             offsets=dict(zip(driven, offsets.tolist(), strict=True)),
             like=None if like is None else like._trajectory,

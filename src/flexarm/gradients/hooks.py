@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.formulations.equation import Equation
-from flexarm.gradients.trajectory import Samples
+from flexarm.gradients.events.crossing import HybridTrajectory
 from flexarm.links.base import Array
 
 
@@ -35,7 +35,7 @@ class Runs(Protocol):
         q: Array | None = None,
         v: Array | None = None,
         inputs: Array | None = None,
-    ) -> Samples:
+    ) -> HybridTrajectory:
         """Run the arm."""
 
 
@@ -105,7 +105,7 @@ def _given(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, An
     return {name: each for name, each in every.items() if each is not None}
 
 
-def _at(runs: Runs, names: tuple[str, ...], arrays: tuple[Any, ...]) -> Samples:
+def _at(runs: Runs, names: tuple[str, ...], arrays: tuple[Any, ...]) -> HybridTrajectory:
     """Run the arm with arguments by name; without a start or inputs, with its own."""
     numbers = (np.asarray(each, dtype=float) for each in arrays)
     return runs.at(**dict(zip(names, numbers, strict=True)))

@@ -23,7 +23,6 @@ from flexarm.formulations.numbers.parameters import (
     parameter_values,
 )
 from flexarm.gradients.events.crossing import (
-    AnyRun,
     Entry,
     HybridTrajectory,
     ended,
@@ -45,7 +44,7 @@ from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.plan import StepSequence, roundings
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.steps import record
-from flexarm.gradients.trajectory import RecordedTrajectory, Samples
+from flexarm.gradients.trajectory import RecordedTrajectory
 from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.loop import FINISHED, SEEN, beyond
 from flexarm.integrate.method import Method
@@ -191,9 +190,9 @@ class Differentiable:
         v: Array | None = None,
         inputs: Array | Mapping[str, Array] | None = None,
         offsets: Mapping[str, float] | None = None,
-        steps: Array | AnyRun | None = None,
-        like: AnyRun | None = None,
-    ) -> AnyRun:
+        steps: Array | HybridTrajectory | None = None,
+        like: HybridTrajectory | None = None,
+    ) -> HybridTrajectory:
         """Run the arm.
 
         Parameters
@@ -216,7 +215,7 @@ class Differentiable:
 
         Returns
         -------
-        RecordedTrajectory
+        HybridTrajectory
             The run, and its derivatives.
         """
         model, arms, known = (
@@ -271,8 +270,6 @@ class Differentiable:
                 t = float(parts[-1].t[-1])
                 refuse_passed(model, phase, self.times, end, t)
             phase = after[0].phase if after else None
-        if len(parts) == 1:
-            return parts[0]
         return HybridTrajectory(tuple(parts), self.times, tuple(entries[1:]))
 
     def _arms(self, values: Sequence[float] | Array | None) -> tuple[Model, Arms, Known]:
@@ -302,11 +299,13 @@ class Differentiable:
             transition_of(self.equation, model, discrete, 0.0, *start_state(model))
         )
 
-    def _plans(self, model: Model, steps: Array | AnyRun | None) -> tuple[StepSequence, ...]:
+    def _plans(
+        self, model: Model, steps: Array | HybridTrajectory | None
+    ) -> tuple[StepSequence, ...]:
         """Return the steps of another run; none if there is none."""
         if steps is None:
             return ()
-        if isinstance(steps, Samples):
+        if isinstance(steps, HybridTrajectory):
             return tuple(part.plan for part in steps.parts)
         phase = self._begin(model)
         several = len(phase.times) < len(self.times) or np.isfinite(phase.bounds(model)).any()

@@ -6,7 +6,7 @@ from typing import Any
 from flexarm.engine.emit.llvm_text import number
 from flexarm.engine.emit.thread import FILL
 from flexarm.engine.gpu.ptx import GROUP, threads
-from flexarm.loops.desks import Desk, RecordPath, SharedValue, TableEntries, paths_to
+from flexarm.loops.threads import RecordPath, SharedValue, TableEntries, ThreadRecord, paths_to
 
 ENTRY = "flexarm_runs"
 WRITTEN_OUT = 64  # elements that are copied one by one; more in a loop
@@ -18,12 +18,12 @@ class KernelText:
     def __init__(
         self,
         parts: Sequence[SharedValue],
-        desk: Desk,
+        thread: ThreadRecord,
         tables: Mapping[str, TableEntries],
         bound: Collection[str],
         align: int = 8,
     ) -> None:
-        self.parts, self.desk, self.tables, self.bound = parts, desk, tables, bound
+        self.parts, self.thread, self.tables, self.bound = parts, thread, tables, bound
         self.align = align
         self.fills = False  # whether equations have tables that are to be filled first
         self.size = sum(part.count for part in parts if part.stored)
@@ -65,8 +65,8 @@ class KernelText:
         return "\n".join([*self.constants, *movers, f"declare i64 @{function}(ptr)", kernel])
 
     def _make_records(self) -> None:
-        number_of = {id(record): r for r, record in enumerate(self.desk.records)}
-        for r, record in enumerate(self.desk.records):
+        number_of = {id(record): r for r, record in enumerate(self.thread.records)}
+        for r, record in enumerate(self.thread.records):
             layout = record.layout()
             self.rooms.append(f"%record{r} = alloca [{len(layout.types)} x i64], align 8")
             for slot, name in layout.records:
@@ -84,7 +84,7 @@ class KernelText:
         self.before.append(f"store {value}, ptr {place}")
 
     def _slot(self, path: RecordPath) -> int:
-        return list(self.desk.records[path.record].layout().types).index(path.name)
+        return list(self.thread.records[path.record].layout().types).index(path.name)
 
     def _place(self, place: int, name: str) -> list[str]:
         """Find a number of the image."""
@@ -97,7 +97,7 @@ class KernelText:
         path, kind = part.paths[0], _kind(part)
         slot = self._slot(path)
         if part.fate == "constant":
-            value = self.desk.value(path)
+            value = self.thread.value(path)
             if path.name in self.bound:  # an address of this process: only whether there is one
                 value = bool(value)
             self._store(path.record, slot, f"{kind} {_constant(part, value)}")
@@ -114,7 +114,7 @@ class KernelText:
         pointer = f"%array{k}"
         if part.fate == "constant":
             listed = ", ".join(
-                f"{kind} {_constant(part, x)}" for x in self.desk.array(part.paths[0])
+                f"{kind} {_constant(part, x)}" for x in self.thread.array(part.paths[0])
             )
             self.constants.append(
                 f"@array{k} = internal addrspace(1) constant [{part.size} x {kind}] [{listed}]"

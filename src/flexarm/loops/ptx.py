@@ -26,10 +26,10 @@ from flexarm.engine.emit.order import by_liveness
 from flexarm.engine.gpu.ptx import CUDA, GROUP, MOST, read
 from flexarm.engine.split import settled
 from flexarm.engine.stream import Stream
-from flexarm.loops.desks import Desk, SharedValue, TableEntries, parts_of
 from flexarm.loops.kernel import optimise
 from flexarm.loops.kernel_text import ENTRY, KernelText
 from flexarm.loops.language import Array, LoopSource
+from flexarm.loops.threads import SharedValue, TableEntries, ThreadRecord, parts_of
 from flexarm.loops.translate import translate
 from flexarm.loops.writes import written_fields
 
@@ -125,17 +125,17 @@ class GpuProgram:
                 return slice(part.place, part.place + part.count) if part.stored else slice(0, 0)
         raise KeyError(name)
 
-    def row(self, desk: Desk) -> Array:
+    def row(self, thread: ThreadRecord) -> Array:
         """Return the numbers of a run in the order of the image."""
         row = np.zeros(self.size)
         for part in self.parts:
             if part.stored:
-                given = desk.array(part.paths[0]) if part.size else desk.value(part.paths[0])
+                given = thread.array(part.paths[0]) if part.size else thread.value(part.paths[0])
                 target = row if part.real else row.view(np.int64)
                 target[part.place : part.place + np.size(given)] = given
         return row
 
-    def take(self, row: Array, desk: Desk) -> None:
+    def take(self, row: Array, thread: ThreadRecord) -> None:
         """Copy the numbers of a run back into its record and arrays."""
         for part in self.parts:
             if part.fate != "kept":
@@ -144,10 +144,10 @@ class GpuProgram:
             found = source[part.place : part.place + part.count]
             path = part.paths[0]
             if part.size:
-                array = desk.array(path)
+                array = thread.array(path)
                 array[:] = found[: array.size]
             else:
-                setattr(desk.records[path.record], path.name, found[0].item())
+                setattr(thread.records[path.record], path.name, found[0].item())
 
 
 @functools.cache
@@ -172,7 +172,7 @@ def rows_of(image: Array, count: int) -> Array:
 
 def gpu_program(
     kernel: LoopSource,
-    desks: Sequence[Desk],
+    threads: Sequence[ThreadRecord],
     bound: Mapping[str, LoopSource | CalledEquations],
     *,
     changing: Sequence[str] = (),
@@ -185,7 +185,7 @@ def gpu_program(
     ----------
     kernel
         The kernel.
-    desks
+    threads
         The runs; their arrays must be of the same sizes where kernels do not read sizes.
     bound
         By a record's field that has an address on a processor: what is called instead.
@@ -211,13 +211,13 @@ def gpu_program(
     }
     tables = {each.table: each.entries for each in equations.values()}
     written = written_fields(kernel, names) | {*changing}
-    parts = parts_of(desks, written, bound, tables, outside)
+    parts = parts_of(threads, written, bound, tables, outside)
     codes = {}
     for key, each in equations.items():
         stream, size, room = each.stream, len(each.stream.operations), None
         if near and size > IN_PLACE:
             room = Room(near, 118, 25, tabled=True) if size > LONG else Room(near)
-            stream = settled(stream, _common(parts, desks[0], each))
+            stream = settled(stream, _common(parts, threads[0], each))
         stream = chained(by_liveness(chained(stream)))
         codes[key] = emit_llvm(stream, chunk=MOST, dialect=replace(GPU, room=room))
     steady, near = bool(near), max((code.near for code in codes.values()), default=0)
@@ -229,7 +229,7 @@ def gpu_program(
         _equations(code.text, code.entry, len(equations[key].stream.operations))
         for key, code in codes.items()
     ]
-    entry = KernelText(parts, desks[0], tables, bound, ONE if steady else TWO)
+    entry = KernelText(parts, threads[0], tables, bound, ONE if steady else TWO)
     entry.fills = any(code.table for code in codes.values())
     texts.append((_near(near) if near else "") + entry.text(f"kernel_{kernel.name}"))
     block = BLOCK if steady else BRANCHED
@@ -237,11 +237,11 @@ def gpu_program(
 
 
 def _common(
-    parts: Sequence[SharedValue], desk: Desk, equations: CalledEquations
+    parts: Sequence[SharedValue], thread: ThreadRecord, equations: CalledEquations
 ) -> dict[int, Array]:
     """Find the inputs of equations that are alike in all runs."""
     return {
-        path.entry: np.asarray(desk.array(path), dtype=float)
+        path.entry: np.asarray(thread.array(path), dtype=float)
         for part in parts
         for path in part.paths
         if part.fate == "constant" and path.name == equations.table and path.entry >= 0

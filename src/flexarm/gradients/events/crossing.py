@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.arm.mission import Event
+from flexarm.engine.compile import real_numbers
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.parameters import Nearby
 from flexarm.gradients.events.kinetics import ComplexKinetics
 from flexarm.gradients.events.phases import Phase, caught_again, value_of
 from flexarm.gradients.plan import StepSequence, roundings
-from flexarm.gradients.trajectory import RecordedTrajectory, Samples
+from flexarm.gradients.trajectory import RecordedTrajectory, RunGradient
 from flexarm.integrate.mission.discrete import DiscreteState
 from flexarm.integrate.mission.hybrid import times_of
 from flexarm.integrate.mission.transitions import Transition
@@ -252,47 +253,45 @@ def require_like(first: InitialValueProblem, other: InitialValueProblem) -> None
 
 
 @dataclass(frozen=True)
-class HybridTrajectory(Samples):
-    """A run in legs, from one event to the next."""
+class HybridTrajectory:
+    """A run in parts, from one event to the next, and the derivatives of its samples."""
 
-    legs: tuple[RecordedTrajectory, ...]
+    parts: tuple[RecordedTrajectory, ...]
     t: Array  # times of the samples [s], (T,)
-    entries: tuple[Entry | None, ...]  # between two legs; None within a phase
-
-    @property
-    def parts(self) -> tuple[RecordedTrajectory, ...]:
-        """Its legs."""
-        return self.legs
+    entries: tuple[Entry | None, ...]  # between two parts; None within a phase
 
     @property
     def n(self) -> int:
         """Number of coordinates."""
-        return self.legs[0].n
+        return self.parts[0].n
 
     @property
     def steps(self) -> Array:
         """Ends of the steps [s], the samples among them."""
-        ends = [part.steps[:-1] for part in self.legs]
-        return np.concatenate([*ends, self.legs[-1].steps[-1:]])
+        ends = [part.steps[:-1] for part in self.parts]
+        return np.concatenate([*ends, self.parts[-1].steps[-1:]])
 
     @cached_property
     def states(self) -> Array:
         """Coordinates, rates, and states of servos and drives at the samples, (T, size)."""
-        return self._joined([part.states for part in self.legs])
+        return self._joined([part.states for part in self.parts])
 
     @cached_property
     def _crossings(self) -> list[Crossing | None]:
         """Change of derivatives at the begin of each leg; None if they go on."""
         found: list[Crossing | None] = [None]
-        for a, b, entry in zip(self.legs, self.legs[1:], self.entries, strict=False):
+        for a, b, entry in zip(self.parts, self.parts[1:], self.entries, strict=False):
             found.append(None if entry is None else Crossing.between(a, b, entry))
         return found
 
     def state_sensitivities(self, inputs: int = 0) -> Array:
-        """Differentiate the whole states at the samples: see `Samples`."""
+        """Differentiate the whole states at the samples by the parameters, (T, size, k).
+
+        With ``inputs``, by what is added to each of these at all times too: so many columns more.
+        """
         found: list[Array] = []
         slopes: Array | None = None
-        for part, crossing in zip(self.legs, self._crossings, strict=True):
+        for part, crossing in zip(self.parts, self._crossings, strict=True):
             if slopes is not None and crossing is not None:
                 slopes = crossing.pushed(slopes)
             found.append(part.state_sensitivities(inputs, slopes))
@@ -301,12 +300,15 @@ class HybridTrajectory(Samples):
         return self._joined(found)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
-        """Pull derivatives by the states at the samples back: see `Samples`."""
-        size, count = seeds.shape[1], len(self.legs[0].parameters)
-        by = np.zeros(size + len(self.legs[-1].plan.phase.carried))
+        """Pull derivatives by the states at the samples, (T, size), back.
+
+        They become those by the parameters, by the first state and by the inputs.
+        """
+        size, count = seeds.shape[1], len(self.parts[0].parameters)
+        by = np.zeros(size + len(self.parts[-1].plan.phase.carried))
         numbers, inputs = np.zeros(count), np.zeros(0)
-        for k in reversed(range(len(self.legs))):
-            part, own, crossing = self.legs[k], self._own[k], self._crossings[k]
+        for k in reversed(range(len(self.parts))):
+            part, own, crossing = self.parts[k], self._own[k], self._crossings[k]
             mine, left = np.zeros((len(part.t), size)), len(seeds) - np.count_nonzero(own)
             mine[own], seeds = seeds[left:], seeds[:left]
             mine[-1] += by[:size]
@@ -319,19 +321,51 @@ class HybridTrajectory(Samples):
             inputs = by_inputs + (inputs if len(inputs) else 0.0)
         return numbers, by[:size], inputs
 
+    @property
+    def q(self) -> Array:
+        """Coordinates at the samples, (T, n)."""
+        return self.states[:, : self.n]
+
+    @property
+    def v(self) -> Array:
+        """Rates at the samples, (T, n)."""
+        return self.states[:, self.n : 2 * self.n]
+
+    def sensitivities(self) -> tuple[Array, Array]:
+        """Differentiate all samples by the parameters, forward: of q and of v, (T, n, k) each."""
+        rows = self.state_sensitivities()
+        return rows[:, : self.n], rows[:, self.n : 2 * self.n]
+
+    def gradient(self, by_q: Array, by_v: Array | None = None) -> RunGradient:
+        """Differentiate a function of the samples by all that the run depends on, backward.
+
+        Parameters
+        ----------
+        by_q, by_v
+            Derivatives of the function by the samples of q and v, (T, n) each; 0 if None.
+
+        Notes
+        -----
+        It takes some five times as long as the run, however many parameters there are.  States are
+        kept at checkpoints alone, whose number is the root of the number of steps.
+        """
+        n, seeds = self.n, np.zeros(self.states.shape)
+        seeds[:, :n] = real_numbers("by_q", by_q, (len(seeds), n))
+        if by_v is not None:
+            seeds[:, n : 2 * n] = real_numbers("by_v", by_v, (len(seeds), n))
+        by_numbers, by_start, by_inputs = self.pulled(seeds)
+        return RunGradient(by_numbers, by_start[:n], by_start[n : 2 * n], by_inputs)
+
     @cached_property
     def _own(self) -> list[NDArray[np.bool_]]:
         """Which times of each leg are samples; one between two legs is of the second."""
         found = []
-        for part in self.legs:
+        for part in self.parts:
             near = np.minimum(np.searchsorted(self.t, part.t - roundings(part.t)), len(self.t) - 1)
             own = np.abs(self.t[near] - part.t) <= roundings(part.t)
-            own[-1] &= part is self.legs[-1]
+            own[-1] &= part is self.parts[-1]
             found.append(own)
         return found
 
     def _joined(self, rows: list[Array]) -> Array:
         return np.concatenate([each[own] for each, own in zip(rows, self._own, strict=True)])
-
-
-AnyRun = RecordedTrajectory | HybridTrajectory

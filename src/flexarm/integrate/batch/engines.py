@@ -12,11 +12,11 @@ from flexarm.formulations.numbers.structures import BoundKernel
 from flexarm.integrate.problem import system_of
 from flexarm.integrate.system import System, enter_pieces, prescribe, rates
 from flexarm.integrate.task import InitialValueProblem
-from flexarm.loops.desks import Desk
 from flexarm.loops.kernel import kernel
 from flexarm.loops.kernel_text import ENTRY
 from flexarm.loops.language import Array, Record
 from flexarm.loops.ptx import CalledEquations, gpu_program, interleaved
+from flexarm.loops.threads import ThreadRecord
 
 
 @dataclass
@@ -181,17 +181,17 @@ class GpuBatch:
         gpu().enter()
         kinds = {id(task): task for task in tasks}
         made = {key: _steps(task, h, steps) for key, task in kinds.items()}
-        desks = {
-            key: Desk(record, [*buffers.values(), *member_of(kinds[key]).constants])
+        records = {
+            key: ThreadRecord(record, [*buffers.values(), *member_of(kinds[key]).constants])
             for key, (record, buffers) in made.items()
         }
         equations = CalledEquations(member_of(tasks[0]).structure.body, "table", ("anchor",))
         program = gpu_program(
-            step_all, list(desks.values()), {"equations": equations},
+            step_all, list(records.values()), {"equations": equations},
             changing=("steps",), outside=("rows", "held"), near=gpu().near,
         )  # fmt: skip
         self._kernel = GpuKernel(program.ptx(), ENTRY, program.block, program.near)
-        images = {key: program.row(desk) for key, desk in desks.items()}
+        images = {key: program.row(record) for key, record in records.items()}
         first, _ = made[id(tasks[0])]
         count = len(tasks)
         image = GpuArray(interleaved(np.array([images[id(task)] for task in tasks])))

@@ -18,10 +18,10 @@ from flexarm.integrate.solve import Solution, after_march, collect, make_ready, 
 from flexarm.integrate.state import IntegratorState
 from flexarm.integrate.task import InitialValueProblem
 from flexarm.links.base import Array
-from flexarm.loops.desks import Desk
 from flexarm.loops.kernel_text import ENTRY
 from flexarm.loops.language import DOUBLE, LoopSource
 from flexarm.loops.ptx import CalledEquations, GpuProgram, gpu_program, interleaved, rows_of
+from flexarm.loops.threads import ThreadRecord
 
 WORK = 40_000_000  # operations of a thread in one launch, about
 SHARE = 0.4  # of the free memory
@@ -61,13 +61,13 @@ def solve_on_gpu(
     refuse_on_gpu(method, tasks)
     done = progress or (lambda count: None)
     if method.adaptive:
-        return _solve([Flight(task, method) for task in tasks], done)
+        return _solve([GpuRun(task, method) for task in tasks], done)
     asked = [refinement(task, method, task.wanted) for task in tasks]
     steps = {k: next(each) for k, each in enumerate(asked)}
     found: dict[int, Solution] = {}
     while steps:
-        flights = [Flight(tasks[k], method, step) for k, step in steps.items()]
-        for k, solution in zip(list(steps), _solve(flights, lambda count: None), strict=True):
+        runs = [GpuRun(tasks[k], method, step) for k, step in steps.items()]
+        for k, solution in zip(list(steps), _solve(runs, lambda count: None), strict=True):
             try:
                 steps[k] = asked[k].send(solution)
             except StopIteration as end:
@@ -98,26 +98,26 @@ def solve_starts_on_gpu(
         others stopped, or need the processor on their way, and have no meaning.
     """
     refuse_on_gpu(method, [task])
-    return Fleet([Flight(task, method)]).fly_all(states)
+    return GpuRuns([GpuRun(task, method)]).solve_all(states)
 
 
-def _solve(flights: Sequence["Flight"], progress: Callable[[int], None]) -> list[Solution]:
+def _solve(runs: Sequence["GpuRun"], progress: Callable[[int], None]) -> list[Solution]:
     """Solve motions, group by group."""
-    groups: dict[tuple[int, ...], list[Flight]] = {}
-    for flight in flights:
-        groups.setdefault(flight.structure, []).append(flight)
+    groups: dict[tuple[int, ...], list[GpuRun]] = {}
+    for run in runs:
+        groups.setdefault(run.structure, []).append(run)
     done = 0
     for group in groups.values():
-        fleet = Fleet(group)
-        for some in fleet.portions():
-            for ended in fleet.fly(some):
+        together = GpuRuns(group)
+        for some in together.portions():
+            for ended in together.solve(some):
                 progress(done + ended)
             done += len(group[some])
-    return [flight.solution for flight in flights if flight.solution is not None]
+    return [run.solution for run in runs if run.solution is not None]
 
 
 @dataclass(eq=False)
-class Flight:
+class GpuRun:
     """A run on a GPU."""
 
     # task, method, step: what is solved, by what, and its equal steps [s].
@@ -159,73 +159,73 @@ class Flight:
         """Build the state of the run."""
         return new_state(self.task, self.method, self.task.wanted, self.step)
 
-    def desk(self, m: IntegratorState) -> Desk:
+    def thread(self, m: IntegratorState) -> ThreadRecord:
         """Find all that the record points to."""
         constants = [array for each, _ in self.equations.values() for array in each.constants]
-        return Desk(m, [*m.buffers.values(), *constants])
+        return ThreadRecord(m, [*m.buffers.values(), *constants])
 
     def after(self, code: int, row: Array, samples: Array, program: GpuProgram) -> bool:
         """Do what a launch has ended with; tell whether the run goes on."""
         if self.m is None:
             self.m = make_ready(self.begin())
             self.anchors = [(0, np.array(self.task.equation.anchor, dtype=float))]
-        m, desk = self.m, self.desk(self.m)
-        program.take(row, desk)
+        m, thread = self.m, self.thread(self.m)
+        program.take(row, thread)
         m.samples[:] = samples[: len(m.samples)]
         ending = after_march(m, self.anchors, None, code)
         if ending is not None:
             self.solution = collect(m, self.anchors, ending, 0.0)
-        row[:] = program.row(desk)
+        row[:] = program.row(thread)
         samples[: len(m.samples)] = m.samples
         return ending is None
 
 
-class Fleet:
+class GpuRuns:
     """Runs of one structure."""
 
-    def __init__(self, flights: Sequence[Flight]) -> None:
-        self.flights = flights
-        firsts: dict[tuple[object, ...], Flight] = {}
-        kinds = [flight.kind for flight in flights]
-        for kind, flight in zip(kinds, flights, strict=True):
-            firsts.setdefault(kind, flight)
-        begun = [(flight, flight.begin()) for flight in firsts.values()]
-        budget = 20 + WORK // (flights[0].task.motion.compiled().operations + 1000)
+    def __init__(self, runs: Sequence[GpuRun]) -> None:
+        self.runs = runs
+        firsts: dict[tuple[object, ...], GpuRun] = {}
+        kinds = [run.kind for run in runs]
+        for kind, run in zip(kinds, runs, strict=True):
+            firsts.setdefault(kind, run)
+        begun = [(run, run.begin()) for run in firsts.values()]
+        budget = 20 + WORK // (runs[0].task.motion.compiled().operations + 1000)
         for _, m in begun:
             m.budget = budget
-        desks = [flight.desk(m) for flight, m in begun]
-        self.program = _program(flights[0], desks)
+        threads = [run.thread(m) for run, m in begun]
+        self.program = _program(runs[0], threads)
         program = self.program
         self.kernel = GpuKernel(program.ptx(), ENTRY, program.block, program.near)
         self.width = max(len(m.samples) for _, m in begun)
         numbers = {kind: k for k, kind in enumerate(firsts)}
         self._which = np.array([numbers[kind] for kind in kinds])
-        self._templates = np.array([self.program.row(desk) for desk in desks])
+        self._templates = np.array([self.program.row(thread) for thread in threads])
 
     def portions(self, count: int | None = None) -> list[slice]:
         """Cut the runs, or so many, into portions that the GPU's memory holds."""
         each = DOUBLE.itemsize * (self.program.size + self.width)
         most = max(1, int(SHARE * gpu().free / each))
-        return [slice(k, k + most) for k in range(0, count or len(self.flights), most)]
+        return [slice(k, k + most) for k in range(0, count or len(self.runs), most)]
 
     def rows(self, some: slice) -> Array:
         """Return the numbers of a portion's runs at their start."""
         rows = self._templates[self._which[some]]
-        states = np.array([flight.task.state for flight in self.flights[some]])
+        states = np.array([run.task.state for run in self.runs[some]])
         for name in ("y", "y_old"):
             rows[:, self.program.place(name)] = states
         return np.asarray(rows)
 
-    def fly_all(self, states: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def solve_all(self, states: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Run from first states, (N, size): samples, (N, T, size), and which went to the end."""
         rows = np.tile(self._templates[:1], (len(states), 1))
         for name in ("y", "y_old"):
             rows[:, self.program.place(name)] = states
-        parts = [self._fly_rows(rows[some]) for some in self.portions(len(states))]
+        parts = [self._solve_rows(rows[some]) for some in self.portions(len(states))]
         samples, finished = (np.concatenate(each) for each in zip(*parts, strict=True))
         return samples.reshape(len(states), -1, states.shape[1]), finished
 
-    def _fly_rows(self, rows: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def _solve_rows(self, rows: Array) -> tuple[Array, NDArray[np.bool_]]:
         codes = GpuArray(np.zeros(len(rows), dtype=np.int64))
         samples = GpuArray(np.zeros((len(rows), self.width)))
         image = GpuArray(interleaved(rows))
@@ -239,10 +239,10 @@ class Fleet:
             for array in (codes, image, samples):
                 array.free()
 
-    def fly(self, some: slice) -> Iterator[int]:
+    def solve(self, some: slice) -> Iterator[int]:
         """Run a portion to its end; say now and then how many have ended."""
-        flights = self.flights[some]
-        count = len(flights)
+        runs = self.runs[some]
+        count = len(runs)
         codes = GpuArray(np.zeros(count, dtype=np.int64))
         image = GpuArray(interleaved(self.rows(some)))
         samples = GpuArray(np.zeros((count, self.width)))
@@ -257,7 +257,7 @@ class Fleet:
                 over = (codes.values != RUNNING) & (codes.values != DONE)
                 if np.any(over):
                     rows = rows_of(image.fetch(), count)
-                    changed = self._land(flights, over, codes.fetch(), rows, samples.fetch())
+                    changed = self._settle(runs, over, codes.fetch(), rows, samples.fetch())
                     if changed:
                         image.values[:] = interleaved(rows)
                         image.send()
@@ -267,32 +267,32 @@ class Fleet:
         finally:
             for array in (codes, image, samples):
                 array.free()
-        for flight in flights:
-            assert flight.solution is not None
-            flight.solution.seconds = spent / count
+        for run in runs:
+            assert run.solution is not None
+            run.solution.seconds = spent / count
 
-    def _land(
-        self, flights: Sequence[Flight], over: Array, codes: Array, rows: Array, samples: Array
+    def _settle(
+        self, runs: Sequence[GpuRun], over: Array, codes: Array, rows: Array, samples: Array
     ) -> bool:
         """End runs, or see to what they stopped for; tell whether some go on."""
         changed = False
         for k in np.flatnonzero(over).tolist():
-            flight = flights[k]
-            if codes[k] == FINISHED and flight.m is None:
-                flight.solution = self._finished(flight, rows[k], samples[k])
+            run = runs[k]
+            if codes[k] == FINISHED and run.m is None:
+                run.solution = self._finished(run, rows[k], samples[k])
                 goes_on = False
             else:
-                goes_on = flight.after(int(codes[k]), rows[k], samples[k], self.program)
+                goes_on = run.after(int(codes[k]), rows[k], samples[k], self.program)
             codes[k] = RUNNING if goes_on else DONE
             changed = changed or goes_on
         return changed
 
-    def _finished(self, flight: Flight, row: Array, samples: Array) -> Solution:
+    def _finished(self, run: GpuRun, row: Array, samples: Array) -> Solution:
         """Collect a run that nothing stopped."""
-        place, ints, task = self.program.place, row.view(np.int64), flight.task
+        place, ints, task = self.program.place, row.view(np.int64), run.task
         count, size = len(task.times), len(task.state)
         anchor = np.array(task.equation.anchor, dtype=float)
-        renewed = flight.method.renewal is not None
+        renewed = run.method.renewal is not None
         return Solution(
             times=task.times.copy(),
             states=samples[: count * size].reshape(count, size).copy(),
@@ -304,11 +304,11 @@ class Fleet:
         )
 
 
-def _program(flight: Flight, desks: Sequence[Desk]) -> GpuProgram:
+def _program(run: GpuRun, threads: Sequence[ThreadRecord]) -> GpuProgram:
     """Compile the loop for runs of one structure."""
-    method = flight.method
+    method = run.method
     bound: dict[str, LoopSource | CalledEquations] = {"step": method.step}
     bound["sample"] = method.sample or method.step  # without one, nothing calls it
-    for key, (member, table) in flight.equations.items():
+    for key, (member, table) in run.equations.items():
         bound[key] = CalledEquations(member.structure.body, table, ("anchor",))
-    return gpu_program(march, desks, bound, changing=("budget",), outside=("samples",))
+    return gpu_program(march, threads, bound, changing=("budget",), outside=("samples",))

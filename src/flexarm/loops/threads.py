@@ -17,7 +17,7 @@ class TableEntries(NamedTuple):
     last: int
 
 
-class Desk:
+class ThreadRecord:
     """A run's record with all that it points to.
 
     Parameters
@@ -84,7 +84,7 @@ class SharedValue:
 
 
 def parts_of(
-    desks: Sequence[Desk],
+    threads: Sequence[ThreadRecord],
     written: frozenset[str],
     bound: Collection[str],
     tables: Mapping[str, TableEntries],
@@ -93,18 +93,18 @@ def parts_of(
     """List what threads have, and what becomes of it."""
     parts: list[SharedValue] = []
     arrays: dict[int, list[RecordPath]] = {}
-    for r, record in enumerate(desks[0].records):
+    for r, record in enumerate(threads[0].records):
         layout = record.layout()
         for _, name in layout.numbers:
-            values = {desk.value(RecordPath(r, name)) for desk in desks}
+            values = {thread.value(RecordPath(r, name)) for thread in threads}
             alike = len(values) == 1 or name in bound
             fate = "kept" if name in written else "constant" if alike else "given"
             parts.append(SharedValue((RecordPath(r, name),), 0, layout.types[name] is float, fate))
         for _, name in layout.arrays:
             for path in paths_to(record, r, name, tables):
-                arrays.setdefault(desks[0].array(path).ctypes.data, []).append(path)
+                arrays.setdefault(threads[0].array(path).ctypes.data, []).append(path)
     for paths in arrays.values():
-        found = [desk.array(paths[0]) for desk in desks]
+        found = [thread.array(paths[0]) for thread in threads]
         size = max(array.size for array in found)
         fate = "scratch" if size == 0 else _fate(paths, found, written, tables, outside)
         parts.append(SharedValue(tuple(paths), max(size, 1), found[0].dtype == np.float64, fate))
