@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 import flexarm
 from docs.image_look import COLOURS, single
 from flexarm.model import Model
+from flexarm.runs.plot import outline
 
 Array = npt.NDArray[np.float64]
 TOLERANCES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5)
@@ -95,8 +96,59 @@ def _tip(shapes: int, rtol: float) -> Array:
     return np.asarray(tip.values, dtype=np.float64)
 
 
+def draw_floating_frame() -> Figure:
+    """Draw a bent two-link arm with the frame at the root of each link, and the rigid arm."""
+    figure, panel = single(
+        "The floating frame: deflections are measured from each link's own frame"
+    )
+    model = flexarm.build(flexarm.sample("korayem-two-link"))
+    straight, q = np.zeros(model.size), np.zeros(model.size)
+    for part, turned, bent in zip(model.links, (0.7, -0.9), (0.2, -0.15), strict=True):
+        straight[model.names.index(part.joint_name)] = q[part.modes.start - 1] = turned
+        q[part.modes.start] = bent
+    for pose, look, title in ((q, "-", "the arm"), (straight, ":", "amplitudes 0")):
+        points = outline(model, pose[None], np.zeros((1, *model.start_anchors.shape)), 30)[0]
+        panel.plot(points[:, 0], points[:, 1], look, color=COLOURS[0], label=title)
+    frames = flexarm.formulation("articulated", model).link_frames(q)
+    for k, root in enumerate(frames.root_position):
+        x, y = frames.root_rotation[k][:2, :2].T
+        for axis, name in ((x, "x"), (y, "y")):
+            end = root[:2] + 0.3 * axis
+            panel.plot(*end, alpha=0)  # so that the axes include it
+            panel.annotate("", end, root[:2], arrowprops={"arrowstyle": "->", "color": COLOURS[1]})
+            panel.annotate(f"{name} of link {k + 1}", end, fontsize=9, color=COLOURS[1])
+        length = model.links[k].length
+        panel.plot(*np.array([root[:2], root[:2] + length * x]).T, color="0.75", linewidth=1)
+    panel.set_aspect("equal")
+    panel.set_xlabel("x [m]")
+    panel.set_ylabel("y [m]")
+    panel.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def draw_converge() -> Figure:
+    """Draw what `converge` states for one to four shapes, beside the true error."""
+    figure, panel = single("A driven link: error stated by converge, and the true one")
+    exact, counts = _tip(9, 1e-8), range(1, 5)
+    stated, true = [], []
+    for count in counts:
+        arm = flexarm.change_arm(flexarm.sample("driven-link"), {"links.1.shapes.bending_y": count})
+        stated.append(flexarm.converge(arm, t_end=1.0, others=False).estimate)
+        true.append(np.abs(_tip(count, 1e-8) - exact).max() / np.ptp(exact))
+    panel.semilogy(counts, stated, "o", color=COLOURS[0], label="stated by converge")
+    panel.semilogy(counts, true, "x", color=COLOURS[1], label="true error")
+    panel.axhline(0.01, color="0.6", linestyle=":", label="1 %, the default wish")
+    panel.set_xticks(list(counts))
+    panel.set_xlabel("number of shapes")
+    panel.set_ylabel("error / range of deflection")
+    panel.legend(frameon=False, fontsize=9)
+    return figure
+
+
 TEACHING: dict[str, Callable[[], Figure]] = {
+    "converge": draw_converge,
     "end-conditions": draw_end_conditions,
+    "floating-frame": draw_floating_frame,
     "stiffening": draw_stiffening,
     "tolerance": draw_tolerance,
 }

@@ -54,7 +54,7 @@ class Settling:
     swing
         Half the largest range of the tip's coordinates from then on [m].
     band
-        Distance from its last place within which the tip counts as settled [m].
+        Distance from its final place within which the tip counts as settled [m].
     time
         When the tip has settled [s]; None if that is too late to tell.
     times
@@ -71,11 +71,13 @@ class Settling:
         """Describe it in one line."""
         shown = {name: t for name, t in self.times.items() if t is not None}
         late = [name for name in self.times if name not in shown]
-        listed = [f"to {name} at {t:.4g} s" for name, t in shown.items()]
-        listed += [f"to {' and '.join(late)} too late for this run"] if late else []
+        listed = [f"settles {', '.join(f'to {name} at {t:.4g} s' for name, t in shown.items())}"]
+        listed = (listed if shown else []) + (
+            [f"not within this run to {' or '.join(late)}"] if late else []
+        )
         return (
             f"swings by {1e3 * self.swing:.3g} mm after the motion's end at {self.after:.4g} s; "
-            f"settles {', '.join(listed)}"
+            f"{', '.join(listed)}"
         )
 
 

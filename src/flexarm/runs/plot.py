@@ -192,11 +192,11 @@ def _deflections(run: RunData, panel: "Axes") -> None:
 
 
 def _distance(run: RunData, panel: "Axes") -> None:
-    """Draw the distance of the tip from its last place, on a logarithmic axis."""
+    """Draw the distance of the tip from its final place, on a logarithmic axis."""
     away = np.linalg.norm(run.tip - run.tip[-1], axis=1)
     shown = away > NEAREST * away.max()
     panel.plot(run.t[shown], 1e3 * away[shown], color=COLOURS[0], label="tip")
-    panel.set(title="distance of the tip from its last place", xlabel="time [s]", ylabel="[mm]")
+    panel.set(title="distance of the tip from its final place", xlabel="time [s]", ylabel="[mm]")
     panel.set_yscale("log" if np.any(shown) else "linear")
     legend_below(panel, panel.lines)
 

@@ -81,7 +81,7 @@ class Run(RunData):
             End of the motion [s]; if None, when the inputs, wrenches, targets and motions of the
             model file are over, and all events have happened.
         band
-            Distance from its last place within which it must stay, relative to the largest one.
+            Distance from its final place within which it must stay, relative to the largest one.
 
         Returns
         -------
