@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 CODECS = {".gif": "", ".webm": "libvpx-vp9", ".mp4": "libx264"}
 RATE = 20  # pictures per second
@@ -210,43 +211,36 @@ def _stage(film: Film) -> "tuple[Figure, Callable[[int], None]]":
     panel.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
     _draw_obstacles(film, panel)
     _write(film, figure, panel)
-    moving = [_Arm(film, k, panel) for k in range(len(film.runs))]
+    moving = [each for k in range(len(film.runs)) for each in _moving(film, k, panel)]
     clock = figure.text(0.98, 0.96, "", ha="right", va="top")
 
     def show(i: int) -> None:
-        for arm in moving:
-            arm.go_to(i)
+        for line, points in moving:
+            line.set_data(*points(i).T)
         clock.set_text(f"{film.times[i]:.3f} s")
 
     return figure, show
 
 
-class _Arm:
-    """One run in the picture."""
-
-    def __init__(self, film: Film, run: int, panel: "Axes") -> None:
-        self.film, self.run = film, run
-        colour, model = COLOURS[run % len(COLOURS)], film.runs[run].model
-        counts = [SECTIONS if part.flexible else 2 for part in model.links]
-        ends = np.cumsum(counts)
-        self.joints = np.array([0, *ends[:-1]])
-        tip = film.lines[run][:, -1].T
-        panel.plot(*tip, color=colour, lw=0.8, alpha=0.35)
-        (self.gone,) = panel.plot([], [], color=colour, lw=1.5, alpha=0.8)
-        (self.line,) = panel.plot([], [], color=colour, lw=4, solid_capstyle="round")
-        (self.dots,) = panel.plot([], [], "o", color="0.35", ms=7)
-        (self.held,) = panel.plot([], [], "o", color="#c88a2d", ms=11)
-        (self.mark,) = panel.plot([], [], "o", color=colour, mec="white", ms=6)
-
-    def go_to(self, i: int) -> None:
-        """Draw the i-th picture."""
-        points = self.film.lines[self.run][i]
-        self.line.set_data(*points.T)
-        self.dots.set_data(*points[self.joints].T)
-        self.mark.set_data(*points[-1:].T)
-        self.gone.set_data(*self.film.lines[self.run][: i + 1, -1].T)
-        bodies = [each[i] for each in self.film.bodies[self.run]]
-        self.held.set_data(*(np.transpose(bodies) if bodies else ([], [])))
+def _moving(
+    film: Film, run: int, panel: "Axes"
+) -> "Iterator[tuple[Line2D, Callable[[int], Array]]]":
+    """Yield the moving lines of a run, each with a function of its points in the i-th picture."""
+    lines, bodies = film.lines[run], film.bodies[run]
+    colour = COLOURS[run % len(COLOURS)]
+    counts = [SECTIONS if part.flexible else 2 for part in film.runs[run].model.links]
+    joints = np.cumsum([0, *counts[:-1]])
+    panel.plot(*lines[:, -1].T, color=colour, lw=0.8, alpha=0.35)
+    looks: list[tuple[str, dict[str, Any], Callable[[int], Array]]] = [
+        ("-", {"color": colour, "lw": 1.5, "alpha": 0.8}, lambda i: lines[: i + 1, -1]),
+        ("-", {"color": colour, "lw": 4, "solid_capstyle": "round"}, lambda i: lines[i]),
+        ("o", {"color": "0.35", "ms": 7}, lambda i: lines[i, joints]),
+        ("o", {"color": "#c88a2d", "ms": 11},
+         lambda i: np.reshape([body[i] for body in bodies], (-1, 2))),
+        ("o", {"color": colour, "mec": "white", "ms": 6}, lambda i: lines[i, -1:]),
+    ]  # fmt: skip
+    for form, look, points in looks:
+        yield panel.plot([], [], form, **look)[0], points
 
 
 def _write(film: Film, figure: "Figure", panel: "Axes") -> None:

@@ -89,38 +89,29 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
 def limits(model: Model, q: Array) -> dict[str, float | None]:
     """Return the largest deflection [m], slope, curvature [1/m], moment [N m] and strain."""
     stations = np.linspace(0.0, 1.0, STATIONS)
-    maxima: dict[str, float | None] = dict.fromkeys(LARGE, 0.0)
-    strains = []
+    found: list[dict[str, float | None]] = [dict.fromkeys(LARGE, 0.0) | {"strain": None}]
     for part in flexible_links(model):
         moved = along(model, part, q, stations).deflection
         body = body_of(model, part)
         link = body.deformed(q)
+        sizes: dict[str, Array] = {"deflection": np.linalg.norm(moved, axis=2)}
         if link is None:
-            largest = {"deflection": np.linalg.norm(moved, axis=2), "slope": body.tip_angles(q)}
-            _enlarge(maxima, largest)
-            continue
-        places = stations * link.end
-        bent = link.curvatures(places, stiffening=model.stiffening)
-        largest = {
-            "deflection": np.linalg.norm(moved, axis=2),
-            "slope": np.hypot(link.values("y", places, 1), link.values("z", places, 1)),
-            "curvature": np.hypot(*bent),
-            "moment": np.hypot(*(bent * rigidity(link, places).T[:, None])),
-        }
-        _enlarge(maxima, largest)
-        if shows_strain(part):
-            strain = np.nan_to_num(fibre_strain(part.link.section, link, places, bent))
-            strains.append(min(float(strain.max()), LARGEST))
+            sizes["slope"] = body.tip_angles(q)
+        else:
+            places = stations * link.end
+            bent = link.curvatures(places, stiffening=model.stiffening)
+            sizes |= {
+                "slope": np.hypot(link.values("y", places, 1), link.values("z", places, 1)),
+                "curvature": np.hypot(*bent),
+                "moment": np.hypot(*(bent * rigidity(link, places).T[:, None])),
+            }
+            if shows_strain(part):
+                sizes["strain"] = fibre_strain(part.link.section, link, places, bent)
+        found.append({k: min(float(np.nan_to_num(x).max()), LARGEST) for k, x in sizes.items()})
+    maxima = _largest(found)
     reach = sum(part.length for part in model.links)
-    if (maxima["deflection"] or 0.0) <= NEGLIGIBLE * reach:
-        return dict.fromkeys([*maxima, "strain"], 0.0)
-    return maxima | {"strain": max(strains, default=None)}
-
-
-def _enlarge(maxima: dict[str, float | None], arrays: Mapping[str, Array]) -> None:
-    """Raise maxima to the largest values of arrays."""
-    for name, values in arrays.items():
-        maxima[name] = min(max(maxima[name] or 0.0, float(np.nan_to_num(values).max())), LARGEST)
+    unbent = (maxima["deflection"] or 0.0) <= NEGLIGIBLE * reach
+    return dict.fromkeys(maxima, 0.0) if unbent else maxima
 
 
 def deflection_unit(largest: float) -> tuple[float, str]:
@@ -412,8 +403,8 @@ def _facts(runs: Sequence[RunData]) -> str:
 
 
 def _largest(maxima: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
-    """Return the largest of each quantity over runs; None if no run has it."""
+    """Return the largest of each quantity over links or runs; None if none has it."""
     return {
-        name: max((size for each in maxima if (size := each[name]) is not None), default=None)
+        name: max((size for each in maxima if (size := each.get(name)) is not None), default=None)
         for name in maxima[0]
     }
