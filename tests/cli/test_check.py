@@ -283,9 +283,9 @@ def test_an_arm_that_is_not_there_is_an_invalid_model_and_the_near_one_is_named(
     assert main(["check", given, "--json"]) == 3
     text, errors = capsys.readouterr()
     assert text == ""
-    assert f"no file and no sample is named '{given}': " in errors
-    assert ("did you mean" in errors) == (meant is not None)
-    assert meant is None or f"did you mean '{meant}'?" in errors
+    assert f"no file and no sample is named '{given}'. " in errors
+    assert ("Did you mean" in errors) == (meant is not None)
+    assert meant is None or f"Did you mean '{meant}'?" in errors
 
 
 def test_an_invalid_file_has_a_line_per_mistake_and_no_report(

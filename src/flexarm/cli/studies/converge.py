@@ -111,7 +111,7 @@ def _write(result: "Convergence", arm: "Arm", out: Path | None, *, force: bool) 
 
     answer = result.answer
     if answer is None or not answer.within:
-        refusal = "" if out is None else f"{out} is not written: "
+        refusal = "" if out is None else f"{out} is not written. "
         print(f"flexarm converge: {refusal}{result.advice[0]}", file=sys.stderr)
         return 1
     if out is not None:
