@@ -53,8 +53,8 @@ def test_an_unknown_sample_is_an_invalid_model_and_the_message_names_the_near_on
     assert main(["samples", "two-links"]) == 3
     assert capsys.readouterr() == (
         "",
-        "flexarm: error: no sample is named 'two-links': did you mean 'two-link'? "
-        "the samples are beam, two-link\n",
+        "flexarm: error: no sample is named 'two-links'. Did you mean 'two-link'? "
+        "There are beam, two-link.\n",
     )
 
 

@@ -141,6 +141,6 @@ def test_end_of_a_motion_by_other_inputs_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("after", [0.7, 0.699])
 def test_settling_is_not_judged_by_a_sample_or_two(after: float) -> None:
     run = flexarm.simulate(loads(SERVED), t_end=0.7, dt=0.01)
-    with pytest.raises(FlexarmError, match=r"after: must leave 5 samples .* leaves 1: take"):
+    with pytest.raises(FlexarmError, match=r"after: must leave 5 samples .* leaves 1\. Take"):
         run.settling(after)
     assert run.settling(0.66).after == 0.66

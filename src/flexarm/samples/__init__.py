@@ -36,8 +36,8 @@ def sample_path(name: str) -> Path:
     require_kind("name", name, str, "the name of a sample", ModelError)
     if name not in names:
         close = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean '{close[0]}'? " if close else ""
-        raise ModelError(f"no sample is named '{name}': {hint}the samples are {', '.join(names)}")
+        hint = f"Did you mean '{close[0]}'? " if close else ""
+        raise ModelError(f"no sample is named '{name}'. {hint}There are {', '.join(names)}.")
     return _folder() / f"{name}.yaml"
 
 
