@@ -251,25 +251,6 @@ def test_points_reproduce_products_of_shapes_and_quadratic_displacements(name: s
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_few_points_have_the_products_of_all(name: str) -> None:
-    known = integrated(name)[1]
-    across = known.quadratic.copy()
-    across[:, 2] = (known.x**2)[:, None, None] * across[:, 0]
-    parts = {"x": known.x, "mass": known.mass / 2, "shape": known.shape, "quadratic": across}
-    points = replace(known, **{key: np.concatenate([part, part]) for key, part in parts.items()})
-
-    def products(of: Points) -> Array:
-        parts = [of.quadratic, of.shape, of.x]
-        functions = np.concatenate([each.reshape(len(of.x), -1) for each in parts], axis=1)
-        return np.asarray(functions.T @ (of.mass[:, None] * functions))
-
-    found, reference, m = products(points.condensed), products(points), points.shape.shape[2]
-    sizes = np.sqrt(np.diag(reference))
-    assert np.all(np.abs(found - reference) <= 1e-13 * np.outer(sizes, sizes))
-    assert len(points.condensed.x) <= min(len(known.x), m * (m + 1) + 3 * m + 1)
-
-
-@pytest.mark.parametrize("name", CASES)
 def test_points_reproduce_the_fourth_order_of_the_bending_energy(name: str) -> None:
     points = integrated(name)[1]
     bent = np.einsum("dgi,dgj->dgij", points.slope, points.curvature)

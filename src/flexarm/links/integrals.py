@@ -7,7 +7,7 @@ the bending energy) is kept as values at quadrature points.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate
 
@@ -45,37 +45,6 @@ class Points:
     def draws(self) -> bool:
         """Whether any displacement is quadratic."""
         return bool(np.any(self.quadratic))
-
-    @cached_property
-    def condensed(self) -> "Points":
-        """Points of mass 1 with the same integrals of products of displacements, if fewer do.
-
-        What functions along the span are of an orthonormal basis of them has their products; made
-        in their order (Gram and Schmidt) it changes with them.  What bends stays where it is.
-        """
-        m, pairs = self.shape.shape[2], Pairs.of_form(np.any(self.quadratic != 0, axis=(0, 1)))
-        parts = (pairs.of(self.quadratic), self.shape, self.x)
-        columns = np.concatenate([each.reshape(len(self.x), -1) for each in parts], axis=1)
-        columns *= np.sqrt(self.mass)[:, None]
-        sizes, basis = np.linalg.norm(columns, axis=0), np.zeros((0, len(self.x)))
-        for column, size in zip(columns.T, sizes, strict=True):
-            rest = column
-            for _ in range(2):  # the second time takes what rounding has left
-                rest = rest - (basis @ rest) @ basis
-            if np.linalg.norm(rest) > DUST * size:
-                basis = np.vstack([basis, rest / np.linalg.norm(rest)])
-        rows = basis @ columns
-        rows[np.abs(rows) <= DUST * sizes] = 0.0
-        if len(rows) >= len(self.x):
-            return self
-        quadratic = np.zeros((len(rows), 3, m, m))
-        forms = rows[:, : 3 * pairs.count].reshape(len(rows), 3, -1)
-        quadratic[:, :, pairs.rows, pairs.columns] = forms
-        quadratic[:, :, pairs.columns, pairs.rows] = forms
-        shape = rows[:, 3 * pairs.count : -1].reshape(len(rows), 3, m)
-        return replace(
-            self, x=rows[:, -1], mass=np.ones(len(rows)), shape=shape, quadratic=quadratic
-        )
 
     @cached_property
     def used(self) -> "Used":

@@ -12,6 +12,7 @@ from flexarm.links.collocation import Collocation
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.span import Span, union
+from flexarm.mechanics.bodies.exact.tangents import Entire
 
 
 @dataclass(frozen=True)
@@ -156,9 +157,9 @@ class _Turning:
 
     def __init__(self, a: Array, b: Array, da: Array, db: Array, f: Array, df: Array) -> None:
         self.a, self.b, self.da, self.db, self.f = a, b, da, db, f
-        angle, self.w = np.hypot(a, b), a * db - b * da
-        self.G, self.G1 = _ratio(angle), _ratio_slope(angle)
-        self.torsion = df - self.w * np.sinc(angle / (2 * np.pi)) ** 2 / 2
+        known, self.w = Entire.of(a * a + b * b), a * db - b * da
+        self.G, self.G1 = known.G, known.G1
+        self.torsion = df - self.w * known.T
 
     @property
     def curvatures(self) -> tuple[Array, Array]:
@@ -184,22 +185,6 @@ def _tangents(a: Array, b: Array) -> Array:
     angle = np.hypot(a, b)
     sine = np.sinc(angle / np.pi)
     return np.stack([np.cos(angle), a * sine, b * sine], axis=-1)
-
-
-def _ratio(angle: Array) -> Array:
-    """Compute ``G = (1 - sin(h)/h)/h^2``."""
-    small = np.abs(angle) < 0.05
-    h = np.where(small, 1.0, angle)
-    series = 1 / 6 - angle**2 / 120 + angle**4 / 5040
-    return np.asarray(np.where(small, series, (1 - np.sin(h) / h) / h**2))
-
-
-def _ratio_slope(angle: Array) -> Array:
-    """Differentiate G by h^2/2."""
-    small = np.abs(angle) < 0.2
-    h = np.where(small, 1.0, angle)
-    series = -1 / 60 + angle**2 / 1260 - angle**4 / 60480 + angle**6 / 4989600
-    return np.asarray(np.where(small, series, (3 * np.sin(h) / h - np.cos(h) - 2) / h**4))
 
 
 def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:

@@ -38,7 +38,7 @@ class MaterialPoints:
         square = ca.skew(omega) @ ca.skew(omega)
         here, flown, pushed = (basis.weighed(each) for each in (place, speed, bias))
         second = mass * here.moment(place)
-        inertia = ca.trace(second) * new.eye(3) - second
+        inertia = ca.triu2symm(ca.triu(ca.trace(second) * new.eye(3) - second))
         moments = [mass * here.moment(c) for c in moving.columns]
         flow = mass * here.moment(speed)
         first = mass * basis.integral(place)

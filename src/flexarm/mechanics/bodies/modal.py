@@ -12,9 +12,9 @@ from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.span import union
 from flexarm.mechanics.bodies.base import given_energy, section_spin
 from flexarm.mechanics.bodies.material import MaterialPoints
-from flexarm.mechanics.bodies.quadratic import quadratic_terms, quartic_energy, quartic_gradient
+from flexarm.mechanics.bodies.quadratic import quartic_energy, quartic_gradient
 from flexarm.mechanics.bodies.shaped import Shaped
-from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, axial, rigid_terms
+from flexarm.mechanics.bodies.terms import SectionMotion, Terms, add, rigid_terms
 from flexarm.mechanics.sections import (
     Local,
     own_values,
@@ -22,7 +22,6 @@ from flexarm.mechanics.sections import (
     rigid_section,
     turned_section,
 )
-from flexarm.model import Flexible, LinkModel
 from flexarm.spatial import Expr, constant
 
 
@@ -83,10 +82,11 @@ class Modal(Shaped):
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Compute the inertia of the span, the root's body and a hub that turns with the root."""
-        part = self.part
-        terms = rigid_terms(part.root_body, omega, part.modes.stop - part.modes.start)
-        terms = add(terms, _elastic_terms(self.span, part, q, v, omega))
-        return self.with_hub(terms, q, v, omega)
+        own, rates = own_values(self.part, q), own_values(self.part, v)
+        terms = rigid_terms(self.part.root_body, omega, len(self.part.own))
+        for points in self.points(own, rates):
+            terms = add(terms, points.terms(rates, omega))
+        return self.with_hub(add(terms, self.turning(own, rates, omega)), q, v, omega)
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the points ``x e_x + Phi d + 1/2 d^T X d``."""
@@ -133,54 +133,6 @@ class Modal(Shaped):
         if self.model.stiffening:
             effort = effort + quartic_gradient(self.span, self.amplitudes(q))
         return effort
-
-
-def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
-    """Terms of the flexible span from the moments ``R_j = int mu r N_j^T`` of its points."""
-    i = e.integrals
-    d, rates = q[part.modes.start : part.modes.stop], own_values(part, v)
-    k = d.shape[0]
-    moments = [_moment(i.position_shape[j], i.shape_shape[:, j], d) for j in range(k)]
-    flow = [_moment(np.zeros((3, 3)), i.shape_shape[:, j], rates) for j in range(k)]
-    first = constant(i.first) + constant(i.shape) @ d
-    linear = type(q)(constant(i.shape))
-    modal = type(q)(constant(i.modal_mass))
-    force = type(q).zeros(3, 1)
-    torque, effort = type(q).zeros(3, 1), [type(q)(0)] * k
-    second_moment = type(q)(constant(i.second))
-    for j in range(k):
-        second_moment += d[j] * (moments[j] + constant(i.position_shape[j].T))
-    if e.draws:
-        extra = quadratic_terms(e, d, rates)
-        moments = [a + b for a, b in zip(moments, extra.moments, strict=True)]
-        flow = [a + b for a, b in zip(flow, extra.flow, strict=True)]
-        first, linear = first + extra.first, linear + extra.linear
-        modal, second_moment = modal + extra.modal, second_moment + extra.second
-        torque, force = torque + extra.torque, force + extra.force
-        effort = [a + extra.effort[j] for j, a in enumerate(effort)]
-    square = ca.skew(omega) @ ca.skew(omega)
-    total = type(q).zeros(3, 3)
-    for j in range(k):
-        total += rates[j] * moments[j]
-        effort[j] += ca.trace(square @ moments[j]) + 2 * ca.dot(omega, axial(flow[j]))
-    inertia = ca.trace(second_moment) * type(q).eye(3) - second_moment + constant(i.rotary)
-    inertia = ca.triu2symm(ca.triu(inertia))
-    torque += ca.cross(omega, inertia @ omega + constant(i.rotary_shape) @ rates)
-    torque += 2 * (ca.trace(total) * omega - total.T @ omega)
-    force += square @ first + 2 * ca.cross(omega, linear @ rates)
-    columns = ca.horzcat(*[axial(moment) for moment in moments]) if k else type(q).zeros(3, 0)
-    angular = columns + constant(i.rotary_shape)
-    efforts = ca.vertcat(*effort) if k else type(q).zeros(0, 1)
-    return Terms(i.mass, first, inertia, angular, linear, modal, torque, force, efforts)
-
-
-def _moment(constant_part: Array, slope: Array, d: Expr) -> Expr:
-    """``constant + sum_k d_k slope[k]``, a (3, 3) moment linear in the amplitudes."""
-    total = type(d)(constant(constant_part))
-    for k in range(d.shape[0]):
-        if np.any(slope[k]):
-            total += d[k] * constant(slope[k])
-    return total
 
 
 def _second_rate(quadratic: Array, rates: Expr) -> Expr:

@@ -8,7 +8,6 @@ velocity along the tangent t and the axes e2 and e3 that bending turns is
 Its equations are those of Newton and Euler; the twist turns its inertia against these axes.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -16,11 +15,9 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
-from flexarm.mechanics.bodies.exact.tangents import Angles, Entire, tangents
+from flexarm.mechanics.bodies.exact.tangents import Angles, Bent, Rows, tangents
 from flexarm.mechanics.bodies.terms import Terms, turning_terms
 from flexarm.spatial import Expr, constant
-
-Rows = Sequence[Expr]  # components along three axes, at n sections, (n,) each
 
 
 def rotary_terms(
@@ -34,22 +31,23 @@ def rotary_terms(
     still, k, new = 0 * nodes.twist[used], d.shape[0], type(d)
     rows = nodes.turn[:, used], nodes.twist[used], still
     at, speed = Angles.at(*rows, d), Angles.at(*rows, rates)
-    t, (axes, per_angle, spin, gain, lever) = tangents(at, speed), _bent(at, speed)
+    t, bent = tangents(at, speed), Bent.of(at, speed)
+    spin, gain, lever = bent.spin, bent.gain, bent.lever
     inertia, F = _Inertia.of(nodes.rotary[:, used], at.twist), speed.twist
-    carried = [_dot(axis, ca.vertsplit(omega)) for axis in axes]
+    carried = [_dot(axis, ca.vertsplit(omega)) for axis in bent.axes]
     w = [carried[0] + spin[0] + F, carried[1] + spin[1], carried[2] + spin[2]]
     h = inertia @ w
     # Momentum along t, whose rate needs no other axis, and what is left of Euler's equations.
     gained = inertia.xx * (t.rate.T @ omega + gain[0])
     alpha = [
-        0 * F,
+        new(*F.shape),
         carried[2] * spin[0] - carried[0] * spin[2] + gain[1] + F * w[2],
         carried[0] * spin[1] - carried[1] * spin[0] + gain[2] - F * w[1],
     ]
     pushed = inertia @ alpha
     felt = [w[1] * h[2] - w[2] * h[1], pushed[1] - w[0] * h[2], pushed[2] + w[0] * h[1]]
     levers = (lever[0] - t.by_a.T @ omega, lever[1] - t.by_b.T @ omega, 0 * F)
-    turned = [ca.horzcat(*axis).T for axis in axes]  # each axis, (3, n)
+    turned = [ca.horzcat(*axis).T for axis in bent.axes]  # each axis, (3, n)
     second = sum(
         (turned[i] @ ca.diag(J) @ turned[j].T for (i, j), J in inertia.entries()), new(3, 3)
     )
@@ -57,7 +55,8 @@ def rotary_terms(
     torque += turned[1] @ felt[1] + turned[2] @ felt[2]
     shapes = (*moved.turn[:, used], moved.twist[used])
     angular, modal, effort = new(3, k), new(k, k), new(k, 1)
-    ways = list(zip(shapes, per_angle, strict=True))
+    one, none = new.ones(*F.shape), new(*F.shape)
+    ways = list(zip(shapes, (bent.by_a, bent.by_b, (one, none, none)), strict=True))
     for i, (rows, by) in enumerate(ways):
         heavy = inertia @ by
         momentum = sum((turned[j] @ ca.diag(heavy[j]) for j in range(3)), new(3, len(still)))
@@ -101,42 +100,6 @@ class _Inertia:
         every = {(0, 0): self.xx, (1, 1): self.yy, (2, 2): self.zz}
         every |= {(1, 2): self.yz, (2, 1): self.yz}
         return [(place, J) for place, J in every.items() if J.nnz()]
-
-
-def _bent(at: Angles, speed: Angles) -> tuple[Sequence[Rows], Sequence[Rows], Rows, Rows, Rows]:
-    """Compute how bending turns sections.
-
-    Returns
-    -------
-    axes
-        t, e2 and e3 in link axes.
-    per_angle
-        Angular velocity per rate of a, b and f, along these axes.
-    spin, gain
-        Angular velocity of these axes against the link's, along them, and its rate.
-    lever
-        Force on a and b per momentum along t, but for that of the link's angular velocity.
-    """
-    a, b, A, B = at.a, at.b, speed.a, speed.b
-    new = type(a)
-    one, none = new.ones(*a.shape), new(*a.shape)
-    about = (one, none, none)
-    if not (a.nnz() and b.nnz()):
-        flat = [(none, none, one), (none, -one, none), about]
-        c, s = (ca.cos(a + b), ca.sin(a + b)) if a.nnz() or b.nnz() else (one, none)
-        axes = [(c, s, none), (-s, c, none), (none, none, one)]
-        if b.nnz():
-            axes = [(c, none, s), (none, one, none), (-s, none, c)]
-        return axes, flat, (none, -B, A), (none, none, none), (none, none)
-    f = Entire.of(a * a + b * b)
-    S, T, G = f.S, f.T, f.G
-    W, p = a * B - b * A, a * A + b * B
-    mixed, more, turn, both = -a * b * T, f.G1 * p * W, G * W, G * a * b
-    axes = [(f.C, a * S, b * S), (-a * S, 1 - a * a * T, mixed), (-b * S, mixed, 1 - b * b * T)]
-    per_angle = [(T * b, -both, 1 - G * b * b), (-T * a, G * a * a - 1, both), about]
-    spin = (-T * W, turn * a - B, turn * b + A)
-    gain = (-f.T1 * p * W, more * a + turn * A, more * b + turn * B)
-    return axes, per_angle, spin, gain, (S * B, -S * A)
 
 
 def _dot(x: Rows, y: Rows) -> Expr:

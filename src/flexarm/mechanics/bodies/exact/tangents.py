@@ -8,6 +8,7 @@ of which ``c_0`` and ``c_1`` are the cosine of the angle and its sine over the a
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -19,6 +20,7 @@ from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.spatial import Expr, constant
 
+Rows = Sequence[Expr]  # components along three axes, at n sections, (n,) each
 TERMS = 8  # of each polynomial: rounding is all that is left up to an angle of pi
 
 
@@ -175,7 +177,7 @@ class Entire:
 def _series(x: Expr, k: int) -> Expr:
     """Sum ``(-x)^n/(2n + k)!`` by Horner's rule."""
     last, *rest = reversed(_coefficients(k))
-    total = type(x)(last)
+    total = 0 * x + last
     for coefficient in rest:
         total = coefficient + x * total
     return total
@@ -208,58 +210,63 @@ class Turned:
 
 
 def turned(at: Angles, rates: Angles) -> Turned:
-    """Compute a section's rotation: twist, then the smallest rotation onto its tangent."""
-    a, b, f = at.a, at.b, at.twist
-    A, B, F = rates.a, rates.b, rates.twist
-    new = type(a)
-    bent = (_bent_in_space if a.nnz() and b.nnz() else _bent_in_plane)(a, b, A, B)
-    tangent = bent.rotation[:, 0]
+    """Compute the rotation of a section: the smallest onto its tangent, after its twist."""
+    f, F, bent = at.twist, rates.twist, Bent.of(at, rates)
+    rotation: Expr = ca.horzcat(*[ca.vertcat(*axis) for axis in bent.axes])
+    # Bending turns about an axis across x, so vectors in bent axes differ from those in link axes
+    # by the sign of what is along x.
+    by_a, by_b, spin, bias = (
+        ca.vertcat(-along, *across)
+        for along, *across in (bent.by_a, bent.by_b, bent.spin, bent.gain)
+    )
+    tangent = rotation[:, 0]
     if not f.nnz():
-        return bent
-    cosine, sine = ca.cos(f), ca.sin(f)
-    about = new.eye(3)
-    about[1, 1], about[1, 2], about[2, 1], about[2, 2] = cosine, -sine, sine, cosine
-    return Turned(
-        bent.rotation @ about,
-        bent.by_a,
-        bent.by_b,
-        tangent,
-        bent.spin + F * tangent,
-        bent.bias + F * ca.cross(bent.spin, tangent),
-    )
+        return Turned(rotation, by_a, by_b, tangent, spin, bias)
+    about = type(f).eye(3)
+    about[1, 1], about[1, 2], about[2, 1], about[2, 2] = ca.cos(f), -ca.sin(f), ca.sin(f), ca.cos(f)
+    bias = bias + F * ca.cross(spin, tangent)
+    return Turned(rotation @ about, by_a, by_b, tangent, spin + F * tangent, bias)
 
 
-def _bent_in_plane(a: Expr, b: Expr, A: Expr, B: Expr) -> Turned:
-    new, none = type(a), type(a)(3, 1)
-    across, angle, speed = (2, b, B) if b.nnz() else (1, a, A)
-    axis = new(3, 1)
-    axis[3 - across] = -1 if across == 2 else 1
-    if not angle.nnz():
-        return Turned(new.eye(3), none, none, new.eye(3)[:, 0], none, none)
-    cosine, sine = ca.cos(angle), ca.sin(angle)
-    rotation = new.eye(3)
-    rotation[0, 0], rotation[across, across] = cosine, cosine
-    rotation[across, 0], rotation[0, across] = sine, -sine
-    by = (none, axis) if across == 2 else (axis, none)
-    return Turned(rotation, *by, rotation[:, 0], axis * speed, none)
+@dataclass(frozen=True)
+class Bent:
+    """Rotations of n sections by bending alone, onto the tangent t and the axes e2 and e3.
 
+    Vectors are components along t, e2 and e3, (n,) each.
+    """
 
-def _bent_in_space(a: Expr, b: Expr, A: Expr, B: Expr) -> Turned:
-    f = Entire.of(a * a + b * b)
-    C, S, T, G = f.C, f.S, f.T, f.G
-    p, W = a * A + b * B, a * B - b * A
-    mixed = -a * b * T
-    rotation = ca.vertcat(
-        ca.horzcat(C, -a * S, -b * S),
-        ca.horzcat(a * S, 1 - a * a * T, mixed),
-        ca.horzcat(b * S, mixed, 1 - b * b * T),
-    )
-    by_a = ca.vertcat(-T * b, -G * a * b, 1 - G * b * b)
-    by_b = ca.vertcat(T * a, -1 + G * a * a, G * a * b)
-    spin = ca.vertcat(T * W, G * W * a - B, G * W * b + A)
-    more = f.G1 * p * W
-    bias = ca.vertcat(f.T1 * p * W, more * a + G * W * A, more * b + G * W * B)
-    return Turned(rotation, by_a, by_b, rotation[:, 0], spin, bias)
+    axes: tuple[Rows, Rows, Rows]  # t, e2 and e3 in link axes
+    # by_a, by_b: angular velocity per rate of the two angles.
+    by_a: Rows
+    by_b: Rows
+    # spin, gain: angular velocity against the link, and the rate of its components, at zero
+    # accelerations of the angles.
+    spin: Rows
+    gain: Rows
+    lever: tuple[Expr, Expr]  # generalised force on a and b per momentum along t of a link at rest
+
+    @classmethod
+    def of(cls, at: Angles, rates: Angles) -> "Bent":
+        """Turn sections by angles and rates."""
+        a, b, A, B = at.a, at.b, rates.a, rates.b
+        one, none = type(a).ones(*a.shape), type(a)(*a.shape)
+        still = (none, none, none)
+        if not (a.nnz() and b.nnz()):
+            c, s = (ca.cos(a + b), ca.sin(a + b)) if a.nnz() or b.nnz() else (one, none)
+            axes = ((c, s, none), (-s, c, none), (none, none, one))
+            if b.nnz():
+                axes = ((c, none, s), (none, one, none), (-s, none, c))
+            by = ((none, none, one), (none, -one, none))
+            return cls(axes, *by, (none, -B, A), still, (none, none))
+        f = Entire.of(a * a + b * b)
+        S, T, G = f.S, f.T, f.G
+        W, p = a * B - b * A, a * A + b * B
+        mixed, more, turn, both = -a * b * T, f.G1 * p * W, G * W, G * a * b
+        axes = ((f.C, a * S, b * S), (-a * S, 1 - a * a * T, mixed), (-b * S, mixed, 1 - b * b * T))
+        by_a, by_b = (T * b, -both, 1 - G * b * b), (-T * a, G * a * a - 1, both)
+        spin = (-T * W, turn * a - B, turn * b + A)
+        gain = (-f.T1 * p * W, more * a + turn * A, more * b + turn * B)
+        return cls(axes, by_a, by_b, spin, gain, (S * B, -S * A))
 
 
 def angular_columns(at: Turned, bend: Array, twist: Array) -> Expr:
