@@ -153,6 +153,23 @@ def test_the_path_of_a_tumbling_fixture_is_that_of_the_solved_spin(case: str) ->
             np.testing.assert_allclose(place, drift.at(t).pose.position, atol=2e-10)
 
 
+def test_a_method_is_chosen_once_something_moves() -> None:
+    """At rest until a capture, an arm on a hard servo would be taken for one of long steps."""
+    joint = {"kind": "revolute", "name": "j", "servo": {"stiffness": 300, "damping": 100}}
+    arm = parsed({
+        "flexarm": 1, "name": "grapple", "gravity": [0, 0, 0],
+        "links": [{"name": "a", "joint": joint, "length": 1, "damping": 0.01,
+                   "section": {"mass_per_length": 1.5, "EIz": 200}}],
+        "bodies": [{"name": "sat", "body": {"mass": 20, "com": [0.5, 0, 0], "inertia": [2, 3, 3]},
+                    "position": [1, 0, 0.2], "velocity": [0, 0, -0.05], "spin": [0, 0, 0.02],
+                    "reach": 0.5}],
+        "events": [{"when": {"quantity": "distance.sat", "below": 0.19}, "capture": "sat"}],
+    })  # fmt: skip
+    run = flexarm.simulate(arm, t_end=0.4)
+    assert (run.status, len(run.happenings)) == ("finished", 1)
+    assert run.statistics.steps < 1000  # 20,000 by the method of the first phase
+
+
 def test_a_distance_that_has_no_closed_form_names_its_event() -> None:
     """A spin that rounding decides: within 1e-9 of the axis of middle inertia."""
     body = SATELLITE | {"spin": [1e-9, 1, 1e-9], "body": {"mass": 5, "com": [1, 0, 0],

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.integrate.task import MOST_PARTS, SAMPLES
+from flexarm.integrate.simulate import MOST_PARTS
+from flexarm.integrate.task import SAMPLES
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 from flexarm.runs import plot

@@ -21,7 +21,7 @@ def test_servos_of_a_page_let_nothing_grow(name: str) -> None:
     """Their integral parts too: by the roots of the arm that they hold."""
     live = prepare_live(flexarm.build(flexarm.sample(name)), all_shapes=False)
     arm, task, tuned = live.arm, live.task, live.tuned
-    found = task.equation.compiled("matrices").call(task.q, task.v)
+    found = task.equation.compiled("matrices").call(task.start.q, task.start.v)
     M, K, D = (matrix.reshape(arm.model.size, -1) for matrix in found)
     n, rows = arm.model.size, arm.rows
     firm, lossy = (rows.T @ (tuned.servo[:, k : k + 1] * rows) for k in (1, 2))
@@ -41,7 +41,7 @@ def test_steps_are_as_long_as_the_fastest_mode_allows(name: str) -> None:
     """
     live = prepare_live(flexarm.build(flexarm.sample(name)), all_shapes=False)
     arm, task, tuned = live.arm, live.task, live.tuned
-    found = task.equation.compiled("matrices").call(task.q, task.v)
+    found = task.equation.compiled("matrices").call(task.start.q, task.start.v)
     M, K, D = (matrix.reshape(arm.model.size, -1) for matrix in found)
     firm, drag = tuned.grip
     pulls = [J.T @ J for J in hold_jacobians(arm, task)[:: len(arm.holds) // 4]]

@@ -14,7 +14,7 @@ from flexarm.integrate.choice.effort import forecast
 from flexarm.integrate.choice.vibration import vibration
 from flexarm.integrate.motion import InterpretedMotion
 from flexarm.integrate.problem import channels
-from flexarm.integrate.task import InitialValueProblem, equation_of
+from flexarm.integrate.task import InitialValueProblem, State, equation_of
 from flexarm.io.overrides import change_arm
 from flexarm.linear.elastic import linearise_elastic, trace
 from flexarm.linear_model import LinearModel
@@ -86,7 +86,7 @@ def _cost(
     shaken = vibration(model, linear.mass, linear.stiffness + stiff, linear.damping + damped, v)
     motion = InterpretedMotion(equation, None, actuators)
     groups, times = channels(model, {}, q, {}), np.array([0.0, 1.0])
-    task = InitialValueProblem(equation, motion, groups, times, q, v, RTOL, shaken=[shaken])
+    task = InitialValueProblem(equation, motion, groups, times, State(q, v), RTOL, shaken=[shaken])
     found = forecast(task, RTOL)
     if found is None:
         return None

@@ -76,7 +76,7 @@ def _ends(model: Model, task: InitialValueProblem) -> list[Event]:
     last = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
                default=math.inf)  # fmt: skip
     found = [Event(name="a table ends", at=last, end=True)] if math.isfinite(last) else []
-    for watch in _bounding(model, task.q):
+    for watch in _bounding(model, task.start.q):
         for i in (i for i in model.prescribed if watch.row[i]):
             for key, limit in (("below", watch.low), ("above", watch.high)):
                 if math.isfinite(limit):
@@ -155,12 +155,12 @@ class Plant:
     def start(self) -> Array:
         """The state at time 0."""
         task, open_ = self.task, list(self.open)
-        return np.concatenate([task.q[open_], task.v[open_], self._drive_states])
+        return np.concatenate([task.start.q[open_], task.start.v[open_], self._drive_states])
 
     @property
     def _drive_states(self) -> Array:
-        states = self.task.states
-        return states if len(states) else np.zeros(self.task.motion.actuators.states)
+        x, names = self.task.start.x, self.task.motion.actuators.state_names
+        return np.array([x.get(name, 0.0) for name in names])
 
     @cached_property
     def usual(self) -> Array:
@@ -188,7 +188,7 @@ class Plant:
     def tables(self) -> dict[str, Array]:
         """Numbers of the functions of time that jump, by name."""
         m, equation = len(self.open), self.task.equation
-        mass = np.diag(equation.mass_matrix(self.task.q))
+        mass = np.diag(equation.mass_matrix(self.task.start.q))
         place = {i: m + k for k, i in enumerate(self.open)}
         return self.switches.tables(equation.anchor, mass, place)
 
@@ -203,7 +203,7 @@ class Plant:
         model, n = self.model, self.model.size
         columns = [*self.open, *(n + i for i in self.open)]
         found = []
-        for watch in _bounding(model, self.task.q):
+        for watch in _bounding(model, self.task.start.q):
             if watch.row[list(model.prescribed)].any():
                 continue  # told by time: see `_ends`
             row = np.concatenate([watch.row[columns], np.zeros(len(self._drive_states))])

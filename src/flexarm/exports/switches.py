@@ -52,7 +52,7 @@ class Switches:
         looks += [each for each in acts.lookouts if each.corner is not None]
         sampled = tuple(each for each in acts.servos if each.servo.period is not None)
         now = hybrid.discrete
-        return cls(model, now, held, events, tuple(looks), sampled, task.memory)
+        return cls(model, now, held, events, tuple(looks), sampled, task.start.memory)
 
     @property
     def slipping(self) -> tuple[Slipping, ...]:

@@ -56,6 +56,7 @@ from flexarm.integrate.solve import at_sight, make_ready, new_state
 from flexarm.integrate.system import instant
 from flexarm.integrate.task import (
     InitialValueProblem,
+    State,
     equal_step,
     equation_of,
     prepare,
@@ -239,7 +240,7 @@ class Differentiable:
                 self._refuse_functions_of_time(phase)
             task, held_at = self._task(model, q, v, phase)
             task = self._driven(task, inputs, offsets or {})
-            fast = [] if parts else [model.names[k] for k in held_at if task.v[k]]
+            fast = [] if parts else [model.names[k] for k in held_at if task.start.v[k]]
             if fast:
                 raise SimulationError(f"v: {fast[0]} must be at rest, its brake is closed; {JUMPS}")
             require_like(parts[0].task if parts else task, task)
@@ -335,7 +336,7 @@ class Differentiable:
     @property
     def start(self) -> tuple[Array, Array]:
         """Coordinates and rates at the start of the arm as it was given, (n,) each."""
-        return self._first.q, self._first.v
+        return self._first.start.q, self._first.start.v
 
     @cached_property
     def input_samples(self) -> Array:
@@ -352,19 +353,21 @@ class Differentiable:
         still = np.zeros(n)
         state = None
         if q is not None or v is not None:
-            state = (
+            state = State(
                 still if q is None else real_numbers("q", q, (n,)).copy(),
                 still if v is None else real_numbers("v", v, (n,)).copy(),
             )
         equation = replace(
             self.equation, formulation=replace(self.equation.formulation, model=model), _compiled={}
         )
+        held = tuple(holding.values())
         task = prepare(
             model, phase.times, inputs=self.inputs, control=self.functions.law, equation=equation,
             actuators=actuators_of(model, lookouts=self.functions.lookouts),
-            state=state, home=home, begins=phase.discrete.target_times(), wanted=self.rtol,
+            start=state, home=home, begins=phase.discrete.target_times(), held=held, bounds=bounds,
+            wanted=self.rtol,
         )  # fmt: skip
-        return replace(task.holding(holding.values()), bounds=bounds), tuple(holding.values())
+        return task, held
 
     def _driven(
         self,
@@ -470,8 +473,8 @@ class Differentiable:
             return StepSequence(ends, phase, modes), seen, t
         # Smooth friction decays fastest at rest, where a joint that moves now may come to.
         model, rest = task.equation.model, task
-        if task.v.any():
-            rest = self._task(model, task.q, None, phase)[0]
+        if task.start.v.any():
+            rest = self._task(model, task.start.q, None, phase)[0]
         duration = float(self.times[-1] - self.times[0])
         h = equal_step(self.method, rest.vibration, duration, self.rtol, self.step)
         span = stops[[0, -1]]

@@ -227,7 +227,9 @@ class RecordedTrajectory:
     def begun(self, y: Array) -> "RecordedTrajectory":
         """Begin at another state."""
         q, v, x = np.split(y, [self.n, 2 * self.n])
-        return replace(self, task=replace(self.task, q=q, v=v, states=x), started=False)
+        names = self.task.motion.actuators.state_names
+        start = replace(self.task.start, q=q, v=v, x=dict(zip(names, x.tolist(), strict=True)))
+        return replace(self, task=replace(self.task, start=start), started=False)
 
     def rates_at(self, sample: int) -> Array:
         """Evaluate the rates of the state at the first or last sample, (size,)."""
@@ -286,9 +288,9 @@ class RecordedTrajectory:
 
     def _rewind(self) -> None:
         """Reset the state and the channels to the start."""
-        system, more = self._fields[0]["system"], self.task.states
-        more = more if len(more) else np.zeros(self.size - 2 * self.n)
-        self._fields[0]["y"][:] = np.concatenate([self.task.q, self.task.v, more])
+        system, start = self._fields[0]["system"], self.task.start
+        more = [start.x.get(name, 0.0) for name in self.task.motion.actuators.state_names]
+        self._fields[0]["y"][:] = np.concatenate([start.q, start.v, more])
         system.current[:] = system.first[:-1]
 
     @property

@@ -1,7 +1,4 @@
-"""What drives joints beside their inputs: servos, and brakes that slip; and what is looked out for.
-
-All of it becomes part of the compiled equations of a motion.
-"""
+"""Servos, brakes, drive trains and event functions as parts of an arm's equations of motion."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,7 +48,7 @@ class Acting:
     first: int
 
     def __repr__(self) -> str:
-        """Tell all that determines its expressions."""
+        """Return a text that determines its expressions."""
         return f"wrench {self.first} {self.law.serialize()}"
 
     def put(self, w: Expr, t: Expr, q: Expr, v: Expr) -> Expr:
@@ -76,7 +73,7 @@ class Servoed:
 
     @property
     def key(self) -> str:
-        """What determines its expressions, as a text."""
+        """Text that determines its expressions."""
         gains = self.servo.model_dump_json(exclude=NO_GAINS)
         follows = "position" if self.servo.rate is None else "rate"
         limits = f"{self.gain} {self.limit}{' sampled' if self.servo.period is not None else ''}"
@@ -88,7 +85,7 @@ class Servoed:
         return self.state is not None or self.servo.period is not None
 
     def profile(self, q: Array) -> AnyProfile:
-        """Give the target as a function of time; without one it stays where it is."""
+        """Return the target as a function of time; without one, the position at coordinates q."""
         servo = self.servo
         if servo.rate is not None:
             return servo.rate
@@ -105,7 +102,7 @@ class Servoed:
     def asks(
         self, u: Expr, position: Expr, speed: Expr, target: tuple[Expr, Expr], x: Expr
     ) -> tuple[Expr, Expr]:
-        """Give the input that it asks for, u included, and the rate of its integral x."""
+        """Compute the input of the control law, u included, and the rate of its integral x."""
         servo, (wanted, moving) = self.servo, target
         stiffness, damping = servo.stiffness or 0.0, servo.damping or 0.0
         if servo.rate is not None:
@@ -149,7 +146,7 @@ def servos(model: Model) -> tuple[Servoed, ...]:
 
 @dataclass(frozen=True)
 class Actuators:
-    """What becomes part of an arm's equations of motion."""
+    """Servos, friction, windings, ties and event functions in an arm's equations of motion."""
 
     # servos, slipping, bristles, windings, ties: what drives joints beside their inputs, rubs with
     # a state of its own, or holds the tip.
@@ -167,7 +164,7 @@ class Actuators:
 
     @property
     def works(self) -> int:
-        """How many powers the equations give: works, and what is told apart."""
+        """Number of powers in the equations: works, and losses by name."""
         return WORKS + len(self.accounts)
 
     @property
@@ -181,12 +178,12 @@ class Actuators:
 
     @property
     def targets(self) -> int:
-        """How many targets there are: of servos, and three of each tie."""
+        """Number of targets: one of each servo, three of each tie."""
         return len(self.servos) + 3 * len(self.ties)
 
     @property
     def sampled(self) -> int:
-        """How many servos are sampled."""
+        """Number of sampled servos."""
         return sum(each.servo.period is not None for each in self.servos)
 
     @property
@@ -196,7 +193,7 @@ class Actuators:
 
     @property
     def states(self) -> int:
-        """How many states there are."""
+        """Number of states."""
         return len(self.state_names)
 
     @property
@@ -239,16 +236,16 @@ class Actuators:
 
     @property
     def is_in_basis(self) -> bool:
-        """Tell whether all servos act where they see, as springs and dampers would."""
+        """Whether all servos act at the place that they measure, as springs and dampers would."""
         return all(each.in_place for each in self.servos if each.servo.period is None)
 
     @property
     def gives_way(self) -> bool:
-        """Tell whether a servo may be at the end of its effort, where it damps nothing."""
+        """Whether a servo has a largest effort, at which it damps nothing."""
         return any(each.servo.effort is not None for each in self.servos)
 
     def stiffness(self, model: Model) -> tuple[Array, Array]:
-        """Give stiffness and damping that servos add where they act on what they see, (n, n)."""
+        """Return stiffness and damping of servos that act where they measure, (n, n)."""
         K, D = np.zeros((2, model.size, model.size))
         for stiffness, damping, sees in self.gains():
             K += stiffness * sees
@@ -256,14 +253,14 @@ class Actuators:
         return K, D
 
     def gains(self) -> Iterator[tuple[Any, Any, Array]]:
-        """Give stiffness, damping and what it sees of each servo that acts on that."""
+        """Iterate over stiffness, damping and measured direction (n, n) of these servos."""
         for each in self.servos:
             if each.in_place and each.servo.period is None:
                 sees = np.outer(each.row, each.row)
                 yield each.servo.stiffness or 0.0, each.servo.damping or 0.0, sees
 
     def symbols(self) -> dict[str, Expr]:
-        """Make symbols of what is in use: targets with their rates, states, efforts of holders."""
+        """Create the symbols in use: targets with rates, states, efforts of brakes, held inputs."""
         sizes = {"r": 2 * self.targets, "x": self.states, "b": 2 * len(self.slipping),
                  "h": self.sampled}  # fmt: skip
         return {name: ca.SX.sym(name, size) for name, size in sizes.items() if size}

@@ -1,4 +1,4 @@
-"""What of drive trains runs alone have: states of bristles and windings, friction that sticks.
+"""Drive trains in a run: bristles and windings, which have states, and friction that sticks.
 
 Each adds a generalised force, what it takes [W] by name, and what it stores.
 """
@@ -34,7 +34,7 @@ LITTLE_CURRENT = 1e-3  # of that which stalls at a volt, or of the limit
 
 @dataclass
 class Share:
-    """What drive trains add to an arm's equations."""
+    """Forces, powers and state rates that drive trains add to an arm's equations."""
 
     push: Expr  # generalised force, (n,)
     # fed, moved: power [W] that inputs put in beside that of their effort, and that of what moves
@@ -49,7 +49,7 @@ class Share:
     outer: Expr = 0.0
 
     def take(self, account: str, power: Expr) -> None:
-        """Take power [W] into an account."""
+        """Add a loss of power [W] to an account."""
         self.taken[account] = self.taken.get(account, 0.0) + power
 
 
@@ -112,11 +112,11 @@ class Winding:
         return self.name.removesuffix(".current")
 
     def without_inductance(self) -> "Winding":
-        """Give one whose current follows its input at once."""
+        """Return the winding without inductance, whose current follows its input at once."""
         return replace(self, motor=self.motor.model_copy(update={"inductance": None}))
 
     def settled(self, u: float, v: Array) -> float:
-        """Give the current [A] that an input drives in the long run, whatever the limit."""
+        """Compute the steady current [A] of an input, without the limit."""
         if self.motor.input == "current":
             return u
         induced = self.motor.torque_constant * self.ratio * float(self.row @ v)
@@ -177,7 +177,7 @@ class SpringDamper:
 
 @dataclass(frozen=True)
 class StickSlip:
-    """What may hold a coordinate up to an effort: dry friction, a brake, or both."""
+    """Stick-slip element of a coordinate: dry friction, a brake, or both."""
 
     name: str  # of the coordinate
     # axis, index: the axis that it is of, and its place in q.
@@ -188,7 +188,7 @@ class StickSlip:
     brake: float | None
 
     def capacity(self, *, braked: bool) -> float:
-        """Give the effort beyond which it slips."""
+        """Return the effort beyond which it slips."""
         held = sum(each.holds for each in self.frictions.values())
         return held + (self.brake or 0.0 if braked else 0.0)
 
@@ -208,7 +208,7 @@ class Slipping:
 
     @classmethod
     def of(cls, holder: StickSlip) -> "Slipping":
-        """Make it of a holder."""
+        """Build it from a stick-slip element."""
         brake = holder.brake is not None and math.isfinite(holder.brake)
         account = f"{holder.axis.name}: {BRAKE}" if brake else ""
         return cls(holder.index, account, tuple(holder.frictions.items()))
@@ -300,7 +300,7 @@ def holders(model: Model) -> dict[str, StickSlip]:
 
 
 def held_coordinate(model: Model, axis: Axis) -> int:
-    """Give the coordinate that a brake holds: the motor's, or the joint's.
+    """Return the coordinate that a brake holds: the motor's, or the joint's.
 
     Raises
     ------

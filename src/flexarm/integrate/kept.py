@@ -1,4 +1,4 @@
-"""What a run keeps of a solution: all that its samples say."""
+"""Build a run from a solution: everything that follows from its samples."""
 
 from collections.abc import Mapping
 from dataclasses import astuple, replace
@@ -51,7 +51,7 @@ def run_of(
         tip=position,
         tip_rotation=rotation,
         energy=energy,
-        works=np.column_stack([works, np.full(len(works), task.brought)]),
+        works=np.column_stack([works, np.full(len(works), task.start.brought)]),
         momentum=_momentum(placed, solution.times, q, v) if actuators.impulses else u[:, :0],
         impulse=solution.states[:, last - actuators.impulses : last],
         anchors=solution.anchors,
@@ -66,7 +66,7 @@ def run_of(
         paper=task.equation.paper,
         feedback=None if task.motion.law is None else _feedback(task.motion.law, task),
         at_rest=run_rest_errors,
-        own=solution.held is None and _own_inputs(task),
+        own=_own_inputs(task, solution),
         statistics=Statistics(
             solution.steps,
             solution.rejections,
@@ -86,28 +86,31 @@ def _momentum(placed: Equation, times: Array, q: Array, v: Array) -> Array:
     return found
 
 
-def _own_inputs(task: InitialValueProblem) -> bool:
-    """Tell whether the inputs are those of the model file."""
+def _own_inputs(task: InitialValueProblem, solution: Solution) -> bool:
+    """Return whether the inputs are those of the model file."""
     stated = {axis.name: axis.acts.input for axis in task.equation.model.axes}
     same = (each.profile == (stated[each.name] or STILL) for each in task.groups[0])
-    return task.motion.law is None and all(same)
+    law = task.motion.law or (solution.held is not None and not task.motion.actuators.sampled)
+    return not law and all(same)
 
 
 def _feedback(law: ca.Function, task: InitialValueProblem) -> tuple[Array, Array]:
-    """Give stiffness and damping by which a law holds the arm at the start, (n, n) each."""
+    """Compute stiffness and damping of a control law at the start, (n, n) each."""
     n = task.equation.model.size
     q, v = ca.MX.sym("q", n), ca.MX.sym("v", n)
     u = law(float(task.times[0]), q, v)
     slopes = ca.Function("slopes", [q, v], [ca.jacobian(u, q), ca.jacobian(u, v)])
-    K, D = (-input_matrix(task.equation.model) @ np.array(x) for x in slopes(task.q, task.v))
+    K, D = (
+        -input_matrix(task.equation.model) @ np.array(x) for x in slopes(task.start.q, task.start.v)
+    )
     return (K + K.T) / 2, (D + D.T) / 2
 
 
 def _inputs(task: InitialValueProblem, solution: Solution) -> Array:
-    """Give the inputs at the samples, (T, inputs)."""
+    """Compute the inputs at the samples, (T, inputs)."""
     n = task.equation.model.size
     count = len(solution.times)
-    if solution.held is not None:
+    if solution.held is not None and not task.motion.actuators.sampled:
         return solution.held
     if task.motion.law is not None:
         q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
@@ -130,7 +133,7 @@ def _inputs(task: InitialValueProblem, solution: Solution) -> Array:
 
 
 def _states_of(task: InitialValueProblem, solution: Solution) -> Array:
-    """Give the states of servos and drives at the samples, (T, states)."""
+    """Return the states of servos and drives at the samples, (T, states)."""
     actuators = task.motion.actuators
     first = 2 * task.equation.model.size + actuators.works + actuators.impulses
     return solution.states[:, first:]
@@ -169,16 +172,16 @@ def _drives(task: InitialValueProblem, solution: Solution, u: Array) -> DriveDat
 
 
 def _held(task: InitialValueProblem, solution: Solution) -> Array:
-    """Give what sampled servos held and their integrals at the samples, (T, 2 servos)."""
-    if solution.servoed is not None:
-        return solution.servoed
+    """Return held inputs and integrals of sampled servos at the samples, (T, 2 servos)."""
+    if solution.held is not None:
+        return solution.held
     return np.zeros((len(solution.times), 2 * task.motion.actuators.sampled))
 
 
 def _integrals(
     task: InitialValueProblem, solution: Solution, states: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """Give what servos remember at the samples, by name: integrals, and what is held."""
+    """Return integrals and held inputs of servos at the samples, by name."""
     servos = task.motion.actuators.servos
     found = {integral_of(x.name): states[x.name] for x in servos if x.state is not None}
     held, sampled = _held(task, solution), [x for x in servos if x.servo.period is not None]
@@ -197,7 +200,7 @@ def of_model(run: Run, model: Model) -> Run:
 
 
 def joined(first: Run, second: Run) -> Run:
-    """Put two legs together; the instant between them is kept once, after the change."""
+    """Join two phases; the instant between them is kept once, after the change."""
     kept = slice(0, -1)
     changes: dict[str, Any] = {
         name: np.concatenate([getattr(first, name)[kept], getattr(second, name)])

@@ -47,7 +47,7 @@ def refuse_misfit(law: ca.Function, model: Model) -> None:
 
 
 def no_number(answer: Array, names: tuple[str, ...], t: float) -> str:
-    """Say for which joint a law gave no number, or nothing."""
+    """Return a message that names a joint without a finite input; empty if there is none."""
     finite = np.isfinite(answer)
     if np.all(finite):
         return ""
@@ -160,7 +160,7 @@ class Sampled(Summarised):
         return round(self.delay / self.period)
 
     def begin(self, model: Model) -> "Computer":
-        """Make ready to control an arm from time 0 on.
+        """Return the law at work on an arm from time 0 on.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class Computer:
     last: Array | None = None
 
     def __call__(self, t: float, q: Array, v: Array) -> Any:
-        """Take a sample, and give the input to hold; what is no input as the law gave it."""
+        """Sample the law, and return the input to hold; an invalid answer is returned as it is."""
         given = self.law(t, *self._seen(q, v))
         answer = real_answer(given)
         if answer is not None and isinstance(self.law, ca.Function):
@@ -269,7 +269,7 @@ def real_answer(given: object) -> Array | None:
 
 @dataclass(frozen=True)
 class ServoMemory:
-    """What a sampled servo knows from one tick to the next."""
+    """Memory of a sampled servo between two samples."""
 
     ticks: int = 0  # ticks so far, or passed while its joint was locked
     before: float | None = None  # position that it measured last

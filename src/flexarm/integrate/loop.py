@@ -53,7 +53,7 @@ def peaks(m: IntegratorState, first: int) -> int:
 
 @kernel
 def peek(m: IntegratorState, t: float, row: int) -> int:
-    """Look at a time within the last step; find a quantity that is out of its bounds, or -1."""
+    """Evaluate event functions within the last step; return one out of its bounds, or -1."""
     m.sample_time = t
     run_kernel(m.sample, m)
     rates(m.system, t, m.sampled, m.aside)
@@ -66,7 +66,7 @@ def peek(m: IntegratorState, t: float, row: int) -> int:
 
 @kernel
 def slips_within(m: IntegratorState) -> int:
-    """Look at quarters of the last step, and where parabolas through them turn; tell if beyond."""
+    """Return 1 if an event function leaves its bounds at quarters of the step, or at extrema."""
     if m.peeks == 0 or m.sample == 0:
         return 0
     count = m.lookouts
@@ -112,7 +112,7 @@ def outside(m: IntegratorState, y: Array) -> int:
 
 @kernel
 def healthy(m: IntegratorState) -> int:
-    """Tell whether the trial step is made of numbers."""
+    """Return 1 if the trial step is made of finite numbers."""
     if not math.isfinite(m.error):
         return 0
     for i in range(m.size):
@@ -140,7 +140,7 @@ def keep_samples(m: IntegratorState) -> None:
 
 @kernel
 def next_stop(m: IntegratorState) -> float:
-    """Give the time that no step may cross: a jump, the end or, in fixed steps, a sample."""
+    """Return the time that no step may cross: a jump, the end or, in equal steps, a sample."""
     stop = m.t_end
     if m.next_break < m.break_count:
         stop = min(stop, m.breaks[m.next_break])
@@ -151,7 +151,7 @@ def next_stop(m: IntegratorState) -> float:
 
 @kernel
 def accept(m: IntegratorState) -> None:
-    """Make the trial step the state."""
+    """Accept the trial step."""
     m.t_old = m.t
     m.h_done = m.h
     m.t = m.t + m.h
@@ -166,7 +166,7 @@ def accept(m: IntegratorState) -> None:
 
 @kernel
 def resize(m: IntegratorState) -> float:
-    """Give the factor by which the error wants the step changed."""
+    """Return the factor of the next step that follows from the error."""
     power = 1.0 / float(m.order)
     error = max(m.error, 1e-10)
     if m.error > 1.0:
@@ -180,7 +180,7 @@ def resize(m: IntegratorState) -> float:
 
 @kernel
 def touch(m: IntegratorState) -> int:
-    """Take the tolerance of what touches, from the first touch on; tell if that is new.
+    """Tighten the tolerance at the first contact; return 1 if this is the first.
 
     It stays when the arm is free again: the next impact magnifies what was wrong in flight.
     """
@@ -194,7 +194,7 @@ def touch(m: IntegratorState) -> int:
 
 @kernel
 def pass_breaks(m: IntegratorState) -> None:
-    """Let channels jump whose time has come."""
+    """Switch the functions of time that jump at t."""
     if m.next_break < m.break_count and m.t >= m.breaks[m.next_break]:
         while m.next_break < m.break_count and m.breaks[m.next_break] <= m.t:
             m.next_break += 1
@@ -205,28 +205,19 @@ def pass_breaks(m: IntegratorState) -> None:
 
 
 @kernel
-def keep_here(m: IntegratorState) -> None:
-    """Keep the state at t for all times that it has come to."""
-    while m.kept < m.wanted and m.times[m.kept] <= m.t + rounding(m.t):
-        for i in range(m.size):
-            m.samples[m.kept * m.size + i] = m.y[i]
-        m.kept += 1
-
-
-@kernel
 def pass_stops(m: IntegratorState) -> None:
-    """Let channels jump at t, and go on to stops that are too near for a step."""
+    """Switch functions of time at t, and pass stops that are too near for a step."""
     while True:
         pass_breaks(m)
         if m.t >= m.t_end or next_stop(m) - m.t > rounding(m.t):
             return
         m.t = next_stop(m)
-        keep_here(m)
+        keep_samples(m)
 
 
 @kernel
 def _begin(m: IntegratorState) -> None:
-    """Make the state at the start ready for the first step, and keep it."""
+    """Evaluate the initial state for the first step, and keep it."""
     enter_pieces(m.system, m.t)
     rates(m.system, m.t, m.y, m.f)
     note_seen(m)

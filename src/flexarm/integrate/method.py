@@ -12,20 +12,16 @@ from flexarm.integrate.motion import MotionFunctions
 from flexarm.loops.kernel import Kernel
 
 
-def _whole(wanted: float, damped: bool) -> float:
-    return wanted
-
-
 @dataclass(frozen=True)
 class ToleranceRule:
-    """The part of a run's tolerance that a step of a method may take."""
+    """Share of a run's tolerance that a step of a method may take."""
 
-    # Tolerance per step of a run of some fifty vibrations, by the run's tolerance and whether the
-    # vibrations of the arm die away.
-    per_step: Callable[[float, bool], float] = _whole
-    # Factors of the tolerance: where a law is part of the equations; with dry friction, strong
-    # dampers or tables of springs; where contacts or stops are, whose impacts magnify errors; of
-    # that where they give most back, so that there are many; on rails.
+    # Tolerance per step of a run of some fifty vibrations, by the run's tolerance and whether
+    # vibrations die away.
+    per_step: Callable[[float, bool], float] = lambda wanted, damped: wanted
+    # Factors of the tolerance: with a law in the equations; with dry friction, strong dampers or
+    # tables of springs; with contacts or stops, whose impacts magnify errors; of that where they
+    # return most energy, so that there are many; on rails.
     under_law: float = 1.0
     under_friction: float = 1.0
     under_contact: float = 1.0
@@ -61,7 +57,7 @@ class Method:
     renewed_after
         Steps for which that is kept.
     rule
-        What part of a run's tolerance a step may take; its numbers stand in
+        Share of a run's tolerance that a step may take; its numbers stand in
         `flexarm.integrate.tolerance`.
     vibration_steps
         Steps per second that it takes to follow vibrations at a tolerance of 1e-3; whether they
@@ -118,7 +114,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Operations:
-    """What the pieces of a step cost."""
+    """Operations of the parts of a step."""
 
     n: int  # number of coordinates
     motion: MotionFunctions  # the equations and their derivatives
@@ -140,5 +136,5 @@ class Operations:
 
 
 def zeros(sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Make arrays by name, for the fields of a record."""
+    """Return arrays of zeros by name, for the fields of a record."""
     return {name: np.zeros(size) for name, size in sizes.items()}

@@ -71,11 +71,11 @@ class MotionFunctions:
 
     @cached_property
     def _own(self) -> dict[str, Callable[[Model], Any]]:
-        """What drives the arm with numbers of its model, in equations that others share."""
+        """Functions that list actuators with numbers of the model, by kind."""
         return self.actuators.own(self.equation.model)
 
     def _acting(self, formulation: Formulation) -> Actuators:
-        """Give what drives an arm, with its numbers as symbols where they are."""
+        """Return the actuators of an arm, with its numbers as symbols where the model has them."""
         read = {kind: made(formulation.model) for kind, made in self._own.items()}
         return replace(self.actuators, **read)
 

@@ -350,7 +350,7 @@ OPTIONS: dict[str, Option] = {
 
 
 def documented(text: str) -> str:
-    """Put all options into a docstring that leaves them to a table, for `help`."""
+    """Replace the reference to the table of options in a docstring by all options, for `help`."""
     lines = []
     for name, each in OPTIONS.items():
         about = each.help[0].upper() + each.help[1:]

@@ -1,4 +1,4 @@
-"""What an integrator needs to know of an arm: its compiled equations, channels and measures."""
+"""Functions of time, error measures and limits of an arm, as an integrator uses them."""
 
 import itertools
 import math
@@ -103,7 +103,7 @@ class Watch:
 
 
 def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, list[Array]]:
-    """Make the table of pointers that compiled equations take, and keep what it points to."""
+    """Return the table of pointers that compiled equations take, and the arrays behind it."""
     given = compiled.inputs[: len(compiled.inputs) - len(compiled.constants)]
     kept = [buffers[port.name] for port in given]
     kept += [*compiled.constants, *(buffers[port.name] for port in compiled.outputs)]

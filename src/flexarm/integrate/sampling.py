@@ -1,4 +1,4 @@
-"""What is asked at given times while a motion is computed: sampled laws and servos."""
+"""Digital controllers in a run: sampled control laws and sampled servos."""
 
 import traceback
 from dataclasses import replace
@@ -16,7 +16,7 @@ from flexarm.links.base import Array
 
 
 def no_number_near(m: IntegratorState, step: float) -> str:
-    """Say for which joint a law in CasADi gives no number at the state or a step on, or nothing."""
+    """Return for which joint a law in CasADi gives no number here or a step on; empty if none."""
     problem, law = m.problem, m.problem.motion.law
     if law is None:
         return ""
@@ -31,25 +31,51 @@ def no_number_near(m: IntegratorState, step: float) -> str:
     return ""
 
 
-class Log:
-    """A sampled law at work, and what it said when."""
+class Sampler:
+    """Digital controllers in a run: when they were asked, and what they hold from then on."""
 
-    def __init__(self, control: Sampled, problem: InitialValueProblem) -> None:
-        self.control, self.end = control, float(problem.times[-1])
-        self.law = control.begin(problem.equation.model)
-        self.names = problem.equation.input_names
+    def __init__(self, problem: InitialValueProblem) -> None:
+        self.problem, self.end = problem, float(problem.times[-1])
+        self.memory: dict[str, ServoMemory] = {}  # of sampled servos, by joint
         self.times: list[float] = []
         self.values: list[Array] = []
 
     def ask(self, m: IntegratorState) -> str:
-        """Ask the law at the present state and hold its answer; say why if it is no answer.
+        """Ask controllers at the present state, and hold the answer; return why there is none."""
+        raise NotImplementedError
+
+    def at(self, times: Array) -> Array | None:
+        """Return what was held at given times, (T, ...); None if nothing was asked."""
+        if not self.values:
+            return None
+        which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
+        return np.array(self.values)[np.maximum(which, 0)]
+
+    def _hold(self, m: IntegratorState, values: Array, later: float) -> None:
+        """Hold values until a later time [s]."""
+        self.times.append(m.t)
+        self.values.append(values)
+        rates(m.system, m.t, m.y, m.f)
+        m.h_done = 0.0
+        m.t_end = later if later < self.end - instant(self.end) else self.end
+
+
+class SampledLaw(Sampler):
+    """A sampled control law, which holds the inputs of all driven joints."""
+
+    def __init__(self, control: Sampled, problem: InitialValueProblem) -> None:
+        super().__init__(problem)
+        self.control, self.law = control, control.begin(problem.equation.model)
+
+    def ask(self, m: IntegratorState) -> str:
+        """Ask the law at the present state, and hold its answer; return why it is none.
 
         Raises
         ------
         SimulationError
             If the first answer is not of the right kind: then there is no run to keep.
         """
-        n = m.system.n
+        n, names = m.system.n, self.problem.equation.input_names
         try:
             given = self.law(m.t, m.y[:n].copy(), m.y[n : 2 * n].copy())
         except Exception as error:
@@ -57,38 +83,22 @@ class Log:
         answer = real_answer(given)
         if answer is None or answer.shape != (m.system.inputs,):
             got = shown(given) if answer is None else f"an array of shape {answer.shape}"
-            what = f"must return {m.system.inputs} inputs ({', '.join(self.names)}) as real numbers"
+            what = f"must return {m.system.inputs} inputs ({', '.join(names)}) as real numbers"
             said = f"the control law {what}, got {got}"
             if not self.times:
                 raise SimulationError(said)
             return f"{said} at t = {m.t:.6g} s"
-        said = no_number(answer, self.names, m.t)
+        said = no_number(answer, names, m.t)
         if not said:
-            self._hold(m, answer, self.control.period)
+            rows, now = m.system.pieces.reshape(-1, PIECE), m.system.current[: m.system.inputs]
+            rows[now] = 0.0
+            rows[now, 2] = answer
+            self._hold(m, answer, (len(self.times) + 1) * self.control.period)
         return said
-
-    def _hold(self, m: IntegratorState, answer: Array, period: float) -> None:
-        self.times.append(m.t)
-        self.values.append(answer)
-        rows = m.system.pieces.reshape(-1, PIECE)
-        for k in range(m.system.inputs):
-            rows[m.system.current[k]] = 0.0
-            rows[m.system.current[k], 2] = answer[k]
-        rates(m.system, m.t, m.y, m.f)
-        m.h_done = 0.0
-        later = len(self.times) * period
-        m.t_end = later if later < self.end - instant(self.end) else self.end
-
-    def at(self, times: Array) -> Array | None:
-        """Give what was held at given times."""
-        if not self.values:
-            return None
-        which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
-        return np.array(self.values)[np.maximum(which, 0)]
 
 
 def _raised(error: Exception) -> str:
-    """Say in a line what a law raised, and where."""
+    """Return in a line what a law raised, and where."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     try:
         text = " ".join(str(error).split())
@@ -98,45 +108,32 @@ def _raised(error: Exception) -> str:
     return f"the control law raised {what} ({Path(place.filename).name}, line {place.lineno})"
 
 
-class Digital:
-    """Sampled servos at work, and what they held when."""
+class SampledServos(Sampler):
+    """Sampled servos, which hold their inputs; their integrals are kept after these."""
 
     def __init__(self, m: IntegratorState) -> None:
-        problem = m.problem
-        self.problem, self.end = problem, float(problem.times[-1])
+        super().__init__(m.problem)
         self.servos = [
             (k, each)
-            for k, each in enumerate(problem.motion.actuators.servos)
+            for k, each in enumerate(m.problem.motion.actuators.servos)
             if each.servo.period is not None
         ]
-        self.memory: dict[str, ServoMemory] = dict(problem.memory)
+        self.memory = dict(m.problem.start.memory)
         self.held = m.buffers["h"]
-        self.times: list[float] = []
-        self.values: list[Array] = []
-
-    def ask(self, m: IntegratorState) -> str:
-        """Let servos measure whose time has come, and go on to the next time."""
-        for place in range(len(self.servos)):
-            self._tick(m, place)
         self.times.append(m.t)
         self.values.append(self._row())
-        rates(m.system, m.t, m.y, m.f)
-        m.h_done = 0.0
-        due = [self._due(place) for place in range(len(self.servos))]
-        later = min(due, default=self.end)
-        m.t_end = later if later < self.end - instant(self.end) else self.end
-        return ""
-
-    def at(self, times: Array) -> Array:
-        """Give what was held at given times, and after it the integrals, (T, 2 sampled servos)."""
-        if not self.times:
-            return np.tile(self._row(), (len(times), 1))
-        which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
-        return np.array(self.values)[np.maximum(which, 0)]
 
     def _row(self) -> Array:
         known = [self.memory.get(each.name, ServoMemory()).integral for _, each in self.servos]
         return np.concatenate([self.held, known])
+
+    def ask(self, m: IntegratorState) -> str:
+        """Sample the servos that are due, and hold their inputs until the next one is."""
+        for place in range(len(self.servos)):
+            self._tick(m, place)
+        due = [self._due(place) for place in range(len(self.servos))]
+        self._hold(m, self._row(), min(due))
+        return ""
 
     def _due(self, place: int) -> float:
         _, each = self.servos[place]

@@ -45,15 +45,32 @@ from flexarm.integrate.options import (
 from flexarm.integrate.problem import channels, read_inputs, refuse_short_tables
 from flexarm.integrate.solve import Solution, interruption, new_state, solve
 from flexarm.integrate.system import instant
-from flexarm.integrate.task import InitialValueProblem, State, equation_of, prepare, sample_times
+from flexarm.integrate.task import (
+    InitialValueProblem,
+    State,
+    equal_step,
+    equation_of,
+    prepare,
+    sample_times,
+)
 from flexarm.interrupts import finish, signals_interrupt
 from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
 from flexarm.model import Model, TipRotation, build, start_state
-from flexarm.runs.curves import CURVES, LINES, Curves, curves_of, off_cubics, off_lines, split
+from flexarm.runs.curves import (
+    CURVES,
+    LINES,
+    PER_PERIOD,
+    Curves,
+    curves_of,
+    off_cubics,
+    off_lines,
+    split,
+)
 from flexarm.runs.run import Run
 
+MOST_PARTS = 8  # of an interval that nobody chose: enough for 4000 samples of a run
 CHEAP = 0.1  # seconds, by its operations: what a run may take to be run once more, closely
 Solved = tuple[Run, Solution]
 
@@ -145,10 +162,10 @@ class Simulation:
 
     Attributes
     ----------
-    course
+    hybrid
         Events, brakes and locks; None of an arm that has none of them.
     first
-        The first phase.
+        The phase in which the method was chosen.
     method, why, tolerance
         The method that is in use, why it was chosen, and the tolerance of its steps.
 
@@ -180,8 +197,8 @@ class Simulation:
         if not self.method.carries_states:
             refuse_states(self.method, task)
         finer = options.dt is None
-        self.parts = task.parts(self.method, self.tolerance, options.step) if finer else 1
-        self.curves = curves_of(self.model, task.q)
+        self.parts = parts_of(task, self.method, self.tolerance, options.step) if finer else 1
+        self.curves = curves_of(self.model, task.start.q)
         self.others = set[str]()  # methods of phases that are not the chosen one
         effort = solution(
             task, self.method, self.tolerance, duration=options.t_end, step=options.step,
@@ -216,14 +233,12 @@ class Simulation:
                 wanted=options.tolerance, acting=self.acting,
             )  # fmt: skip
         turns = bool(self.model.attitudes)
-        task = prepare(
+        return prepare(
             self.model, self.times, inputs=options.inputs, control=options.control,
-            equation=self.equation.anchored(state.anchor) if turns else self.equation,
-            state=(state.q, state.v),
+            equation=self.equation.anchored(state.anchor) if turns else self.equation, start=state,
             actuators=replace(actuators_of(self.model), wrenches=self.acting), home=self.home,
             wanted=options.tolerance,
         )  # fmt: skip
-        return task.begun(state)
 
     def _choose(self, task: InitialValueProblem, tolerance: float) -> tuple[Method, str]:
         """Choose the method of a phase, and say why."""
@@ -253,17 +268,21 @@ class Simulation:
         motions = [task.motion]  # whose machine code later phases use again
         while solution.ending.status in ("finished", "seen"):
             try:
-                state = replace(state, **after(task, solution, state))
+                state = after(task, solution)
                 if t_end - state.t <= instant(t_end):
                     break
                 if solution.ending.status == "seen":
                     state = hybrid.seen(solution.seen, solution.value, state)
                 state = hybrid.enter(state)
+                motion = np.ptp(solution.states[:, : 2 * self.model.size], axis=0)
+                rested = len(solution.times) > 1 and not np.any(motion)
                 over, task = hybrid.discrete.over, self._prepare(state)
                 if over:  # the state after an impact, and the load of the tip, are the end
                     last = Solution(task.times[:1], task.state[None], state.anchor[None])
                     run = self._run_of(task, run, last)
                     break
+                if rested and self.automatic:  # a phase without motion favours no method
+                    self.first, (self.method, self.why) = task, self._choose(task, self.tolerance)
                 motions.append(task.motion)
                 sought.append((state.t, hybrid.sought(state.t)))
                 run, solution = self._solve(task, run)
@@ -313,7 +332,7 @@ class Simulation:
         return self._with_closer(task, run), solution
 
     def _with_closer(self, task: InitialValueProblem, run: Run) -> Run:
-        """Let a run of one phase that was cheap be compared with a closer solution."""
+        """Attach a closer solution, computed on demand, to a cheap run of one phase."""
         single = self.hybrid is None or self.hybrid.single
         once = single and self.law is None and self.options.step is None
         tried = run.statistics.steps + run.statistics.rejections
@@ -337,11 +356,33 @@ class Simulation:
         return run if before is None else joined(before, run)
 
     def _finished(self, run: Run) -> Run:
-        """Add to a run the events that did not happen, wrenches as tables, and its audit."""
+        """Add events that did not happen, tables of wrenches, and the result of an audit."""
         if self.hybrid is not None:
             run = replace(run, pending=pending_events(self.hybrid, run, self._sought))
         run = told(run, self.acting) if self.acting else run
-        return audited(run) if self.options.energy_audit else run
+        closed = not self.options.energy_audit or run.energy_balance <= AUDIT
+        if closed or run.status != "finished":
+            return run
+        said = f"the energy balance closed to {run.energy_balance:.1e}, not to {AUDIT:.0e}"
+        return replace(run, reason=f"{said}. Take method 'auto', or a smaller rtol.")
+
+
+def parts_of(
+    task: InitialValueProblem, method: Method, wanted: float, step: float | None = None
+) -> int:
+    """Choose into how many parts to split intervals while it is not known what will vibrate.
+
+    A power of 2, `MOST_PARTS` at most; steps of rk4 end at the parts, which split none of them.
+    """
+    fastest, interval = task.vibration.fastest, float(np.median(np.diff(task.times)))
+    least = 0.0
+    if not method.adaptive:
+        least = equal_step(method, task.vibration, float(task.times[-1]), wanted, step)
+    most = min(PER_PERIOD * fastest * interval / (2 * np.pi), MOST_PARTS)
+    parts = 1
+    while parts < most and interval / (2 * parts) >= least:
+        parts *= 2
+    return parts
 
 
 def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
@@ -367,16 +408,12 @@ def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
 
 
 def _pick(solution: Solution, rows: npt.NDArray[np.int_]) -> Solution:
-    held, servoed = (
-        None if each is None else each[rows] for each in (solution.held, solution.servoed)
-    )
     return replace(
         solution,
         times=solution.times[rows],
         states=solution.states[rows],
         anchors=solution.anchors[rows],
-        held=held,
-        servoed=servoed,
+        held=None if solution.held is None else solution.held[rows],
     )
 
 
@@ -468,14 +505,6 @@ def closely(task: InitialValueProblem, method: Method, wanted: float, run: Run) 
     return np.asarray(q)
 
 
-def audited(run: Run) -> Run:
-    """Say so if the energy balance of a run that finished did not close as an audit asks."""
-    if run.status != "finished" or run.energy_balance <= AUDIT:
-        return run
-    closed = f"the energy balance closed to {run.energy_balance:.1e}, not to {AUDIT:.0e}"
-    return replace(run, reason=f"{closed}. Take method 'auto', or a smaller rtol.")
-
-
 def refuse_inputs(
     model: Model, inputs: Mapping[str, Any] | None, parts: Sequence[LockedPhase]
 ) -> None:
@@ -533,7 +562,7 @@ def solve_until_kept(
 
 
 def closer_because(method: str, asked: float, run: Run, tolerance: float) -> str:
-    """Say why a run was solved at a smaller tolerance than asked by a method; empty if not."""
+    """Return why a run was solved at a smaller tolerance than requested; empty if not."""
     if tolerance == asked:
         return ""
     return (

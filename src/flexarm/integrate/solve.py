@@ -16,7 +16,6 @@ from flexarm.integrate.loop import (
     WATCHED,
     accept,
     beyond,
-    keep_here,
     keep_samples,
     march,
     note_seen,
@@ -24,7 +23,7 @@ from flexarm.integrate.loop import (
     slips_within,
 )
 from flexarm.integrate.method import Method
-from flexarm.integrate.sampling import Digital, Log, no_number_near
+from flexarm.integrate.sampling import SampledLaw, SampledServos, Sampler, no_number_near
 from flexarm.integrate.state import RANGES, IntegratorState, start_fields, widen
 from flexarm.integrate.system import PRESCRIBED, instant, prescribe, rates
 from flexarm.integrate.task import InitialValueProblem
@@ -46,7 +45,7 @@ NEAR = 1e-13  # of the station, to either side
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended."""
+    """End of a run."""
 
     # ``finished``, ``stopped`` or ``interrupted``; ``running`` if it has not.
     status: str = "finished"
@@ -68,10 +67,10 @@ class Solution:
     evaluations: int = 0
     renewals: int = 0
     seconds: float = 0.0
-    # held, servoed: inputs of a sampled law at the kept times, and of sampled servos, or None.
+    # What digital controllers held at the kept times: inputs of a law, or inputs of servos and
+    # after them their integrals; None if there are none.
     held: Array | None = None
-    servoed: Array | None = None
-    # What sampled servos know at the end.
+    # Data that sampled servos hold at the end, by joint.
     memory: Mapping[str, ServoMemory] = field(default_factory=dict)
     # seen, value: which quantities that were looked out for ended it, and the value of the first.
     seen: tuple[int, ...] = ()
@@ -121,30 +120,30 @@ def solve(
     """
     make_ready(m)
     anchors = [(0, np.array(m.problem.equation.anchor, dtype=float))]
-    sampled = bool(m.problem.motion.actuators.sampled)
-    log: Log | Digital | None = Digital(m) if sampled else None
-    if control is not None and log is None:
-        log = Log(control, m.problem)
+    sampler: Sampler | None = None
+    if control is not None:
+        sampler = SampledLaw(control, m.problem)
+    elif m.problem.motion.actuators.sampled:
+        sampler = SampledServos(m)
     started, aside = time.process_time(), 0.0
 
     def collected(ending: Ending) -> Solution:
         spent = time.process_time() - started - aside
         solution = collect(m, anchors, ending, spent)
-        if isinstance(log, Digital):
-            solution.servoed, solution.memory = log.at(solution.times), dict(log.memory)
-        elif log is not None:
-            solution.held = log.at(solution.times)
+        if sampler is not None:
+            solution.held, solution.memory = sampler.at(solution.times), dict(sampler.memory)
         return solution
 
     def between() -> None:
         nonlocal aside
         if live is not None:
             begun = time.process_time()
-            live(lambda: collected(_running(m.t)))
+            said = f"computed to t = {m.t:.6g} s; the simulation is still running, or it was killed"
+            live(lambda: collected(Ending("running", said)))
             aside += time.process_time() - begun
 
     try:
-        ending = _drive(m, anchors, progress or (lambda t: None), log, between)
+        ending = _drive(m, anchors, progress or (lambda t: None), sampler, between)
     except KeyboardInterrupt as stop:
         ending = interruption(stop, m.t)
     solution, late = finish(lambda: collected(ending))
@@ -156,22 +155,16 @@ def interruption(stop: KeyboardInterrupt, t: float) -> Ending:
     return Ending("interrupted", f"by {interrupt_name(stop)} at t = {t:.6g} s")
 
 
-def _running(t: float) -> Ending:
-    return Ending(
-        "running", f"computed to t = {t:.6g} s; the simulation is still running, or it was killed"
-    )
-
-
 def _drive(
     m: IntegratorState,
     anchors: list[tuple[int, Array]],
     progress: Callable[[float], None],
-    log: Log | Digital | None,
+    sampler: Sampler | None,
     between: Callable[[], None],
 ) -> Ending:
     m.budget = 1 + int(LONGEST / (STEP + OPERATION * m.problem.motion.compiled().operations))
     at_once = m.lookouts and beyond.python(m) >= 0
-    ending = Ending("seen") if at_once else None if log is None else _asked(log, m)
+    ending = Ending("seen") if at_once else None if sampler is None else _asked(sampler, m)
     proven = m.method.proven
     while ending is None:
         left = PROVEN - m.steps - m.rejections
@@ -185,7 +178,7 @@ def _drive(
         spent = time.perf_counter() - clock
         m.budget = int(min(max(m.budget * LONGEST / max(spent, 1e-6), 20), 10**7))
         progress(m.t)
-        ending = after_march(m, anchors, log, code)
+        ending = after_march(m, anchors, sampler, code)
         if ending is None and (code == FINISHED or m.t < m.t_end):  # no input is due
             between()
     return ending
@@ -194,14 +187,14 @@ def _drive(
 def after_march(
     m: IntegratorState,
     anchors: list[tuple[int, Array]],
-    log: Log | Digital | None,
+    sampler: Sampler | None,
     code: int,
 ) -> Ending | None:
     """Do what a call of `march` has returned for; None if the run goes on."""
     if code == FINISHED:
-        if m.t >= (m.t_end if log is None else log.end):
+        if m.t >= (m.t_end if sampler is None else sampler.end):
             return Ending()
-        return None if log is None else _asked(log, m)
+        return None if sampler is None else _asked(sampler, m)
     if code == SEEN:
         return at_sight(m, anchors[-1][1])
     if code == WATCHED and not m.problem.watches[m.watched].what:
@@ -213,8 +206,8 @@ def after_march(
     return None
 
 
-def _asked(log: Log | Digital, m: IntegratorState) -> Ending | None:
-    said = log.ask(m)
+def _asked(sampler: Sampler, m: IntegratorState) -> Ending | None:
+    said = sampler.ask(m)
     return Ending("stopped", said) if said else None
 
 
@@ -232,7 +225,7 @@ def _anchor(m: IntegratorState, anchors: list[tuple[int, Array]]) -> None:
 
 
 def start_anew(m: IntegratorState) -> None:
-    """Go on from a state at which the equations or their coordinates have changed."""
+    """Restart at a state at which the equations or their coordinates have changed."""
     rates(m.system, m.t, m.y, m.f)
     note_seen(m)
     m.h_done = 0.0
@@ -243,18 +236,15 @@ def start_anew(m: IntegratorState) -> None:
 def _at_bound(m: IntegratorState) -> Ending:
     """Find when a watched quantity left its bounds within the last step, and end there."""
     watch = m.problem.watches[m.watched]
-    bounds = (watch.low, watch.high)
-    early, late = m.t_old, m.t
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (early + late)
-        value = float(watch.row @ _state_at(m, middle)[: len(watch.row)])
-        early, late = (middle, late) if bounds[0] <= value <= bounds[1] else (early, middle)
-    state = _state_at(m, late)
-    while m.kept < m.wanted and m.times[m.kept] < late:
-        _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
-    value = float(watch.row @ state[: len(watch.row)])
-    limit = bounds[1] if value > 0.5 * sum(np.clip(bounds, -1e9, 1e9)) else bounds[0]
-    _keep(m, late, state)
+
+    def value_at(t: float) -> float:
+        return float(watch.row @ _state_at(m, t)[: len(watch.row)])
+
+    late = _first_beyond(m.t_old, m.t, lambda t: not watch.low <= value_at(t) <= watch.high)
+    _keep_until(m, late)
+    below, above = np.clip((watch.low, watch.high), -1e9, 1e9)
+    limit = watch.high if value_at(late) > 0.5 * (below + above) else watch.low
+    _keep(m, late, _state_at(m, late))
     m.t = late
     return Ending(
         "stopped",
@@ -262,8 +252,14 @@ def _at_bound(m: IntegratorState) -> Ending:
     )
 
 
+def _keep_until(m: IntegratorState, t: float) -> None:
+    """Keep the states at all sample times of the last step before a time [s]."""
+    while m.kept < m.wanted and m.times[m.kept] < t:
+        _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
+
+
 def turn_corners(m: IntegratorState) -> None:
-    """Look out for corners of the equations from the side on which the arm is now."""
+    """Set the bounds of corners of the equations to the side on which the arm is now."""
     for k, look in enumerate(m.problem.motion.actuators.lookouts):
         if look.corner is not None:
             above = m.seen[k] > look.corner
@@ -298,16 +294,14 @@ def at_sight(m: IntegratorState, anchor: Array) -> Ending | None:
     state = _state_at(m, late)
     is_beyond(late)
     ends = m.problem.motion.actuators.lookouts[beyond.python(m)].corner is None
-    before = late if ends else late - instant(late)
-    while m.kept < m.wanted and m.times[m.kept] < before:
-        _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
+    _keep_until(m, late if ends else late - instant(late))
     m.t = late  # from here on nothing can be told of what was within the step
     m.y[:] = state
     _pass_nodes(m, anchor)
     if ends:
         _keep(m, late, m.y)
         return Ending("seen")
-    keep_here(m)
+    keep_samples(m)
     turn_corners(m)
     start_anew(m)
     return None
@@ -327,7 +321,7 @@ def _first_beyond(
 
 
 def _approached(m: IntegratorState, late: float, is_beyond: Callable[[float], bool]) -> float:
-    """Go up to what a step saw by ever shorter ones: it errs where equations have a corner.
+    """Approach an event by ever shorter steps: one across a corner of the equations errs.
 
     The last step is then a short one about it.  -1 if nothing is seen from near by.
     """
@@ -355,7 +349,7 @@ def _approached(m: IntegratorState, late: float, is_beyond: Callable[[float], bo
 
 
 def _step_to(m: IntegratorState, t: float) -> None:
-    """Take one step to a time."""
+    """Step to a time [s]."""
     m.h = t - m.t
     run_kernel(m.step, m)
     accept(m)
@@ -365,7 +359,7 @@ def _step_to(m: IntegratorState, t: float) -> None:
 
 
 def _pass_nodes(m: IntegratorState, anchor: Array) -> None:
-    """Let all carriages that were seen beyond a jump of their rail go on with other speeds."""
+    """Change the speeds of carriages that have passed a jump of their rail's curvature."""
     n = m.system.n
     for k, look in enumerate(m.problem.motion.actuators.lookouts):
         within = m.seen_low[k] <= m.seen[k] <= m.seen_high[k]
@@ -377,7 +371,7 @@ def _pass_nodes(m: IntegratorState, anchor: Array) -> None:
 
 
 def _other_sight(m: IntegratorState, is_beyond: Callable[[float], bool]) -> float:
-    """Look at the other quantities of a step after a false alarm; a time beyond bounds, or -1."""
+    """Check the other event functions after a false alarm; return a time beyond bounds, or -1."""
     k = -1
     while True:
         is_beyond(m.t)  # cubics go by what is seen at the step's end
@@ -389,7 +383,7 @@ def _other_sight(m: IntegratorState, is_beyond: Callable[[float], bool]) -> floa
 
 
 def _state_at(m: IntegratorState, t: float) -> Array:
-    """Give the state within the last step; of a method whose steps end at samples by a cubic."""
+    """Return the state within the last step; by a cubic if the method has no dense output."""
     if not m.sample:
         x, h = (t - m.t_old) / m.h_done, m.h_done
         change = m.y - m.y_old
@@ -439,7 +433,7 @@ def _failure(m: IntegratorState, code: int) -> Ending:
 
 
 def _singular_near(m: IntegratorState, step: float) -> str:
-    """Say that a guarded equation has no accelerations at the state or a step on, or nothing."""
+    """Return why a guarded equation is singular here or a step on; empty if it is not."""
     for y in (m.y, m.y + step * m.f) if m.problem.equation.guarded else ():
         reason = m.problem.equation.singularity(y[: m.system.n])
         if reason:
@@ -473,7 +467,7 @@ def collect(
 def speeds_beyond(
     equation: Equation, q: Array, v: Array, index: int, jump: float
 ) -> tuple[Array, float]:
-    """Give the speeds (n,) on the far side of a jump of the rail's curvature, just passed.
+    """Compute the speeds (n,) beyond a jump of the rail's curvature.
 
     The carriage takes another spin there at once.  What turns it acts along the station alone, and
     does no work: all other momenta, and the energy, stay.  Given motions go on as they do; the work

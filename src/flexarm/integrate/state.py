@@ -54,7 +54,7 @@ class Obstacles(Record):
 
 
 def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
-    """Make ready to look along steps of an arm; what the machine code uses goes to the buffers."""
+    """Build the record of an arm's contacts; arrays of its machine code are put in the buffers."""
     contacts, n = equation.model.arm.contacts, equation.model.size
     names = ("q", "v", "distance", "closing", "speed")
     mine = {name: np.zeros(n if name in "qv" else len(contacts)) for name in names}
@@ -93,7 +93,7 @@ def look(o: Obstacles, y: Array, y_new: Array, h: float, x: float) -> None:
 
 @kernel
 def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> float:
-    """Give the step [s], h at most, that goes no deeper into a contact than it can be seen in.
+    """Return the largest step [s], h at most, that resolves the depth of every contact.
 
     Between looks no point comes nearer than the least distance: it is passed at its speed.  The
     deepest that a contact can be is where it stores the kinetic energy [J].
@@ -349,7 +349,7 @@ def start_fields(
         next_break=int(np.searchsorted(breaks, begin, side="right")),
         sample_time=begin,
     )
-    for name, known in problem.ranges.items():
+    for name, known in problem.start.ranges.items():
         if known.shape == getattr(m, name).shape:  # servos may have other states now
             getattr(m, name)[:] = known
     if m.touched[0] != 0.0:  # in a leg before
@@ -359,7 +359,7 @@ def start_fields(
 
 @kernel
 def find_modal(m: IntegratorState, x: Array, out: Array) -> None:
-    """Take coordinates or rates to those of modes, lane by lane."""
+    """Transform coordinates or rates to modes, lane by lane."""
     k = m.modes_per_lane
     for lane in range(m.lanes):
         for i in range(k):
@@ -370,45 +370,21 @@ def find_modal(m: IntegratorState, x: Array, out: Array) -> None:
 
 
 @kernel
-def find_modal_error(m: IntegratorState, e: Array) -> None:
-    """Take an error to those of modes and of their rates; numbers of `to_modes` are read once."""
-    n = m.system.n
-    k = m.modes_per_lane
-    for lane in range(m.lanes):
-        for i in range(k):
-            place = 0.0
-            rate = 0.0
-            for j in range(k):
-                factor = m.to_modes[(lane * k + i) * k + j]
-                place += factor * e[j * m.lanes + lane]
-                rate += factor * e[n + j * m.lanes + lane]
-            m.modal_places[i * m.lanes + lane] = place
-            m.modal_rates[i * m.lanes + lane] = rate
-
-
-@kernel
 def find_modal_state(m: IntegratorState) -> None:
-    """Find the rates of modes, and what the digits of coordinates leave out of each mode.
-
-    Elastic forces see that.
-    """
-    n = m.system.n
+    """Compute the rates of modes, and the rounding error of the coordinates in each mode."""
     k = m.modes_per_lane
+    find_modal(m, m.y[m.system.n :], m.modal_rates)
     for lane in range(m.lanes):
         for i in range(k):
-            rate = 0.0
             total = 0.0
             for j in range(k):
-                factor = m.to_modes[(lane * k + i) * k + j]
-                rate += factor * m.y[n + j * m.lanes + lane]
-                total += abs(factor * m.y[j * m.lanes + lane])
-            m.modal_rates[i * m.lanes + lane] = rate
+                total += abs(m.to_modes[(lane * k + i) * k + j] * m.y[j * m.lanes + lane])
             m.rounded[i * m.lanes + lane] = DIGITS * total
 
 
 @kernel
 def counting(allowed: float, rounding: float) -> float:
-    """Give what part of an error counts, so that the tolerance and rounding are allowed together.
+    """Return the share of an error that counts, so that tolerance and rounding add up.
 
     Taken off instead, rounding would leave nothing of an error, and much of one a little larger:
     steps would grow until they are rejected, again and again.
@@ -468,8 +444,10 @@ def measure(m: IntegratorState, e: Array) -> float:
     their own: of a rotor that a servo holds each is a part.  What rounding makes of a mode is
     allowed beside the tolerance: no shorter step cures it.
     """
-    find_modal_error(m, e)
-    worst: float = measure_modal(m, m.modal_places, m.modal_rates, e[2 * m.system.n :])
+    n = m.system.n
+    find_modal(m, e, m.modal_places)
+    find_modal(m, e[n:], m.modal_rates)
+    worst: float = measure_modal(m, m.modal_places, m.modal_rates, e[2 * n :])
     return worst
 
 
@@ -517,7 +495,7 @@ def measure_modal(m: IntegratorState, places: Array, rates: Array, more: Array) 
 
 @kernel
 def kinetic(m: IntegratorState, v: Array) -> float:
-    """Give the kinetic energy at rates v [J], by the mass matrix at the start."""
+    """Compute the kinetic energy at rates v [J], by the mass matrix at the start."""
     find_modal(m, v, m.modal_rates)
     twice = 0.0
     for i in range(m.system.n):

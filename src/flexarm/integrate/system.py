@@ -65,7 +65,7 @@ class System(Record):
 
 @kernel
 def rounding(t: float) -> float:
-    """Give the time [s] from t within which there is no other instant."""
+    """Return the time [s] about t that is one instant."""
     return ROUNDING * max(abs(t), SOON)
 
 
@@ -74,7 +74,7 @@ instant: Callable[[float], float] = rounding.python  # in Python, which loads no
 
 @kernel
 def enter_pieces(s: System, t: float) -> None:
-    """Take the piece of every channel that is in force from t on."""
+    """Select the piece of every function of time that holds from t on."""
     for c in range(s.channels):
         k = s.current[c]
         while k + 1 < s.first[c + 1] and s.pieces[(k + 1) * PIECE] <= t:
@@ -109,7 +109,7 @@ def channel(s: System, c: int, t: float, order: int) -> float:
 
 @kernel
 def moving(s: System) -> int:
-    """Tell whether any channel changes within its piece."""
+    """Return 1 if any function of time changes within its piece."""
     for c in range(s.channels):
         for k in range(3, 7):
             if s.pieces[s.current[c] * PIECE + k] != 0.0:
@@ -135,7 +135,7 @@ def drive(s: System, t: float) -> None:
 
 @kernel
 def prescribe(s: System, t: float, y: Array) -> None:
-    """Put prescribed coordinates and rates where their motions have them."""
+    """Set prescribed coordinates and rates to their given motions."""
     for c in range(s.known):
         k = s.coordinates[c]
         y[k] = channel(s, s.inputs + s.wrenches + c, t, 0)

@@ -1,7 +1,7 @@
-"""The tolerance per step at which a method keeps the tolerance of a run.
+"""Tolerance per step at which a method keeps the tolerance of a run, and bounds of its steps.
 
-Errors of undamped vibrations add up over a run; those of damped ones die away.  Which part of a
-run's tolerance a step may take was measured, by method and by what is in the arm.
+Errors of undamped vibrations add up over a run; those of damped ones die away.  The share of a
+run's tolerance that a step may take was measured, by method and by properties of the arm.
 """
 
 import math
@@ -11,24 +11,25 @@ import numpy as np
 from flexarm.integrate.method import Method, ToleranceRule
 from flexarm.integrate.state import StepLimits
 from flexarm.integrate.task import (
+    OUTSIDE,
     InitialValueProblem,
     bumps,
     equal_step,
-    has_dry_friction,
-    has_stops,
     has_strong_dampers,
     has_tables,
 )
-from flexarm.model import Model
+from flexarm.mechanics.drives import coulomb_frictions
 
-CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that rules state
-LEAST = 1e-14  # tolerance per step: rounding of double precision is near
-# No rule asks for less where a carriage passes a node of its rail: rounding is near.
-ROUNDS = 1e-10
+CALIBRATED = 50.0  # vibrations of the runs by which the tolerances per step below were measured
+LEAST = 1e-14  # least tolerance per step: near the rounding of double precision
+RAIL_LEAST = 1e-10  # least tolerance where a carriage passes a node of its rail, likewise
 UNSEEN = 0.05  # share in the deflections, relative to the tolerance: a mode with less may be wrong
-BOUNCY = 1.0  # damping of a contact [s/m] below which an impact at 1 m/s gives most back
+BOUNCY = 1.0  # damping of a contact [s/m] below which an impact at 1 m/s returns most energy
 SPRINGY = 0.8  # restitution of a stop above which it does
-STRONG = 1.5  # eigenvalues this many times the fastest mode are those of dampers, as etd4 sees it
+STRONG = 1.5  # ratio of the largest eigenvalue to the fastest mode above which dampers are strong
+# Largest turn of a body in a step whose distance is an event function [rad]: a cubic through the
+# ends of the step misses a sine by x^4/384, 2e-4 of its amplitude.
+TURNED = 0.5
 
 
 def _etd4(wanted: float, damped: bool) -> float:
@@ -47,8 +48,8 @@ def _rodas4(wanted: float, damped: bool) -> float:
 
 # Rules of the methods, by name.
 RULES = {
-    # Its modes are those of the arm without the law: what it errs there, a law that holds the
-    # joints to a motion sees in the joints.  Its error estimate takes forces to be smooth and soft.
+    # Its modes are those of the arm without the law: its errors there act on the joints through a
+    # law that holds them to a motion.  Its error estimate takes forces to be smooth and soft.
     "etd4": ToleranceRule(
         _etd4, under_law=0.01, under_friction=0.1, under_contact=0.01, under_bounces=0.2
     ),
@@ -62,32 +63,53 @@ def step_tolerance(
     problem: InitialValueProblem, method: Method, wanted: float, *, touching: bool = False
 ) -> float:
     """Return the tolerance per step, touching or free."""
-    rule = method.rule
+    rule, model, actuators = method.rule, problem.equation.model, problem.motion.actuators
     followed = method.adaptive and method.reach < np.inf
-    counted = problem.vibrations(
-        rates=not method.solves_vibrations, least=UNSEEN * wanted if followed else None
-    )
-    model, actuators = problem.equation.model, problem.motion.actuators
+    counted = _vibrations(problem, method, least=UNSEEN * wanted if followed else None)
+    tables, rides = has_tables(model), any(part.on_rail for part in model.links)
     # Friction, states of drive trains and ties act outside of the modes.
     states = actuators.bristles or actuators.windings or actuators.ties
-    rubs = bool(states) or has_dry_friction(model)
+    rubs = bool(states or coulomb_frictions(model))
     if problem.motion.ruled or not actuators.is_in_basis:
         wanted *= rule.under_law
-    elif rubs or has_strong_dampers(problem, STRONG) or has_tables(model):
+    elif rubs or has_strong_dampers(problem, STRONG) or tables:
         wanted *= rule.under_friction
-    rides = any(part.on_rail for part in model.links)
+    stops = [axis.acts.stops for axis in model.axes if axis.acts.stops is not None]
     if bumps(model):
+        bounces = any(contact.damping < BOUNCY for contact in model.arm.contacts)
+        bounces = bounces or any(each.restitution > SPRINGY for each in stops)
         wanted *= rule.under_contact
-        wanted *= rule.under_bounces if _bounces(model) else 1.0
+        wanted *= rule.under_bounces if bounces else 1.0
     elif rides:
-        wanted = max(wanted * rule.on_rails, min(wanted, ROUNDS))
+        wanted = max(wanted * rule.on_rails, min(wanted, RAIL_LEAST))
     share = min(1.0, CALIBRATED / max(counted, 1.0))
-    # What rides or touches changes the modes and jolts them.
-    jolted = rides or touching or has_stops(model)
-    changes = problem.coupled or actuators.gives_way or has_tables(model)
-    lasts = method.solves_vibrations and changes
-    damped = problem.damped and not (jolted or lasts)
-    return max(rule.per_step(wanted, damped) * share, LEAST)
+    # Rails and impacts change the modes and excite them.
+    excited = rides or touching or bool(stops)
+    lasts = method.solves_vibrations and (_coupled(problem) or actuators.gives_way or tables)
+    return max(rule.per_step(wanted, problem.damped and not (excited or lasts)) * share, LEAST)
+
+
+def _vibrations(problem: InitialValueProblem, method: Method, least: float | None) -> float:
+    """Count the vibrations whose errors add up in a deflection, or its rate.
+
+    Those that damping has forgotten do not count.  Modes count by their shares; but where steps
+    follow even the fastest of at least a share, all of their errors may be in that one.
+    """
+    modes = problem.vibration.modes
+    memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)
+    duration = float(problem.times[-1] - problem.times[0])
+    periods = np.minimum(duration, memory) * modes.frequencies / (2 * np.pi)
+    shares = problem.shares[0 if method.solves_vibrations else 1]
+    counted = shares * periods if least is None else np.where(shares > least, 1.0, 0.0) * periods
+    return float((counted.sum(axis=1) if least is None else counted).max(initial=0.0))
+
+
+def _coupled(problem: InitialValueProblem) -> bool:
+    """Return whether strong dampers couple modes, so that errors of each add up before they die."""
+    modes = problem.vibration.modes
+    swings = np.where(problem.carries & (modes.ratios < 1), modes.frequencies, 0.0)
+    decays = np.where(modes.ratios < 1, 0.0, modes.frequencies)
+    return bool(decays.max(initial=0.0) > OUTSIDE * swings.max(initial=0.0))
 
 
 def step_limits(
@@ -96,17 +118,13 @@ def step_limits(
     """Choose the tolerance per step and the bounds of steps; an equal step may be given [s]."""
     tolerance = step_tolerance(problem, method, wanted)
     touching = step_tolerance(problem, method, wanted, touching=True)
+    duration, shaken = float(problem.times[-1]), problem.vibration
     if method.adaptive:
-        first = problem.trial_step
+        first = 0.01 / max(shaken.fastest, 10.0 / duration)
     else:
-        duration = float(problem.times[-1])
-        first = equal_step(method, problem.vibration, duration, wanted, step)
-    return StepLimits(tolerance, first, problem.longest_step(method), touching / tolerance)
-
-
-def _bounces(model: Model) -> bool:
-    """Tell whether an arm bounces off something, again and again."""
-    stops = (axis.acts.stops for axis in model.axes)
-    return any(contact.damping < BOUNCY for contact in model.arm.contacts) or any(
-        each is not None and each.restitution > SPRINGY for each in stops
-    )
+        first = equal_step(method, shaken, duration, wanted, step)
+    # The slope of dry friction is that of standstill, and no bound while it slips.
+    rate = shaken.fastest if coulomb_frictions(problem.equation.model) else shaken.largest
+    spins = max((look.fastest for look in problem.motion.actuators.lookouts), default=0.0)
+    longest = min(method.reach / max(rate, 1e-12), TURNED / max(spins, 1e-12))
+    return StepLimits(tolerance, first, longest, touching / tolerance)

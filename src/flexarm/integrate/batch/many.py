@@ -351,7 +351,7 @@ def _count(
 
 def started_at(task: InitialValueProblem, start: Mapping[str, WithUnit]) -> InitialValueProblem:
     """Begin a motion at other coordinates and rates, by name."""
-    q, v = task.q.copy(), task.v.copy()
+    q, v = task.start.q.copy(), task.start.v.copy()
     names = list(task.equation.model.names)
     units = {axis.name: axis.unit for axis in task.equation.model.axes}
     for name, value in start.items():
@@ -363,7 +363,7 @@ def started_at(task: InitialValueProblem, start: Mapping[str, WithUnit]) -> Init
             f"starts: {name}", value, SimulationError, unit=f"{unit}/s" if rate else unit
         )
         (v if rate else q)[names.index(plain)] = found
-    started = replace(task, q=q, v=v, groups=_targets(task, q))
+    started = replace(task, start=replace(task.start, q=q, v=v), groups=_targets(task, q))
     started.__dict__["watches"] = task.watches
     refuse_outside(task.watches, q, v)
     # What errors are measured in depends on where sliding links start, and on nothing else here.

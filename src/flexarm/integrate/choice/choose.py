@@ -17,10 +17,10 @@ from flexarm.integrate.methods.rodas4 import RODAS4
 from flexarm.integrate.solve import make_ready, new_state
 from flexarm.integrate.task import (
     InitialValueProblem,
-    has_dry_friction,
     has_strong_dampers,
     tangent_pays,
 )
+from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model.contents import write
 from flexarm.model.state import fingerprint
 
@@ -80,7 +80,7 @@ def choose(
     modes = f"{what} from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
     likely, why = _by_spectrum(task, wanted)
     strong = has_strong_dampers(task)
-    outside = (strong and tangent_pays(task)) or has_dry_friction(task.equation.model)
+    outside = (strong and tangent_pays(task)) or bool(coulomb_frictions(model))
     duration = float(task.times[-1] - task.times[0])
     long = duration * task.vibration.largest > LONG * DOP853.reach and not task.damped
     if not (driven or outside or long):
@@ -112,7 +112,8 @@ def _told(task: InitialValueProblem, wanted: float, period: float | None) -> str
     pieces = [[(each.name, each.pieces) for each in group] for group in task.groups]
     what = ("race", source_version(PACKAGE), fingerprint(equation.model), load, equation.name,
             equation.options(), equation.anchor, law, motion.actuators.key, pieces,
-            task.times[[0, -1]], task.state, task.efforts, task.bounds, task.memory, task.ranges,
+            task.times[[0, -1]], task.state, task.efforts, task.bounds, task.start.memory,
+            task.start.ranges,
             wanted, period)  # fmt: skip
     write(what, digest.update)
     return digest.hexdigest()
@@ -125,7 +126,7 @@ def _raced(
     wanted: float,
     period: float | None,
 ) -> tuple[str, str]:
-    """Let methods run a race; name the best, and tell of it."""
+    """Race methods on a pilot; return the name of the best, and the ratios of their work."""
     pilots = [Pilot(task, each, wanted, period) for each in rivals]
     costs, span = race(pilots, pilot_span(task), heats)
     best = min(costs, key=lambda name: costs[name])
@@ -152,7 +153,7 @@ def _by_spectrum(task: InitialValueProblem, wanted: float) -> tuple[Method, str]
 
 
 def _is_quiet(task: InitialValueProblem, wanted: float) -> bool:
-    """Tell whether a damped arm hardly vibrates: no start excites it, or it is soon forgotten."""
+    """Return whether a damped arm hardly vibrates: its start excites nothing, or it decays soon."""
     duration = float(task.times[-1] - task.times[0])
     lasting = -np.log(wanted) / (task.damping * task.vibration.slowest)
     if duration > FORGOTTEN * lasting:
@@ -211,7 +212,7 @@ def race(
 
 
 def pilot_span(task: InitialValueProblem) -> float:
-    """Give the time that a pilot covers: some vibrations and a part of the run."""
+    """Return the duration of a pilot [s]: some vibrations and a part of the run."""
     duration = float(task.times[-1] - task.times[0])
     vibrations = PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
     return float(min(duration / 10, max(vibrations, duration / 50)))
@@ -243,7 +244,7 @@ class Pilot:
     def go(
         self, span: float, limit: float, enough: float = np.inf, hopeless: float = np.inf
     ) -> float:
-        """Go on to a time after the begin [s], and say what the whole motion would take.
+        """Advance to a time after the begin [s]; return the operations of the whole motion.
 
         What comes after is taken to be like what was gone through last: a start is dearer.  It
         gives up where it has taken more than a limit, or enough to see that the whole is hopeless.
@@ -267,7 +268,7 @@ class Pilot:
         return np.inf if self.failed else projected()
 
     def advance(self, target: float, steps: int = 50) -> bool:
-        """Go some trial steps on towards a time [s]; return whether there is more to go."""
+        """Advance by some trial steps towards a time [s]; return whether there is more to do."""
         m = self.march
         if m.t < target:
             m.t_end = min(target, self.begin + self.ticks * self.period)

@@ -1,8 +1,6 @@
-"""What a simulation will take, told before it begins: CPU time and memory."""
+"""Estimates of the CPU time and memory of a simulation before it begins."""
 
-import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,13 +16,13 @@ from flexarm.integrate.state import FEWEST_STEPS
 from flexarm.integrate.task import (
     InitialValueProblem,
     equal_step,
-    has_dry_friction,
     has_strong_dampers,
 )
 from flexarm.integrate.tolerance import step_tolerance
 from flexarm.links.base import Array
 from flexarm.links.imported.file import read_body
 from flexarm.links.shape_counts import counts
+from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model.joints import JOINTS
 from flexarm.model.profiles import pieces as profile_pieces
 
@@ -34,15 +32,15 @@ TOO_LARGE = 4e9  # bytes
 # of building a link's integrals, over the 2.65th power of its shapes; of asking a law.
 OPERATION, TRACED, BUILT, ASKED = 8e-10, 2.8e-4, 1.4e-5, 2e-5
 KEPT = 300.0  # bytes of an answer of a law
-# [s] how long a run is tried at most; what runs must be estimated to take together for that, and
-# one of them for it to decide.
+# CPU time [s] of a trial at most, by its operations; estimated time [s] of all runs from which on
+# one is tried, and of one run from which on its trial decides.
 PROBE, SURE = 0.3, 3.0
 TRIED = 1e8  # operations after which a trial ends: CasADi evaluates them in some 0.6 s
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What a simulation will take, about."""
+    """Estimated cost of a simulation."""
 
     seconds: float  # CPU time [s]
     memory: float  # what it keeps [bytes]
@@ -140,7 +138,8 @@ def solution(
 ) -> Effort:  # fmt: skip
     """Estimate what solving one motion of many takes; if they take long, by trying its begin."""
     rates, asked = _rates(task), 0.0 if period is None else duration / period
-    needs = _needs(task, method, wanted, duration)
+    needs = {name: duration * _steps_per_second(task, method, wanted, name, rate)
+             for name, rate in rates.items()}  # fmt: skip
     steps = FEWEST_STEPS + max(needs.values()) + 3 * task.jumps_inside + asked
     needs |= {"the calls of a law": asked, "the jumps of inputs": 3.0 * task.jumps_inside}
     worst = max(needs, key=lambda name: needs[name])
@@ -149,22 +148,14 @@ def solution(
         steps = (1 if step else 3) * duration / given  # without one it runs again in smaller ones
     seconds = by_count(task, method, steps)
     if runs * seconds > SURE and method.adaptive:
-        pilot, lasting = Pilot(task, method, wanted, period), min(PROBE, 0.02 * seconds)
-        tried = _probe(pilot, duration, lasting, time.process_time)
+        most = min(PROBE, 0.02 * seconds) / OPERATION
+        tried = _probe(Pilot(task, method, wanted, period), duration, most)
         # A short trial tells no more than that next to nothing happens.
         if seconds > SURE or tried[0] < 0.1 * seconds:
             seconds, steps = tried
     cause = f"{steps:.2g} steps of {method.name} follow {worst}"
     cause += f" of {rates[worst]:.3g} rad/s" if worst in rates else ""
     return Effort(seconds + ASKED * asked, KEPT * asked, f"{cause}. {REMEDIES[worst]}")
-
-
-def _needs(
-    task: InitialValueProblem, method: Method, wanted: float, duration: float
-) -> dict[str, float]:
-    """Estimate the steps that each thing which a motion follows needs."""
-    return {name: duration * _steps_per_second(task, method, wanted, name, rate)
-            for name, rate in _rates(task).items()}  # fmt: skip
 
 
 def forecast(task: InitialValueProblem, wanted: float) -> tuple[Method, float, float] | None:
@@ -178,8 +169,8 @@ def forecast(task: InitialValueProblem, wanted: float) -> tuple[Method, float, f
     method, _ = choose(task, wanted, audit=False)
     pilot = Pilot(task, method, wanted, None)
     duration = float(task.times[-1] - task.times[0])
-    work, steps = _probe(pilot, duration, TRIED, lambda: pilot.work)
-    return None if pilot.failed or not pilot.march.steps else (method, steps, OPERATION * work)
+    seconds, steps = _probe(pilot, duration, TRIED)
+    return None if pilot.failed or not pilot.march.steps else (method, steps, seconds)
 
 
 def by_count(task: InitialValueProblem, method: Method, steps: float) -> float:
@@ -206,9 +197,9 @@ def _rates(task: InitialValueProblem) -> dict[str, float]:
     model = task.equation.model
     listed = [channel for group in task.groups for channel in group]
     sines = [float(np.abs(profile_pieces(each.profile)[:, 7]).max(initial=0.0)) for each in listed]
-    turning = [abs(float(task.v[axis.index])) for axis in model.axes if axis.turns]
-    dry = has_dry_friction(model)
-    modes = task.vibration.fastest if dry else task.vibration.largest
+    turning = [abs(float(task.start.v[axis.index])) for axis in model.axes if axis.turns]
+    shaken = task.vibration
+    modes = shaken.fastest if coulomb_frictions(model) else shaken.largest
     return {
         "elastic modes": modes,
         "inputs": max(sines, default=0.0),
@@ -219,7 +210,7 @@ def _rates(task: InitialValueProblem) -> dict[str, float]:
 def _steps_per_second(
     task: InitialValueProblem, method: Method, wanted: float, what: str, rate: float
 ) -> float:
-    """Say how many steps a method takes to follow a rate [rad/s]; measured on some twenty arms."""
+    """Estimate the steps per second that follow a rate [rad/s]; measured on some twenty arms."""
     looser = method.rule.per_step(1e-3, task.damped) / step_tolerance(task, method, wanted)
     finer = float(looser ** (1 / method.order))
     if what == "elastic modes":
@@ -231,14 +222,14 @@ def _steps_per_second(
 def leg_method(
     chosen: Method, first: InitialValueProblem, task: InitialValueProblem, wanted: float
 ) -> Method:
-    """Give the method of a later leg, of a run whose method was chosen in its first one.
+    """Return the method of a later phase of a run whose method was chosen in its first one.
 
     Where brakes hold what is stiff outside the modes, and vibrations last, an implicit method takes
     many times the work of one that follows those: of the two that do, the one that takes less.
     """
     acts = task.motion.actuators
     unknown = task.motion.ruled or acts.bristles or acts.windings or acts.ties  # how stiff they are
-    vibrates = not (unknown or task.damped or has_dry_friction(task.equation.model))
+    vibrates = not (unknown or task.damped or coulomb_frictions(task.equation.model))
     freed = has_strong_dampers(first) and not has_strong_dampers(task)
     if not (chosen.implicit and freed and vibrates):
         return chosen
@@ -247,17 +238,15 @@ def leg_method(
         task, each, wanted, "elastic modes", rate))  # fmt: skip
 
 
-def _probe(
-    pilot: Pilot, duration: float, lasting: float, clock: Callable[[], float]
-) -> tuple[float, float]:
-    """Try a motion for a while by a clock; return what all of it would take by that, and steps."""
+def _probe(pilot: Pilot, duration: float, most: float) -> tuple[float, float]:
+    """Try a motion for so many operations; return the CPU time [s] and steps of all of it."""
     m = pilot.march
 
     def mark() -> Array:
-        return np.array([clock(), float(m.steps + m.rejections), m.t])
+        return np.array([OPERATION * pilot.work, float(m.steps + m.rejections), m.t])
 
     marks = [mark()]
-    while marks[-1][0] - marks[0][0] < lasting and pilot.advance(pilot.end, 10):
+    while marks[-1][0] < OPERATION * most and pilot.advance(pilot.end, 10):
         marks.append(mark())
     half = marks[len(marks) // 2]  # a start is dearer
     spent = mark() - (half if half[2] < m.t < pilot.end else marks[0])

@@ -7,9 +7,10 @@ import numpy as np
 
 from flexarm.integrate.method import Method
 from flexarm.integrate.solve import Ending, Solution, interruption, new_state, solve
-from flexarm.integrate.task import InitialValueProblem, bumps, has_dry_friction, has_tables
+from flexarm.integrate.task import InitialValueProblem, bumps, has_tables
 from flexarm.integrate.tolerance import step_limits
 from flexarm.links.base import Array
+from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.spatial import base_rotation_matrix
 
 TRIES = 8
@@ -84,18 +85,18 @@ def refinement(task: InitialValueProblem, method: Method, wanted: float) -> Refi
 
 
 def is_smooth(task: InitialValueProblem) -> bool:
-    """Tell whether forces have no corners, or only such as steps end at.
+    """Return whether forces have no corners, or only such as steps end at.
 
     Differences of two runs by equal steps tell less of their errors where there are some, as by
     servos, whose targets and limits have corners, or springs that are tables.
     """
     model = task.equation.model
-    corners = has_dry_friction(model) or bumps(model) or has_tables(model)
+    corners = coulomb_frictions(model) or bumps(model) or has_tables(model)
     return not (corners or task.motion.actuators.servos)
 
 
 def _missed(ending: Ending, error: float, wanted: float) -> Ending:
-    """Say of a run that finished that its tolerance was not kept."""
+    """Return the ending of a run that finished without keeping its tolerance."""
     if ending.status != "finished" or error <= wanted:
         return ending
     return Ending(

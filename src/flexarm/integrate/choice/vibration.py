@@ -1,4 +1,4 @@
-"""How an arm vibrates and decays about its start: what tolerances and step bounds follow from."""
+"""Vibration and decay of an arm about its start, for tolerances and bounds of steps."""
 
 from dataclasses import dataclass, replace
 
@@ -32,7 +32,7 @@ class VibrationModes:
     shapes: Array
 
     def carried(self, rows: Array, group: Ints, *, rates: bool = False) -> Array:
-        """Give the share that each mode has in each group of quantities, (groups, K), or rates.
+        """Return the share of each mode in each group of quantities, (groups, K), or in rates.
 
         It goes by the compliance that a mode carries times its period: what drives an arm is slow.
         """
@@ -44,13 +44,13 @@ class VibrationModes:
         return np.asarray(sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300))
 
     def pace(self, rows: Array, group: Ints) -> Array:
-        """Give the frequency [rad/s] at which each group of quantities vibrates, (groups,)."""
+        """Return the frequency [rad/s] at which each group of quantities vibrates, (groups,)."""
         return np.asarray(self.carried(rows, group) @ self.frequencies)
 
 
 @dataclass(frozen=True)
 class Vibration:
-    """How an arm vibrates about a state."""
+    """Vibration of an arm about a state."""
 
     # slowest, fastest: least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
     slowest: float
@@ -162,7 +162,7 @@ def _system(squares: Array, losses: Array) -> Array:
 
 
 def dry_damping(model: Model, v: Array) -> Array:
-    """Give the part of the damping matrix at rates v that is dry friction's slope, (n, n)."""
+    """Return the slope of dry friction at rates v, a part of the damping matrix, (n, n)."""
     result = np.zeros((model.size, model.size))
     for each in coulomb_frictions(model):
         result += each.slope(float(each.row @ v)) * np.outer(each.row, each.row)

@@ -70,7 +70,7 @@ def _substitute(n: int, upper: Array, a: Array, half: int) -> None:
 
 @kernel
 def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> None:
-    """Make a symmetric matrix tridiagonal by reflections: Q A Q^T has d on and e beside it.
+    """Reduce a symmetric matrix by reflections: Q A Q^T has d on and e beside its diagonal.
 
     A reflection is applied as the matrix is read for the next one.  Its vector is left in its row
     of A and its factor in the column.  There is room for n numbers in w.
@@ -114,7 +114,7 @@ def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, w: Array) -> 
 
 @kernel
 def _reflection(n: int, k: int, a: Array, d: Array, e: Array) -> float:
-    """Make row k the vector that reflects it onto its first element beside d; give the factor."""
+    """Replace row k by its Householder vector; return the factor of the reflection."""
     total = 0.0
     for j in range(k + 1, n):
         total += a[k * n + j] * a[k * n + j]
@@ -256,7 +256,7 @@ def congruence(
 
 @kernel
 def largest(n: int, squares: Array) -> float:
-    """Give the largest squared frequency."""
+    """Return the largest squared frequency."""
     top = 0.0
     for r in range(n):
         top = max(top, abs(squares[r]))
@@ -265,7 +265,7 @@ def largest(n: int, squares: Array) -> float:
 
 @kernel
 def gap(top: float, one: float, other: float) -> float:
-    """Give by how much another squared frequency is above one; 0 of those that are alike."""
+    """Return the difference of two squared frequencies; 0 if only rounding separates them."""
     apart: float = other - one
     if abs(apart) <= max(ALIKE * max(abs(one), abs(other)), NOTHING * top):
         return 0.0

@@ -96,7 +96,7 @@ class Tableau:
         return coefficients(rows, len(rows))
 
     def begin(self, shared: dict[str, Any]) -> RungeKuttaState:
-        """Make the state of a run by this method from the fields that all methods share."""
+        """Build the state of a run by this method from the fields that all methods share."""
         width, size, terms = len(self.table), shared["size"], 3 + len(self.d)
         b, e, e3 = (row.copy() for row in self.weights)
         dense = coefficients(self.d, width).ravel() if len(self.d) else np.zeros(1)

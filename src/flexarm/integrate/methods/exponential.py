@@ -52,7 +52,7 @@ def detach(n: int, matrix: Array, k: int, diagonal: float) -> None:
 
 @kernel
 def renew(m: ExponentialState) -> int:
-    """Take the modes of the mass and stiffness at the present state."""
+    """Compute the modes of mass and stiffness at the present state; return 0 if there are some."""
     n = m.system.n
     find_matrices(m, m.y)
     keep_masses(m)
@@ -166,7 +166,7 @@ def remainder(m: ExponentialState, x: Array, f: Array, g: Array) -> None:
 
 @kernel
 def accelerate(m: ExponentialState, x: Array, g: Array, out: Array) -> None:
-    """Give the accelerations of modes in a modal state x."""
+    """Compute the accelerations of modes in a modal state x."""
     n = m.system.n
     for r in range(n):
         out[r] = g[r] - m.squares[r] * x[r] - m.losses[r] * x[n + r]
@@ -215,7 +215,7 @@ def evaluate(m: ExponentialState, stage: int) -> None:
 
 @kernel
 def goes_on(m: ExponentialState) -> int:
-    """Tell whether the step begins where the last trial ended, in the same basis."""
+    """Return 1 if the step begins where the last trial ended, in the same basis."""
     if m.age == 0 or m.h_done == 0.0:
         return 0
     for i in range(2 * m.system.n):

@@ -101,7 +101,7 @@ def fill_in(square: float, loss: float, t: float, out: Array) -> None:
 
 @kernel
 def add_time(square: float, loss: float, t: float, begin: Array, out: Array) -> None:
-    """Go on to answers that are t later; ``begin`` holds those at t, and may be ``out``.
+    """Advance responses by t; ``begin`` holds those at t, and may be ``out``.
 
     The state at t moves on freely, and the rest of the force begins at t.
     """

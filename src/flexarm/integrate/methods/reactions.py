@@ -128,14 +128,14 @@ def _find_masses(m: ExponentialState) -> None:
 
 @kernel
 def _speed(m: ExponentialState, c: int, t: float) -> float:
-    """Give the rate of a prescribed coordinate."""
+    """Compute the rate of a prescribed coordinate."""
     value: float = channel(m.system, m.system.inputs + m.system.wrenches + c, t, 1)
     return value
 
 
 @kernel
 def moves_past(m: ExponentialState) -> int:
-    """Tell whether modes swing within the step while prescribed coordinates move."""
+    """Return 1 if modes swing within the step while prescribed coordinates move."""
     swings = 0
     for r in range(m.system.n):
         if m.squares[r] * m.h * m.h > 1.0:
@@ -183,7 +183,7 @@ def _pulled(m: ExponentialState, part: float, swings: Array) -> float:
 
 @kernel
 def take_pulls_off(m: ExponentialState) -> None:
-    """Take what modes pull off the powers of a trial step, and add its integral to the work."""
+    """Replace the power of modal pulls at the stages of a trial step by its exact integral."""
     n = m.system.n
     extra = m.size - 2 * n
     _find_masses(m)

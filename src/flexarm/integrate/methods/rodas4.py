@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.integrate.method import Method, zeros
+from flexarm.integrate.methods.explicit import coefficients
 from flexarm.integrate.methods.rosenbrock import (
     STAGES,
     RosenbrockState,
@@ -53,10 +54,6 @@ def _begin(shared: dict[str, Any]) -> RosenbrockState:
     arrays = zeros({port.name: port.size for port in compiled.outputs} | {"a": n})
     table, kept = table_of(compiled, buffers | arrays)
     buffers["tangent work"] = kept[-1]
-    square = [np.zeros((STAGES, STAGES)) for _ in range(2)]
-    for matrix, rows in zip(square, (A, C), strict=True):
-        for i, row in enumerate(rows):
-            matrix[i, : len(row)] = row
     sizes = {"stages": STAGES * size, "right": size, "trial": size, "drift": size}
     return RosenbrockState(
         **shared,
@@ -66,8 +63,8 @@ def _begin(shared: dict[str, Any]) -> RosenbrockState:
         gamma=GAMMA,
         alpha=np.array(ALPHA),
         d=np.array(D),
-        a=square[0].ravel(),
-        c=square[1].ravel(),
+        a=coefficients(A, STAGES).ravel(),
+        c=coefficients(C, STAGES).ravel(),
         dense=np.array(DENSE).ravel(),
         pivots=np.zeros(n, dtype=np.int64),
         **{FIELDS.get(name, name): array for name, array in arrays.items()},

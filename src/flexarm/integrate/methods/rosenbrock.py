@@ -77,7 +77,7 @@ def factorise(n: int, a: Array, pivots: Ints) -> int:
 
 @kernel
 def subtract(n: int, factor: float, x: Array, y: Array) -> None:
-    """Take x times a factor off y."""
+    """Subtract x times a factor from y."""
     for i in range(n):
         y[i] -= factor * x[i]
 
@@ -99,7 +99,7 @@ def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
 
 @kernel
 def linearise(m: RosenbrockState) -> int:
-    """Take the tangent at the present state and factorise the stages' matrix."""
+    """Evaluate the tangent at the present state, and factorise the matrix of the stages."""
     n = m.system.n
     drive(m.system, m.t)
     for i in range(n):

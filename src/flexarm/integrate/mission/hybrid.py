@@ -362,45 +362,43 @@ def leg_task(
     """
     equation, discrete = hybrid.equation(state.anchor), hybrid.discrete
     servoed = discrete.servoed(equation.model)
-    task = prepare(
+    return prepare(
         servoed,
         times_of(times, state.t, hybrid.leg_end(state.t)),
         inputs=inputs,
         control=control,
         equation=equation,
         locked=discrete.locked,
-        state=(state.q, state.v),
+        start=state,
         actuators=replace(hybrid.actuators(servoed), wrenches=acting),
         home=hybrid.home,
         begins=discrete.target_times(),
-        wanted=wanted,
-        when="at the start" if state.t == 0 else "here",
-        compiles=compiles,
-    )
-    task = task.holding(discrete.holding(hybrid.model).values()).begun(state)
-    return replace(
-        task,
-        groups=(*task.groups[:3], [*task.groups[3], *hybrid.tied()]),
+        held=discrete.holding(hybrid.model).values(),
+        ties=hybrid.tied(),
         efforts=hybrid.efforts(),
         bounds=hybrid.bounds(state),
+        wanted=wanted,
+        compiles=compiles,
     )
 
 
-def after(task: InitialValueProblem, solution: Solution, before: State) -> dict[str, Any]:
-    """Return the state that a leg ended in, by its fields."""
-    n, last = task.equation.model.size, solution.states[-1]
+def after(task: InitialValueProblem, solution: Solution) -> State:
+    """Return the state in which a phase ended."""
+    before, n, last = task.start, task.equation.model.size, solution.states[-1]
     actuators = task.motion.actuators
     first = 2 * n + actuators.works + actuators.impulses
-    return {
-        "t": float(solution.times[-1]),
-        "q": last[:n].copy(),
-        "v": last[n : 2 * n].copy(),
-        "works": last[2 * n : first].copy(),
-        "x": {**before.x, **dict(zip(actuators.state_names, last[first:].tolist(), strict=True))},
-        "anchor": solution.anchors[-1],
-        "memory": {**before.memory, **solution.memory},
-        "ranges": solution.ranges,
-    }
+    x = dict(zip(actuators.state_names, last[first:].tolist(), strict=True))
+    return replace(
+        before,
+        q=last[:n].copy(),
+        v=last[n : 2 * n].copy(),
+        works=last[2 * n : first].copy(),
+        t=float(solution.times[-1]),
+        anchor=solution.anchors[-1],
+        x={**before.x, **x},
+        memory={**before.memory, **solution.memory},
+        ranges=solution.ranges,
+    )
 
 
 def pending_events(

@@ -48,7 +48,7 @@ def first_state(
     """
     q, v = start_state(model)
     works = np.zeros(WORKS + len(accounts(model)) + impulses(model))
-    state = State(0.0, q, v, model.start_anchors, works)
+    state = State(q, v, works, anchor=model.start_anchors)
     if isinstance(start, RunData):
         state = continued(model, state, start)
     elif isinstance(start, Equilibrium):
@@ -70,7 +70,7 @@ def state_of(model: Model, found: Equilibrium, works: Array) -> State:
     at = found.point.q.copy(), found.point.v.copy()
     for value, stated in zip(at, (q, v), strict=True):
         value[known] = stated[known]
-    return State(0.0, at[0], at[1], model.start_anchors, works)
+    return State(*at, works, anchor=model.start_anchors)
 
 
 def steady_state(
@@ -99,7 +99,14 @@ def steady_state(
         rates[part.modes] = 0.0
     read = read_inputs(model, inputs)
     driven, _, _, followed = channels(model, read, q, {})
-    working = () if law else tuple(map(_as_continuous, servos(model)))
+    working = (
+        ()
+        if law
+        else tuple(  # all of them as if they sampled all the time
+            replace(each, servo=each.servo.model_copy(update={"period": None}))
+            for each in servos(model)
+        )
+    )
     u = np.array([evaluate(each.profile, 0.0)[0] for each in driven])
     r = np.array([evaluate(each.profile, -each.begin)[:2] for each in followed]).reshape(-1, 2)
     for k, each in enumerate(working):
@@ -113,7 +120,10 @@ def steady_state(
         if axis.name not in locked
         and not (axis.prescribed or axis.is_braked or axis.name in holding)
         and not rates[axis.index]
-        and _balances(axis.name in by_name, axis.driven, axis.name in read or axis.acts.input, law)
+        and (
+            not axis.driven
+            or (not law and (axis.name in by_name or axis.name in read or axis.acts.input))
+        )
     ]
     kept = locked | {axis.name for axis in model.axes if axis.is_braked}
     goals = {
@@ -139,7 +149,7 @@ def steady_state(
     }
     x = {name: integrals[name] for name in holding - set(memory)}
     x |= {} if law else _currents(model, acting, rates)
-    return State(0.0, found.point.q, rates, model.start_anchors, works, x=x, memory=memory)
+    return State(found.point.q, rates, works, anchor=model.start_anchors, x=x, memory=memory)
 
 
 def _brought(
@@ -197,16 +207,6 @@ def _require_within(name: str, value: float, limit: float, what: str) -> None:
             f"start: no equilibrium. {name} needs {value:.4g} to stay, and {what} is "
             f"{limit:g}. Raise it, or lighten the load."
         )
-
-
-def _as_continuous(servo: Servoed) -> Servoed:
-    """Return a servo that samples all the time."""
-    return replace(servo, servo=servo.servo.model_copy(update={"period": None}))
-
-
-def _balances(served: bool, driven: bool, given: object, law: bool) -> bool:
-    """Return whether a joint is where forces balance: by a servo, by its input, or free."""
-    return not driven or (not law and (served or bool(given)))
 
 
 def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: Array) -> Any:

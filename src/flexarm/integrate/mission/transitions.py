@@ -204,7 +204,7 @@ class Transition:
         self.discrete = replace(self.discrete, over=ends)
 
     def turn_brakes(self) -> None:
-        """Let closed brakes that can slip do so where joints move, and hold them elsewhere."""
+        """Set closed brakes that can slip to slip where joints move, and to hold elsewhere."""
         closed = dict(self.discrete.closed)
         largest = float(np.abs(self.v).max(initial=0.0))
         for name, holder in self.holders.items():

@@ -100,7 +100,7 @@ def of_arm(task: InitialValueProblem, of: DesignQuantity) -> float:
     if of.mass:
         return float(total_mass(model))
     anchor = (task.equation.anchor,) if model.attitudes else ()
-    matrices = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
+    matrices = task.equation.compiled("matrices").call(task.start.q, task.start.v, *anchor)
     return _frequency(model, [m.reshape(model.size, -1) for m in matrices], of)
 
 

@@ -221,7 +221,9 @@ class Evaluator:
     def _leave_out_long(self, rows: Rows, tasks: dict[int, InitialValueProblem]) -> None:
         """Remove designs that would take more than an hour of CPU each, and record why."""
         if tasks and not self._numbers:  # they differ in their starts alone
-            fastest = max(tasks.values(), key=lambda each: float(np.abs(each.v).max(initial=0.0)))
+            fastest = max(
+                tasks.values(), key=lambda each: float(np.abs(each.start.v).max(initial=0.0))
+            )
             if self._effort(fastest).seconds < LONG:
                 return
         for k, task in list(tasks.items()):

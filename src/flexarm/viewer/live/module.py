@@ -71,6 +71,13 @@ class LiveProblem(InitialValueProblem):
             self.arm.programme.breaks,
         )
 
+    @property
+    def state(self) -> Array:
+        """The initial state y, with the states of servos."""
+        assert self.arm is not None
+        start, more = self.start, WORKS + self.arm.programme.states
+        return np.concatenate([start.q, start.v, np.zeros(more)])
+
     def joined(self) -> tuple[System, dict[str, Array]]:
         """Combine the equations with the inputs, wrenches, motions and targets of the file."""
         assert self.arm is not None
@@ -131,7 +138,7 @@ def live_task(arm: LiveArm) -> InitialValueProblem:
 
 def live_watches(task: InitialValueProblem) -> tuple[Watch, ...]:
     """List the conditions that stop an arm: only those where its equations do not hold."""
-    return tuple(watches(task.equation.model, task.q, task.wanted, limits=False))
+    return tuple(watches(task.equation.model, task.start.q, task.wanted, limits=False))
 
 
 def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveModule:
@@ -157,7 +164,7 @@ def live_module(arm: LiveArm, task: InitialValueProblem, step: float) -> LiveMod
         calls[stream.name] = [*places, work]
     problem = LiveProblem(
         **{each.name: getattr(task, each.name) for each in fields(task)}
-        | {"times": np.array([0.0, LONGEST]), "states": np.zeros(arm.programme.states)},
+        | {"times": np.array([0.0, LONGEST])},
         arm=arm,
         buffers=buffers,
         table=calls["motion"],

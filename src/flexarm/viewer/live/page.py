@@ -103,7 +103,7 @@ def live_page(prepared: Prepared) -> str:
         "com": [0.0] * 3 if payload is None else list(payload.com),
     }
     plucked, still = _modes(made, hold_jacobians(made, task)), _still(made)
-    rest = task.q if still is None else still.point.q
+    rest = task.start.q if still is None else still.point.q
     document = {
         "kind": "live",
         "title": model.arm.name,
@@ -127,7 +127,7 @@ def live_page(prepared: Prepared) -> str:
         "lasts": module.lasts,
         "view": {
             "towards": mode_outlook(
-                model, task.q, model.start_anchors, np.eye(model.size)
+                model, task.start.q, model.start_anchors, np.eye(model.size)
             ).towards.tolist(),
             "scale": min(shown_scale([(model, _shown(rest, plucked))]), ENLARGED),
         },

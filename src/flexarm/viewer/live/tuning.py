@@ -82,7 +82,7 @@ class Tuning:
 def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
     """Choose for an arm at its start."""
     anchor = (task.equation.anchor,) if arm.model.attitudes else ()
-    found = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
+    found = task.equation.compiled("matrices").call(task.start.q, task.start.v, *anchor)
     open_ = [i for i in range(arm.model.size) if i not in arm.model.prescribed]
     full = found[0].reshape(arm.model.size, -1)
     M, K, D = (matrix.reshape(arm.model.size, -1)[np.ix_(open_, open_)] for matrix in found)
@@ -92,7 +92,7 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
     rows = arm.rows[:, open_]
     fastest = max(task.vibration.fastest, QUICKEST)
     rate = _servo_rate(M, K, rows)
-    servo[:, 0] = arm.rows @ task.q
+    servo[:, 0] = arm.rows @ task.start.q
     for k, (axis, row) in enumerate(zip(arm.driven, rows, strict=True)):
         moved = full[axis.index, axis.index] + (0 if axis.motor is None else row @ M @ row)
         at_hub = 1 / (row @ np.linalg.solve(M, row))
@@ -108,7 +108,7 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
     grip = firm, 2 * PULLED * float(np.sqrt(firm / light))
     lossy = D + own[1] + damped[np.ix_(open_, open_)]
     lossy += MOST_DAMPED * arm.critical[np.ix_(open_, open_)]
-    touching = arm.contact_jacobians(task.q)[:, :, open_]
+    touching = arm.contact_jacobians(task.start.q)[:, :, open_]
 
     def bounds(mass: Array) -> Bounds:
         light = _lightest(mass, holds)
@@ -128,7 +128,7 @@ def tuning(arm: LiveArm, task: InitialValueProblem) -> Tuning:
         return Tuning(servo, integral, grip, laden, laden)
 
     def carrying(mass: float) -> Array:
-        return np.asarray(mass_matrix(arm.at(gravity, mass), task.q)[np.ix_(open_, open_)])
+        return np.asarray(mass_matrix(arm.at(gravity, mass), task.start.q)[np.ix_(open_, open_)])
 
     # A payload that is all that has mass cannot be taken away: nothing would say how the arm moves.
     all_of_it = undamped(M, carrying(0.0))[0][0] < ALL
@@ -211,7 +211,7 @@ def hold_jacobians(arm: LiveArm, task: InitialValueProblem) -> Array:
     anchor = (task.equation.anchor,) if arm.model.attitudes else ()
     hold = compile_stream(arm.grip, level="quick")
     weights = np.eye(len(arm.holds))
-    return np.array([hold.call(task.q, row, *anchor)[1].reshape(3, -1) for row in weights])
+    return np.array([hold.call(task.start.q, row, *anchor)[1].reshape(3, -1) for row in weights])
 
 
 def _firmness(model: Model, M: Array, K: Array, J: Array) -> float:
@@ -281,7 +281,9 @@ def _fewer(found: Prepared) -> Model:
     """Build an arm without its fast shapes."""
     model, task = found.arm.model, found.task
     anchor = (task.equation.anchor,) if model.attitudes else ()
-    mass, stiffness, _ = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
+    mass, stiffness, _ = task.equation.compiled("matrices").call(
+        task.start.q, task.start.v, *anchor
+    )
     n = model.size
     squares = np.diag(stiffness.reshape(n, n)) / np.diag(mass.reshape(n, n))
     fast = squares > (2 * np.pi * SEEN) ** 2
