@@ -429,15 +429,15 @@ modes(arm, joints=3)
 modes(arm, joints=["free"])
 # joint1
 modes(arm, joints={"joint1": 3})
-# positions: is no argument of sweep: did you mean at=?
+# positions: is no argument of sweep. Did you mean at=?
 sweep(arm, positions={"joint1": [0.0, 1.0]})
-# positions: is no argument of modes: did you mean at=?
+# positions: is no argument of modes. Did you mean at=?
 modes(arm, positions={"joint1": 1.0})
-# positions: is no argument of equilibrium: did you mean at=?
+# positions: is no argument of equilibrium. Did you mean at=?
 equilibrium(arm, positions={"joint1": 1.0})
-# speed: is no argument of sweep: did you mean speeds=?
+# speed: is no argument of sweep. Did you mean speeds=?
 sweep(arm, speed={"joint1": [0.0, 1.0]})
-# of: is no argument of modes: there are arm, joints, at, speeds
+# of: is no argument of modes. There are arm, joints, at, speeds
 modes(arm, of=3)
 # at
 modes(arm, at=3)

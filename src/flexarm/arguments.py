@@ -68,7 +68,7 @@ def renamed(
                     right = (meant or {}).get(wrong) or next(
                         iter(get_close_matches(wrong, places)), ""
                     )
-                    hint = f"did you mean {right}=?" if right else f"there are {', '.join(places)}"
+                    hint = f"Did you mean {right}=?" if right else f"There are {', '.join(places)}."
                     raise FlexarmError(f"{wrong}: is no argument of {function.__name__}. {hint}")
             return function(*args, **kwargs)
 

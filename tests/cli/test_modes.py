@@ -111,7 +111,7 @@ def test_the_text_says_where_joints_are_and_that_servos_are_left_out(
     assert main(["modes", arm, *servo, "--joints", "free", "elbow=0.5rev"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "joints: joint1 free at -90 deg, elbow free at 180 deg about: rest" in text
-    assert "note: servos are left out (joint1): --joints locked" in text
+    assert "note: servos are left out (joint1); --joints locked" in text
     assert main(["modes", arm, *servo, "--joints", "free", "--json"]) == 0
     (note,) = json.loads(capsys.readouterr().out)["notes"]
     assert note.startswith("servos are left out (joint1)")

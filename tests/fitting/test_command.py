@@ -155,4 +155,4 @@ def test_the_command_line_tells_of_a_servo_in_a_line(
     servo = ["--set", "links.1.joint.servo={stiffness: 2, damping: 1}"]
     assert main(["identify", str(file), str(csv), *servo, *MASS, "--step", "0.004", "--json"]) == 0
     (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith("warning: shoulder: the servo of the model file acts too")
+    assert said.startswith("warning: shoulder: the servo of the model file acts beside")

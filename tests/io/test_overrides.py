@@ -65,7 +65,7 @@ def test_joints_have_keys_by_name(
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("joints.elbow.friction", "no 'elbow' in joints: there are shoulder, joint2; or 1 to 2"),
+        ("joints.elbow.friction", "no 'elbow' in joints. There are shoulder, joint2; or 1 to 2"),
         ("joints.joint1.friction", "no 'joint1' in joints"),
         ("joints", "must name a joint, such as joints.1.friction"),
         ("joints.shoulder.drive.stifness", "unknown key"),

@@ -33,7 +33,7 @@ MISTAKES = [
     ("[40 N m^2, 60", "[60 N m^2, 40", ":5:3: parameters.'links.1.section.EIz': the range is"),
     ("[40 N m^2, 60", "[40 N m, 60", "'links.1.section.EIz': links[1].section.EIz"),
     ("section.EIz:", "section.EIw:", ":5:3: parameters.'links.1.section.EIw'"),
-    ("links.1.section", "links.9.section", "no '9' in links: there are link1; or 1 to 1"),
+    ("links.1.section", "links.9.section", "no '9' in links. There are link1; or 1 to 1"),
     ("keys: [start.joint1]", "keys: [start.elbow]", ":6:3: parameters.angle: no coordinate '"),
     ("low: -10 deg, ", "", ":6:3: parameters.angle: must have either low and high"),
     ("-10 deg", "-10 mm", "parameters.angle: \"-10 mm\" is a length"),
