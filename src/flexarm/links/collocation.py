@@ -123,7 +123,7 @@ class Collocation:
 
     @cached_property
     def combined(self) -> "Collocation":
-        """How the sums of amplitudes of `basis` move the nodes."""
+        """Motion of the nodes per combined amplitude of `basis`."""
         basis = self.basis
         if basis is None:
             return self
@@ -292,7 +292,7 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
 
 
 def _merged(y: Array, z: Array) -> Array:
-    """Put what shapes do along y and z, (G, m) each, into one, (2, G, m)."""
+    """Stack the values of shapes along y and z, (G, m) each, in one array, (2, G, m)."""
     return settled(np.stack([y, z]))
 
 

@@ -63,7 +63,7 @@ def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold
         if joint.elastic:
             return Hold("free", f"the joint's spring is softer than {SOFT} EI/L of the link")
     if reflected_rotor(link) > 0:
-        return Hold("geared", "hub and reflected rotor resist")
+        return Hold("geared", "the inertia of hub and reflected rotor acts at the root")
     return Hold("free", "the joint is free, the hub alone resists")
 
 

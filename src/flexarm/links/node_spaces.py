@@ -1,4 +1,4 @@
-"""Where tangents of a bent span are taken, and the functions in which they are interpolated.
+"""Nodes at which tangents of a bent span are evaluated, and functions to interpolate them.
 
 Spaces hold 1 and the slopes of the shapes, then the principal parts of the slopes' products.
 """
@@ -43,7 +43,7 @@ class Fine:
 
     @classmethod
     def of(cls, span: Span, shapes: Shapes, more: int) -> "Fine":
-        """Take the slopes of shapes, at more points than there will be nodes."""
+        """Sample the slopes of shapes at more points than there will be nodes."""
         edges = union(span.edges, shapes.edges)
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
         edges[-1] = span.length
@@ -75,7 +75,7 @@ class Fine:
         return matrix
 
     def of_panel(self, panel: int) -> slice:
-        """Tell where the points of a panel stand."""
+        """Return the indices of the points of a panel."""
         return slice(panel * self.order, (panel + 1) * self.order)
 
     def to(self, places: Array) -> Array:
@@ -124,7 +124,7 @@ def chosen_spaces(fine: Fine, more: int) -> Choice:
 
 
 def _by_panels(fine: Fine, more: int) -> Choice | None:
-    """Take nodes in each panel, for shapes that are short there; None if that takes many."""
+    """Choose nodes in each panel, for shapes that are short there; None if too many."""
     if fine.panels == 1:
         return None
     counts, blocks, held_by_all = [], [], 0
@@ -149,7 +149,7 @@ def _by_panels(fine: Fine, more: int) -> Choice | None:
 
 
 def _at_once(fine: Fine, more: int) -> Choice:
-    """Take nodes over the whole span: one space for all axes in a plane, else one for each."""
+    """Choose nodes over the whole span: one space for all axes in a plane, else one each."""
     stretch, *bends = fine.slopes
     one = np.ones((len(stretch), 1))
     s, a, b = _falling(stretch), *(_falling(bend) for bend in bends)

@@ -41,7 +41,7 @@ class Touch:
     def forces(
         self, v: Expr, *, friction: bool = True, moved: tuple[Expr, Expr] | None = None
     ) -> tuple[Expr, Expr]:
-        """Give the normal force [N], never less than 0, and friction [N], (3,), at rates v.
+        """Compute normal force [N], at least 0, and friction [N], (3,), at rates v.
 
         ``moved`` are the point's velocity and angular velocity, if they are known.
         """

@@ -192,7 +192,7 @@ class ShapedInputs(Summarised):
         Notes
         -----
         The tip's curve is fitted, by least squares, by a constant and motions ``exp(s t)`` of the
-        arm's eigenvalues s; the rest has a name of its own.
+        arm's eigenvalues s; the remainder is listed separately.
         """
         run, found = self.runs[1], self.vibrations[-1]
         t, tip = (x[run.t >= self.end - 1e-9] for x in (run.t, run.tip))

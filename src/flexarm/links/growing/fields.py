@@ -1,4 +1,4 @@
-"""How the material of a sliding link moves: fields of xi = x/l, linear in coefficients.
+"""Motion of a sliding link's material: fields of xi = x/l, linear in coefficients.
 
 A section moves out with the beam and so along the shapes, ``d xi/dt = (1 - xi) l'/l`` (the time
 derivative of Theodore & Ghosal 1995, eqs 19-21, taken at a fixed material point).  Displacement,
@@ -56,7 +56,7 @@ class SlidingMotion:
         self._divided = {d: self._over_length(f) for d, f in plain.items()}
 
     def displacement(self) -> MovingField:
-        """Give the displacement field of the exposed part, from the hub's mouth."""
+        """Return the displacement field of the exposed part, from the hub's mouth."""
         x, y, z = (self._direction(self._plain[d]) for d in AXES)
         columns = [Field(*c) for c in zip(x[1], y[1], z[1], strict=True)]
         new = type(self.length)
@@ -70,7 +70,7 @@ class SlidingMotion:
         return MovingField(value, tuple(columns), bias)
 
     def slopes(self) -> ParentFactors:
-        """Give what of each parent curve there is in the angles: slopes by x, twist as it is."""
+        """Return each parent curve's part of the angles: slopes by x, and twist itself."""
         parts = [self._plain[d] if d == "twist" else self._divided[d] for d in DIRECTIONS]
         return ParentFactors(
             matrix=ca.vertcat(*[f.matrix for f in parts]),
@@ -82,7 +82,7 @@ class SlidingMotion:
         )
 
     def rotation(self) -> MovingField:
-        """Give the first-order angles of the sections: twist, -z', y'."""
+        """Return the first-order angles of the sections: twist, -z', y'."""
         x = self._direction(self._plain["twist"])
         y = self._direction(self._divided["z"])
         z = self._direction(self._divided["y"])

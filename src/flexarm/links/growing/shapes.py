@@ -142,7 +142,7 @@ def fixed_shapes(
 
 
 def _same(curves: Array, others: Array) -> bool:
-    """Tell whether only rounding keeps curves of two directions apart."""
+    """Return whether curves of two directions differ only by rounding."""
     apart = np.abs(curves - others).max(initial=0.0)
     return bool(apart <= _ROUNDING * np.abs(curves).max(initial=0.0))
 
@@ -156,7 +156,7 @@ def _align_signs(samples: list[dict[Direction, Array]]) -> None:
 
 
 def _scaled(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Array, Array] | None:
-    """Take shapes that the length only scales as parents; None if it does more to one of them.
+    """Return shapes that the length only scales as parents; None if one changes otherwise.
 
     Returns
     -------
@@ -244,7 +244,7 @@ def _fit_places(
 
 @cache
 def _legendre_fit() -> tuple[Array, Array]:
-    """Give Gauss nodes, and the matrix that makes Legendre coefficients of values there."""
+    """Return Gauss nodes, and the matrix from values there to Legendre coefficients."""
     t, _ = legendre.leggauss(_DEGREE + 1)
     return t, np.asarray(np.linalg.inv(legendre.legvander(t, _DEGREE)), dtype=np.float64)
 

@@ -20,7 +20,7 @@ ORDERS = 4  # the curve and its derivatives
 
 @dataclass(frozen=True)
 class Rail:
-    """What of a link a carriage needs to know at every station; m amplitudes, p panels."""
+    """Shape series of a link on which a carriage rides; m amplitudes, p panels."""
 
     # Distance of the flexible span's root from the link's own [m]: stations count from there.
     root: float

@@ -1,4 +1,4 @@
-"""What a body is to the algorithms: how its sections move, what it weighs, what bends it takes."""
+"""Interface of a body: motion of its sections, inertia and elasticity."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -44,15 +44,15 @@ class LinkBody(ABC):
 
     @abstractmethod
     def tip(self, q: Expr) -> Local:
-        """See the flexible tip from the root."""
+        """Compute the flexible tip's pose in the root frame."""
 
     @abstractmethod
     def section(self, q: Expr, x: float) -> Local:
-        """See a section at x [m] < length from L along the undeformed axis from the root."""
+        """Compute a section's pose in the root frame, at x [m] < length along the axis."""
 
     @abstractmethod
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """See a section at a fraction of the (exposed) span from the root."""
+        """Compute a section's pose in the root frame, at a fraction of the (exposed) span."""
 
     @abstractmethod
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
@@ -60,7 +60,7 @@ class LinkBody(ABC):
 
     @abstractmethod
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Give inertia and velocity-dependent forces without what the tip carries.
+        """Compute inertia and velocity-dependent forces, without bodies at the tip.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class LinkBody(ABC):
         return None
 
     def energy(self, q: Expr) -> Expr:
-        """Give the elastic energy [J]."""
+        """Compute the elastic energy [J]."""
         return type(q)(0)
 
     def effort(self, q: Expr) -> Expr:
@@ -131,11 +131,11 @@ class LinkBody(ABC):
         return type(q).zeros(0, 1)
 
     def damping(self, q: Expr) -> Expr | None:
-        """Give the damping matrix of the amplitudes, (m, m), or None."""
+        """Return the damping matrix of the amplitudes, (m, m), or None."""
         return None
 
     def deformed(self, q: Array) -> Deformed | None:
-        """Take a beam's deformation out of coordinates q, (T, n); None of what is no beam."""
+        """Extract a beam's deformation from coordinates q, (T, n); None for other bodies."""
         return None
 
     def along(self, q: Array, stations: Array) -> Along:
@@ -212,11 +212,11 @@ class LinkBody(ABC):
         return [DIRECTIONS[k] for k in np.argmax(sizes, axis=0)]
 
     def shapes_at(self, q: Array) -> Shapes | None:
-        """Give the shapes as they are at coordinates q, (n,), or None if nothing bends."""
+        """Return the shapes at coordinates q, (n,), or None if nothing bends."""
         return None
 
     def span_at(self, q: Array) -> Span | None:
-        """Give the flexible span, of a link that grows what is exposed, or None."""
+        """Return the flexible span (of a sliding link the exposed part), or None."""
         return None
 
 
@@ -256,7 +256,7 @@ def table_energy(places: tuple[float, ...], efforts: tuple[float, ...], x: Expr)
 def section_spin(
     model: Model, angle: Expr, angle_rate: Expr, angle_bias: Expr
 ) -> tuple[Expr, Expr]:
-    """Give a section's angular velocity, and its change, from its first-order angles' rates."""
+    """Return a section's angular velocity and its derivative, from first-order angle rates."""
     vector, rate, bias = angle, angle_rate, angle_bias
     if model.stiffening:
         scale = 1 + (angle[1] ** 2 + angle[2] ** 2) / 4
@@ -270,7 +270,7 @@ def section_spin(
 
 
 def cayley_spin(vector: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr]:
-    """Give the angular velocity of a Cayley vector's rotation, and its change at a second rate."""
+    """Return the angular velocity of a Cayley vector's rotation, and its rate of change."""
     size = 1 / (1 + ca.dot(vector, vector) / 4)
     spin = size * (rate + ca.cross(vector, rate) / 2)
     spin_bias = -(size * ca.dot(vector, rate) / 2) * spin

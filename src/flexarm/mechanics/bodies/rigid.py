@@ -13,22 +13,22 @@ class Rigid(LinkBody):
     """A link that does not bend."""
 
     def tip(self, q: Expr) -> Local:
-        """See the end of the link."""
+        """Return the pose of the link's end."""
         return rigid_section(q, self.part.length, 0)
 
     def section(self, q: Expr, x: float) -> Local:
-        """See a section."""
+        """Return a section's pose."""
         return rigid_section(q, x, len(self.part.own))
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """See a section."""
+        """Return a section's pose."""
         return self.section(q, fraction * self.part.length)
 
     def tip_motion(self, q: Expr, v: Expr) -> SectionMotion:
-        """Leave the tip where it is."""
+        """Return the motion of the tip, which is fixed in the link."""
         none = type(q).zeros(3, 1)
         return SectionMotion(self.tip(q), none, none, none, none)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Weigh the body at the root."""
+        """Compute the inertia terms of the body at the root."""
         return rigid_terms(self.part.root_body, omega, 0)

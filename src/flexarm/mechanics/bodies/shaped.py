@@ -22,7 +22,7 @@ from flexarm.spatial import Expr, constant
 
 
 class Shaped(LinkBody):
-    """What such links have in common, however their points follow from the shapes."""
+    """Base of links with shape functions, whatever theory their points follow."""
 
     @property
     def span(self) -> Flexible:
@@ -78,7 +78,7 @@ class Shaped(LinkBody):
         return sections
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """See a section; the last one is the tip."""
+        """Compute a section's pose; the last one is the tip."""
         if fraction >= 1:
             return self.tip(q)
         return self.section(q, fraction * self.part.length)
@@ -122,11 +122,11 @@ class Shaped(LinkBody):
         return effort
 
     def damping(self, q: Expr) -> Expr | None:
-        """Give the damping matrix of the amplitudes, (m, m), or None."""
+        """Return the damping matrix of the amplitudes, (m, m), or None."""
         return constant(self.span.damping) if np.any(self.span.damping) else None
 
     def deformed(self, q: Array) -> Deformed:
-        """Take the deformation out of coordinates q, (T, n)."""
+        """Extract the deformation from coordinates q, (T, n)."""
         one, whole = np.ones(len(q)), np.full(len(q), self.part.length)
         e, d = self.span, q[:, self.part.modes]
         weights = e.points.mass / e.span.at("mass_per_length", e.points.x)
@@ -143,9 +143,9 @@ class Shaped(LinkBody):
         return constant(self.span.shapes.values(axis, np.array([fraction * self.part.length]), 2))
 
     def shapes_at(self, q: Array) -> Shapes:
-        """Give the shapes."""
+        """Return the shapes."""
         return self.span.shapes
 
     def span_at(self, q: Array) -> Span:
-        """Give the span."""
+        """Return the span."""
         return self.span.span

@@ -1,4 +1,4 @@
-"""What a link's inertia comes to, seen from its root frame L, and how its sections move.
+"""Inertia terms of a link in its root frame L, and motion of its sections.
 
 Every coordinate that deforms a link is a column, the exposed length of a sliding link among them,
 so the recursions never ask what kind it is.
@@ -34,7 +34,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class SectionMotion:
-    """How a section moves relative to L: place, columns, rates and velocity-product terms."""
+    """Motion of a section relative to L: pose, columns, rates and velocity-product terms."""
 
     local: Local  # place, rotation and columns
     # spin, speed: relative angular velocity and velocity, in L, (3,) each.
@@ -47,7 +47,7 @@ class SectionMotion:
 
 
 def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
-    """Weigh a rigid body in L; the k own coordinates do not move it."""
+    """Compute the terms of a rigid body in L, which the k own coordinates do not move."""
     first, second = constant(body.first), constant(body.second)
     zero = type(omega).zeros
     return Terms(
@@ -70,7 +70,7 @@ def no_terms(rates: Expr) -> Terms:
 
 
 def turning_terms(second: Expr, angular: Expr, modal: Expr, torque: Expr, effort: Expr) -> Terms:
-    """Weigh sections that turn and have no mass of their own."""
+    """Compute the terms of the rotary inertia of sections."""
     new = type(effort)
     none = new(*angular.shape)
     return Terms(0.0, new(3, 1), second, angular, none, modal, torque, new(3, 1), effort)
@@ -117,7 +117,7 @@ def scaled(a: Terms, factor: Expr) -> Terms:
 
 
 def axial(moment: Expr) -> Expr:
-    """Give ``int a x b`` from ``int a b^T``."""
+    """Compute ``int a x b`` from ``int a b^T``."""
     return ca.vertcat(
         moment[1, 2] - moment[2, 1], moment[2, 0] - moment[0, 2], moment[0, 1] - moment[1, 0]
     )

@@ -98,7 +98,7 @@ def _nodes(datasets: list[dict[str, Any]], path: Path) -> tuple[list[int], Array
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{path}: nodes are not whole: {error}") from None
     if len(numbers) != len(places) or len(set(numbers)) != len(numbers):
-        raise ModelError(f"{path}: nodes must have numbers of their own, {len(places)} of them")
+        raise ModelError(f"{path}: its {len(places)} nodes must have different numbers")
     unit = next((each.get("length", 1.0) for each in datasets if each["type"] == UNITS), 1.0)
     if unit != 1.0:
         raise ModelError(

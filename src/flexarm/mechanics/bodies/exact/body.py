@@ -35,27 +35,27 @@ class Exact(Shaped):
 
     @property
     def nodes(self) -> Collocation:
-        """Where the tangents are taken."""
+        """Nodes at which the tangents are evaluated."""
         assert self.span.nodes is not None
         return self.span.nodes
 
     @property
     def _moved(self) -> Collocation:
-        """How the nodes move per rate of its columns."""
+        """Motion of the nodes per rate of the body's columns."""
         return self.nodes.combined if self.combined else self.nodes
 
     @property
     def basis(self) -> Expr | None:
-        """See `Body`."""
+        """Return the basis, as `Body` describes it."""
         basis = self.nodes.basis if self.combined else None
         return None if basis is None else constant(basis)
 
     def tip(self, q: Expr) -> Local:
-        """See the flexible tip."""
+        """Compute the flexible tip's pose."""
         return self.tip_motion(q, 0 * q).local
 
     def section(self, q: Expr, x: float) -> Local:
-        """See a section; below 0 it is on the rigid root piece."""
+        """Compute a section's pose; below 0 it is on the rigid root piece."""
         if x < 0:
             return rigid_section(q, x, len(self.part.own))
         shapes, where = self.span.shapes, np.array([x])
@@ -75,7 +75,7 @@ class Exact(Shaped):
         return self._motion(d, rates, nodes.tip, (bend, twist), per)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Weigh the span, the root's body and a hub that turns with the root."""
+        """Compute the terms of the span, the root's body and a hub that turns with the root."""
         nodes, d, rates = self.nodes, self.amplitudes(q), own_values(self.part, v)
         mass, moved = self.span.integrals.mass, self._moved
         if nodes.common and not all(nodes.bends) and not nodes.stretches:
@@ -121,7 +121,7 @@ class Exact(Shaped):
         return found
 
     def energy(self, q: Expr) -> Expr:
-        """Give the elastic energy [J]."""
+        """Compute the elastic energy [J]."""
         d = self.amplitudes(q)
         energy = ca.dot(d, constant(self.span.integrals.stiffness) @ d) / 2
         if strains(self.nodes):

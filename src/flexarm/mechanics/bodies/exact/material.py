@@ -97,6 +97,6 @@ def vector_masses(nodes: Collocation) -> Array:
 
 
 def _joined(gram: Array, weights: Array) -> Array:
-    """Put a Gram matrix and single masses on one diagonal."""
+    """Combine a Gram matrix and single masses in a block-diagonal matrix."""
     none = np.zeros((len(gram), len(weights)))
     return np.block([[gram, none], [none.T, np.diag(weights)]])

@@ -52,13 +52,13 @@ class Reduced(LinkBody):
         return q[self.part.modes.start : self.part.modes.stop]
 
     def tip(self, q: Expr) -> Local:
-        """See the tip frame's origin, turned by an exact rotation of the tip's angles."""
+        """Compute the tip frame, turned by an exact rotation of the tip's angles."""
         moved, linear, angle, turns = self._tip(q)
         rotation, rate = cayley(angle)
         return Local(constant(self.of.tip.position) + moved, rotation, linear, rate @ turns)
 
     def _tip(self, q: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-        """Give the tip's displacement and angles (3,), and their columns (3, m)."""
+        """Return the tip's displacement and angles (3,), and their columns (3, m)."""
         d, of, x = self.amplitudes(q), self.of, self.drawn_in
         if x is None:
             shape, angle = constant(of.tip_shape), constant(of.tip_angle)
@@ -70,11 +70,11 @@ class Reduced(LinkBody):
         return *moved, *turned
 
     def section(self, q: Expr, x: float) -> Local:
-        """See a point of the line from hub to tip, by its distance along their chord [m]."""
+        """Compute a point of the line from hub to tip, by its distance along their chord [m]."""
         return self.at_fraction(q, x / self.part.length)
 
     def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """See a point of the line that stands for the body; the last one is the tip."""
+        """Compute a point of the line that represents the body; the last one is the tip."""
         if fraction >= 1:
             return self.tip(q)
         (place,), (shape,) = self.of.drawn.line(np.array([fraction]))
@@ -94,13 +94,13 @@ class Reduced(LinkBody):
         return SectionMotion(local, spin, local.linear @ rates, spin_bias, moved)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
-        """Weigh the body, and what is rigid at its root."""
+        """Compute the inertia terms of the body and of rigid bodies at its root."""
         terms = rigid_terms(self.part.root_body, omega, len(self.part.own))
         d, rates = self.amplitudes(q), own_values(self.part, v)
         return add(terms, reduced_terms(self.of.integrals, self.drawn_in, d, rates, omega))
 
     def energy(self, q: Expr) -> Expr:
-        """Give the elastic energy [J]."""
+        """Compute the elastic energy [J]."""
         d = self.amplitudes(q)
         energy = ca.dot(d, constant(self.of.integrals.stiffness) @ d) / 2
         return energy + given_energy(self.part, self.of.names, d)
@@ -154,6 +154,6 @@ class Reduced(LinkBody):
         return [] if modal is None else list(inspect_body(modal.side_file)[0].lines())
 
     def damping(self, q: Expr) -> Expr | None:
-        """Give the damping matrix of the amplitudes, (m, m), or None."""
+        """Return the damping matrix of the amplitudes, (m, m), or None."""
         damping = self.of.damping
         return None if damping is None or not np.any(damping) else constant(damping)

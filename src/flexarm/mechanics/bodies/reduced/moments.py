@@ -20,7 +20,7 @@ TWICE = (1, 1, 1, 2, 2, 2)  # how often a pair stands in a trace of two symmetri
 
 
 def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, omega: Expr) -> Terms:
-    """Weigh a body at amplitudes d and rates (m,), its root turning by omega.
+    """Compute the inertia terms of a body at amplitudes d and rates (m,), root spin omega.
 
     Notes
     -----
@@ -70,23 +70,23 @@ def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, ome
 
 
 def second_rates(quadratic: list[Array], rates: Expr) -> Expr:
-    """Give ``rates^T X rates`` along three axes, X (m, m) each."""
+    """Compute ``rates^T X rates`` along three axes, X (m, m) each."""
     return ca.vertcat(*[ca.dot(rates, constant(x) @ rates) for x in quadratic])
 
 
 def _inertia(second: list[Expr]) -> Expr:
-    """Give ``tr(G) 1 - G`` of a symmetric matrix G by its six numbers."""
+    """Compute ``tr(G) 1 - G`` of a symmetric matrix G given by its six numbers."""
     xx, yy, zz, yz, zx, xy = second
     rows = ((yy + zz, -xy, -zx), (-xy, zz + xx, -yz), (-zx, -yz, xx + yy))
     return ca.vertcat(*[ca.horzcat(*row) for row in rows])
 
 
 def _even(moments: Array, a: int, b: int) -> Array:
-    """Take a symmetric part of moments (.., 3, 3) over two axes."""
+    """Return the symmetric part of moments (.., 3, 3) over two axes."""
     return np.asarray((moments[..., a, b] + moments[..., b, a]) / 2)
 
 
 def _odd(moments: Array, axis: int) -> Array:
-    """Take the axial vector's part about an axis of moments (.., 3, 3)."""
+    """Return the component of the axial vector of moments (.., 3, 3) about an axis."""
     a, b = (axis + 1) % 3, (axis + 2) % 3
     return np.asarray(moments[..., a, b] - moments[..., b, a])
