@@ -12,7 +12,6 @@ from flexarm.spatial import (
     Pose,
     base_rotation,
     base_rotation_matrix,
-    base_spin,
     cayley,
     constant,
     rotation_from_angles,
@@ -88,18 +87,6 @@ def test_base_turns_about_its_own_axes_x_then_y_then_z() -> None:
     expected = Rotation.from_euler("XYZ", angles).as_matrix()
     assert np.array(base_rotation(ca.DM(angles))) == pytest.approx(expected, abs=1e-15)
     assert base_rotation_matrix(np.array(angles)) == pytest.approx(expected, abs=1e-15)
-
-
-def test_spin_of_a_base_in_its_own_axes() -> None:
-    angles, rates, h = np.array([0.3, -1.1, 2.4]), np.array([0.7, -1.3, 0.4]), 1e-3
-
-    def turned(k: int) -> Array:
-        return np.asarray(Rotation.from_euler("XYZ", angles + k * h * rates).as_matrix())
-
-    change = (8 * (turned(1) - turned(-1)) - (turned(2) - turned(-2))) / (12 * h)
-    spin = turned(0).T @ change
-    expected = [spin[2, 1], spin[0, 2], spin[1, 0]]
-    assert base_spin(angles, rates) == pytest.approx(expected, abs=1e-10)
 
 
 def test_turn_about_z() -> None:

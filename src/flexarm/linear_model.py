@@ -155,19 +155,14 @@ class LinearModel:
         """
         if not self.names:
             return 0.0, None
-        squares, basis = self.undamped()
-        highest = float(np.sqrt(max(squares[-1], 0.0)))
+        highest = float(np.sqrt(max(self.undamped()[0][-1], 0.0)))
         if not np.any(self.damping):
             return highest, None
-        size = np.sqrt(np.maximum(np.abs(squares), max(highest, 1.0) ** 2))
-        every = np.ones(len(size), dtype=bool)
-        damping = basis.T @ self.damping @ basis
-        values, vectors = np.linalg.eig(first_order(np.diag(squares / size), damping, size, every))
-        fastest = int(np.argmax(np.abs(values)))
-        rate = float(np.abs(values[fastest]))
+        damped = self.modes()
+        rate = float(np.abs(damped.values).max(initial=0.0))
         if rate <= 1.05 * highest:
             return max(rate, highest), None
-        moved = np.sqrt(np.diag(self.mass)) * np.abs(basis @ vectors[len(size) :, fastest])
+        moved = np.sqrt(np.diag(self.mass)) * np.abs(damped.vectors[:, -1])
         return rate, int(np.argmax(moved))
 
 

@@ -262,13 +262,6 @@ def base_rotation_matrix(angles: Array) -> Array:
     return turn(0, float(angles[0])) @ turn(1, float(angles[1])) @ turn(2, float(angles[2]))
 
 
-def base_spin(angles: Array, rates: Array) -> Array:
-    """Return a moving base's angular velocity in base axes [rad/s] from its angles and rates."""
-    x_axis = turn(2, float(angles[2])).T @ turn(1, float(angles[1])).T @ np.array([1.0, 0.0, 0.0])
-    y_axis = turn(2, float(angles[2])).T @ np.array([0.0, 1.0, 0.0])
-    return np.asarray(x_axis * rates[0] + y_axis * rates[1] + np.array([0.0, 0.0, rates[2]]))
-
-
 def rebased(reference: Expr, angles: Expr, rates: Expr) -> tuple[Expr, Expr]:
     """Reset the reference attitude of angles to the current attitude, before they near gimbal lock.
 

@@ -95,7 +95,7 @@ CALLS: dict[str, Callable[[Equation, Array, Array, Array, Array, Any], Any]] = {
 }  # fmt: skip
 # What integrators and stated errors take of an equation, not its methods.
 INNER = {"matrices", "observation", "balance", "smooth_matrices", "nearness", "pushed_motion",
-         "missing_force", "tip_deflections", "linear_model", "outer_wrench"}  # fmt: skip
+         "missing_force", "linear_model", "outer_wrench"}  # fmt: skip
 
 
 @cache

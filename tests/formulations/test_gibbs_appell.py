@@ -288,7 +288,7 @@ def test_the_paper_refuses_an_arm_that_it_does_not_have(what: str) -> None:
     reason = GibbsAppell.refusal(model, paper=True)
     assert reason is not None
     assert reason.startswith(f"Korayem & Shafei 2009 do not have {what}")
-    assert reason.endswith(", or set paper=False")
+    assert reason.endswith(", or set paper=False.")
     with pytest.raises(FlexarmError, match="formulation 'gibbs-appell' refuses this: Korayem"):
         GibbsAppell(model, paper=True)
 

@@ -57,13 +57,13 @@ def test_the_paper_leaves_shortening_and_rotary_inertia_out_whatever_the_arm_say
 @pytest.mark.parametrize(
     ("case", "paper", "message"),
     [
-        ("torsion", True, "twists or stretches: Theodore & Ghosal's links bend only"),
-        ("stretch", True, "twists or stretches"),
-        ("free base", True, "the base of Theodore & Ghosal's arms is fixed"),
-        ("elastic joint, simple rotor", True, "joint2 is elastic"),
-        ("quadratic shapes", True, "quadratic shapes of its own"),
-        ("prismatic", True, "fixed prismatic joint"),
-        ("pinned-free", True, "shapes that turn its root"),
+        ("torsion", True, "Theodore & Ghosal 1995 do not have twist of link"),
+        ("stretch", True, "stretch of link"),
+        ("free base", True, "do not have a base that moves"),
+        ("elastic joint, simple rotor", True, "joint2's elastic transmission"),
+        ("quadratic shapes", True, "quadratic shapes of link"),
+        ("prismatic", True, "which bends on a prismatic joint"),
+        ("pinned-free", True, "that turn its root"),
         ("wrench in world axes", True, "first-order tips are no rotations"),
     ],
 )

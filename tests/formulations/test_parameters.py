@@ -385,9 +385,9 @@ def test_a_free_base_is_anchored_anew_and_shares_code() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([np.nan], r"values: must be finite \(base.body.mass\), got \[nan\]"),
+        ([np.nan], r"values \(base.body.mass\): must be finite numbers, got \[nan\]"),
         ([-1e9], "base.body.mass: must be >= 0, got -1000000000.0"),
-        (["x"], r"values: must be numbers \(base.body.mass\), got \['x'\]"),
+        (["x"], r"values \(base.body.mass\): must be finite numbers, got \['x'\]"),
         (5, r"values: must be of shape \(1,\) \(base.body.mass\), got shape \(\)"),
         ([[1]], r"must be of shape \(1,\) \(base.body.mass\), got shape \(1, 1\)"),
         ([1, 2], r"must be of shape \(1,\) \(base.body.mass\), got shape \(2,\)"),

@@ -139,11 +139,11 @@ def test_rotation_stiffens_the_first_chordwise_mode_as_known(
     ("case", "paper", "message"),
     [
         ("sliding", False, "link1 slides out of its hub"),
-        ("prismatic", True, "joint2 is prismatic: Chen, Zhang & Liu have revolute joints only"),
-        ("free base", True, "the base of Chen, Zhang & Liu's arms is fixed"),
-        ("elastic joint, full rotor", True, "joint2 has a full rotor"),
-        ("quadratic shapes", True, "quadratic shapes of its own"),
-        ("pinned-free", True, "shapes that turn its root"),
+        ("prismatic", True, "Chen, Zhang & Liu 2012 do not have joint2, a prismatic joint"),
+        ("free base", True, "Chen, Zhang & Liu 2012 do not have a base that moves"),
+        ("elastic joint, full rotor", True, "joint2's rotor, whose momentum acts on its carrier"),
+        ("quadratic shapes", True, "quadratic shapes of link"),
+        ("pinned-free", True, "that turn its root"),
         ("wrench in world axes", True, "first-order tips are no rotations"),
     ],
 )

@@ -11,7 +11,7 @@ from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import loads
 from flexarm.model import build, start_state
-from flexarm.spatial import base_rotation_matrix, base_spin
+from flexarm.spatial import base_rotation_matrix
 from tests.physics.cases import CORE, campaign_if, skip_if_refused
 from tests.physics.conservative import conservative, kicked
 from tests.physics.states import Array
@@ -21,6 +21,14 @@ DRIFT = 1e-10  # of the largest kinetic energy, over a second
 LONG_DRIFT = 1e-8  # for chain-30 and links with more than ten coordinates
 # Few, as powers are compared with rates of energy on many arms: a chain, and a link that slides.
 KINDS = ("korayem-two-link", "telescope")
+
+
+def base_spin(angles: Array, rates: Array) -> Array:
+    """Angular velocity of a moving base in its axes [rad/s], from its angles and their rates."""
+    (sy, sz), (cy, cz) = np.sin(angles[1:]), np.cos(angles[1:])
+    columns = np.array([[cy * cz, sz, 0.0], [-cy * sz, cz, 0.0], [sy, 0.0, 1.0]])
+    return np.asarray(columns @ rates)
+
 
 TUMBLER = """
 flexarm: 1

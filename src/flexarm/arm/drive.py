@@ -5,7 +5,7 @@ from typing import Annotated, Generic, Literal, Self
 from pydantic import Field, model_validator
 from typing_extensions import TypeVar as DefaultTypeVar
 
-from flexarm.arm.part import Flag, NotNegative, Number, Part, Positive, fault, require_increasing
+from flexarm.arm.part import Flag, NotNegative, Number, Part, Positive, fault, require_table
 from flexarm.arm.servo import D, E, K, Q, S
 from flexarm.units import Angle, Current, Inductance, Inertia, Ratio, Resistance, TorqueConstant
 
@@ -21,11 +21,7 @@ class SpringTable(Part, Generic[Q, E]):
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:
-        require_increasing(self.deflection, "deflection", "larger than the deflection")  # type: ignore[arg-type]
-        if len(self.deflection) != len(self.effort):
-            raise fault("has {efforts} efforts for {count} deflections. "
-                        "Give one each.", "effort",
-                        efforts=len(self.effort), count=len(self.deflection))  # fmt: skip
+        require_table(self, "deflection", "effort", "larger than the deflection")
         return self
 
 

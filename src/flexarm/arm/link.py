@@ -16,7 +16,7 @@ from flexarm.arm.part import (
     Positive,
     Terse,
     fault,
-    require_increasing,
+    require_table,
 )
 from flexarm.arm.section import MaterialDamping, Section
 from flexarm.arm.shapes import (
@@ -62,9 +62,7 @@ class ForceTable(Part):
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:
-        if len(self.amplitude) != len(self.force):
-            raise fault("give one force per amplitude", "force")
-        require_increasing(self.amplitude, "amplitude", "larger than the amplitude")
+        require_table(self, "amplitude", "force", "larger than the amplitude")
         return self
 
 
@@ -82,9 +80,7 @@ class QuadraticShape(Part):
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:
-        if len(self.stations) != len(self.values):
-            raise fault("give one value per station", "values")
-        require_increasing(self.stations, "stations", "larger than the station")
+        require_table(self, "stations", "values", "larger than the station")
         if self.values[0] != 0.0:
             raise fault("must be 0 at the root, which the joint holds", "values", 0)
         return self

@@ -92,6 +92,15 @@ def require_increasing(values: Sequence[float], name: str, than: str) -> None:
             raise fault(f"must be {than} before it", name, i)
 
 
+def require_table(part: BaseModel, places: str, values: str, than: str) -> None:
+    """Raise a fault unless a field's places increase and another has one value for each."""
+    at, given = getattr(part, places), getattr(part, values)
+    require_increasing(at, places, than)
+    if len(at) != len(given):
+        raise fault("has {count} {values} for {wanted} {places}. Give one each.", values,
+                    count=len(given), values=values, wanted=len(at), places=places)  # fmt: skip
+
+
 def require_one(part: BaseModel, names: Sequence[str], message: str, place: str = "") -> None:
     """Raise a fault unless exactly one of some optional fields is given."""
     if sum(getattr(part, name) is not None for name in names) != 1:

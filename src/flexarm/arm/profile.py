@@ -5,7 +5,7 @@ from typing import Annotated, Generic, Literal, Self, TypeVar
 from pydantic import Field, model_validator
 from typing_extensions import TypeAliasType
 
-from flexarm.arm.part import Part, Positive, fault, require_increasing
+from flexarm.arm.part import Part, Positive, fault, require_increasing, require_table
 from flexarm.arm.side_files import BesideModel
 from flexarm.units import (
     Angle,
@@ -119,14 +119,7 @@ class Table(Part, Generic[V]):
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:
-        require_increasing(self.times, "times", "later than the time")
-        if len(self.times) != len(self.values):
-            raise fault(
-                "has {values} values for {times} times. Give one value per time.",
-                "values",
-                values=len(self.values),
-                times=len(self.times),
-            )
+        require_table(self, "times", "values", "later than the time")
         return self
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm, FreeBase
@@ -49,11 +48,10 @@ from flexarm.links.base import Array
 from flexarm.links.ends import link_length, own_inertia, piece_inertia
 from flexarm.links.holds import reflected_rotor
 from flexarm.links.span import Span
-from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.weightless import total_mass, weightless
 from flexarm.model import Model, build, link_shapes, start_state, undeformed
 from flexarm.model.joints import JOINTS
-from flexarm.spatial import Pose, unit_vector
+from flexarm.spatial import unit_vector
 
 SEVERITIES = ("warning", "note")
 MANY = 16  # amplitudes of a stiffened link above which unexcited amplitudes are not searched: slow
@@ -96,7 +94,8 @@ def check(arm: Arm) -> Report:
     open_ = [i for i in range(model.size) if i not in model.prescribed]
     free = linear.along(open_)
     held = lock_drives(model, linear)
-    mass, centre = _centre_of_mass(model, pose)
+    mass = total_mass(model)
+    x, y, z = traced(undeformed(model, pose), np.zeros(model.size))[5].full().ravel().tolist()
     base_mass = arm.base.body.mass if isinstance(arm.base, FreeBase) else 0.0
     rigid_motions = modes_free = modes_held = step = None
     idle = weightless(model, free.mass, free.names)
@@ -122,7 +121,7 @@ def check(arm: Arm) -> Report:
         mass=mass - base_mass,
         base_mass=base_mass,
         payload_mass=arm.payload.mass if arm.payload is not None else 0.0,
-        centre_of_mass=centre,
+        centre_of_mass=(x, y, z) if mass else (0.0, 0.0, 0.0),
         rigid_motions=rigid_motions,
         modes_free=modes_free,
         modes_held=modes_held,
@@ -239,20 +238,6 @@ def _degrees_of_freedom(model: Model) -> dict[str, int]:
         "prescribed": prescribed,
         "free": len(kinds) - prescribed,
     }
-
-
-def _centre_of_mass(model: Model, pose: Array) -> tuple[float, Vector]:
-    """Compute mass [kg] and centre of mass in the world [m] of the undeformed arm at its start."""
-    q = ca.DM(undeformed(model, pose))
-    bodies = [(model.base_body, *base_frame(model, q))]
-    for part, frame in zip(model.links, frames(model, q), strict=True):
-        inner = part.link.root_length + part.length - part.span_length(pose)
-        own = own_inertia(part.link).moved(Pose.along(-inner))
-        bodies += [(own, frame.R_WL, frame.p_WL), (part.tip_body, frame.R_WT, frame.p_WT)]
-    mass = total_mass(model)
-    moments = [body.mass * np.array(p).ravel() + np.array(R) @ body.first for body, R, p in bodies]
-    x, y, z = (float(value) for value in np.sum(moments, axis=0) / (mass or 1.0))
-    return mass, (x, y, z)
 
 
 def _arm_modes(linear: LinearModel, modes: ElasticModes) -> tuple[ArmMode, ...]:

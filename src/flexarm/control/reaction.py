@@ -1,6 +1,6 @@
 """Reaction of an arm on its free base: attitude, and exchanged angular momentum."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
 from flexarm.runs.contents import over_legs
 from flexarm.runs.run import Run
-from flexarm.spatial import base_rotation_matrix, base_spin
+from flexarm.spatial import base_rotation_matrix
 
 
 @dataclass(frozen=True)
@@ -92,17 +92,9 @@ def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
 
 def _momenta(equation: Equation, q: Array, v: Array) -> Array:
     """Return the angular momenta of base and arm about the common centre of mass, (T, 6)."""
-    model = equation.model
-    body = model.base_body
-    anchors = np.broadcast_to(equation.anchor, (len(q), *model.start_anchors.shape))[:, :3]
-    R = anchors @ np.array([base_rotation_matrix(angles) for angles in q[:, 3:6]])
-    spin = np.array([base_spin(*each) for each in zip(q[:, 3:6], v[:, 3:6], strict=True)])
-    centre = equation.centre_of_mass(q)
-    drift = equation.linear_momentum(q, v) / equation.mass_matrix(q)[:, :1, 0]
-    # Moments and speeds from the common centre, which may drift.
-    arm, moving = model.base_pose.position + q[:, :3] - centre, v[:, :3] - drift
-    first, second = R @ body.first, np.einsum("tij,jk,tk->ti", R, body.second, spin)
-    turned = np.cross(np.einsum("tij,tj->ti", R, spin), first)
-    base = second + np.cross(first, moving) + np.cross(arm, body.mass * moving + turned)
-    total = equation.angular_momentum(q, v, about="centre-of-mass")
-    return np.hstack([base, total - base])
+    if equation.model.orbit:  # relative to the orbit's frame, as rates are
+        free = equation.formulation.of(replace(equation.model, orbit=0.0))
+        equation = replace(equation, formulation=free, _compiled={})
+    whole, base, centre = equation.inertial_momentum(q, v)
+    total = whole[:, 3:] - np.cross(centre, whole[:, :3])
+    return np.hstack([base[:, 3:], total - base[:, 3:]])

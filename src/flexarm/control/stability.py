@@ -32,7 +32,7 @@ from flexarm.integrate.laws import refuse_misfit
 from flexarm.integrate.motion import MotionFunctions
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import LEFT_OUT, Tangent
-from flexarm.linear_model import undamped
+from flexarm.linear_model import Complex, undamped
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import prescribed_accelerations, wrench_list
@@ -41,7 +41,6 @@ from flexarm.model import Model
 from flexarm.runs.run import Run
 from flexarm.spatial import NEGLIGIBLE
 
-Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 MOST_POINTS = 100_000  # postures along a path
 LARGEST = 1e3  # largest stiffness error that is searched: beyond it links are practically rigid
 

@@ -26,29 +26,12 @@ from flexarm.formulations import formulation
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import validated
 from flexarm.io.source import show_path
-from flexarm.linear.balance import Balance, Constraint, Forces, Push, balance
+from flexarm.linear.balance import Balance, Constraint, Push, balance
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_frame
 from flexarm.model import Model, start_state, undeformed
 from flexarm.spatial import Expr, angles_from_rotation, base_rotation_matrix
-
-
-class Unloaded:
-    """Forces of a rigid arm without loads: 0."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-
-    def force(self, point: OperatingPoint, a: Array) -> Array:
-        """Return 0, (n,)."""
-        return np.zeros(self.model.size)
-
-    def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
-        """Return matrices of 0."""
-        none = np.zeros((self.model.size, self.model.size))
-        return LinearModel(none, none, none, self.model.names)
 
 
 class Statics:
@@ -78,9 +61,9 @@ class Statics:
         self.reach = max(sum(part.length for part in model.links), 1e-3)
 
     @cached_property
-    def forces(self) -> Forces:
-        """Forces of the arm, and their derivatives."""
-        return Tangent(self.model, wrenches=False) if self.loaded else Unloaded(self.model)
+    def tangent(self) -> Tangent | None:
+        """The arm's equation; None of an arm that nothing loads."""
+        return Tangent(self.model, wrenches=False) if self.loaded else None
 
     @renamed(joints="at")
     def at_joints(self, at: Mapping[str, WithUnit], guess: Array | None = None) -> Array:
@@ -137,7 +120,7 @@ class Statics:
     def effort(self, q: Array) -> Array:
         """Compute the inputs that hold the arm at rest at coordinates q, (k,)."""
         q = require_shaped("q", q, (self.model.size,))
-        force = self.forces.force(self._rest(q), np.zeros(self.model.size))
+        force = Balance(self.tangent, self.columns).force(self._rest(q))
         return np.asarray(np.linalg.lstsq(self.drives.inputs, force)[0])
 
     def moved_by_joints(self, q: Array) -> Array:
@@ -145,7 +128,7 @@ class Statics:
         if not self.loaded:
             return rigid_motions(self.model)[:, [axis.driven for axis in self.model.axes]]
         hubs = self._held(self._hubs, self.drives.hubs @ q)
-        matrix, rows, size = Balance(self.forces, self.columns, hubs).matrix(self._rest(q))
+        matrix, rows, size = Balance(self.tangent, self.columns, hubs).matrix(self._rest(q))
         right = np.vstack([np.zeros((len(size), len(hubs.target))), np.diag(1 / rows[len(size) :])])
         solved = np.linalg.lstsq(matrix, right, rcond=1e-14)[0][: len(size)]
         return np.asarray(self.columns @ (solved / size[:, None]))
@@ -167,7 +150,7 @@ class Statics:
         q = q if self.loaded else undeformed(self.model, q)
         held = self._held(function, target)
         try:
-            q = balance(self.forces, self._rest(q), self.columns, held=held)[0].q
+            q = balance(self.tangent, self._rest(q), self.columns, held=held)[0].q
         except FlexarmError:
             raise FlexarmError(
                 f"no equilibrium found with {what} at {np.round(target, 6).tolist()}. "

@@ -1,6 +1,7 @@
 """Formulations, algorithms for M and c: one file each, and a registry by name."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from flexarm.arguments import FormulationName, require_flag, require_names, shown
 from flexarm.arm import Arm
@@ -84,27 +85,19 @@ def formulation(
         reason = f"no paper has {touched} at points. Leave them out, or set paper=False."
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
-    if not delta_squared or points is not None:
-        _refuse_options(name, delta_squared=delta_squared, points=points)
-    made: Formulation
+    options: dict[str, Any] = {}
     if not delta_squared:
-        made = GibbsAppell(model, paper=paper, delta_squared=False)
-    elif points is not None:
-        made = ElementJacobian(model, paper=paper, points=points)
-    else:
-        made = FORMULATIONS[name](model, paper=paper)
-    return Equation.of(made, parameters)
-
-
-def _refuse_options(name: str, *, delta_squared: bool, points: int | None) -> None:
-    """Raise an error for an option that belongs to another formulation."""
-    if not delta_squared and name != GibbsAppell.name:
-        raise FlexarmError(
-            f"delta_squared=False: formulation '{name}' has no such term to leave out. "
-            "Use gibbs-appell with paper=True."
-        )
-    if points is not None and name != ElementJacobian.name:
-        raise FlexarmError(f"points: formulation '{name}' has none. Use element-jacobian.")
+        if name != GibbsAppell.name:
+            raise FlexarmError(
+                f"delta_squared=False: formulation '{name}' has no such term to leave out. "
+                "Use gibbs-appell with paper=True."
+            )
+        options["delta_squared"] = False
+    if points is not None:
+        if name != ElementJacobian.name:
+            raise FlexarmError(f"points: formulation '{name}' has none. Use element-jacobian.")
+        options["points"] = points
+    return Equation.of(FORMULATIONS[name](model, paper=paper, **options), parameters)
 
 
 def _no_model(name: object, model: object) -> str:

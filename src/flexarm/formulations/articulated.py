@@ -46,33 +46,29 @@ class _Outboard:
 
 
 @dataclass(frozen=True)
-class _Own:
-    """Accelerations of a link's amplitudes, ``-(gain A + start)`` with A that of L.
+class _Eliminated:
+    """Accelerations of some coordinates as a function of that of their frame, A.
 
-    Without low rank they are ``-L^-T (gain A + start)`` with the factors of the amplitudes' mass
-    matrix.
+    The free ones are ``L^-T (start - gain A)`` by the factors of their inertia, without factors
+    ``start - gain A``.  Prescribed ones take the effort ``reach^T A + size a - pushed``, with all
+    accelerations of these coordinates in a.
     """
 
-    gain: Expr
-    start: Expr
-    few: LowRank | None
-    factors: Factors | None
+    indices: tuple[int, ...]  # of the coordinates
+    gain: Expr | None = None
+    start: Expr | None = None
+    factors: Factors | None = None
+    reaction: tuple[Expr, Expr, Expr] | None = None  # reach, size and pushed of prescribed ones
 
 
 @dataclass(frozen=True)
-class _Eliminated:
-    """Results of a link's elimination, for the outward pass.
+class _Passed:
+    """Results of a link's elimination, for the outward pass."""
 
-    ``joint``: the joint's free accelerations are ``L^-T (start - gain A_in)`` with the factors of
-    their inertia; A_in is the acceleration of L before the joint's motion is added. ``reaction``:
-    prescribed accelerations take the effort ``reach^T A_in + size a - pushed``, where a has all of
-    the joint's accelerations.
-    """
-
-    turn: Expr
-    own: _Own
-    joint: tuple[Factors, Expr, Expr] | None
-    reaction: tuple[Expr, Expr, Expr] | None
+    turn: Expr  # axes of L from those that the motion of the tip is handed on in
+    own: _Eliminated
+    few: LowRank | None
+    joint: _Eliminated
 
 
 class Articulated(Composite):
@@ -98,8 +94,7 @@ class _Sweep:
         self.given = dict(zip(model.prescribed, ca.vertsplit(given), strict=True))
         self.base: BaseState = base_state(model, q, v)
         self.states = link_states(model, q, v, combined=True)
-        self.kept: list[_Eliminated] = []
-        self.known: dict[str, tuple[Expr, Expr, Expr]] = {}
+        self.kept: list[_Passed] = []
         self.acceleration, self.effort = ca.SX(model.size, 1), ca.SX(model.size, 1)
         for k, value in self.given.items():
             self.acceleration[k] = value
@@ -109,9 +104,53 @@ class _Sweep:
     def inward(self) -> None:
         """Eliminate links from tip to base."""
         for state in reversed(self.states):
-            self.kept.insert(0, self._eliminate(state))
+            self.kept.insert(0, self._pass_link(state))
 
-    def _eliminate(self, state: LinkState) -> _Eliminated:
+    def _eliminate(
+        self,
+        indices: tuple[int, ...],
+        size: Expr,
+        reach: Expr,
+        pushed: Expr,
+        outboard: tuple[Expr, Expr],
+    ) -> tuple[_Eliminated, Expr, Expr]:
+        """Eliminate the accelerations of coordinates from the motion of their frame.
+
+        Parameters
+        ----------
+        indices
+            The coordinates, k of them.
+        size, reach, pushed
+            Their inertia (k, k), their momentum in the frame per rate (6, k), and what acts on them
+            when the frame has no acceleration, (k,).
+        outboard
+            Inertia (6, 6) and force (6,) on the frame while they have no acceleration.
+
+        Returns
+        -------
+        eliminated, inertia, force
+            How the accelerations follow; inertia and force when they do.
+        """
+        inertia, force = outboard
+        known = [i for i, k in enumerate(indices) if k in self.given]
+        free = [i for i in range(len(indices)) if i not in known]
+        reaction = factors = gain = start = None
+        if known:
+            moved = ca.vertcat(*[self.given[indices[i]] for i in known])
+            reaction = (reach[:, known], size[known, :], pushed[known])
+            pushed = pushed - size[:, known] @ moved
+            force = force + reach[:, known] @ moved
+        if free:
+            factors = Factors.of(size[free, free], shortest=True)
+            right = factors.forward(ca.horzcat(reach[:, free].T, pushed[free]))
+            solved = factors.scaled(right)
+            gain, start = solved[:, :6], solved[:, 6]
+            inertia = symmetric(inertia - right[:, :6].T @ gain)
+            force = force + right[:, :6].T @ start
+        return _Eliminated(indices, gain, start, factors, reaction), inertia, force
+
+    def _pass_link(self, state: LinkState) -> _Passed:
+        """Eliminate a link's own coordinates and its joint's."""
         t, part = state.terms, state.part
         local = state.tip.local
         turned, outboard = self._at_tip(state)
@@ -126,45 +165,34 @@ class _Sweep:
         momentum, rest = shift_force(push, local.position), frame.T @ pull
         if few is not None:
             momentum, rest = momentum @ constant(few.rows), constant(few.rows.T) @ rest
-        own = list(part.own)
         momentum = ca.vertcat(t.angular, t.linear) + momentum
-        applied = self.applied[own] if own else ca.SX(0, 1)
-        rest = t.effort + rest - (applied if state.basis is None else state.basis.T @ applied)
+        applied = picked(self.applied, part.own)
+        pushed = applied if state.basis is None else state.basis.T @ applied
+        pushed = pushed - (t.effort + rest)
         along = symmetric(frame.T @ push)
-        if few is None:
-            modal = ca.sparsify(t.modal + along)
-            modal, momentum, force, rest = self._split(state, modal, momentum, force, rest)
-        right, factors = ca.horzcat(momentum.T, rest), None
         if few is not None:
-            solved = few.solve(along, right)
+            solved = few.solve(along, ca.horzcat(momentum.T, pushed))
+            own = _Eliminated(part.own, solved[:, :6], solved[:, 6])
+            inertia = symmetric(inertia - momentum @ own.gain)
+            force = force + momentum @ own.start
         else:
-            factors = Factors.of(modal, shortest=True)
-            right = factors.forward(right)
-            solved = factors.scaled(right)
-        gain, start = solved[:, :6], solved[:, 6]
-        inertia = symmetric(inertia - right[:, :6].T @ gain)
-        force = force - right[:, :6].T @ start
-        return self._pass_joint(state, turned, inertia, force, _Own(gain, start, few, factors))
+            modal = ca.sparsify(t.modal + along)
+            modal, momentum = self._with_rotor(state, part.own, modal, momentum)
+            own, inertia, force = self._eliminate(
+                part.own, modal, momentum, pushed, (inertia, force)
+            )
+        return _Passed(turned, own, few, self._pass_joint(state, inertia, force))
 
-    def _split(
-        self, state: LinkState, modal: Expr, momentum: Expr, force: Expr, rest: Expr
-    ) -> tuple[Expr, Expr, Expr, Expr]:
-        """Add a sliding joint's rotor; a prescribed exposed length becomes a load."""
-        part, own = state.part, list(state.part.own)
-        if part.rotor is not None and part.rotor.coordinate in own:
-            # the rotor of a sliding joint spins with the exposed length
-            k = own.index(part.rotor.coordinate)
-            modal[k, k] += part.rotor.ratio**2 * part.rotor.inertia
-            momentum[:, k] += self._rotor_reach(state, part.rotor)
-        known = [i for i, k in enumerate(own) if k in self.given]
-        if known:
-            self.known[part.name] = (momentum[:, known], modal[known, :], rest[known])
-            moved = ca.vertcat(*[self.given[own[i]] for i in known])
-            force = force + momentum[:, known] @ moved
-            rest = rest + modal[:, known] @ moved
-            free = [i for i in range(len(own)) if i not in known]
-            modal, momentum, rest = modal[free, free], momentum[:, free], rest[free]
-        return modal, momentum, force, rest
+    def _with_rotor(
+        self, state: LinkState, indices: tuple[int, ...], size: Expr, reach: Expr
+    ) -> tuple[Expr, Expr]:
+        """Add the rotor that spins with one of some coordinates to their inertia and momentum."""
+        rotor = state.part.rotor
+        if rotor is not None and rotor.coordinate in indices:
+            k = indices.index(rotor.coordinate)
+            size[k, k] += rotor.ratio**2 * rotor.inertia
+            reach[:, k] += self._rotor_reach(state, rotor)
+        return size, reach
 
     def _at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
         """Transform outboard inertia and force into the link's axes, and add the tip's body."""
@@ -178,39 +206,19 @@ class _Sweep:
         force = rotate(out.rotation, out.force) + state.tip_force
         return E @ out.rotation, _Outboard(rotate_inertia(E, inertia), rotate(E, force), E)
 
-    def _pass_joint(
-        self, state: LinkState, turned: Expr, inertia: Expr, force: Expr, own: _Own
-    ) -> _Eliminated:
+    def _pass_joint(self, state: LinkState, inertia: Expr, force: Expr) -> _Eliminated:
         """Eliminate the joint, and pass the remaining inertia and force to the previous tip."""
-        part, rotor = state.part, state.part.rotor
+        joints, rotor, axes = state.part.carried_by, state.part.rotor, state.columns
         force = force + inertia @ state.bias
-        joint = reaction = None
-        joints = part.carried_by
-        spun = rotor if rotor is not None and rotor.coordinate in joints else None
+        joint = _Eliminated(joints)
         if joints:
-            axes, applied = state.columns, picked(self.applied, joints)
-            reach = inertia @ axes
+            applied, reach = picked(self.applied, joints), inertia @ axes
             size = symmetric(axes.T @ reach)
-            if spun is not None:
-                size = size + spun.ratio**2 * spun.inertia
-                reach = reach + self._rotor_reach(state, spun)
+            size, reach = self._with_rotor(state, joints, size, reach)
             pushed = applied - axes.T @ force
-            known = [i for i, k in enumerate(joints) if k in self.given]
-            free = [i for i in range(len(joints)) if i not in known]
-            if known:
-                moved = picked(self.acceleration, tuple(joints[i] for i in known))
-                reaction = (reach[:, known], size[known, :], pushed[known])
-                pushed = pushed - size[:, known] @ moved
-                force = force + reach[:, known] @ moved
-            if free:
-                factors = Factors.of(size[free, free])
-                right = factors.forward(ca.horzcat(reach[:, free].T, pushed[free]))
-                solved = factors.scaled(right)
-                joint = factors, solved[:, :6], solved[:, 6]
-                inertia = symmetric(inertia - right[:, :6].T @ solved[:, :6])
-                force = force + right[:, :6].T @ solved[:, 6]
-                if spun is None and not known:
-                    _clear_axes(axes, inertia, force, applied)
+            joint, inertia, force = self._eliminate(joints, size, reach, pushed, (inertia, force))
+            if joint.reaction is None and (rotor is None or rotor.coordinate not in joints):
+                _clear_axes(axes, inertia, force, applied)
         if rotor is not None:
             extra = self._rotor_load(state, rotor)
             inertia, force = inertia + extra[0], force + extra[1]
@@ -220,7 +228,7 @@ class _Sweep:
                 shift_force(force, state.offset),
             )
         self.outboard = _Outboard(inertia, force, state.rotation)
-        return _Eliminated(turned, own, joint, reaction)
+        return joint
 
     def _rotor_axis(self, state: LinkState, rotor: Rotor) -> Expr:
         """Rotate the spin axis into L, as an angular spatial vector, (6,)."""
@@ -263,47 +271,33 @@ class _Sweep:
             self._spin_rotor(state, current)
             if state.offset is not None:
                 current = shift_motion(current, state.offset)
-            current = self._move_joint(state, kept, current) + state.bias
-            own = list(state.part.own)
+            moved = self._move(kept.joint, current)
+            current = (current + state.columns @ moved if moved.numel() else current) + state.bias
             tip = shift_motion(current, state.tip.local.position) + tip_bias(state)
-            if own:
-                moved, few = self._move_own(state, kept, current), kept.own.few
-                if few is None:
+            if state.part.own:
+                moved = self._move(kept.own, current, state.basis)
+                if kept.few is None:
                     tip = tip + tip_columns(state) @ moved
                 else:
-                    tip = tip + few.frame @ (constant(few.rows) @ moved)
+                    tip = tip + kept.few.frame @ (constant(kept.few.rows) @ moved)
             current = tip
 
-    def _move_joint(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
-        joints = state.part.carried_by
-        if kept.joint is not None:
-            factors, gain, start = kept.joint
-            solved = factors.back(start - gain @ current)
-            for i, joint in enumerate(k for k in joints if k not in self.given):
-                self.acceleration[joint] = solved[i]
-        moved = picked(self.acceleration, joints)
+    def _move(self, kept: _Eliminated, current: Expr, basis: Expr | None = None) -> Expr:
+        """Compute accelerations, and efforts of prescribed ones; they are returned by column."""
+        solved = None
+        if kept.gain is not None:
+            solved = kept.start - kept.gain @ current
+            solved = solved if kept.factors is None else kept.factors.back(solved)
+            moved = solved if basis is None else basis @ solved
+            for i, k in enumerate(k for k in kept.indices if k not in self.given):
+                self.acceleration[k] = moved[i]
+        if basis is not None:
+            return solved
+        moved = picked(self.acceleration, kept.indices)
         if kept.reaction is not None:
             reach, size, pushed = kept.reaction
             pulled = reach.T @ current + size @ moved - pushed
-            for i, joint in enumerate(k for k in joints if k in self.given):
-                self.effort[joint] = pulled[i]
-        return current + state.columns @ moved if joints else current
-
-    def _move_own(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
-        own = state.part.own
-        solved = -(kept.own.gain @ current + kept.own.start)
-        if kept.own.factors is not None:
-            solved = kept.own.factors.back(solved)
-        moved = solved if state.basis is None else state.basis @ solved
-        for i, k in enumerate(k for k in own if k not in self.given):
-            self.acceleration[k] = moved[i]
-        if state.basis is not None:
-            return solved
-        moved = ca.vertcat(*[self.acceleration[k] for k in own])
-        if state.part.name in self.known:
-            momentum, modal, rest = self.known[state.part.name]
-            pulled = momentum.T @ current + modal @ moved + rest
-            for i, k in enumerate(k for k in own if k in self.given):
+            for i, k in enumerate(k for k in kept.indices if k in self.given):
                 self.effort[k] = pulled[i]
         return moved
 

@@ -13,7 +13,8 @@ import casadi as ca
 from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
 from flexarm.linear_model import SINGULAR
-from flexarm.mechanics.loads import potential_energy
+from flexarm.mechanics.kinematics import frames
+from flexarm.mechanics.loads import outer_loads, potential_energy
 from flexarm.model import Model, TipRotation, build
 from flexarm.spatial import Expr
 
@@ -36,6 +37,7 @@ class Formulation(ABC):
     name: ClassVar[str]
     citation: ClassVar[str]
     assumptions: ClassVar[str]
+    along_beams: ClassVar[bool] = True  # whether it sums along straight beams, each on a tip
 
     model: Model
     _: KW_ONLY
@@ -57,6 +59,12 @@ class Formulation(ABC):
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Return why the formulation cannot treat a model, or None if it can."""
+        reason = recursions_only(model) if cls.along_beams else None
+        return reason or cls.own_refusal(model, paper=paper)
+
+    @classmethod
+    def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Return why this formulation alone cannot treat a model, or None if it can."""
         if paper:
             return "it has no paper whose approximations it could keep"
         if model.tip_rotation == "first-order":
@@ -117,12 +125,29 @@ class Formulation(ABC):
         kinetic = ca.dot(v, mass_of(self, q) @ v) / 2
         return kinetic, *potential_energy(self.model, q)
 
+    def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
+        """Trace the inertial and gravity forces outboard of each joint, in world axes.
+
+        By joint: a point, the force and the torque about that point, (3,) each.
+        """
+        raise FlexarmError(f"{self.name} does not give joint wrenches. Use composite.")
+
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
         """Trace the wrench that each joint transmits to its link, force over torque, (6, links).
 
         It is in world axes, at the joint's origin, and includes wrenches on outboard links.
         """
-        raise FlexarmError(f"{self.name} does not give joint wrenches. Use composite.")
+        wrenches, columns = self.inertial_wrenches(q, v, a), []
+        placed = frames(self.model, q)
+        loads = outer_loads(self.model, q, v, placed, factors)
+        for i, (frame, (point, force, torque)) in enumerate(zip(placed, wrenches, strict=True)):
+            torque = torque + ca.cross(point - frame.p_WJ, force)
+            for index, place, pull, twist in loads:
+                if index >= i:
+                    force = force - pull
+                    torque = torque - twist - ca.cross(place - frame.p_WJ, pull)
+            columns.append(ca.vertcat(force, torque))
+        return ca.horzcat(*columns)
 
 
 def mass_of(formulation: Formulation, q: Expr) -> Expr:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import is_number, refused
+from flexarm.arguments import refused, require_array
 from flexarm.engine.compile import Compiled, real_numbers
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
@@ -20,22 +20,20 @@ SLACK = 1e-6
 
 def checked_time(t: Any, *arrays: ArrayLike) -> Time:
     """Return a time [s] as a float, or an array (N,) for a batch; else raise an error."""
-    if type(t) is not float and not isinstance(t, float | int):
-        try:
-            given = np.asarray(t)
-        except Exception:  # what a foreign object raises
-            given = np.asarray(None)
-        if given.ndim == 1 and given.dtype.kind in "fiu" and any(axes_of(a) == 2 for a in arrays):
-            if any(len(a) != len(given) for a in arrays if axes_of(a) == 2):  # type: ignore[arg-type]
-                raise refused("t", t, "one time in seconds, or one per row of the batch")
-            if np.all(np.isfinite(given)):
-                return given.astype(float)
-        if given.ndim or not isinstance(given.item(), float | int):
-            raise refused("t", t, "a time in seconds, one number")
-        t = float(given)
-    if not (type(t) is float and math.isfinite(t)) and not is_number(t):
-        raise refused("t", t, "a time in seconds, finite")
-    return float(t)
+    if type(t) is float and math.isfinite(t):
+        return t
+    try:
+        times = require_array("t", t)
+    except FlexarmError:
+        raise refused("t", t, "a time in seconds, finite") from None
+    if not times.ndim:
+        return float(times)
+    rows = {len(a) for a in arrays if axes_of(a) == 2}  # type: ignore[arg-type]
+    if times.ndim > 1 or not rows:
+        raise refused("t", t, "a time in seconds, one number")
+    if rows != {len(times)}:
+        raise refused("t", t, "one time in seconds, or one per row of the batch")
+    return times
 
 
 def rows_of(compiled: Compiled, inputs: tuple[ArrayLike, ...]) -> int | None:

@@ -41,6 +41,7 @@ class Composite(Formulation):
     name: ClassVar[str] = "composite"
     citation: ClassVar[str] = "Featherstone 2008, chapters 5 and 6, with columns for amplitudes"
     assumptions: ClassVar[str] = "none beyond the model's own"
+    along_beams: ClassVar[bool] = False
 
     def mass_expression(self, q: Expr) -> Expr:
         """Mass matrix M(q), (n, n)."""
@@ -68,23 +69,14 @@ class Composite(Formulation):
         states = [*states[:-1], touched]
         return _newton_euler(self.model, base, states, v, a, True)[0], taken
 
-    def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
-        """Trace the wrench that each joint transmits to its link, force over torque, (6, links)."""
-        base = base_state(self.model, q, v)
-        states = link_states(self.model, q, v)
-        _, roots = _newton_euler(self.model, base, states, v, a, True)
-        placed = frames(self.model, q)
-        result = ca.SX(6, len(states))
-        loads = outer_loads(self.model, q, v, placed, factors)
-        for i, frame in enumerate(placed):
-            torque, force = frame.R_WL @ roots[i][:3], frame.R_WL @ roots[i][3:]
-            torque = torque + ca.cross(frame.p_WL - frame.p_WJ, force)
-            for index, point, pull, twist in loads:
-                if index >= i:
-                    force = force - pull
-                    torque = torque - twist - ca.cross(point - frame.p_WJ, pull)
-            result[:3, i], result[3:, i] = force, torque
-        return result
+    def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
+        """Trace the inertial and gravity forces outboard of each joint, in world axes."""
+        base, states = base_state(self.model, q, v), link_states(self.model, q, v)
+        roots = _newton_euler(self.model, base, states, v, a, True)[1]
+        return [
+            (frame.p_WL, frame.R_WL @ root[3:], frame.R_WL @ root[:3])
+            for frame, root in zip(frames(self.model, q), roots, strict=True)
+        ]
 
 
 def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:

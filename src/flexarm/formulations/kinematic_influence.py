@@ -8,9 +8,9 @@ paper symbol            | eq.     | code name
 phi, q                  | 7       | joints and modes together: ``q`` ("j-m space")
 d, theta = psi(q)       | 1, 2    | `Local.position`, `Local.rotation` of a link's tip
 iT_i+1, hT_i            | 3, 4    | ``T``, link's axes in the world
-S, R                    | 8, 9    | ``Influence.turn`` or ``.shift``; ``point - centre``
-psi_t, psi_r            | 10, 11  | ``Influence.shift``, ``.turn`` of an amplitude
-g                       | 8-12    | a column of ``J``, `Influence.at`
+S, R                    | 8, 9    | ``part.motion.columns``; ``offset`` of `MovingFrame`
+psi_t, psi_r            | 10, 11  | `Local.linear`, `Local.angular` of an amplitude
+g                       | 8-12    | a column of ``J``
 J_i                     | 7       | ``J``, (6, n), of the link's frame
 v_rel, omega_rel        | 27      | relative velocities across a joint or a deflected link
 a, alpha nonlinear      | 21, 27  | ``Rate.a``, ``Rate.alpha``
@@ -25,11 +25,11 @@ from typing import ClassVar
 import casadi as ca
 
 from flexarm.engine.once import once
-from flexarm.formulations.base import Formulation, recursions_only, unstiffened
+from flexarm.formulations.base import Formulation, unstiffened
+from flexarm.formulations.moving_frames import MovingFrame
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.terms import SectionMotion, Terms, attach, rigid_terms, turning_terms
-from flexarm.mechanics.kinematics import LinkFrames, base_frame, base_jacobian, frames, tip_section
-from flexarm.mechanics.loads import outer_loads
+from flexarm.mechanics.kinematics import LinkFrames, frames, tip_section
 from flexarm.mechanics.sections import Local, own_values, picked, selection
 from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
@@ -47,12 +47,10 @@ class KinematicInfluence(Formulation):
     )
 
     @classmethod
-    def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why the formulation cannot treat a model, or None if it can."""
-        if (reason := recursions_only(model)) is not None:
-            return reason
+    def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Return why this formulation alone cannot treat a model, or None if it can."""
         if not paper:
-            return Formulation.refusal(model, paper=False)
+            return super().own_refusal(model, paper=False)
         for part in model.links:
             if part.coordinates and not part.carried_by:
                 return (
@@ -87,20 +85,18 @@ class KinematicInfluence(Formulation):
             result = result + selection(body.own, self.model.size).T @ load[6:]  # (eq. 23)
         return result
 
-    def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
-        """Trace the wrench that each joint transmits to its link, force over torque, (6, links)."""
+    def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
+        """Trace the inertial and gravity forces outboard of each joint, in world axes."""
         bodies = self._bodies(q, v, lift=ca.SX(constant(-self.model.gravity)))
         loads = [(body.link, body.point, body.load(a)) for body in bodies]
-        placed = frames(self.model, q)
-        for index, point, pull, twist in outer_loads(self.model, q, v, placed, factors):
-            loads.append((index, point, ca.vertcat(-pull, -twist)))
-        result = ca.SX(6, len(placed))
-        for i, frame in enumerate(placed):
-            for index, point, load in loads:
-                if index >= i:
-                    lever = ca.cross(point - frame.p_WJ, load[:3])
-                    result[:, i] += ca.vertcat(load[:3], load[3:6] + lever)
-        return result
+        wrenches = []
+        for i, frame in enumerate(frames(self.model, q)):
+            total: Expr = ca.SX(6, 1)
+            for point, load in (each[1:] for each in loads if each[0] >= i):
+                lever = ca.cross(point - frame.p_WJ, load[:3])
+                total += ca.vertcat(load[:3], load[3:6] + lever)
+            wrenches.append((frame.p_WJ, total[:3], total[3:]))
+        return wrenches
 
     def _bodies(self, q: Expr, v: Expr, *, lift: Expr) -> list["InfluenceBody"]:
         """Iterate over the bodies from the base to the tip; ``lift`` is the base's acceleration."""
@@ -130,23 +126,6 @@ class KinematicInfluence(Formulation):
             bodies.append(walk.body(terms, part.own, index))
             walk.cross_link(part, frame, drift)
         return bodies
-
-
-@dataclass(frozen=True)
-class Influence:
-    """Velocity of all bodies outboard of a coordinate per rate of it, in the world (eqs. 8-11)."""
-
-    column: int  # its index in q
-    # shift, turn, centre: velocity and angular velocity per rate, and the point that it is the
-    # velocity of, (3,) each.
-    shift: Expr
-    turn: Expr
-    centre: Expr
-
-    def at(self, point: Expr) -> Expr:
-        """Compute the kinematic influence coefficient of a point outboard, (6,)."""
-        R = point - self.centre
-        return ca.vertcat(ca.cross(self.turn, R) + self.shift, self.turn)  # (eqs. 8-11)
 
 
 @dataclass(frozen=True)
@@ -217,42 +196,33 @@ class Walk:
 
     Attributes
     ----------
-    T, point
-        Axes and origin of the current frame in the world.
+    frame
+        The current frame with its Jacobian.
     rate
-        How it moves.
-    influences
-        The coordinates that move it.
+        Its angular velocity, and its accelerations from velocities alone.
     """
 
     def __init__(self, model: Model, q: Expr, v: Expr, lift: Expr) -> None:
         self.model, self.q, self.v = model, q, v
-        self.T, self.point = base_frame(model, q)
-        self.influences: list[Influence] = []
+        self.frame = MovingFrame.of_base(model, q)
         none = ca.SX(3, 1)
         self.rate = Rate(none, lift, none)
-        if model.base_moves:
-            linear, angular = base_jacobian(model, q, self.point)
-            for k in range(6):  # three translational, three rotational joints
-                shift, turn = ca.sparsify(linear[:, k]), ca.sparsify(angular[:, k])
-                self.influences.append(Influence(k, shift, turn, self.point))
-                self.rate = self.rate.across(none, none, turn * v[k])
+        for k in range(6 * model.base_moves):  # three translational, three rotational joints
+            self.rate = self.rate.across(none, none, self.frame.J_R[:, k] * v[k])
 
     def jacobian(self) -> Expr:
-        """Form the Jacobian of the current frame, (6, n)."""
-        J = ca.SX(6, self.model.size)  # (eq. 12)
-        for influence in self.influences:
-            J[:, influence.column] = influence.at(self.point)  # (eq. 7)
-        return J
+        """Form the Jacobian of the current frame, its influence coefficients, (6, n)."""
+        return ca.vertcat(self.frame.J_T, self.frame.J_R)  # (eqs. 7-12)
 
     @property
     def omega(self) -> Expr:
         """Angular velocity of the current frame, in its axes, (3,)."""
-        return self.T.T @ self.rate.omega
+        return self.frame.A.T @ self.rate.omega
 
     def body(self, terms: Terms, own: tuple[int, ...], link: int) -> InfluenceBody:
         """Return terms as a body in the current frame."""
-        return InfluenceBody(self.T, self.point, self.jacobian(), self.rate, terms, own, link)
+        frame, jacobian = self.frame, self.jacobian()
+        return InfluenceBody(frame.A, frame.r, jacobian, self.rate, terms, own, link)
 
     def base(self) -> InfluenceBody:
         """Return the base's body in its frame."""
@@ -273,17 +243,15 @@ class Walk:
     def cross_joint(self, part: LinkModel, frame: LinkFrames) -> None:
         """Advance from the previous tip to a link's frame."""
         none = ca.SX(3, 1)
-        self.rate = self.rate.across(frame.p_WJ - self.point, none, none)
+        self.rate = self.rate.across(frame.p_WJ - self.frame.r, none, none)
         own, rates = picked(self.q, part.carried_by), picked(self.v, part.carried_by)
         turned: Expr = ca.diagcat(frame.R_WK, frame.R_WK)
         S = turned @ part.motion.columns(own)
-        for k, joint in enumerate(part.carried_by):
-            self.influences.append(Influence(joint, S[3:, k], S[:3, k], frame.p_WK))  # (eqs. 8, 9)
         relative, drift = S @ rates, turned @ part.motion.bias(own, rates)
         drift = ca.vertcat(drift[3:], drift[:3])
         self.rate = self.rate.across(frame.p_WK - frame.p_WJ, relative[3:], relative[:3], drift)
         self.rate = self.rate.across(frame.p_WL - frame.p_WK, none, none)
-        self.T, self.point = frame.R_WL, frame.p_WL  # (eqs. 4, 6)
+        self.frame = self.frame.through_joint(part, self.q)  # (eqs. 4, 6, 8, 9)
 
     def drift(self, part: LinkModel, tip: Local) -> Expr:
         """Differentiate the tip's velocity in L at zero acceleration, (6,)."""
@@ -295,12 +263,9 @@ class Walk:
 
     def cross_link(self, part: LinkModel, frame: LinkFrames, drift: Expr) -> None:
         """Advance from a link's frame to its deflected tip."""
-        turned: Expr = ca.diagcat(self.T, self.T)
+        turned: Expr = ca.diagcat(self.frame.A, self.frame.A)
         psi = turned @ ca.vertcat(frame.tip.linear, frame.tip.angular)
-        for k, column in enumerate(part.own):
-            mode = Influence(column, psi[:3, k], psi[3:, k], frame.p_WT)  # (eq. 10)
-            self.influences.append(mode)
         relative = psi @ own_values(part, self.v)
         r = frame.p_WT - frame.p_WL
         self.rate = self.rate.across(r, relative[:3], relative[3:], turned @ drift)
-        self.T, self.point = frame.R_WT, frame.p_WT  # (eqs. 4, 6)
+        self.frame = self.frame.through(frame.tip, part.own)  # (eqs. 4, 6, 10)

@@ -29,7 +29,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.once import once
-from flexarm.formulations.base import Formulation, recursions_only
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.paper_arms import paper_refusal
 from flexarm.formulations.transforms import hub_transform, steps, torque_refusal
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.material import MaterialPoints
@@ -53,6 +54,11 @@ from flexarm.spatial import Expr, constant
 
 Tip = Callable[[LinkModel], tuple[Expr, dict[int, Expr]]]
 Points = Callable[[LinkModel], MaterialPoints | None]
+PAPER = "Theodore & Ghosal 1995"
+LACKING = (
+    "root slope", "measured mass", "twist", "stretch", "bending on a slide", "elastic joint",
+    "full rotor", "quadratic shapes",
+)  # fmt: skip
 LARGEST = 60  # coordinates: beyond, the closed form has millions of operations
 
 
@@ -60,24 +66,22 @@ class Lagrange(Formulation):
     """Closed-form equations of motion from the energies."""
 
     name: ClassVar[str] = "lagrange"
-    citation: ClassVar[str] = "Theodore & Ghosal 1995 (IJRR 14, 91-111), Algorithms 1-3"
+    citation: ClassVar[str] = f"{PAPER} (IJRR 14, 91-111), Algorithms 1-3"
     assumptions: ClassVar[str] = (
         f"none beyond the model's own; at most {LARGEST} coordinates. paper=True: links bend only, "
         "tips turn by I + skew(angles), no shortening, no rotary inertia of the sections"
     )
 
     @classmethod
-    def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why the formulation cannot treat a model, or None if it can."""
-        if (reason := recursions_only(model)) is not None:
-            return reason
+    def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Return why this formulation alone cannot treat a model, or None if it can."""
         if model.size > LARGEST:
             return (
                 f"the closed form of {model.size} coordinates is too long, the limit is "
                 f"{LARGEST}. Use 'articulated' or 'composite'."
             )
-        if paper and (reason := _not_in_paper(model)) is not None:
-            return f"{reason}. Set paper=False."
+        if paper and (reason := paper_refusal(model, PAPER, LACKING)) is not None:
+            return reason
         if paper or model.tip_rotation == "first-order":
             return torque_refusal(model)
         return None
@@ -145,27 +149,6 @@ class LagrangeBody:
     # weight, own: moments, and the own coordinates that they go by.
     weight: Moments
     own: tuple[int, ...] = ()
-
-
-def _not_in_paper(model: Model) -> str | None:
-    if model.base_moves:
-        return "the base of Theodore & Ghosal's arms is fixed, this one's moves"
-    for part in model.links:
-        if np.any(part.body.root_turn):
-            return f"{part.name} has shapes that turn its root, where the paper's are clamped"
-        if part.body.measured:
-            return f"{part.name} has a measured modal mass, which eq 21 does not have"
-        if any("twist" in name or "stretch" in name for name in part.body.names):
-            return f"{part.name} twists or stretches: Theodore & Ghosal's links bend only"
-        if part.carried_by and not part.motion.hinge and part.flexible:
-            return f"{part.name} bends on a fixed prismatic joint: the paper's beams slide out"
-        if any(axis.motor is not None for axis in part.axes):
-            return f"{part.joint_name} is elastic: Theodore & Ghosal's joints are rigid"
-        if part.rotor is not None and part.rotor.axis is not None:
-            return f"{part.joint_name} has a full rotor, which the paper does not have"
-        if part.link.quadratic_shapes:
-            return f"{part.name} has quadratic shapes of its own, which eq 6 does not have"
-    return None
 
 
 def bodies_of(

@@ -17,9 +17,7 @@ from flexarm.formulations.composite import (
     outer_wrench_expression,
 )
 from flexarm.links.base import Array
-from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.contacts import touches
-from flexarm.mechanics.deformed import flexible_links
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
 from flexarm.mechanics.loads import (
     applied_force,
@@ -271,16 +269,6 @@ def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
     )
 
 
-def _tip_deflections(f: Formulation, q: Expr) -> Expr:
-    """Trace each flexible link's tip displacement from the undeformed link, (3, links)."""
-    found = []
-    for part in flexible_links(f.model):
-        straight, body = type(q)(q), body_of(f.model, part)
-        straight[part.modes] = 0
-        found.append(body.tip(q).position - body.tip(straight).position)
-    return ca.horzcat(*found)
-
-
 def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
     """Trace the distances of contacts from touching, their rates, and the speeds of points."""
     found = touches(f.model, q, frames(f.model, q))
@@ -340,7 +328,6 @@ QUANTITIES: dict[str, Quantity] = {
     "tip_velocity": Quantity(lambda f, q, v: _tip_jacobian(f, q) @ v, ("q", "v"), ("velocity",)),
     "tip_acceleration": Quantity(_tip_acceleration, ("q", "v", "a"), ("acceleration",)),
     "link_frames": Quantity(_link_frames, ("q",), ("R_root", "p_root", "R_tip", "p_tip")),
-    "tip_deflections": Quantity(_tip_deflections, ("q",), ("deflections",)),
     "momentum": Quantity(
         lambda f, q, v: momentum_expression(f.model, q, v),
         ("q", "v"),

@@ -32,7 +32,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.once import once
-from flexarm.formulations.base import Formulation, recursions_only
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.paper_arms import paper_refusal
 from flexarm.formulations.transforms import (
     LinkTransform,
     Transform,
@@ -64,13 +65,15 @@ from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
 Columns = list[tuple[int, Expr]]
+PAPER = "Chen, Zhang & Liu 2012"
+LACKING = ("joint", "full rotor", "quadratic shapes", "root slope", "measured mass")
 
 
 class RecursiveLagrange(Formulation):
     """Lagrange's equations by recursions over 4x4 transformations."""
 
     name: ClassVar[str] = "recursive-lagrange"
-    citation: ClassVar[str] = "Chen, Zhang & Liu 2012 (TAML 2, 063003), after Book 1984"
+    citation: ClassVar[str] = f"{PAPER} (TAML 2, 063003), after Book 1984"
     assumptions: ClassVar[str] = (
         "none beyond the model's own; links that slide out of their hub are left out. "
         "paper=True: tips turn by I + skew(angles) and are not drawn in, points are, unless the "
@@ -79,18 +82,16 @@ class RecursiveLagrange(Formulation):
     )
 
     @classmethod
-    def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why the formulation cannot treat a model, or None if it can."""
-        if (reason := recursions_only(model)) is not None:
-            return reason
+    def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Return why this formulation alone cannot treat a model, or None if it can."""
         sliding = [part.name for part in model.links if part.carried_by != part.coordinates]
         if sliding:
             return (
                 f"{sliding[0]} slides out of its hub, and the transformations of Chen, "
                 "Zhang & Liu have a constant length. Use 'lagrange' or 'composite'."
             )
-        if paper and (reason := _not_in_paper(model)) is not None:
-            return f"{reason}. Set paper=False."
+        if paper and (reason := paper_refusal(model, PAPER, LACKING)) is not None:
+            return reason
         first_order = paper or model.tip_rotation == "first-order"
         return torque_refusal(model) if first_order else None
 
@@ -149,23 +150,6 @@ class PlacedLink:
     # weight, flow: what the link weighs.
     weight: Moments
     flow: Flow
-
-
-def _not_in_paper(model: Model) -> str | None:
-    if model.base_moves:
-        return "the base of Chen, Zhang & Liu's arms is fixed, this one's moves"
-    for part in model.links:
-        if not part.motion.hinge:
-            return f"{part.joint_name} is {part.kind}: Chen, Zhang & Liu have revolute joints only"
-        if part.rotor is not None and part.rotor.axis is not None:
-            return f"{part.joint_name} has a full rotor: Chen, Zhang & Liu's rotors only spin"
-        if part.link.quadratic_shapes:
-            return f"{part.name} has quadratic shapes of its own, which eq 5 does not have"
-        if np.any(part.body.root_turn):
-            return f"{part.name} has shapes that turn its root: eqs 1-3 have clamped ones"
-        if part.body.measured:
-            return f"{part.name} has a measured modal mass, which eq 10 does not have"
-    return None
 
 
 def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[PlacedLink]:

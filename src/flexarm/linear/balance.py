@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from flexarm.errors import FlexarmError
 from flexarm.linear.tangent import OperatingPoint, Tangent
-from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
-from flexarm.model import Model
 from flexarm.spatial import NEGLIGIBLE
 
 Push = Callable[[Array], tuple[Array, Array]]  # generalised force at q, (n,), and its derivative
@@ -31,42 +29,6 @@ NOWHERE = (
 )
 
 
-class Forces(Protocol):
-    """Forces of an arm, and their derivatives."""
-
-    @property
-    def model(self) -> Model:
-        """The arm."""
-
-    def force(self, point: OperatingPoint, a: Array) -> Array:
-        """Compute the generalised force that accelerations a take, (n,)."""
-
-    def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
-        """Differentiate the force with respect to a, v and q."""
-
-
-@dataclass(frozen=True)
-class Pushed:
-    """An arm's equation with additional forces that depend on its coordinates."""
-
-    tangent: Tangent
-    push: Push
-
-    @property
-    def model(self) -> Model:
-        """The arm."""
-        return self.tangent.model
-
-    def force(self, point: OperatingPoint, a: Array) -> Array:
-        """Compute the force for accelerations a, less the additional force."""
-        return np.asarray(self.tangent.force(point, a) - self.push(point.q)[0])
-
-    def matrices(self, point: OperatingPoint, a: Array) -> LinearModel:
-        """Differentiate the force, the additional force included."""
-        found = self.tangent.matrices(point, a)
-        return replace(found, stiffness=found.stiffness - self.push(point.q)[1])
-
-
 @dataclass(frozen=True)
 class Constraint:
     """Functions of the coordinates that constraint forces keep at a target."""
@@ -81,17 +43,34 @@ class Constraint:
 class Balance:
     """Balance of the forces along given directions, with some functions of q constrained."""
 
-    forces: Forces
+    tangent: Tangent | None  # the equation of the arm; without one no force acts
     columns: Array  # the directions, (n, k)
     held: Constraint | None = None
+    push: Push | None = None  # further force on the arm
+
+    def force(self, point: OperatingPoint) -> Array:
+        """Compute the generalised force that holds the arm at a point, less the push, (n,)."""
+        still = np.zeros(len(self.columns))
+        if self.tangent is None:
+            return still
+        force = self.tangent.force(point, still)
+        return force if self.push is None else np.asarray(force - self.push(point.q)[0])
+
+    def derivatives(self, point: OperatingPoint) -> tuple[Array, Array]:
+        """Differentiate that force with respect to a and q, (n, n) each."""
+        still = np.zeros(len(self.columns))
+        if self.tangent is None:
+            return np.diag(still), np.diag(still)
+        at = self.tangent.matrices(point, still)
+        pushed = 0.0 if self.push is None else self.push(point.q)[1]
+        return at.mass, at.stiffness - pushed
 
     def residual(self, point: OperatingPoint) -> Array:
         """Compute the residual forces along the free directions, and the constraint's error.
 
         Where a constraint acts, its reactions balance as much of the forces as they can.
         """
-        still = np.zeros(self.forces.model.size)
-        force = np.asarray(self.columns.T @ self.forces.force(point, still))
+        force = np.asarray(self.columns.T @ self.force(point))
         if self.held is None:
             return force
         reactions = self.columns.T @ self.held.reactions
@@ -108,8 +87,7 @@ class Balance:
             by which its columns are.
         """
         k = self.columns.shape[1]
-        stiffness = self.forces.matrices(point, np.zeros(self.forces.model.size)).stiffness
-        tangents = self.columns.T @ stiffness @ self.columns
+        tangents = self.columns.T @ self.derivatives(point)[1] @ self.columns
         size = np.sqrt(np.maximum(np.abs(np.diag(tangents)), 1e-300))
         if self.held is None:
             return tangents / np.outer(size, size), size, size
@@ -151,8 +129,7 @@ class Balance:
         FlexarmError
             If there are no such modes.
         """
-        at = self.forces.matrices(point, np.zeros(self.forces.model.size))
-        mass, stiffness = (self.columns.T @ m @ self.columns for m in (at.mass, at.stiffness))
+        mass, stiffness = (self.columns.T @ m @ self.columns for m in self.derivatives(point))
         mass = mass + 1e-14 * np.trace(mass) * np.eye(len(mass))
         try:
             values, shapes = np.linalg.eig(np.linalg.solve(mass, stiffness))
@@ -195,12 +172,13 @@ class _Modes:
 
 
 def balance(
-    forces: Forces,
+    tangent: Tangent | None,
     start: OperatingPoint,
     columns: Array,
     *,
     stable: bool = False,
     held: Constraint | None = None,
+    push: Push | None = None,
 ) -> tuple[OperatingPoint, int]:
     """Balance the forces along directions (n, k); by descent if it must be stable.
 
@@ -214,7 +192,7 @@ def balance(
     FlexarmError
         If no such point is found.
     """
-    problem, count = Balance(forces, columns, held), 0
+    problem, count = Balance(tangent, columns, held, push), 0
     if not stable:
         point, count = _newton(problem, start)
         if (
@@ -233,8 +211,7 @@ def balance(
 
 def _is_small(problem: Balance, start: OperatingPoint, end: OperatingPoint) -> bool:
     """Return whether residual forces are small relative to the balanced ones, at either point."""
-    still = np.zeros(problem.forces.model.size)
-    applied = [problem.forces.force(each, still) for each in (start, end)]
+    applied = [problem.force(each) for each in (start, end)]
     left = np.abs(problem.columns.T @ applied[1]).max()
     return bool(left <= SMALL * np.abs(applied).max())
 

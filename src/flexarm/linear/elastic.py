@@ -8,6 +8,7 @@ import numpy as np
 from flexarm.engine.operators import direct_operators
 from flexarm.formulations import formulation
 from flexarm.formulations.base import inertial_force, mass_of
+from flexarm.formulations.composite import momentum_expression
 from flexarm.formulations.quantities import symbol
 from flexarm.linear_model import LinearModel
 from flexarm.links.base import Array
@@ -21,8 +22,8 @@ def trace(model: Model) -> ca.Function:
     """Trace an arm once, as a function of q and v.
 
     Its outputs: mass matrix (n, n), inertial force with gravity at zero acceleration (n,), elastic
-    force (n,), elastic stiffness without preload (n, n), and the damping force's derivative by v
-    (n, n).
+    force (n,), elastic stiffness without preload (n, n), the damping force's derivative by v
+    (n, n), and the centre of mass of all that moves, (3,).
     """
     q, v = symbol(model, "q"), symbol(model, "v")
     equation = formulation("composite", model).formulation
@@ -32,6 +33,7 @@ def trace(model: Model) -> ca.Function:
         elastic_force(model, q),
         elastic_stiffness(model, q),
         ca.jacobian(dissipative_force(model, q, v), v),
+        momentum_expression(model, q, v)[2],
     ]
     return ca.Function("arm", [q, v], [ca.densify(ca.SX(output)) for output in outputs])
 

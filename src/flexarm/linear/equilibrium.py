@@ -20,7 +20,7 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
-from flexarm.linear.balance import Push, Pushed, balance
+from flexarm.linear.balance import Push, balance
 from flexarm.linear.elastic import moves
 from flexarm.linear.refined import rest_errors
 from flexarm.linear.tangent import OperatingPoint, Tangent
@@ -196,8 +196,7 @@ def settle_down(
     still, count = np.zeros(model.size), 0
     size = float(np.abs(tangent.force(point, still)).max(initial=0.0))
     if not straight and columns.shape[1]:
-        pushed = tangent if push is None else Pushed(tangent, push)
-        point, count = balance(pushed, point, columns, stable=bool(settle))
+        point, count = balance(tangent, point, columns, stable=bool(settle), push=push)
     effort = tangent.force(point, still)
     size = max(size, float(np.abs(effort).max(initial=0.0)))
     u = np.asarray(np.linalg.lstsq(tangent.inputs, effort, rcond=None)[0], dtype=np.float64)

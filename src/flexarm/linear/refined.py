@@ -15,7 +15,7 @@ from flexarm.accuracy.refined import refine, why_not_refined
 from flexarm.accuracy.slender import section_errors
 from flexarm.accuracy.stated import RestErrors
 from flexarm.errors import FlexarmError
-from flexarm.linear.balance import Pushed, balance
+from flexarm.linear.balance import Push, balance
 from flexarm.linear.elastic import moves
 from flexarm.linear.tangent import OperatingPoint, Tangent
 from flexarm.linear_model import Complex
@@ -78,10 +78,11 @@ class RefinedArm:
         self.model = self.refined.model
         self.point, self.held = point, held
         self.base = frozenset(range(6 if model.floats else 0))  # coordinates of a free base, held
-        self.tangent: Tangent | Pushed = Tangent(self.model)
+        self.tangent = Tangent(self.model)
+        self.push: Push | None = None
         if push is not None:
             force, none = self.refined.joints.T @ push, np.zeros((self.model.size,) * 2)
-            self.tangent = Pushed(self.tangent, lambda _: (force, none))
+            self.push = lambda _: (force, none)
 
     def columns(self, locked: Set[str], without: Set[int]) -> tuple[list[int], Array]:
         """Return the moving coordinates without some amplitudes, and motions of all with them."""
@@ -98,7 +99,7 @@ class RefinedArm:
         _, columns = self.columns(self.held, without | self.base)
         if not balanced or not columns.shape[1]:
             return start
-        return balance(self.tangent, start, columns)[0]
+        return balance(self.tangent, start, columns, push=self.push)[0]
 
     def steps(self, value: Callable[[Set[int]], Array]) -> Steps:
         """Evaluate a function for subsets of the shapes, given by the amplitudes that are 0."""

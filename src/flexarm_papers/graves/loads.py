@@ -250,7 +250,7 @@ def jacobians(name: str, *, paper: bool) -> tuple[Model, ca.Function]:
     for part, frame in zip(model.links, frames(model, q), strict=True):
         walk.cross_joint(part, frame)
         walk.cross_link(part, frame, ca.SX(6, 1))
-    both = [walk.jacobian()[:3, :], ca.jacobian(walk.point, q)]
+    both = [walk.jacobian()[:3, :], ca.jacobian(walk.frame.r, q)]
     return model, ca.Function("both", [q], both)
 
 

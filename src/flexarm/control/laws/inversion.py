@@ -21,6 +21,7 @@ from flexarm.control.statics import Statics, start_at
 from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import DEFAULT, formulation
+from flexarm.linear_model import Complex
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_frame, frames
 from flexarm.mechanics.loads import wrench_list
@@ -29,7 +30,6 @@ from flexarm.model import Model
 from flexarm.model.profiles import cubic_spline
 from flexarm.spatial import Expr
 
-Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 ITERATIONS = 60  # of the fixed-point iteration at most; one that converges needs about ten
 FEWEST = 101  # instants at least, so that a spline through them is accurate
 MOST_POINTS = 1_000_000  # instants at most: some GB

@@ -7,9 +7,9 @@ an element has as many Gauss points as integrate its inertia exactly.
 paper symbol            | eq.       | code name
 ------------------------|-----------|--------------------------------------------------
 A_ij^f, u_ij^f          | 1, 2      | ``turned``; deflection in ``ElementSection.place``
-Theta_(i-1)i, A_0ij     | 3, 4      | `LumpFrame.through` and ``LumpFrame.A``
-r_0ij^r, r_0ij^f        | 4, 6      | ``LumpFrame.r``; ``Lump.r``
-J_ij(T)^r, J_ij(R)^r    | 11        | ``LumpFrame.J_T``, ``LumpFrame.J_R``
+Theta_(i-1)i, A_0ij     | 3, 4      | `MovingFrame.through` and its ``A``
+r_0ij^r, r_0ij^f        | 4, 6      | ``MovingFrame.r``; ``Lump.r``
+J_ij(T)^r, J_ij(R)^r    | 11        | ``J_T``, ``J_R`` of `MovingFrame`
 J_ij^f                  | 11        | ``ElementSection.columns``
 omega_ij^f, J_ij(R)^f   | 15, 17    | ``ElementSection.angle_columns``
 J_ij(T), J_ij(R)        | 20, 21    | ``Lump.J_T``, ``Lump.J_R``
@@ -28,16 +28,20 @@ from flexarm.arm.shapes import Elements
 from flexarm.engine.once import once
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation, recursions_only, unstiffened
+from flexarm.formulations.base import Formulation, unstiffened
 from flexarm.formulations.element_jacobian.lumps import (
     Lump,
-    LumpFrame,
+    carry,
+    carry_vector,
     slope_tip,
+    turn,
+    weigh,
 )
+from flexarm.formulations.moving_frames import MovingFrame
 from flexarm.linear_model import SINGULAR
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.kinematics import base_frame, base_jacobian, tip_section
+from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.loads import potential_energy
 from flexarm.mechanics.sections import own_values
 from flexarm.mechanics.weightless import least_inertia
@@ -193,11 +197,9 @@ class ElementJacobian(Formulation):
         return self.per_element < REGULAR
 
     @classmethod
-    def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why the formulation cannot treat a model, or None if it can."""
-        if (reason := recursions_only(model)) is not None:
-            return reason
-        reason = None if paper else Formulation.refusal(model, paper=False)
+    def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Return why this formulation alone cannot treat a model, or None if it can."""
+        reason = None if paper else super().own_refusal(model, paper=False)
         if reason is not None:
             return reason
         for part in model.links:
@@ -247,10 +249,8 @@ class ElementJacobian(Formulation):
 
     def _weigh(self, q: Expr) -> list[Lump]:
         model = self.model
-        A, r = base_frame(model, q)
-        J_T, J_R = (ca.sparsify(ca.SX(J)) for J in base_jacobian(model, q, r))
-        frame = LumpFrame(A, r, J_T, J_R)
-        lumps = frame.carry(model.base_body)
+        frame = MovingFrame.of_base(model, q)
+        lumps = carry(frame, model.base_body)
         for part in model.links:
             if part.rotor is not None:
                 row = ca.SX(1, model.size)
@@ -259,20 +259,20 @@ class ElementJacobian(Formulation):
                     row = row + constant(part.rotor.axis).T @ frame.A.T @ frame.J_R
                 lumps.append(Lump(0.0, frame.r, frame.J_T, ca.SX(part.rotor.inertia), row))
             frame = frame.through_joint(part, q)
-            lumps += frame.carry(part.root_body)
+            lumps += carry(frame, part.root_body)
             lumps += self._elements(part, q, frame)
             tip = slope_tip(model, part, q) if self.paper else tip_section(model, part, q)
             frame = frame.through(tip, part.own)
-            lumps += frame.carry(part.tip_body)
+            lumps += carry(frame, part.tip_body)
         return lumps
 
-    def _elements(self, part: LinkModel, q: Expr, frame: LumpFrame) -> list[Lump]:
+    def _elements(self, part: LinkModel, q: Expr, frame: MovingFrame) -> list[Lump]:
         """Compute the lumps of a flexible link's elements."""
         body, own = body_of(self.model, part), own_values(part, q)
         sections = body.elements(own, self.per_element)
-        lumps = [frame.weigh(s, part.own, turned=self.paper) for s in sections]
+        lumps = [weigh(frame, s, part.own, turned=self.paper) for s in sections]
         if self.per_element == 1:
             return lumps
         turning = body.turning(own, 0 * own, ca.SX(3, 1))
-        vectors = [frame.vector(each, part.own) for each in body.vectors(own)]
-        return [*lumps, *vectors, frame.turning(turning, part.own)]
+        vectors = [carry_vector(frame, each, part.own) for each in body.vectors(own)]
+        return [*lumps, *vectors, turn(frame, turning, part.own)]

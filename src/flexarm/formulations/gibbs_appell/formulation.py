@@ -31,11 +31,10 @@ from functools import partial
 from typing import ClassVar
 
 import casadi as ca
-import numpy as np
 
 from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation, recursions_only, unstiffened
+from flexarm.formulations.base import Formulation, unstiffened
 from flexarm.formulations.gibbs_appell.chain import ChainLink, exact_chain, paper_chain
 from flexarm.formulations.gibbs_appell.steps import (
     compound_rotations,
@@ -49,10 +48,15 @@ from flexarm.formulations.gibbs_appell.steps import (
     rotations,
     sums,
 )
+from flexarm.formulations.paper_arms import paper_refusal
 from flexarm.mechanics.kinematics import frames
-from flexarm.mechanics.loads import outer_loads
-from flexarm.model import LinkModel, Model
+from flexarm.model import Model
 from flexarm.spatial import Expr, constant
+
+PAPER = "Korayem & Shafei 2009"
+LACKING = (
+    "joint", "hub", "rotor", "offset", "tip body", "rotary inertia", "stretch", "quadratic shapes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +73,7 @@ class GibbsAppell(Formulation):
     """
 
     name: ClassVar[str] = "gibbs-appell"
-    citation: ClassVar[str] = "Korayem & Shafei 2009, Scientia Iranica B 16, 479-495"
+    citation: ClassVar[str] = f"{PAPER}, Scientia Iranica B 16, 479-495"
     assumptions: ClassVar[str] = (
         "none beyond the model's own; with the paper's approximations the rates of the tip's"
         " angles are taken as its angular velocity (eq. 63) and points move linearly (eq. 2)"
@@ -84,7 +88,7 @@ class GibbsAppell(Formulation):
                 "gibbs-appell: delta_squared=False leaves a term of the equations out, "
                 "which belongs to the paper's approximations. Set paper=True."
             )
-        reason = _paper_lacks(self.model) if self.paper else None
+        reason = paper_refusal(self.model, PAPER, LACKING) if self.paper else None
         if reason is not None:
             raise FlexarmError(f"formulation 'gibbs-appell' refuses this: {reason}")
         Formulation.__post_init__(self)
@@ -95,11 +99,11 @@ class GibbsAppell(Formulation):
         return unstiffened(model, model.tip_rotation)
 
     @classmethod
-    def refusal(cls, model: Model, *, paper: bool) -> str | None:
-        """Return why the formulation cannot treat a model, or None if it can."""
-        if (reason := recursions_only(model)) is not None:
-            return reason
-        return _paper_lacks(model) if paper else Formulation.refusal(model, paper=False)
+    def own_refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Return why this formulation alone cannot treat a model, or None if it can."""
+        if paper:
+            return paper_refusal(model, PAPER, LACKING)
+        return super().own_refusal(model, paper=False)
 
     def mass_expression(self, q: Expr) -> Expr:
         """Form the inertia matrix I(Theta) of eq. 94 by steps 1 and 7-10, (n, n)."""
@@ -116,26 +120,19 @@ class GibbsAppell(Formulation):
         phi, chi = gathered_forces(links, R, S, T)
         return generalised_forces(links, R, phi, chi, Q, self.model.size)
 
-    def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
-        """Trace the wrench that each joint transmits to its link, force over torque, (6, links)."""
-        links = self._links(q, v)
-        R = rotations(links)
+    def inertial_wrenches(self, q: Expr, v: Expr, a: Expr) -> list[tuple[Expr, Expr, Expr]]:
+        """Trace the inertial and gravity forces outboard of each joint, in world axes."""
+        links, placed = self._links(q, v), frames(self.model, q)
+        R, first = rotations(links), len(links) - len(placed)
         S, T, _ = self._forces(links, R, v, a, gravity=True)
         phi, chi = gathered_forces(links, R, S, T)
-        placed = frames(self.model, q)
-        loads = outer_loads(self.model, q, v, placed, factors)
-        result, first = ca.SX(6, len(placed)), len(links) - len(placed)
-        for i, frame in enumerate(placed):
-            force = frame.R_WL @ (S[first + i] + phi[first + i])
-            torque = frame.R_WL @ chi[first + i]
-            if links[first + i].hinge is None:  # O is L then, and on the joint's axis otherwise
-                torque = torque + ca.cross(frame.p_WL - frame.p_WJ, force)
-            for index, point, pull, twist in loads:
-                if index >= i:
-                    force = force - pull
-                    torque = torque - twist - ca.cross(point - frame.p_WJ, pull)
-            result[:3, i], result[3:, i] = force, torque
-        return result
+        wrenches = []
+        for frame, link, s, p, c in zip(
+            placed, links[first:], S[first:], phi[first:], chi[first:], strict=True
+        ):
+            point = frame.p_WL if link.hinge is None else frame.p_WJ  # O, where the torque acts
+            wrenches.append((point, frame.R_WL @ (s + p), frame.R_WL @ c))
+        return wrenches
 
     def _links(self, q: Expr, v: Expr) -> list[ChainLink]:
         make = partial(paper_chain, delta_squared=self.delta_squared) if self.paper else exact_chain
@@ -151,51 +148,3 @@ class GibbsAppell(Formulation):
         omega, omega_d, r_dd = motions(links, R, v, a, lift)
         S, T = link_forces(links, omega, omega_d, r_dd, a)
         return S, T, deflection_forces(links, omega, omega_d, r_dd, a)
-
-
-def _paper_lacks(model: Model) -> str | None:
-    """Return a property of the arm that the paper does not cover, or None."""
-    if model.base_moves:
-        return _reason("a base that moves", "fix the base")
-    for i, part in enumerate(model.links):
-        found = _joint_lacks(part, first=i == 0) or _link_lacks(part)
-        if found is not None:
-            return found
-    return None
-
-
-def _joint_lacks(part: LinkModel, *, first: bool) -> str | None:
-    name, hub = part.joint_name, part.link.joint.hub
-    if not part.motion.hinge:
-        return _reason(f"{name}, a {part.kind} joint", "use revolute joints")
-    if hub.inboard is not None or hub.outboard is not None:
-        return _reason(f"{name}'s hub", "leave out the hub's bodies")
-    if part.rotor is not None:
-        return _reason(f"{name}'s rotor", "leave out the drive")
-    offset = np.any(part.pose_JL.position) or (not first and np.any(part.pose_FJ.position))
-    if offset:
-        return _reason(
-            f"{name}'s offset",
-            "let each link begin on its joint's axis, at the tip before (eq. 60)",
-        )
-    return None
-
-
-def _link_lacks(part: LinkModel) -> str | None:
-    name = part.name
-    if part.tip_body.weighs:
-        return _reason(f"a body at the tip of {name} (payload, hub or tip piece)", "take it out")
-    if not part.flexible:
-        return None
-    e = part.beam
-    if np.any(e.integrals.rotary):
-        return _reason(f"rotary inertia of {name}'s sections", "leave out Jx, Jy, Jz")
-    if np.any(e.tip_shape[0]) or np.any(e.points.shape[:, 0]):
-        return _reason(f"stretch of {name}", "ask for no stretch, whose energy eq. 48 leaves out")
-    if part.link.quadratic_shapes:
-        return _reason(f"quadratic shapes of {name}", "take them out")
-    return None
-
-
-def _reason(what: str, remedy: str) -> str:
-    return f"Korayem & Shafei 2009 do not have {what}: {remedy}, or set paper=False"

@@ -1,12 +1,13 @@
 """Numbers of the model file as inputs of an equation: other values, derivatives by them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
+from flexarm.arguments import refused, require_array, require_names
 from flexarm.arm import Arm
 from flexarm.engine.numbers import Pattern
 from flexarm.errors import FlexarmError, ModelError
@@ -36,15 +37,10 @@ FORWARD = _differences(0.0, 1.0, 2.0, 3.0, 4.0)
 
 def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
     """Return keys of numbers of an arm, each once; raise an error for other keys."""
-    keys: list[object] = []
-    if isinstance(parameters, Iterable) and not isinstance(parameters, str):
-        keys = list(parameters)
-    texts = tuple(key for key in keys if isinstance(key, str))
-    if not texts or len(texts) < len(keys):
-        raise FlexarmError(
-            "parameters: must be a list of keys of the model file, such as ['payload.mass'], "
-            f"got {parameters!r}"
-        )
+    what = "keys of the model file, such as ['payload.mass']"
+    texts = tuple(require_names("parameters", parameters, what))
+    if not texts:
+        raise refused("parameters", parameters, f"a list of {what}")
     parameter_values(arm, texts)
     places = [find_place(arm, key) for key in texts]
     if len(set(places)) < len(places):
@@ -75,16 +71,11 @@ def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | A
     names = ", ".join(keys)
     if not keys:
         raise FlexarmError("values: no numbers are inputs. Name them by formulation(parameters=).")
-    try:
-        given = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise FlexarmError(f"values: must be numbers ({names}), got {values!r}") from None
+    given = require_array(f"values ({names})", values)
     if given.shape != (len(keys),):
         raise FlexarmError(
             f"values: must be of shape ({len(keys)},) ({names}), got shape {given.shape}"
         )
-    if not np.isfinite(given).all():
-        raise FlexarmError(f"values: must be finite ({names}), got {given.tolist()}")
     changed = build(
         change_arm(model.arm, dict(zip(keys, given.tolist(), strict=True))),
         stiffening=model.stiffening,
