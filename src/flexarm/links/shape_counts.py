@@ -95,7 +95,7 @@ def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> Chose
             1, f"by rule, one where it stretches as slowly ({slow:.3g} Hz) as it bends"
         )
     if strain > STRAIN:
-        return ChosenCount(1, f"by rule, one where weight alone causes an axial strain of {strain:.2g}")
+        return ChosenCount(1, f"by rule, one since weight strains it by {strain:.2g}")
     return ChosenCount(0, f"by rule, none where it stretches much faster ({slow:.3g} Hz)")
 
 
