@@ -40,9 +40,9 @@ class KernelReader:
         """Return the fields and parameters that a kernel writes."""
         if id(kernel) not in self.known:
             self.known[id(kernel)] = found = _Writes()
-            names = list(kernel.hints)[:-1]
+            names, aliases = list(kernel.hints)[:-1], _aliases(kernel.tree)
             for target in self._targets(kernel):
-                for root in self.roots(target, kernel):
+                for root in _roots(target, aliases):
                     if isinstance(root, ast.Attribute):
                         found.fields.add(root.attr)
                     elif isinstance(root, ast.Name) and root.id in names:
@@ -50,10 +50,6 @@ class KernelReader:
             for called in self._called(kernel):
                 found.fields |= self.writes(called).fields
         return self.known[id(kernel)]
-
-    def roots(self, node: ast.expr, kernel: LoopSource) -> list[ast.expr]:
-        """List the fields and parameters that an element, a view or a choice of them is part of."""
-        return _roots(node, _aliases(kernel.tree))
 
     def reached(self, kernel: LoopSource) -> list[LoopSource]:
         """List a kernel and all that it calls, directly or not."""
@@ -106,6 +102,7 @@ def _aliases(tree: ast.FunctionDef) -> dict[str, ast.expr]:
 
 
 def _roots(node: ast.expr, aliases: Mapping[str, ast.expr]) -> list[ast.expr]:
+    """List the fields and parameters that an element, a view or a choice of them is part of."""
     if isinstance(node, ast.Subscript):
         return _roots(node.value, aliases)
     if isinstance(node, ast.IfExp):
