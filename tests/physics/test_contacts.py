@@ -386,7 +386,7 @@ def test_derivatives_by_the_stiffness_in_contact_are_those_of_differences(bumped
     [
         ("link: link1", "link: elbow", "no link 'elbow'. There are link1, link2, or base"),
         ("at: [0.7,", "at: [0.9,", "beyond the link's length"),
-        ("link: link1", "link: base", "is a base that does not move"),
+        ("link: link1", "link: base", "must be a link, since the base"),
         ("{tip: [0.02, 0.01, 0]}", "{tip: [0, 0, 0], link: link1}", "give one of link, tip"),
         ("{tip: [0.02, 0.01, 0]}", "{world: [0, 0, 0]}", "must be a point of the arm"),
         ("[0, -2, 0.1]", "[0, 0, 0]", "must not be the zero vector"),

@@ -50,7 +50,7 @@ MISTAKES = [
     ("deflection y: peak", "deflection y: most", "reduce: must be one of peak, max"),
     ("link1 tip", "link7 tip", ":10:3: quantities.peak: no run has 'link7 tip deflection y'"),
     ("mine.py:score", "mine.py:scores", ":11:3: quantities.score: 'mine.py:scores' cannot"),
-    ("mine.py:score", "theirs.py:score", "'theirs.py:score' cannot be taken: FileNotFoundError"),
+    ("mine.py:score", "theirs.py:score", "'theirs.py:score' cannot be imported: FileNotFoundError"),
     ("frequency: 1", "frequency: 0", ":12:19: quantities.f1.frequency: must be >= 1"),
     ("workers: 1", "workers: many", ":13:10: workers: must be a whole number"),
 ]  # fmt: skip

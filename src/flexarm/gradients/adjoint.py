@@ -1,4 +1,4 @@
-"""The adjoint of a motion in given steps: the discrete motion is differentiated, backward."""
+"""Adjoint of a motion with given steps: the discrete motion is differentiated backward."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from flexarm.loops.language import Array, Ints, run_equations
 
 @dataclass(kw_only=True)
 class Adjoint(GivenSteps):
-    """The adjoint of a motion: how a function of its samples changes with what it depends on."""
+    """Adjoint of a motion: sensitivity of a function of its samples to all that it depends on."""
 
     # numbers, matrix_numbers: how many there are, of the rates and of the matrices.
     numbers: int
@@ -67,7 +67,7 @@ class Adjoint(GivenSteps):
 
 @kernel
 def leave_pieces(s: System, t: float) -> None:
-    """Select the piece of every channel that is in force from t on, going backward in time."""
+    """Select the piece of every channel that is valid from t on, going backward in time."""
     for c in range(s.channels):
         k = s.current[c]
         while k > s.first[c] and s.pieces[k * PIECE] > t:
@@ -77,7 +77,7 @@ def leave_pieces(s: System, t: float) -> None:
 
 @kernel
 def sow(s: Adjoint, j: int) -> None:
-    """Add what the function sees of the state at the begin of step j."""
+    """Add the function's derivative by the state at the begin of step j."""
     if s.ends_at[j] >= 0:
         for r in range(s.size):
             s.adjoint[r] += s.seeds[s.ends_at[j] * s.size + r]
@@ -103,7 +103,7 @@ def spread(n: int, down: Array, across: Array, out: Array) -> None:
 
 @kernel
 def from_modes(s: Adjoint, by: Array, out: Array) -> None:
-    """Add what is by rates of modes to what is by rates of coordinates."""
+    """Add derivatives by rates of modes to those by rates of coordinates."""
     n = s.system.n
     if s.in_modes == 1:
         to_rows(n, s.basis[n * n :], by, out)
@@ -114,7 +114,7 @@ def from_modes(s: Adjoint, by: Array, out: Array) -> None:
 
 @kernel
 def go_back(s: Adjoint, i: int) -> None:
-    """Pull s.share and s.modal, by a state and by it in modes, from stage i to the begin."""
+    """Propagate s.share and s.modal back from stage i to the begin of the step."""
     n = s.system.n
     hold_known(s, s.share)
     if s.in_modes == 1:
@@ -150,7 +150,7 @@ def go_back(s: Adjoint, i: int) -> None:
 
 @kernel
 def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
-    """Pull the adjoint back through the rates at stage i of step j."""
+    """Propagate the adjoint back through the rates at stage i of step j."""
     n = s.system.n
     extra = s.size - 2 * n
     t = s.times[j] + s.c[i] * s.table_h
@@ -187,7 +187,7 @@ def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
 
 @kernel
 def find_modal(s: Adjoint, places: Array) -> None:
-    """Find the modal states of a step once more, from rates at its stages."""
+    """Compute the modal states of a step again, from the rates at its stages."""
     n = s.system.n
     to_modes(s, places[n:], s.x)
     for i in range(s.stages + 1):
@@ -199,7 +199,7 @@ def find_modal(s: Adjoint, places: Array) -> None:
 
 @kernel
 def pull_step(s: Adjoint, j: int, places: Array) -> None:
-    """Pull the adjoint back over step j, whose stages are known."""
+    """Propagate the adjoint back over step j, whose stages are known."""
     t = s.times[j]
     n = s.system.n
     tabulate(s, j, 3)
@@ -227,7 +227,7 @@ def pull_step(s: Adjoint, j: int, places: Array) -> None:
 
 @kernel
 def pull_modes(s: Adjoint, place: Array) -> None:
-    """Pull derivatives by the basis back to the state at which it was taken, and to numbers."""
+    """Propagate derivatives by the modal basis back to its state and to the numbers."""
     n = s.system.n
     for r in range(n):
         s.matrix_q[r] = place[r]
@@ -248,7 +248,7 @@ def pull_modes(s: Adjoint, place: Array) -> None:
 
 @kernel
 def pull(s: Adjoint) -> None:
-    """Pull the adjoint back over all steps, from checkpoint to checkpoint."""
+    """Propagate the adjoint back over all steps, from checkpoint to checkpoint."""
     n = s.system.n
     block = 2 * s.stages * s.size
     width = 3 * n * n + 2 * n

@@ -98,7 +98,7 @@ def torch_function(runs: Runs) -> Callable[..., Any]:
 
 
 def _given(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> dict[str, Any]:
-    """Return the arguments that are given, by name; the start's other half is the arm's."""
+    """Return the given arguments by name; the missing half of the start is the arm's."""
     if q is not None or v is not None:
         q, v = (own if x is None else x for own, x in zip(runs.start, (q, v), strict=True))
     every = {"values": values, "q": q, "v": v, "inputs": inputs}

@@ -107,7 +107,7 @@ def _add_along(
 
 @kernel
 def turn(n: int, basis: Array, changes: Array, mixing: Array, out: Array) -> None:
-    """Find how a basis changes with mass, stiffness and damping, whose changes are in modes."""
+    """Compute the change of a basis with mass, stiffness and damping changes given in modes."""
     squares = basis[2 * n * n :]
     inverse = basis[n * n :]
     damping = basis[2 * n * n + 2 * n :]
@@ -130,7 +130,7 @@ def turn(n: int, basis: Array, changes: Array, mixing: Array, out: Array) -> Non
 
 @kernel
 def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: Array) -> None:
-    """Find how modes turn into each other: those of one frequency keep their damping diagonal."""
+    """Compute the mixing of modes; those of one frequency keep their damping diagonal."""
     top = largest(n, squares)
     for i in range(n):
         for j in range(n):
@@ -164,7 +164,7 @@ def largest_loss(n: int, damping: Array) -> float:
 
 @kernel
 def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
-    """Find derivatives by mass, stiffness and damping in modes from those by a basis."""
+    """Convert derivatives by a basis to those by mass, stiffness and damping in modes."""
     squares = basis[2 * n * n :]
     inverse = basis[n * n :]
     damping = basis[2 * n * n + 2 * n :]
@@ -186,7 +186,7 @@ def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
 
 @kernel
 def _unmix_modes(n: int, squares: Array, damping: Array, out: Array) -> None:
-    """Pull derivatives by the mixing of modes, in the first third, back to the matrices."""
+    """Propagate derivatives by the mixing of modes back to the matrices."""
     top = largest(n, squares)
     most = largest_loss(n, damping)
     for i in range(n):

@@ -1,4 +1,4 @@
-"""Steps of a run that stay the same when it is differentiated."""
+"""Steps of a run, which are held when it is differentiated."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -32,20 +32,20 @@ class StepSequence:
 
     @property
     def lengths(self) -> Array:
-        """Of the steps [s], alike where rounding alone tells them apart."""
+        """Lengths of the steps [s], equal where they differ only by rounding."""
         grain = self._grain
         return np.asarray(np.round(np.diff(self.ends) / grain) * grain)
 
     @property
     def _grain(self) -> float:
-        """The time [s] that lengths are whole multiples of."""
+        """Time [s] of which the lengths are whole multiples."""
         return 4 * float(np.spacing(self.ends[-1]))
 
     @cached_property
     def starts(self) -> Ints:
-        """Steps that segments between checkpoints begin with, and the end: about a root of them.
+        """Indices of the first step of each segment between checkpoints, and the end.
 
-        Modes are taken anew there.
+        Modes are computed again there.
         """
         count = len(self.ends) - 1
         able = np.flatnonzero(self.renewed) if len(self.renewed) else np.arange(count)

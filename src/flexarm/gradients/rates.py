@@ -24,7 +24,7 @@ WEIGHT, TANGENT, PULSE, DIRECTION = "weight", "tangent", "pulse", "direction"
 
 @dataclass(frozen=True)
 class RateFunctions:
-    """Compiled rates of a motion: by themselves, pulled back and pushed forward."""
+    """Compiled rates of a motion, with backward and forward derivatives."""
 
     # A function (t, q, v) to u that takes the place of inputs and servos, or None.
     law: ca.Function | None = None

@@ -1,4 +1,4 @@
-"""Runs of an arm at values of its numbers: legs between events, and the steps of each."""
+"""Runs of an arm at values of its numbers: phases between events, and the steps of each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -127,7 +127,7 @@ def apart(times: Array) -> Array:
 
 
 def _refuse_jumps(model: Model, times: Array) -> None:
-    """Refuse what makes states or forces jump before the end: gradients are of what is smooth."""
+    """Raise an error for states or forces that jump before the end, which have no gradients."""
     refuse_events(model, float(times[-1]))
     refuse_at_start(model, Phase.of(model, times).done)
     start = DiscreteState.at_start(model)
@@ -405,11 +405,11 @@ class Differentiable:
 
     @cached_property
     def _smooth(self) -> set[tuple[int, ...]]:
-        """Events after which no parameter changes a function of time, as far as it is known."""
+        """Events after which no parameter changes a function of time, as far as known."""
         return set()
 
     def _refuse_functions_of_time(self, phase: Phase) -> None:
-        """Refuse a parameter that changes an input, a target or a given motion in a phase."""
+        """Raise an error for a parameter that changes an input, target or prescribed motion."""
         if phase.done in self._smooth:
             return
         model = self.equation.model

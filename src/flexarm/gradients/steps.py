@@ -1,8 +1,8 @@
 """Given steps of a one-step method in compiled loops.
 
-A step adds accelerations at its stages up, with weights by which they enter positions and rates.
-An exponential method does so in modes of the arm, each with weights of its own, and takes these
-modes anew at given steps.
+A step adds accelerations at its stages, with weights for positions and for rates. An exponential
+method does so in modes of the arm, each with its own weights, and computes these modes again at
+given steps.
 """
 
 from dataclasses import dataclass
@@ -129,7 +129,7 @@ def take_modes(s: GivenSteps) -> None:
 
 @kernel
 def hold_matrices(s: GivenSteps, matrices: Array, mass: float) -> None:
-    """Cut prescribed coordinates loose from mass, stiffness and damping."""
+    """Decouple prescribed coordinates in mass, stiffness and damping."""
     n = s.system.n
     for c in range(s.system.known):
         k = s.system.coordinates[c]
@@ -187,7 +187,7 @@ def tabulate(s: GivenSteps, j: int, parts: int) -> None:
 
 @kernel
 def weigh_mode(s: GivenSteps, part: int, r: int, when: float) -> None:
-    """Set a mode's weights, or a derivative of them, at stages at a part of the step."""
+    """Compute a mode's weights, or their derivative, at the stages of a step."""
     n = s.system.n
     own = s.answers[(3 + part) * RESPONSES :]
     for i in range(s.stages + 1):
@@ -253,7 +253,7 @@ def unfold(s: GivenSteps, i: int, modal: Array, y: Array, p: Array, out: Array) 
 
 @kernel
 def note(s: GivenSteps, i: int, modal: Array, change: Array, g: Array, p: Array) -> None:
-    """Note rates (a, dx) at stage i."""
+    """Store the rates (a, dx) at stage i."""
     n = s.system.n
     to_modes(s, change, g[i * n :])
     if s.in_modes == 1:
@@ -329,7 +329,7 @@ def advance(s: GivenSteps) -> None:
 
 @kernel
 def hold_known(s: GivenSteps, y: Array) -> None:
-    """Clear what belongs to prescribed coordinates, which nothing changes but where they stay."""
+    """Reset entries of prescribed coordinates, which depend on their own values only."""
     for c in range(s.system.known):
         if s.stays[c] == 0:
             y[s.system.coordinates[c]] = 0.0

@@ -1,4 +1,4 @@
-"""Tangents of a motion in given steps: the discrete motion itself is differentiated, forward."""
+"""Tangents of a motion with given steps: the discrete motion is differentiated forward."""
 
 from dataclasses import dataclass
 
@@ -65,7 +65,7 @@ class MotionTangents(GivenSteps):
 
 @kernel
 def turn_modes(s: MotionTangents) -> None:
-    """Find how the modes that were just taken change along all columns."""
+    """Compute the change of the modes just computed along all columns."""
     n = s.system.n
     for column in range(s.columns):
         for r in range(s.size):
@@ -108,7 +108,7 @@ def go_along(s: MotionTangents, i: int, column: int, out: Array) -> None:
 
 @kernel
 def push_stage(s: MotionTangents, i: int) -> None:
-    """Push all tangents through the rates at a stage, at which the equations are."""
+    """Propagate all tangents through the rates at the current stage."""
     n = s.system.n
     for column in range(s.columns):
         go_along(s, i, column, s.tangent)

@@ -1,17 +1,17 @@
-"""The default shapes: what the modes of the arm itself bend its links by.
+"""Default shapes: curves into which the modes of the arm bend its links.
 
-An arm on many curves per link has modes that are right to 0.01 %.  Scaled to unit strain energy,
-each leaves on a link, in each direction, a curve whose square is its share in that energy.  The n
-shapes of the direction are the n that keep most of all these curves, the modes weighed by
+An arm with many curves per link has modes that are accurate to 0.01 %. Scaled to unit strain
+energy, each mode has on a link, in each direction, a curve whose squared norm is its share of that
+energy. The n shapes of the direction are the n that keep most of all these curves, the modes
+weighed by
 
     1 / (1 + (w / w2)^3 / 2),
 
 with w2 the arm's second elastic frequency: the first two modes count nearly alike, faster ones less
-and less.  Modes are those of the joints as they are: driven and free ones move, prescribed ones do
-not.  From three shapes on there is room for the modes with driven joints held beside them, as
-under a position controller: those are weighed in too.  One shape of torsion is the static twist by
-a torque at the tip, which hardly any mode of a link with a light tip has; the others keep most of
-the modes.
+and less. Modes are those of the joints as they are: driven and free ones move, prescribed ones do
+not. With three shapes or more, the modes with driven joints held are included too, as under a
+position controller. One shape of torsion is the static twist by a torque at the tip, which hardly
+any mode of a link with a light tip has; the others keep most of the modes.
 
 Modes of an arm with a rail change with the station of what rides on it.  Shapes of the rail are of
 the start and, weighed as much all together, of stations along the rail; there modes are weighed by
@@ -51,7 +51,7 @@ DUST = 1e-15  # of motions that are not coupled
 
 
 def chosen_shapes(arm: Arm) -> ShapesOf:
-    """Choose the shapes of each link, by what the file says or by the arm's modes."""
+    """Choose the shapes of each link, by the file or by the arm's modes."""
     own = on_arm_modes(arm)
     found: dict[int, Shapes] = {}
 
@@ -67,13 +67,13 @@ def chosen_shapes(arm: Arm) -> ShapesOf:
 
 
 def on_arm_modes(arm: Arm) -> list[int]:
-    """List the links whose shapes come of the arm's modes."""
+    """List the links whose shapes come from the arm's modes."""
     beams = [(i, link.shapes) for i, link in enumerate(arm.links) if link.beam]
     return [i for i, choice in beams if isinstance(choice, ArmModes)]
 
 
 def weighs_held(arm: Arm, count: int) -> bool:
-    """Whether so many shapes of a direction are also of the arm with driven joints held."""
+    """Return whether the modes with driven joints held are included for this many shapes."""
     axes = [axis for link in arm.links for axis in link.joint.axes.values()]
     return count >= ROOM and any(axis.actuation == "torque" for axis in axes)
 
@@ -101,7 +101,7 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
 
 
 def bare_arm(arm: Arm, own: list[int]) -> Arm:
-    """Remove from some links what their modes do not depend on, and what names their shapes."""
+    """Remove from some links all that their modes do not depend on, and names of shapes."""
     update: dict[str, Any] = {
         "damping": 0.0, "material_damping": None, "start": {}, "start_speed": {},
         "start_curve": None, "elastic_energy": (), "elastic_force": (), "quadratic_shapes": (),
@@ -121,7 +121,7 @@ def _unsheared(section: Section | None) -> Section | None:
 
 
 def many_curves(arm: Arm, index: int, span: Span) -> Shapes:
-    """Return the curves of a link of which its shapes are combined.
+    """Return the curves of a link from which its shapes are combined.
 
     Raises
     ------
@@ -206,7 +206,7 @@ class SmallMotions:
         return found
 
     def main_curves(self, rows: list[int], count: int, *, static: bool) -> Array:
-        """Combine a direction's curves, by their rows, so that modes keep most, (rows, count).
+        """Combine a direction's curves, by rows, to represent the modes best, (rows, count).
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ def _main(columns: NDArray[Any]) -> NDArray[Any]:
 def _weighed_modes(
     mass: Array, stiffness: Array, linked: NDArray[np.bool_], still: set[int], power: int
 ) -> Array:
-    """Find modes of unit strain energy, with some coordinates still, times their weights.
+    """Compute modes of unit strain energy, with some coordinates fixed, times their weights.
 
     These fall with a power of the frequency.
     """

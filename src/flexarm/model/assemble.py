@@ -210,7 +210,7 @@ def _rotor(axes: tuple[Axis, ...], pose: Pose, motion: JointMotion) -> Rotor | N
 
 
 def _root_body(link: Link, *, with_hub: bool) -> Inertia:
-    """Bodies rigidly in the root frame, without the flexible span itself."""
+    """Bodies fixed in the root frame, without the flexible span itself."""
     if not link.flexible:
         return own_inertia(link)
     total = piece_inertia(link.root_piece)
@@ -242,7 +242,7 @@ def _prescribed(arm: Arm, links: list[LinkModel]) -> tuple[int, ...]:
 def _check_hub_axis(
     arm: Arm, index: int, root_turn: Array, after: Pose, motion: JointMotion
 ) -> None:
-    """Refuse shapes that turn the root about an axis which the joint does not let turn."""
+    """Raise an error for shapes that turn the root about an axis that the joint holds."""
     axis = after.rotation.T @ np.array([0.0, 0.0, 1.0])
     off_axis = root_turn - np.outer(axis, axis @ root_turn)
     size = np.abs(root_turn).max()

@@ -66,7 +66,7 @@ def build(
 
 
 def _checked(arm: Arm, stiffening: object, tip_rotation: object) -> Arm:
-    """Check an arm once more, and refuse what the types of `build` forbid."""
+    """Validate an arm again, and raise an error for arguments of wrong types."""
     if isinstance(arm, Model):
         raise ModelError("arm: must be an Arm, got a Model, which is built already")
     arm = validated(arm)

@@ -57,7 +57,7 @@ def unseen_fields(value: BaseModel) -> frozenset[str]:
 
 
 def write(value: Any, put: Put) -> None:
-    """Write down what equations depend on in a value, the same in every process.
+    """Serialise the parts of a value on which equations depend, the same in every process.
 
     Parameters
     ----------

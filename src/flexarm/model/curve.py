@@ -1,4 +1,4 @@
-"""The amplitudes by which a link is bent to a given curve."""
+"""Amplitudes that bend a link to a given curve."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -104,7 +104,7 @@ def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> 
 
 
 def start_curve(part: LinkModel) -> tuple[Array, float]:
-    """Fit a link's shapes to the curve that the model file says it starts in."""
+    """Fit a link's shapes to its start curve in the model file."""
     curve = part.link.start_curve
     assert curve is not None
     curves: dict[Direction, Array] = {

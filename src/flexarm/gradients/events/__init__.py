@@ -1,1 +1,1 @@
-"""Events that a run is differentiated through."""
+"""Events through which a run is differentiated."""

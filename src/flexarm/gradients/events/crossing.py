@@ -1,7 +1,7 @@
-"""Events that a quantity brings about: when they happen, and what becomes of derivatives there.
+"""State-dependent events: their times, and the jump of derivatives there.
 
-Steps stay as they are when a number changes, but the time t of the event moves.  A run in the steps
-of another goes on to it by one step more, and after the event back by one more.  Where the two runs
+Steps stay as they are when a number changes, but the time t of the event moves. A run in the steps
+of another reaches the event by one more step, and returns by one more after it. Where the two runs
 are one, both have no length, and a step of any method changes with its length there as the state
 does with time: derivatives dy of the state become dy + (f - f') dt, with the rates f before and f'
 after the event, and dt what keeps the quantity at its value; where the state jumps to g(y, t), they
@@ -49,7 +49,7 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Entry:
-    """The transition between two phases: rates, and bodies that the tip holds."""
+    """Transition between two phases: rates, and bodies that the tip holds."""
 
     equation: Equation  # of the arm as it was given
     model: Model  # the arm
@@ -115,7 +115,7 @@ class Entry:
 def transition_of(
     equation: Equation, model: Model, discrete: DiscreteState, t: float, q: Array, v: Array
 ) -> Transition:
-    """Begin a transition of an arm whose numbers are other than an equation's."""
+    """Start a transition of an arm whose numbers differ from an equation's."""
 
     def equation_in(state: DiscreteState) -> ComplexKinetics:
         return ComplexKinetics.of(equation, state.model(model))
@@ -125,9 +125,9 @@ def transition_of(
 
 @dataclass(frozen=True)
 class Crossing:
-    """Change of derivatives where an event happens.
+    """Jump of derivatives at an event.
 
-    They are of the state, and after it of the numbers of bodies that the tip has captured.
+    They are of the state, followed by the numbers of captured bodies.
     """
 
     # by_before, by_number: how what is after it follows from what is before it, and from the
@@ -144,7 +144,7 @@ class Crossing:
     def between(
         cls, before: RecordedTrajectory, after: RecordedTrajectory, entry: Entry
     ) -> "Crossing | None":
-        """Find what becomes of them from a leg to the next; None if they stay."""
+        """Compute the jump of derivatives from one phase to the next; None without a jump."""
         event, y, k = before.plan.phase.ended, before.states[-1], len(before.parameters)
         size = len(y) + len(before.plan.phase.carried)
         slopes = Slopes(np.eye(size), np.zeros((size, k)), np.zeros(size))
@@ -174,7 +174,7 @@ class Crossing:
         return cls(by_before, by_number, np.append(by_state, off[k:]) / rate, off[:k] / rate, gap)
 
     def pushed(self, slopes: Array) -> Array:
-        """Push derivatives, one column each, from before it to after it."""
+        """Propagate derivatives, one column each, from before the event to after it."""
         late, found = self.off_before @ slopes, self.by_before @ slopes
         count = len(self.off_number)
         late[:count] += self.off_number
@@ -182,7 +182,7 @@ class Crossing:
         return np.asarray(found + np.outer(self.gap, late))
 
     def pulled(self, by: Array) -> tuple[Array, Array]:
-        """Pull derivatives back to before it, and return them with those by numbers."""
+        """Propagate derivatives back to before the event; return them with those by numbers."""
         late = float(self.gap @ by)
         return by @ self.by_before + late * self.off_before, by @ self.by_number + (
             late * self.off_number
@@ -192,7 +192,7 @@ class Crossing:
 def reached(
     leg: RecordedTrajectory, plan: Callable[[float], StepSequence], t: float
 ) -> RecordedTrajectory:
-    """End a leg where the quantity that ends it has its value, near a time [s] (Newton)."""
+    """End a phase where its event function is zero, near a time [s] (Newton)."""
     event, model, moved = plan(t).phase.ended, leg.model, np.inf
     value = value_of(model, event)
     while True:
@@ -218,7 +218,7 @@ def reached(
 def ended(
     leg: RecordedTrajectory, plan: StepSequence, event: int, t: float
 ) -> list[RecordedTrajectory]:
-    """End a leg by an event near a time [s]: whole steps, and the one to where it happens."""
+    """End a phase by an event near a time [s]: whole steps, and a partial one to the event."""
     ends, phase, found = plan.ends[plan.ends < t - 2 * instant(t)], plan.phase, []
     last = float(ends[-1])
     if len(ends) > 1:
@@ -237,13 +237,13 @@ def ended(
 
 
 def _beyond(leg: RecordedTrajectory, sample: int, event: int, value: float) -> tuple[float, float]:
-    """Return by how much a quantity is beyond its value at a sample of a leg, and its rate."""
+    """Return the event function and its rate at a sample of a phase."""
     found, by_state, _ = leg.looked(sample, event)
     return found - value, float(by_state @ leg.rates_at(sample))
 
 
 def require_like(first: InitialValueProblem, other: InitialValueProblem) -> None:
-    """Refuse a leg whose servos have other states than those of the first."""
+    """Raise an error for a phase whose servos have other states than those of the first."""
     one, two = (task.motion.actuators.state_names for task in (first, other))
     if one != two:
         raise SimulationError(
@@ -278,7 +278,7 @@ class HybridTrajectory:
 
     @cached_property
     def _crossings(self) -> list[Crossing | None]:
-        """Change of derivatives at the begin of each leg; None if they go on."""
+        """Jump of derivatives at the begin of each phase; None without a jump."""
         found: list[Crossing | None] = [None]
         for a, b, entry in zip(self.parts, self.parts[1:], self.entries, strict=False):
             found.append(None if entry is None else Crossing.between(a, b, entry))
@@ -287,7 +287,7 @@ class HybridTrajectory:
     def state_sensitivities(self, inputs: int = 0) -> Array:
         """Differentiate the whole states at the samples by the parameters, (T, size, k).
 
-        With ``inputs``, by what is added to each of these at all times too: so many columns more.
+        With ``inputs``, also by a constant addition to each of these: so many more columns.
         """
         found: list[Array] = []
         slopes: Array | None = None
@@ -300,9 +300,9 @@ class HybridTrajectory:
         return self._joined(found)
 
     def pulled(self, seeds: Array) -> tuple[Array, Array, Array]:
-        """Pull derivatives by the states at the samples, (T, size), back.
+        """Propagate derivatives by the states at the samples, (T, size), back.
 
-        They become those by the parameters, by the first state and by the inputs.
+        They become derivatives by the parameters, the first state and the inputs.
         """
         size, count = seeds.shape[1], len(self.parts[0].parameters)
         by = np.zeros(size + len(self.parts[-1].plan.phase.carried))
@@ -337,7 +337,7 @@ class HybridTrajectory:
         return rows[:, : self.n], rows[:, self.n : 2 * self.n]
 
     def gradient(self, by_q: Array, by_v: Array | None = None) -> RunGradient:
-        """Differentiate a function of the samples by all that the run depends on, backward.
+        """Differentiate a function of the samples by all inputs of the run, backward.
 
         Parameters
         ----------
@@ -358,7 +358,7 @@ class HybridTrajectory:
 
     @cached_property
     def _own(self) -> list[NDArray[np.bool_]]:
-        """Which times of each leg are samples; one between two legs is of the second."""
+        """Return which times of each phase are samples; one between two phases is of the second."""
         found = []
         for part in self.parts:
             near = np.minimum(np.searchsorted(self.t, part.t - roundings(part.t)), len(self.t) - 1)

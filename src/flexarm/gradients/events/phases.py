@@ -1,4 +1,4 @@
-"""Phases of a run in which nothing happens, between events that places and rates go through."""
+"""Phases of a run between events, in which positions and rates are continuous."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ LIES, DRIFTS = 12, 19  # numbers of a pose, and of a body that drifts
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of a run in which nothing happens."""
+    """A part of a run without events."""
 
     times: Array  # that it keeps [s], its begin and end included
     done: tuple[int, ...] = ()  # events before it
@@ -38,7 +38,7 @@ class Phase:
     def of(
         cls, model: Model, times: Array, begin: float | None = None, done: tuple[int, ...] = ()
     ) -> "Phase":
-        """Begin one at a time [s], the first of the times if None, to last until an event."""
+        """Start a phase at a time [s], the first of the times if None, until an event."""
         begin = float(times[0]) if begin is None else begin
         due = [
             (event.at, event.title, k)
@@ -52,13 +52,13 @@ class Phase:
         return cls(times_of(times, begin, end), done)
 
     def after(self, model: Model, times: Array, t: float, seen: tuple[int, ...]) -> "Phase | None":
-        """Return the one after it from a time [s] on, by events that were seen; None at the end."""
+        """Return the next phase from a time [s] on, after the given events; None at the end."""
         if times[-1] - t <= instant(float(times[-1])):
             return None
         return Phase.of(model, times, t, (*self.done, *seen))
 
     def entered(self, transition: Transition) -> "Phase":
-        """Apply the transition of the events that lead to it, from the discrete state before."""
+        """Apply the transition into the phase, from the discrete state before."""
         transition.apply([k for k in self.done if k not in transition.discrete.done])
         again = caught_again(transition.model)
         freed = {name: each for name, each in transition.discrete.freed.items() if name in again}
@@ -71,7 +71,7 @@ class Phase:
 
     @property
     def carried(self) -> Array:
-        """Numbers of how bodies lie that the tip has captured, and of how they drift."""
+        """Numbers of the poses of captured bodies in the tip's frame, and of their drift."""
         held = [_lies(each) for each in self._carried_poses.values()]
         freed = [
             np.concatenate([[d.begin], _lies(d.pose), d.velocity, d.spin])
@@ -80,7 +80,7 @@ class Phase:
         return np.concatenate([np.zeros(0), *held, *freed])
 
     def carrying(self, numbers: Array) -> "Phase":
-        """Return it with other such numbers."""
+        """Return the phase with other such numbers."""
         rows, more = np.split(numbers, [LIES * len(self._carried_poses)])
         rows, more = rows.reshape(-1, LIES), more.reshape(-1, DRIFTS)
         held = {name: _pose(row) for name, row in zip(self._carried_poses, rows, strict=True)}
@@ -92,11 +92,11 @@ class Phase:
         return replace(self, discrete=discrete)
 
     def situated(self, model: Model) -> Model:
-        """Return an arm as it is then."""
+        """Return an arm as it is in the phase."""
         return self.discrete.servoed(self.discrete.model(model))
 
     def nearby(self, model: Model, arms: Callable[[], Mapping[str, Nearby]]) -> dict[str, Nearby]:
-        """Return arms that differ a little in a number as they are then, by its key.
+        """Return arms with a small change of one number in the phase, by its key.
 
         After them come those that differ in a body that the tip has captured.
         """
@@ -114,7 +114,7 @@ class Phase:
         return found
 
     def bounds(self, model: Model) -> tuple[Array, Array]:
-        """Return the bounds of what is looked out for; infinite where it does not count now."""
+        """Return the bounds of the event functions; infinite for those not active now."""
         found, begin = [], float(self.times[0])
         for k, look in looks(model).items():
             event = model.arm.events[k]
@@ -140,7 +140,7 @@ def caught_again(model: Model) -> set[str]:
 
 
 def looks(model: Model) -> dict[int, EventFunction]:
-    """List what events look out for, by event; distances, which are refused before the end, not."""
+    """List the event functions by event; without distances, which are refused before the end."""
     return {
         k: EventFunction.of(model, event.when.quantity)
         for k, event in enumerate(model.arm.events)
@@ -149,7 +149,7 @@ def looks(model: Model) -> dict[int, EventFunction]:
 
 
 def value_of(model: Model, event: int) -> float:
-    """Return the value that a quantity passes when an event happens; its square as it is seen."""
+    """Return the value at which an event happens; its square where the function is a square."""
     when = model.arm.events[event].when
     assert when is not None
     low, high = EventFunction.of(model, when.quantity).bounds(when)
@@ -163,7 +163,7 @@ def until_the_end(model: Model, times: Array) -> Array:
 
 
 def refuse_events(model: Model, end: float) -> None:
-    """Refuse events before the end of a run that gradients do not go through."""
+    """Raise an error for events before the end of a run that cannot be differentiated."""
     require_quantities(model)
     for k, event in enumerate(model.arm.events):
         at = event.after if event.at is None else event.at
@@ -194,7 +194,7 @@ def _refuse(model: Model, k: int, at: float) -> None:
 
 
 def refuse_at_start(model: Model, events: Sequence[int]) -> None:
-    """Refuse a run that begins with an event at which rates jump."""
+    """Raise an error for a run that begins with an event at which rates jump."""
     for event in (model.arm.events[k] for k in events):
         if event.capture or event.brake:
             raise SimulationError(
@@ -204,9 +204,9 @@ def refuse_at_start(model: Model, events: Sequence[int]) -> None:
 
 
 def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: float) -> None:
-    """Refuse an event at another time [s] than in the run whose steps are taken, past a sample.
+    """Raise an error for an event whose time [s] is beyond a sample in the run with given steps.
 
-    Past the time of another event, too: legs of the two runs would not be alike.
+    The same holds beyond the time of another event, since the phases of the two runs would differ.
     """
     apart = instant(max(there, here))
     marks = [each.after if each.at is None else each.at for each in model.arm.events]
@@ -222,7 +222,7 @@ def refuse_passed(model: Model, phase: Phase, times: Array, there: float, here: 
 
 
 def refuse_released(model: Model, phase: Phase, seen: Sequence[int]) -> None:
-    """Refuse events seen as a phase begins that open brakes which others have just closed."""
+    """Raise an error for events that open brakes which others have closed at the same instant."""
     begin, events = float(phase.times[0]), model.arm.events
     done = phase.discrete.done.items()
     before = [events[k] for k, t in done if abs(t - begin) <= 4 * instant(begin)]
@@ -236,7 +236,7 @@ def refuse_released(model: Model, phase: Phase, seen: Sequence[int]) -> None:
 
 
 def refuse_at_once(model: Model, events: Sequence[int], t: float) -> None:
-    """Refuse events that several quantities bring about at one time [s]."""
+    """Raise an error for events of several quantities at one time [s]."""
     found = [each for each in (model.arm.events[k].when for k in events) if each is not None]
     if any(each != found[0] for each in found):
         raise SimulationError(

@@ -62,7 +62,7 @@ def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
 
 @contextmanager
 def naming_link(arm: Arm, index: int) -> Iterator[None]:
-    """Name the link whose shapes cannot be built in the error."""
+    """Add the name of the link to an error about its shapes."""
     try:
         yield
     except ShapeError as error:
@@ -72,7 +72,7 @@ def naming_link(arm: Arm, index: int) -> Iterator[None]:
 
 
 def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
-    """Refuse what a link says about amplitudes that it does not have."""
+    """Raise an error for amplitudes in the file that the link does not have."""
     link = arm.links[index]
     used = [("start", n) for n in link.start] + [("start_speed", n) for n in link.start_speed]
     used += [("elastic_energy", n) for t in link.elastic_energy for n in t.powers]

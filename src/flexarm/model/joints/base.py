@@ -13,7 +13,7 @@ from flexarm.spatial import Array, Expr, Pose, rotation_z_to
 
 @dataclass(frozen=True)
 class Stroke:
-    """A way that ends: its least and largest coordinate, and what is to be said of it."""
+    """Limits of a coordinate's travel, with its name for messages."""
 
     range: tuple[float, float]  # [m]
     name: str  # of the coordinate
@@ -23,9 +23,9 @@ class Stroke:
 class JointMotion(ABC):
     """Motion of frame K, to which a joint's link is fixed, in frame J, whose z is the joint's axis.
 
-    A final class declares the facts and implements the three functions; algorithms call them and
-    never ask which joint it is.  Constants stay numbers (``DM``) with structural zeros, so that an
-    equation takes no operation for them.
+    A final class declares the properties and implements the three functions; algorithms call them
+    and never ask for the kind of joint. Constants stay numbers (``DM``) with structural zeros, so
+    that an equation takes no operation for them.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class JointMotion(ABC):
 
     @property
     def attitude(self) -> Array:
-        """The attitude that angles are relative to at the start, (3, 3)."""
+        """Initial reference attitude of the angles, (3, 3)."""
         return np.eye(3)
 
     def at_anchor(self, anchor: Expr) -> "JointMotion":
-        """Measure angles from another attitude, (3, 3)."""
+        """Return the motion with another reference attitude of the angles, (3, 3)."""
         return self
 
     @abstractmethod
@@ -120,7 +120,7 @@ class JointMotion(ABC):
 
 
 def still(q: Expr) -> tuple[Expr, Expr]:
-    """Place K where J is."""
+    """Place K at J."""
     return type(q).eye(3), type(q)(3, 1)
 
 

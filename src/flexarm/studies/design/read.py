@@ -393,7 +393,7 @@ def imported(name: str, folder: Path) -> Any:
         else:
             function = getattr(import_module(place), attribute)
     except Exception as error:  # whatever the user's file raises
-        raise ModelError(f"'{name}' cannot be taken: {type(error).__name__}: {error}") from None
+        raise ModelError(f"'{name}' cannot be imported: {type(error).__name__}: {error}") from None
     if not callable(function):
         raise ModelError(f"'{name}' is no function")
     return function
