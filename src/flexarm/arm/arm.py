@@ -224,7 +224,9 @@ class Arm(Part):
             self._check_point(contact.point, "contacts", i, "point")
             fixed = isinstance(self.base, FixedBase)
             if fixed and contact.point != "tip" and contact.point.link == "base":
-                raise fault("must be a link, since the base does not move", "contacts", i, "point", "link")
+                raise fault(
+                    "must be a link, since the base does not move", "contacts", i, "point", "link"
+                )
         for i, spring in enumerate(self.springs):
             for k, point in enumerate(spring.between):
                 self._check_point(point, "springs", i, "between", k)

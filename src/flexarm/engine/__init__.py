@@ -1,1 +1,1 @@
-"""Trace equations once, compile them with LLVM, keep the machine code, call it from anywhere."""
+"""Tracing of equations, compilation with LLVM, storage of machine code, and calls to it."""

@@ -1,4 +1,4 @@
-"""Machine code kept on disk between runs, in a folder that only its user can write to."""
+"""Machine code stored on disk between runs, in a folder that only its user can write to."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ ABANDONED_AFTER = 3600.0  # [s] since an unfinished file was last written to
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder of the cache: what FLEXARM_CACHE says, or the system's usual place.
+    """Return the cache folder: FLEXARM_CACHE, or the system's usual place.
 
     The null device, `os.devnull`, turns the cache off.
     """
@@ -42,7 +42,7 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def _digest(key: str, data: bytes) -> bytes:
-    """Return a checksum of an entry's contents under its own key, so that no other will do."""
+    """Return a checksum of an entry's contents under its key, so no other entry matches."""
     return hashlib.sha256(key.encode() + b"\n" + data).hexdigest().encode()
 
 
@@ -57,9 +57,9 @@ def _size(file: os.DirEntry[str]) -> int:
 class Cache:
     """A folder of entries, each a file named by its key and read only if its checksum is right.
 
-    Where the folder cannot be made or written to, or another user could exchange it or has written
-    an entry, there is simply nothing in the cache. Any number of processes may use it at once: a
-    file appears under its name when it is complete.
+    If the folder cannot be created or written to, or another user could have changed it, the cache
+    is empty. Any number of processes may use it at once: a file appears under its name when it is
+    complete.
     """
 
     folder: Path
@@ -71,7 +71,7 @@ class Cache:
         return str(self.folder) == os.devnull
 
     def get(self, key: str) -> bytes | None:
-        """Return the contents of an entry, None if there is no good one."""
+        """Return the contents of an entry, None if there is no valid one."""
         path = self.folder / f"{key}{SUFFIX}"
         try:
             self._check_hands()
@@ -89,7 +89,7 @@ class Cache:
         return data
 
     def put(self, key: str, data: bytes) -> None:
-        """Keep an entry, and drop those not used for longest if there are too many."""
+        """Store an entry, and delete those unused for longest if there are too many."""
         try:
             self._make_folder()
             self._check_hands()
@@ -140,7 +140,7 @@ class Cache:
         return deleted
 
     def check_folder(self) -> None:
-        """Refuse a folder that is none, or that cannot be made: nothing can be kept there."""
+        """Raise an error for a folder that cannot be created or is a file."""
         if self.off:
             return
         there = next(
@@ -157,7 +157,7 @@ class Cache:
         )
 
     def check_private(self) -> None:
-        """Refuse a folder that is there, but not used since others could write to it."""
+        """Raise an error for a folder that is ignored because others could write to it."""
         try:
             self._check_hands()
         except PermissionError as error:
@@ -185,12 +185,12 @@ class Cache:
             return []
 
     def _clean_if_due(self, added: int) -> None:
-        """Clean the cache, but only once half of the space that was free has been filled."""
+        """Clean the cache, once half of the free space has been filled."""
         room = _ROOM.get(self, 0) - added
         _ROOM[self] = room if room > 0 else (self.largest_total - self._clean()) // 2
 
     def _clean(self) -> int:
-        """Drop what is too much and unfinished files that are old; return the size [bytes]."""
+        """Delete excess and old unfinished files; return the size [bytes]."""
         now = time.time()
         total = 0
         by_age: list[tuple[float, int, os.DirEntry[str]]] = []

@@ -1,4 +1,4 @@
-"""From LLVM code to machine code in this process, and calling it."""
+"""Conversion of LLVM code to machine code in this process, and calls to it."""
 
 import ctypes
 import functools
@@ -64,7 +64,7 @@ def chunk_size(target: "Target", width: int) -> int:
 
 
 def fit(target: "Target", *, level: Level, width: int, operations: int) -> ProcessorFit:
-    """Choose the code layout of a function with so many operations for a machine.
+    """Choose the code layout of a function for a machine, by its number of operations.
 
     Notes
     -----
@@ -269,7 +269,7 @@ class Compiled:
 
 
 def real_numbers(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Convert an input to an array of float64, or refuse one of another shape or kind."""
+    """Convert an input to an array of float64; raise an error for another shape or kind."""
     if type(given) is np.ndarray and given.dtype is DOUBLE and given.shape == shape:
         return given
     try:

@@ -1,4 +1,4 @@
-"""Trace a Python function, differentiate it, compile it, and find it compiled the next time."""
+"""Tracing, differentiation and compilation of Python functions, with a cache on disk."""
 
 import functools
 import hashlib
@@ -47,7 +47,7 @@ def trace(
     *,
     outputs: Sequence[str],
 ) -> casadi.Function:
-    """Run a Python function on symbols and keep what it did.
+    """Run a Python function on symbols and record its operations.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def jacobian(function: casadi.Function, *, of: str, by: Sequence[str]) -> casadi
 def compile_function(
     function: casadi.Function, *, level: Level = "fast", width: int = 1, cache: Cache | None = None
 ) -> Compiled:
-    """Compile a traced function, or take it from the cache.
+    """Compile a traced function, or load it from the cache.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def compile_function(
 
 
 def compile_stream(stream: Stream, *, level: Level = "fast", width: int = 1) -> Compiled:
-    """Compile a stream, or take it from the cache."""
+    """Compile a stream, or load it from the cache."""
     return _compile_stream(stream, level, width, Cache(cache_folder()))[1]
 
 
@@ -225,18 +225,18 @@ def compile_stream_recipe(
 
 
 def noted(recipe: str) -> str | None:
-    """Return the note that the cache keeps of a recipe, None if there is none."""
+    """Return the note stored in the cache for a recipe, None if there is none."""
     found = Cache(cache_folder()).get(_recipe_key(recipe, b"note"))
     return None if found is None else found.decode()
 
 
 def keep_note(recipe: str, note: str) -> None:
-    """Keep a note of a recipe in the cache."""
+    """Store a note for a recipe in the cache."""
     Cache(cache_folder()).put(_recipe_key(recipe, b"note"), note.encode())
 
 
 def trace_recipe(recipe: str, make: Callable[[], casadi.Function]) -> casadi.Function:
-    """Trace a function, or take its operations from the cache.
+    """Trace a function, or load its operations from the cache.
 
     Parameters
     ----------
@@ -262,9 +262,9 @@ def _recipe_key(recipe: str, settings: bytes) -> str:
 def _compile_stream(
     stream: Stream, level: Level, width: int, cache: Cache
 ) -> tuple[bytes, Compiled]:
-    """Compile the form of a stream, which others share that differ in their constants alone.
+    """Compile the form of a stream, which is shared by streams that differ only in constants.
 
-    Gives the key of the form and the constants behind it, too: what tells the machine code.
+    Also return the key of the form and its constants, which identify the machine code.
     """
     stream = form(stream)
     key = _key(_contents(stream), _settings(level, width))
@@ -316,7 +316,7 @@ def _settings(level: Level, width: int) -> bytes:
 def form(stream: Stream) -> Stream:
     """Duplicate constants, one per use, so that the form does not depend on which are equal.
 
-    Zeros that are put into outputs stay one, since rows of them are filled.
+    Zeros that are stored in outputs stay a single constant, since whole rows are filled with it.
     """
     first, taken = stream.first_load, [0.0]
     zeros = {k for k, x in enumerate(stream.constants) if str(x) == "0.0"}  # not -0.0
@@ -343,7 +343,7 @@ def form(stream: Stream) -> Stream:
 
 
 def _contents(stream: Stream) -> bytes:
-    """Write all of a stream but the values of its constants."""
+    """Serialise a stream without the values of its constants."""
     names = [stream.name, stream.inputs, stream.outputs, [op for op, _, _ in stream.operations]]
     tables = (
         array("q", [len(stream.constants)]),

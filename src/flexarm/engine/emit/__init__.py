@@ -1,1 +1,1 @@
-"""Code for a stream of operations: how it is split, and its text in LLVM and C."""
+"""Code for a stream of operations: its division into functions, and its text in LLVM and C."""

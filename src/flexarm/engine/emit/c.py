@@ -159,7 +159,7 @@ def _piece(stream: Stream, planned: CodeLayout, values: range) -> list[str]:
 
 
 def _edges(stream: Stream, chunk: int) -> Iterator[list[str]]:
-    """Write, in pieces, the outputs that are constants or inputs as they came."""
+    """Write, in pieces, the outputs that are constants or unchanged inputs."""
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
         lines = []

@@ -15,7 +15,7 @@ class _Term(NamedTuple):
 
 
 def chained(stream: Stream) -> Stream:
-    """Add what a sum is made of one after the other, a value first that is no product.
+    """Add the summands one after the other, starting with one that is no product.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class _Chains:
         return self._old.operations[value - self._first]
 
     def _terms(self, value: int) -> list[_Term]:
-        """List what a sum is made of, in the order in which it is there."""
+        """List the summands of a sum in their order."""
         found, left = [], [_Term(value, minus=False)]
         while left:
             term = left.pop()

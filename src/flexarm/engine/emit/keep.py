@@ -1,4 +1,4 @@
-"""Which values wait in memory for their use on a GPU, whose registers are few, and in which.
+"""Choice of the values that wait in memory on a GPU, whose registers are few.
 
 Left to the driver, values of large arms that no register holds go through the memory of the whole
 GPU, twice as often as they need to.  Near memory is as fast as registers nearly, and as large as
@@ -43,11 +43,11 @@ class Room:
 
     @property
     def declared(self) -> str:
-        """Name what the program has to define."""
+        """Return the declarations that the program needs."""
         return f"declare ptr addrspace(3) @{NEAR}()" if self.near else ""
 
     def prologue(self, far: int) -> list[str]:
-        """Write where both memories are; so many places of the far one are used."""
+        """Write the addresses of both memories; so many places of the far one are used."""
         near = f"%near = call ptr addrspace(3) @{NEAR}()"
         return [
             *([near] if self.near else []),
@@ -62,7 +62,7 @@ def is_short(constant: float) -> bool:
 
 
 class Move(NamedTuple):
-    """A value that is brought into a register, or put away."""
+    """A value that is loaded into a register, or stored from one."""
 
     value: int
     memory: Memory
@@ -76,7 +76,7 @@ class Move(NamedTuple):
 
 @dataclass
 class Moves:
-    """By operation: what is loaded before it, and stored after it."""
+    """Values loaded before each operation, and stored after it."""
 
     loads: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
     stores: defaultdict[int, list[Move]] = field(default_factory=lambda: defaultdict(list))
@@ -89,7 +89,7 @@ class Moves:
 def moves(stream: Stream, room: Room) -> Moves:
     """Choose when values are stored to memory and loaded again.
 
-    What waits longest for its next use leaves the registers.  Near memory is for those that would
+    The value with the latest next use leaves the registers. Near memory holds the values that would
     stay if it were registers too.
     """
     near = room.near
@@ -111,7 +111,7 @@ def _moves(stream: Stream, room: Room) -> Moves:
 
 
 def beside(near: int, table: int) -> int:
-    """Return how many near places of a thread are left beside a table of so many constants.
+    """Return the near places of a thread that are left beside a table of constants.
 
     They are counted so that each warp, a block of its own, would have some memory over.
     """
@@ -163,7 +163,7 @@ class _Walk:
             self._use(k)
 
     def _operands(self, k: int) -> set[int]:
-        """List what an operation uses of what waits in registers or memory."""
+        """List the operands of an operation that are in registers or memory."""
         first = self.stream.first_load
         return {
             value

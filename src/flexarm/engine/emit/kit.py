@@ -43,7 +43,7 @@ BARE = Dialect(fused=False, libm=False, extremes="imum")
 
 
 class Kit:
-    """Types and constants at a width, and the functions that the code has come to need."""
+    """Types and constants at a width, and the support functions that the code needs."""
 
     def __init__(self, width: int, reach: range, dialect: Dialect) -> None:
         self.width = width
@@ -66,7 +66,7 @@ class Kit:
         return f"llvm.{name}.{'f64' if self.width == 1 else f'v{self.width}f64'}"
 
     def need(self, name: str) -> None:
-        """Note that a function of the C library, or one written here, is called."""
+        """Record that a function of the C library, or one written here, is called."""
         self._needed.add(name)
 
     def call_of(self, name: str) -> str:
@@ -86,7 +86,7 @@ class Kit:
         return name if self.dialect.libm else f"{own.PREFIX}{name}"
 
     def support(self) -> str:
-        """Write what has been noted."""
+        """Return the code of the recorded functions."""
         lines = []
         needed = self._needed
         if "sincos" in needed and self.dialect.libm:

@@ -1,4 +1,4 @@
-"""The order of operations in which few values wait for their use at any time."""
+"""Order of operations in which few values are alive at any time."""
 
 from dataclasses import replace
 from heapq import heapify, heappop, heappush

@@ -170,14 +170,14 @@ class _NativeFunction:
         return self._if(x, "uno", x, x, found)
 
     def log1p(self, x: str) -> str:
-        """Correct the logarithm of a rounded sum."""
+        """Compute the logarithm of a rounded sum, with a correction."""
         u = self._add(x, 1.0)
         found = self._mul(self._call("log", u), self._div(x, self._sub(u, 1.0)))
         found = self._if(u, "oeq", 1.0, x, found)
         return self._if(x, "oeq", math.inf, math.inf, self._if(x, "oeq", -1.0, -math.inf, found))
 
     def pow(self, x: str, y: str) -> str:
-        """Raise the size, and give it the sign that a whole power has."""
+        """Raise the magnitude to a power, and apply the sign of an integer power."""
         size = self._call("exp", self._mul(y, self._call("log", self._intrinsic("fabs", x))))
         whole = self._intrinsic("floor", y)
         halved = self._mul(whole, 0.5)
@@ -188,7 +188,7 @@ class _NativeFunction:
         return self._if(y, "oeq", 0.0, 1.0, self._if(x, "oeq", 1.0, 1.0, found))
 
     def tanh(self, x: str) -> str:
-        """Divide what the exponential has above 1."""
+        """Compute the hyperbolic tangent from the exponential less 1."""
         size = self._intrinsic("fabs", x)
         t = self._call("expm1", self._add(size, size))
         found = self._if(size, "ogt", 22.0, 1.0, self._div(t, self._add(t, 2.0)))
@@ -212,7 +212,7 @@ class _NativeFunction:
         return self._if(size, "ogt", 40.0, self._mul(self._mul(half, 0.5), half), near)
 
     def atan(self, x: str) -> str:
-        """Bring the tangent below 1, then below that of pi/8, and sum the series."""
+        """Reduce the tangent below 1, then below tan(pi/8), and sum the series."""
         size = self._intrinsic("fabs", x)
         large = self._write(f"fcmp ogt double {size}, {_text(1.0)}")
         inverse = self._div(1.0, size)

@@ -16,7 +16,7 @@ LONGEST_WRITTEN_OUT = 8
 
 
 def plan(stream: Stream, *, chunk: int = CHUNK, ordered: bool = True) -> "CodeLayout":
-    """Split a stream into pieces that become one function each.
+    """Split a stream into pieces, each compiled as one function.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def plan(stream: Stream, *, chunk: int = CHUNK, ordered: bool = True) -> "CodeLa
 
 
 def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
-    """Cut into equal pieces, one shorter where it would part what belongs together.
+    """Cut into equal pieces, one shorter where operations must stay together.
 
     For x86-64, sums of products are so rounded in the same way whatever the length of the pieces.
     """

@@ -1,4 +1,4 @@
-"""Code of GPU threads alone: memory for values, a table of constants, quotients."""
+"""Code specific to GPU threads: memory for values, a table of constants, quotients."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -63,7 +63,7 @@ class Thread:
         return self._room.prologue(self._kept.far)
 
     def brought(self, k: int) -> Iterator[tuple[int, str]]:
-        """Load what comes back before an operation: values and their names."""
+        """Load the values needed before an operation; return them with their names."""
         pair = ""
         for move in self._kept.loads[k]:
             if move.memory == "table":
@@ -76,7 +76,7 @@ class Thread:
                 yield move.value, self._write(f"load volatile double, {place}, align 8")
 
     def left(self, k: int) -> Iterator[tuple[int, str]]:
-        """List what is put away after an operation, and where."""
+        """List the values stored after an operation, with their places."""
         for move in self._kept.stores[k]:
             yield move.value, self._place(move)
 

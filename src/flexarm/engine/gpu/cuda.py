@@ -136,7 +136,7 @@ class GpuArray:
             gpu().call("cuMemcpyHtoD_v2", self.address, place, ctypes.c_size_t(self.values.nbytes))
 
     def fetch(self) -> NDArray[Any]:
-        """Copy the values back, and give them."""
+        """Copy the values back, and return them."""
         if self.values.nbytes:
             place = ctypes.c_void_p(self.values.ctypes.data)
             gpu().call("cuMemcpyDtoH_v2", place, self.address, ctypes.c_size_t(self.values.nbytes))
@@ -154,7 +154,7 @@ class GpuArray:
 
 
 class Borrowed:
-    """Numbers in the memory of the GPU that another package keeps."""
+    """Numbers in GPU memory owned by another package."""
 
     def __init__(self, pointer: int) -> None:
         self.address = ctypes.c_uint64(pointer)
@@ -204,7 +204,7 @@ class GpuKernel:
             gpu().call("cuFuncSetAttribute", self._function, MORE_SHARED, self._shared)
 
     def launch(self, count: int, arrays: Sequence[GpuArray | Borrowed]) -> None:
-        """Run it for so many arms; it takes their number and arrays."""
+        """Run the kernel for a number of arms with their arrays."""
         given = [ctypes.c_int64(count), *(each.address for each in arrays)]
         pointers = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
         size = (-(-count // self._block), 1, 1, self._block, 1, 1, self._shared)

@@ -110,7 +110,7 @@ class DeviceArray:
         dl_device: object = None,
         copy: bool | None = None,
     ) -> Any:
-        """Lend the array; nothing is at work on it while it can be asked for."""
+        """Return the array for use in place; no operation on it is pending."""
         if copy:
             raise BufferError("copy=True cannot be used, since the array is shared in place")
         size = len(self.shape)
