@@ -70,6 +70,8 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
     if e is None or not modal.is_constant():
         return None
     every = np.vstack(e)
+    if every.dtype == object:  # numbers of the model are symbols
+        return None
     there = [k for k in range(6) if np.any(every[k])]
     rows = every[there]
     if rows.shape[1] < len(rows) + MORE:
