@@ -21,7 +21,7 @@ LABELS: Mapping[Direction, str] = {"x": "stretch", "y": "y", "z": "z", "twist": 
 
 @dataclass(frozen=True)
 class Shapes:
-    """Shape functions of a link: what each of its m amplitudes moves along the span.
+    """Shape functions of a link: displacement and rotation of the span per amplitude, m of them.
 
     Displacement per unit amplitude along x, y, z [m] and rotation about x [rad].  The other two
     rotations of a section are the slopes: ``theta_z = y'``, ``theta_y = -z'``.
@@ -130,7 +130,7 @@ class Counts(NamedTuple):
 class Discretisation(ABC):
     """A way to describe a link's deflection by amplitudes.
 
-    A final class declares the facts and implements `shapes`.
+    A final class declares the properties and implements `shapes`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Numbers of a link's body: how its amplitudes move its mass and its tip, and their stiffness."""
+"""Numbers of a link's body: inertia and tip motion of its amplitudes, and their stiffness."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -86,8 +86,8 @@ class BodyData(ABC):
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "BodyData":
         """Return the body with a tip linear in its amplitudes, without rotary inertia of sections.
 
-        Points are drawn in where ``stiffening`` is on; the inertia of their twist within the link
-        may stay.
+        Points are shortened axially where ``stiffening`` is on; the inertia of their twist within
+        the link may stay.
         """
         return self
 

@@ -1,4 +1,4 @@
-"""Nodes along a span at which tangents are taken, and what their interpolation weighs.
+"""Nodes along a span at which tangents are evaluated, and integrals of their interpolation.
 
 A section's bending rotation vector is the sum of its slope shapes, so the axis of a bent span is
 ``r(x) = int_0^x (1 + eps) t(angle)``.  The tangents ``P = (1 + eps) t`` are taken at a few nodes
@@ -144,7 +144,7 @@ class Collocation:
 
     @cached_property
     def even(self) -> bool:
-        """Whether products of tangents at two nodes add up without much cancelling out.
+        """Whether sums of products of tangents at two nodes are free of large cancellation.
 
         Where nodes hardly tell functions apart, these are large between the nodes, and digits of
         `gram` are lost that `factor` and `cross` have.
@@ -171,7 +171,7 @@ class Collocation:
 
     @cached_property
     def few(self) -> bool:
-        """Whether there are so few shapes that roots of their mass are the shorter way to it.
+        """Whether there are so few shapes that using roots of their mass takes fewer operations.
 
         Counted are the operations of ``N^T N`` with the roots ``N = factor (tangents shapes)`` of
         each axis, whose first rows are momenta, and those of momenta and of ``shapes^T K shapes``
@@ -297,7 +297,7 @@ def _merged(y: Array, z: Array) -> Array:
 
 
 def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
-    """Find where displacements along x jump [m], (J,), and by how much, (J, m)."""
+    """Return where displacements along x jump [m], (J,), and by how much, (J, m)."""
     inner = fine.edges[1:-1]
     step = 1e-9 * fine.edges[-1]
     jumps = shapes.values("x", inner + step) - shapes.values("x", inner - step)
@@ -312,8 +312,8 @@ def _rotary(inertia: Array, bend: Array, lean: Array, twist: Array) -> tuple[Arr
     """Split sections' rotary inertia about their own axes, (3, G), into `rotary` and `point`.
 
     In a plane ``point`` is the inertia about the axis of bending, else the smaller one of the two.
-    Where sections shear, their normals are not the tangents, and ``point`` is 0.  What bending and
-    twist leave as it is in the straight link is in neither of them.
+    Where sections shear, their normals are not the tangents, and ``point`` is 0. Inertia that
+    bending and twist leave unchanged is in neither of them.
     """
     along_y, along_z = np.any(bend[0]), np.any(bend[1])
     none = 0 * inertia[0]

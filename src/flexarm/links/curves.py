@@ -104,5 +104,5 @@ def polynomials(places: Array, degree: int) -> Array:
 
 @lru_cache(maxsize=32)
 def _kept(places: bytes) -> list[Array]:
-    """Keep the table of polynomials at some places, of the highest degree that was asked for."""
+    """Cache the table of polynomials at some places, up to the highest degree requested."""
     return []

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 def kept(make: Callable[[S], T]) -> Callable[[S], T]:
-    """Remember the result for a link or an arm: each link asks for those of all beyond it."""
+    """Cache the result for a link or an arm, since each link needs those of all links beyond it."""
     return wraps(make)(lambda part: remembered((make, Same(part)), lambda: make(part)))
 
 
@@ -68,7 +68,7 @@ def piece_inertia(piece: RigidPiece | None) -> Inertia:
 
 
 def framed(frame: Frame | None) -> Pose:
-    """Place a frame; one that is not given is that which it would be placed in."""
+    """Return a frame; its default is the given one."""
     if frame is None:
         return IDENTITY
     return Pose(rotation_from_angles(frame.rotation), np.array(frame.position))
@@ -109,13 +109,13 @@ def hub_inertia(link: Link) -> Inertia:
 
 
 def _axis_rotation(link: Link) -> Array:
-    """Turn the axes in which a joint's axis is z into those that the user gave it."""
+    """Return the rotation from axes in which a joint's axis is z to those of the user."""
     return _rotation_to(getattr(link.joint, "axis", (0.0, 0.0, 1.0)))
 
 
 @lru_cache(maxsize=1024)
 def _rotation_to(axis: tuple[float, float, float]) -> Array:
-    """Turn z to an axis: of the few that an arm has, each is asked for again and again."""
+    """Return a rotation of z to an axis, cached since an arm has few axes."""
     matrix = rotation_z_to(axis)
     matrix.flags.writeable = False
     return matrix
@@ -260,7 +260,7 @@ def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
 
 
 def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
-    """Part of the outboard inertia that a link's tip feels about one of its axes."""
+    """Return the part of the outboard inertia that acts on a link's tip about one of its axes."""
     if following >= len(arm.links):
         return 0.0
     link = arm.links[following]
@@ -287,7 +287,7 @@ def outboard_mass(arm: Arm, index: int) -> float:
 
 @kept
 def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
-    """Mass and bend-averaged inertia about its joint of each link and all that it carries."""
+    """Return mass and bend-averaged inertia about its joint of each link with all it carries."""
     found = [(0.0, 0.0)] * (len(arm.links) + 1)
     for index in reversed(range(len(arm.links))):
         link, tip, beyond = arm.links[index], tip_inertia(arm, index), found[index + 1]

@@ -1,7 +1,7 @@
 """Modes and static shapes of a span in one direction by high-order finite elements.
 
-For uniform, tapered and stepped sections, with bodies at both ends; right to rounding rather than
-to a number of elements (`mesh` says how).
+They hold for uniform, tapered and stepped sections with bodies at both ends, and are accurate to
+rounding, whatever the number of elements (see `mesh`).
 """
 
 import math
@@ -99,7 +99,7 @@ def _leading(problem: "SpanEigenproblem", count: int) -> tuple[Array, Array]:
 
 
 def require_modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: int) -> None:
-    """Refuse more modes than inertias: a massless rod has one, between two bodies."""
+    """Raise an error for more modes than inertias: a massless rod has one, between two bodies."""
     if np.any(span.table[motion.inertia] > 0):
         return
     held = conditions.support == "clamped-free" or conditions.hub > 0
@@ -176,13 +176,13 @@ class SpanModes:
 
     @cached_property
     def curves(self) -> SpanCurves:
-        """Shapes with root displacement and slope (of a rod: root value) taken out."""
+        """Return the shapes with root displacement and slope (of a rod: root value) subtracted."""
         mesh = self.problem.mesh
         return mesh.curves(self.strains, np.zeros((mesh.motion.order, len(self.frequencies))))
 
     @cached_property
     def raw(self) -> SpanCurves:
-        """Shapes with the root's motion left in."""
+        """Return the shapes including the root's motion."""
         return self.problem.mesh.curves(self.strains, self.problem.root_motion(self.strains))
 
     @cached_property
@@ -219,7 +219,7 @@ class SpanEigenproblem:
 
     @cached_property
     def rigid(self) -> Array:
-        """Rows of B for the motions that the root is free to make, 1 and x, (rows, 0 to 2)."""
+        """Rows of B for the motions that are free at the root, 1 and x, (rows, 0 to 2)."""
         order, support = self.mesh.motion.order, self.conditions.support
         if support.startswith("clamped"):
             return np.zeros((self._rows, 0))

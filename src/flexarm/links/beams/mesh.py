@@ -1,4 +1,4 @@
-"""Panels of high-order elements over a span, and how strains on them move its points.
+"""Panels of high-order elements over a span, and displacements from the strains on them.
 
 The unknowns are the strains (curvature of a beam, first derivative of a rod): on each panel a
 Legendre series, free to jump between panels.  Displacements are their integrals from the root, so
@@ -126,7 +126,7 @@ class PanelMesh:
 
     @cached_property
     def weights(self) -> Array:
-        """Length that each quadrature point stands for [m], (p, g)."""
+        """Length represented by each quadrature point [m], (p, g)."""
         return np.asarray(self.half * self.nodes[1])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Curves that the modes of the arm bend, twist and stretch a link by, and shapes made of them."""
+"""Curves into which the modes of the arm deform a link, and shapes made of them."""
 
 from itertools import pairwise
 

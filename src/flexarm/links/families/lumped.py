@@ -41,8 +41,8 @@ class LumpedShapes(Discretisation):
 
     Coordinates are the deflections of the springs: in bending the angle between the two pieces
     [rad] (a jump of the slope dy/dx, dz/dx), in torsion the jump of the twist [rad], in stretch the
-    jump of the displacement [m].  A spring is as compliant as its segment: ``1/k = int dx/EI``.
-    Curvature is nothing but the springs', so the curves' second derivatives are zero.
+    jump of the displacement [m]. A spring is as compliant as its segment: ``1/k = int dx/EI``. Only
+    the springs bend, so the curves' second derivatives are zero.
     """
 
     name = "lumped"
