@@ -163,7 +163,7 @@ CURVE = {"direction": "z", "amplitudes": ["y1", "z9"], "stations": [0, 0.5, 1], 
 def test_amplitude_that_the_link_does_not_have_is_refused(key: str, value: Any) -> None:
     first = beam(REVOLUTE, bending_y=1)
     made = arm(first, beam(REVOLUTE, bending_y=2) | {key: value, "name": "boom"})
-    with pytest.raises(ModelError, match=rf"links\[2\]\.{key}: no amplitude 'z9': boom has y1, y2"):
+    with pytest.raises(ModelError, match=rf"links\[2\]\.{key}: no amplitude 'z9'. boom has y1, y2"):
         build(made)
 
 

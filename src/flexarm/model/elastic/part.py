@@ -111,12 +111,18 @@ def flexible_part(
         shapes = _sheared(arm, index, theory, span, shapes)
     check_amplitudes(arm, index, shapes.names)
     more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
+    # Shapes that were remembered are the same object, which a key keeps.
+    known = ("part", Same(shapes), span.contents, theory.stiffening, str(link.quadratic_shapes))
+
+    def undamped(count: int) -> Flexible:
+        return remembered((*known, count), lambda: _undamped(link, theory, span, shapes, count))
+
     with naming_link(arm, index):
         if theory.nodes or not theory.bends(link):
-            part = _undamped(link, theory, span, shapes, more)
+            part = undamped(more)
         else:
             part = enough_nodes(
-                lambda count: _undamped(link, theory, span, shapes, count),
+                undamped,
                 lambda made: rotary_error(made.integrals, made.nodes) if made.nodes else 0.0,
                 more,
             )
@@ -128,11 +134,7 @@ def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int)
     extra = link.quadratic_shapes
     exact = theory.bends(link)
     drawn = theory.stiffening and not exact  # by the series
-    # Shapes that were remembered are the same object, which a key keeps.
-    integrals, points = remembered(
-        ("integrals", Same(shapes), span.contents, drawn, str(extra)),
-        lambda: integrate(span, shapes, stiffening=drawn, extra=extra),
-    )
+    integrals, points = integrate(span, shapes, stiffening=drawn, extra=extra)
     tip = np.array([span.length])
     edges = union(span.edges, shapes.edges)
     quadratic = quadratic_displacement(shapes, tip, edges, stiffening=drawn, extra=extra)[0]
@@ -144,11 +146,7 @@ def _undamped(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int)
     root_angle = shapes.rotation(np.zeros(1))[0]
     size = np.abs(tip_angle).max(initial=0.0)
     root_angle = np.where(np.abs(root_angle) < 1e-12 * size, 0.0, root_angle)
-    nodes = None
-    if exact:
-        nodes = remembered(
-            ("nodes", Same(shapes), span.contents, more), lambda: collocate(span, shapes, more)
-        )
+    nodes = collocate(span, shapes, more) if exact else None
     return Flexible(
         span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
         root_angle, np.zeros_like(shapes.stiffness), nodes,
