@@ -52,7 +52,7 @@ def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
 
 
 def enough_nodes(make: Callable[[int], T], error: Callable[[T], float], more: int) -> T:
-    """Make nodes, so many beyond the number of shapes or more, that have small errors of inertia.
+    """Build nodes, ``more`` beyond the number of shapes or further, with small errors of inertia.
 
     Parameters
     ----------
