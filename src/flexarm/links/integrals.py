@@ -47,7 +47,7 @@ class Points:
         return bool(np.any(self.quadratic))
 
     @cached_property
-    def used(self) -> "Used":
+    def used(self) -> "Displacements":
         """Displacements that are not zero, as functions along the span with their integrals."""
         moving, pairs = list[tuple[int, ...]](), list[Pairs]()
         functions: dict[Axis, Array] = {}
@@ -58,11 +58,11 @@ class Points:
             along = [self.x[None]] if n == 0 else []
             rows = [*along, shape[:, list(moving[n])].T, pairs[n].of(form).T]
             functions[axis] = np.concatenate(rows)
-        return Used(tuple(moving), tuple(pairs), Basis.of(functions, self.mass))
+        return Displacements(tuple(moving), tuple(pairs), Basis.of(functions, self.mass))
 
 
 @dataclass(frozen=True)
-class Used:
+class Displacements:
     """Displacements that move, per axis x, y, z."""
 
     # moving, pairs: amplitudes with a linear displacement, and pairs of them with a quadratic one.

@@ -13,7 +13,7 @@ from flexarm.links.collocation import Collocation
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.imported.body import ReducedBody
-from flexarm.links.integrals import Integrals, Points, integrate
+from flexarm.links.integrals import Displacements, Integrals, Points, integrate
 from flexarm.links.rails.rail import Rail
 from flexarm.links.rotary import Rotary, constant_rotary
 from flexarm.links.span import Span
@@ -116,6 +116,11 @@ class Flexible(BodyData):
     def straight(self, length: float) -> StraightBody:
         """Return the undeformed beam."""
         return StraightBody(self.integrals, along_x(length), self.tip_angle, self.tip_shape)
+
+    @cached_property
+    def displacements(self) -> Displacements | None:
+        """Displacement functions with their integrals; None of an exact beam."""
+        return self.points.used if self.nodes is None else None
 
     @cached_property
     def rotary(self) -> Rotary:

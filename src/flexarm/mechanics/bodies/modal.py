@@ -90,7 +90,8 @@ class Modal(Shaped):
 
     def points(self, own: Expr, rates: Expr) -> list[MaterialPoints]:
         """Return the points ``x e_x + Phi d + 1/2 d^T X d``."""
-        m, used, new = own.shape[0], self.span.points.used, type(own)
+        m, used, new = own.shape[0], self.span.displacements, type(own)
+        assert used is not None
         value, bias, columns = [], [], [list[Expr]() for _ in range(m)]
         for n in range(3):
             moving, pairs = used.moving[n], used.pairs[n]
