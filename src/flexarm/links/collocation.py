@@ -264,14 +264,16 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
     lean = _merged(*(shapes.shear_angle(d, inside) for d in AXES[1:]))
     twist = of("twist", 0)
     inertia = weights * np.stack([span.at(name, x) for name in ("Jx", "Jy", "Jz")])
-    rotary, point = _rotary(inertia, slopes, lean, twist)
+    stretch = np.concatenate([of("x", 1, nodes), jumps])
+    unit = not (np.any(stretch) or np.any(lean))
+    rotary, point = _rotary(inertia, slopes, twist, unit=unit)
     gram = gram + np.diag(point)
     return Collocation(
         x=x,
         bend=slopes,
         curve=_merged(of("y", 2), of("z", 2)),
         lean=lean,
-        stretch=np.concatenate([of("x", 1, nodes), jumps]),
+        stretch=stretch,
         straight=np.append(0 * nodes + 1, 0 * where),
         twist=twist,
         torsion=of("twist", 1),
@@ -308,18 +310,18 @@ def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
     return inner[found], settled(np.where(np.abs(jumps) > 1e-3 * size, jumps, 0.0)[found])
 
 
-def _rotary(inertia: Array, bend: Array, lean: Array, twist: Array) -> tuple[Array, Array]:
+def _rotary(inertia: Array, bend: Array, twist: Array, *, unit: bool) -> tuple[Array, Array]:
     """Split sections' rotary inertia about their own axes, (3, G), into `rotary` and `point`.
 
     In a plane ``point`` is the inertia about the axis of bending, else the smaller one of the two.
-    Where sections shear, their normals are not the tangents, and ``point`` is 0. Inertia that
-    bending and twist leave unchanged is in neither of them.
+    Where sections shear or the axis stretches, its derivative is not the ``unit`` normal of the
+    sections, and ``point`` is 0. Inertia that bending and twist leave unchanged is in neither.
     """
     along_y, along_z = np.any(bend[0]), np.any(bend[1])
     none = 0 * inertia[0]
     if not (along_y or along_z or (np.any(twist) and np.any(inertia[1] != inertia[2]))):
         return 0 * inertia, none
-    if np.any(lean) or not (along_y or along_z):
+    if not unit or not (along_y or along_z):
         return inertia, none
     point = np.minimum(*inertia[1:]) if along_y and along_z else inertia[2 if along_y else 1]
     return inertia - np.outer([0, 1, 1], point), point

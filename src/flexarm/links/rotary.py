@@ -34,12 +34,12 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
         inertia -= np.diag(J.sum(axis=1))
         shape -= np.einsum("ag,agm->am", J, angle)
         inertia = _less_dust(inertia, np.abs(i.rotary).max())
-        shape = _less_dust(shape, np.abs(i.rotary_shape).max(initial=0.0))
+        # The largest value that integrals of such functions can have (Schwarz).
+        shape = _less_dust(shape, np.sqrt(np.outer(np.diag(i.rotary), np.diag(i.rotary_modal))))
         # Summed in the order of the equations of motion, so that what cancels there is exactly 0.
-        weighed = zip((*J, nodes.point), (*angle, nodes.stretch), strict=True)
         turning = sum(
             np.cumsum((w[:, None] * rows)[:, :, None] * rows[:, None], axis=0)[-1]
-            for w, rows in weighed
+            for w, rows in zip(J, angle, strict=True)
         )
         turning = np.triu(turning) + np.triu(turning, 1).T
         modal = _less_dust(modal, sizes) - turning
@@ -68,5 +68,5 @@ def _sections(nodes: Collocation) -> tuple[Array, Array]:
 
 
 def _less_dust(rest: Array, size: Array) -> Array:
-    """Replace by 0 the entries that are rounding errors of numbers of a given size."""
-    return np.where(np.abs(rest) <= ROUNDING * size, 0.0, rest)
+    """Replace by 0 the differences of two sums, each snapped, that are rounding errors."""
+    return np.where(np.abs(rest) <= 3 * ROUNDING * size, 0.0, rest)
