@@ -7,7 +7,7 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import Integrals, Points, pair_sizes
-from flexarm.spatial import ROUNDING
+from flexarm.spatial import ALIKE, ROUNDING
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,15 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
         J, angle = _sections(nodes)
         inertia -= np.diag(J.sum(axis=1))
         shape -= np.einsum("ag,agm->am", J, angle)
-        inertia = _less_dust(inertia, np.abs(i.rotary).max())
-        # The largest value that integrals of such functions can have (Schwarz).
-        shape = _less_dust(shape, np.sqrt(np.outer(np.diag(i.rotary), np.diag(i.rotary_modal))))
+        about, moved = np.sqrt(np.diag(i.rotary)), np.sqrt(np.diag(i.rotary_modal))
+        inertia, shape = _unlike(inertia, about, about), _unlike(shape, about, moved)
         # Summed in the order of the equations of motion, so that what cancels there is exactly 0.
         turning = sum(
             np.cumsum((w[:, None] * rows)[:, :, None] * rows[:, None], axis=0)[-1]
             for w, rows in zip(J, angle, strict=True)
         )
         turning = np.triu(turning) + np.triu(turning, 1).T
-        modal = _less_dust(modal, sizes) - turning
+        modal = _unlike(_less_dust(modal, sizes) - turning, moved, moved)
     return Rotary(inertia, shape, _less_dust(modal, sizes))
 
 
@@ -68,5 +67,14 @@ def _sections(nodes: Collocation) -> tuple[Array, Array]:
 
 
 def _less_dust(rest: Array, size: Array) -> Array:
-    """Replace by 0 the differences of two sums, each snapped, that are rounding errors."""
-    return np.where(np.abs(rest) <= 3 * ROUNDING * size, 0.0, rest)
+    """Replace by 0 the entries that are rounding errors of numbers of a given size."""
+    return np.where(np.abs(rest) <= ROUNDING * size, 0.0, rest)
+
+
+def _unlike(rest: Array, rows: Array, columns: Array) -> Array:
+    """Replace by 0 the differences of integrals and sums over nodes that are alike.
+
+    They are relative to the largest value of such an integral (Schwarz), the product of the sizes
+    of its two functions.
+    """
+    return np.where(np.abs(rest) <= ALIKE * np.outer(rows, columns), 0.0, rest)
