@@ -54,7 +54,7 @@ def test_what_simulate_refuses_is_a_notice(case: str) -> None:
     (notice,) = [each for each in check(arm).notices if each.code == "refused"]
     assert notice.place == place
     said = str(error.value).removeprefix(f"{place}: ")
-    assert f"{notice.message}: {notice.remedy}" == f"simulate refuses the arm: {said}"
+    assert f"{notice.message}. {notice.remedy}" == f"simulate refuses the arm: {said}"
 
 
 def test_an_arm_that_simulates_is_not_refused() -> None:

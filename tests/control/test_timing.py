@@ -106,7 +106,7 @@ def test_peaks_are_the_known_ones(kind: Kind, rate: float, acceleration: float) 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"kind": "cubic"}, "there are cycloid, quintic, septic, trapezoid, got 'cubic'"),
+        ({"kind": "cubic"}, "must be one of cycloid, quintic, septic, trapezoid, got 'cubic'"),
         ({"duration": 0.0}, "duration: must be > 0 and a finite number, got 0"),
         ({"begin": -1.0}, "begin must be >= 0, got -1"),
         ({"ramp": 0.6}, "ramp must be above 0 and at most 0.5, got 0.6"),

@@ -87,7 +87,7 @@ def test_a_folder_that_others_can_write_to_is_refused(cache: Cache, mode: int) -
 def test_a_folder_of_another_user_is_refused(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.put("key", b"data")
     monkeypatch.setattr(os, "geteuid", lambda: cache.folder.stat().st_uid + 1)
-    with pytest.raises(FlexarmError, match=r"must belong to the user .* set FLEXARM_CACHE"):
+    with pytest.raises(FlexarmError, match=r"must belong to the user .* Set FLEXARM_CACHE"):
         cache.get("key")
 
 

@@ -63,7 +63,7 @@ def test_a_sliding_link_at_the_end_of_its_range_names_that_end(
     run = flexarm.simulate(arm, t_end=1.0)
     assert run.status == "stopped"
     assert run.reason.startswith(f"link1: its exposed length reached {limit:g} at t = 0.")
-    assert run.reason.endswith(f"change the drive, or {key}")
+    assert run.reason.endswith(f"Change the drive, or {key}.")
     assert run.q[-1, 0] == pytest.approx(limit, rel=1e-6)
 
 
@@ -158,7 +158,7 @@ def test_a_start_beyond_a_limit_is_refused() -> None:
     limited = {"links.1.joint.limits": {"upper": 1.0}}
     outside = limited | {"links.1.joint.start": {"position": 2.0}}
     arm = flexarm.sample("driven-link")
-    with pytest.raises(flexarm.SimulationError, match=r"position is 2 at the start, beyond 1: "):
+    with pytest.raises(flexarm.SimulationError, match=r"position is 2 at the start, beyond 1. "):
         flexarm.simulate(flexarm.change_arm(arm, outside), t_end=0.1)
     with pytest.raises(flexarm.SimulationError, match=r"^run 1 of 1: .*position is 2 at the"):
         flexarm.simulate_many(flexarm.change_arm(arm, limited), t_end=0.1, starts=[{"joint1": 2.0}])
@@ -167,7 +167,7 @@ def test_a_start_beyond_a_limit_is_refused() -> None:
 @pytest.mark.parametrize("place", [1e15, -1e15, 1e11])
 def test_a_joint_too_far_away_for_its_digits_is_refused(place: float) -> None:
     arm = one(f"kind: revolute, start: {{position: {place:g}}}", gravity=-9.81)
-    with pytest.raises(flexarm.SimulationError, match=r"joint1: its place is .* 16 digits"):
+    with pytest.raises(flexarm.SimulationError, match=r"joint1: its place is .* double precision"):
         flexarm.simulate(arm, t_end=1.0)
     nearer = one("kind: revolute, start: {position: 1e4}", gravity=-9.81)
     assert flexarm.simulate(nearer, t_end=1.0).energy_balance < 1e-5

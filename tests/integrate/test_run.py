@@ -280,7 +280,7 @@ def test_an_input_beyond_what_its_joint_can_give_is_warned_of(drive: str, most: 
     (warning,) = flexarm.simulate(
         arm, t_end=0.1, dt=0.02, inputs={"joint1": ramp}
     ).validity.warnings
-    assert f"joint1: input {2 * most:g} > {most:g}" in warning
+    assert f"joint1: input {2 * most:g} exceeds the limit {most:g}" in warning
     assert "first at 0.06 s" in warning
 
 

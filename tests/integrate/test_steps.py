@@ -214,7 +214,7 @@ def test_rk4_steps_within_the_fastest_decay(values: dict[str, Any]) -> None:
     assert run.status == "finished"
     reference = flexarm.simulate(arm, t_end=0.1, method="rodas4", rtol=1e-8, dt=2e-4)
     assert error(run, reference) < 1e-3
-    with pytest.raises(flexarm.SimulationError, match="rk4: the fastest decay, by damping"):
+    with pytest.raises(flexarm.SimulationError, match=r"rk4\. The fastest decay, by damping"):
         flexarm.simulate(arm, t_end=0.1, method="rk4", step=5e-3)
     step = 0.99 * STABLE / task_of(arm).vibration.largest
     assert flexarm.simulate(arm, t_end=0.1, method="rk4", step=step).status == "finished"

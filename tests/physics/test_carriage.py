@@ -247,7 +247,7 @@ def test_run_ends_where_a_rigid_rail_does() -> None:
     )
     run = flexarm.simulate(arm, t_end=1.0)
     assert run.status == "stopped"
-    assert "its station reached 1.4 at t = 0.2 s: its rail ends there" in run.reason
+    assert "its station reached 1.4 at t = 0.2 s. Its rail ends there" in run.reason
     assert run.q[-1, 0] == pytest.approx(1.4, rel=1e-8)
 
 

@@ -70,5 +70,5 @@ def test_a_rigid_link_that_slides_has_no_sleeve() -> None:
     lines = [
         line for line in text.splitlines() if line.strip()[:5] not in ("shape", "dampi", "start")
     ]
-    with pytest.raises(ModelError, match="carried whole"):
+    with pytest.raises(ModelError, match="moves as a whole"):
         loads("\n".join(lines))

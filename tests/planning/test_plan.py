@@ -126,7 +126,7 @@ def test_motion_that_rings_is_kept_and_says_what_is_left() -> None:
         rings = ask()
     atol = re.findall(r"--atol ([-+.e0-9]+)", str(told[0].message))[0]
     assert rings.residual > rings.tolerated
-    assert "more than the 0.001 mm tolerated" in str(rings)
+    assert "0.001 mm are tolerated" in str(rings)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = ask(atol=f"{atol} m")

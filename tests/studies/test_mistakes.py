@@ -115,8 +115,8 @@ def test_a_design_that_would_take_hours_is_a_row_with_that_reason(tmp_path: Path
                  run={"t_end": 20, "dt": 1, "method": "dop853"})  # fmt: skip
     rows = flexarm.study(given, out=tmp_path / "out").columns
     assert rows["status"].tolist() == ["stopped", "failed"]
-    assert "of CPU: " in rows["reason"][1]
-    assert rows["reason"][1].endswith("say 'allow_long: true' in the study's run")
+    assert "of CPU. " in rows["reason"][1]
+    assert rows["reason"][1].endswith("say 'allow_long: true' in the study's run.")
 
 
 def test_a_folder_without_a_row_is_begun_anew(tmp_path: Path) -> None:

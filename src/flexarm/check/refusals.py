@@ -22,7 +22,7 @@ def refusal_notices(model: Model) -> Iterator[Notice]:
         leg_task(hybrid, state, times, compiles=False)
     except FlexarmError as error:
         place, text = _placed(model, str(error))
-        message, _, remedy = text.rpartition(": ")
+        message, _, remedy = text.partition(". ")
         yield Notice("warning", "refused", place, f"simulate refuses the arm: {message}", remedy)
 
 

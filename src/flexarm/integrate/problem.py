@@ -275,7 +275,7 @@ def digit_watches(model: Model, wanted: float) -> list[Watch]:
     remedy = (
         "The position is so large that double precision cannot meet rtol. Count from a "
         "nearer place (leave whole turns out of angles), shorten the run, or allow a "
-        "larger rtol"
+        "larger rtol."
     )
     return [
         Watch(unit[k], -farthest * scale, farthest * scale, f"{model.names[k]}: its place", remedy)
@@ -304,14 +304,14 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
             low, high = part.stroke.range
             what, remedy = (
                 f"{part.name}: its {part.stroke.name}",
-                f"{part.stroke.end}: change the drive, or",
+                f"{part.stroke.end[:1].upper()}{part.stroke.end[1:]}. Change the drive, or",
             )
             ends = (
                 (low - 1e-9 * high, math.inf, "limits.lower"),
                 (-math.inf, high * (1 + 1e-9), "limits.upper or the length"),
             )
             found += [
-                Watch(unit[part.exposed], a, b, what, f"{remedy} {key}") for a, b, key in ends
+                Watch(unit[part.exposed], a, b, what, f"{remedy} {key}.") for a, b, key in ends
             ]
         steepest = STEEPEST_SERIES if part.exact is None else STEEPEST
         for slope in part.body.tip_slopes:
@@ -319,7 +319,7 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
             row[part.modes.start : part.modes.stop] = slope
             if np.any(row):
                 what = f"{part.name}: the slope of its tip [rad]"
-                remedy = "bending this large is beyond the model. Stiffen or split the link."
+                remedy = "Bending this large is beyond the model. Stiffen or split the link."
                 found.append(Watch(row, -steepest, steepest, what, remedy))
     return found
 
@@ -328,7 +328,7 @@ def _limits(
     name: str, limits: JointLimits[float, float, float], position: Array, speed: Array
 ) -> list[Watch]:
     found = []
-    remedy = "change the input or the initial state, or widen the joint's limits"
+    remedy = "Change the input or the initial state, or widen the joint's limits."
     if limits.lower is not None or limits.upper is not None:
         low = -math.inf if limits.lower is None else float(limits.lower)
         high = math.inf if limits.upper is None else float(limits.upper)

@@ -248,7 +248,7 @@ def _at_bound(m: IntegratorState) -> Ending:
     m.t = late
     return Ending(
         "stopped",
-        f"{watch.what} reached {limit:.4g} at t = {late:.6g} s: {watch.remedy}",
+        f"{watch.what} reached {limit:.4g} at t = {late:.6g} s. {watch.remedy}",
     )
 
 

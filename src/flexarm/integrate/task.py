@@ -184,7 +184,7 @@ def refuse_outside(watched: Sequence[Watch], q: Array, v: Array) -> None:
         if watch.what and not watch.low <= value <= watch.high:
             limit = watch.low if value < watch.low else watch.high
             raise SimulationError(
-                f"{watch.what} is {value:.4g} at the start, beyond {limit:.4g}: {watch.remedy}"
+                f"{watch.what} is {value:.4g} at the start, beyond {limit:.4g}. {watch.remedy}"
             )
 
 
@@ -341,9 +341,9 @@ def equal_step(
         return float(min(duration / 200, share / fastest, 0.9 * method.stable / largest))
     limit = method.stable / largest
     if step > limit:
-        what = f"the fastest mode ({fastest / (2 * np.pi):.4g} Hz)"
+        what = f"The fastest mode ({fastest / (2 * np.pi):.4g} Hz)"
         if largest > 1.05 * fastest:
-            what = f"the fastest decay, by damping ({largest:.4g} 1/s),"
+            what = f"The fastest decay, by damping ({largest:.4g} 1/s),"
         raise SimulationError(
             f"step: {step:g} s is too large for {method.name}. {what} needs at most "
             f"{limit:.3g} s. Use fewer modes, less damping, a smaller step, or method "
