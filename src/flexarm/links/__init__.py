@@ -1,4 +1,4 @@
-"""Discretisations of a flexible span, by the kind that a model file names."""
+"""Discretisations of a flexible span, by their name in a model file."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ DISCRETISATIONS: Mapping[str, Discretisation] = {
 
 
 def discretisation(kind: str) -> Discretisation:
-    """Return the discretisation of a kind, such as ``loaded``."""
+    """Return the discretisation of a given name, such as ``loaded``."""
     if kind not in DISCRETISATIONS:
         known = ", ".join(DISCRETISATIONS)
         raise ShapeError(f"kind: no discretisation '{kind}'; there are {known}")

@@ -1,4 +1,4 @@
-"""Shape functions of a link, and the interface of the discretisations that build them."""
+"""Shape functions of a link, and the abstract class of the discretisations that build them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,15 +21,15 @@ LABELS: Mapping[Direction, str] = {"x": "stretch", "y": "y", "z": "z", "twist": 
 
 @dataclass(frozen=True)
 class Shapes:
-    """Shape functions of a link: displacement and rotation of the span per amplitude, m of them.
+    """Shape functions of a link: displacement and rotation of the span per amplitude, m amplitudes.
 
-    Displacement per unit amplitude along x, y, z [m] and rotation about x [rad].  The other two
+    Displacements per unit amplitude are along x, y, z [m], rotations about x [rad].  The other two
     rotations of a section are the slopes: ``theta_z = y'``, ``theta_y = -z'``.
     """
 
-    names: tuple[str, ...]  # of the amplitudes, such as ``y1``
-    # Functions that add up to the shapes in each direction, m functions each; directions that no
-    # shape moves in may be absent.
+    names: tuple[str, ...]  # names of the amplitudes, such as ``y1``
+    # Per direction, sets of m functions whose sum is the m shapes; directions in which no shape has
+    # a component may be absent.
     curves: Mapping[Direction, tuple[SpanCurves, ...]]
     edges: Array  # panel edges [m] from 0 to the span's length between which every curve is smooth
     stiffness: Array  # linear stiffness matrix (m, m) of the amplitudes
@@ -45,7 +45,7 @@ class Shapes:
         return len(self.names)
 
     def moving(self, direction: Direction) -> list[int]:
-        """List the amplitudes that have a shape in a direction."""
+        """Return the indices of the amplitudes whose shape has a component in a direction."""
         moved = np.zeros(self.count, dtype=bool)
         for curves in self.curves.get(direction, ()):
             moved |= np.any(curves.weights != 0, axis=0)
@@ -53,12 +53,15 @@ class Shapes:
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """First of `DIRECTIONS` in which each amplitude has a shape."""
+        """For each amplitude, the first of `DIRECTIONS` in which the shape has a component."""
         moved = {direction: self.moving(direction) for direction in DIRECTIONS}
         return tuple(next(d for d in DIRECTIONS if k in moved[d]) for k in range(self.count))
 
     def changed(self, turn: Array) -> "Shapes":
-        """Change amplitudes ``d = turn d_new``, (m, m); names stay in order."""
+        """Return shapes for new amplitudes d_new, ``d = turn d_new`` with turn (m, m).
+
+        Names are unchanged.
+        """
         mass, damping = (
             None if matrix is None else turn.T @ matrix @ turn
             for matrix in (self.mass, self.damping)
@@ -68,54 +71,54 @@ class Shapes:
         return replace(self, curves=curves, stiffness=stiffness, mass=mass, damping=damping)
 
     def some(self, kept: Sequence[int]) -> "Shapes":
-        """Return some of the shapes."""
+        """Return the subset of the shapes with given indices."""
         found = self.changed(np.eye(self.count)[:, kept])
         return replace(found, names=tuple(self.names[k] for k in kept))
 
     def values(self, direction: Direction, x: Array, nu: int = 0) -> Array:
-        """Evaluate all shapes in one direction, or their ``nu``-th derivative, (len(x), m)."""
+        """Evaluate all shapes in one direction, or the ``nu``-th derivative, at x: (len(x), m)."""
         total = np.zeros((len(x), self.count))
         for curves in self.curves.get(direction, ()):
             total += curves(x, nu)
         return total
 
     def shear_angle(self, direction: Direction, x: Array) -> Array:
-        """Evaluate the slope of the axis less the rotation of the section, (len(x), m)."""
+        """Evaluate the slope of the axis minus the rotation of the section, (len(x), m)."""
         if direction not in self.shear:
             return np.zeros((len(x), self.count))
         return -self.shear[direction] * self.values(direction, x, 3)
 
     def displacement(self, x: Array, nu: int = 0) -> Array:
-        """Displacement columns Phi(x), (len(x), 3, m), or their x-derivative."""
+        """Evaluate the displacement per amplitude or the nu-th x-derivative, (len(x), 3, m)."""
         return np.stack([self.values(d, x, nu) for d in ("x", "y", "z")], axis=-2)
 
     def rotation(self, x: Array) -> Array:
-        """First-order section angles per amplitude, (len(x), 3, m)."""
+        """Evaluate the first-order rotation vector of sections per amplitude, (len(x), 3, m)."""
         return np.stack(
             [self.values("twist", x), -self.values("z", x, 1), self.values("y", x, 1)], axis=-2
         )
 
     def motion(self, x: Array) -> Array:
-        """First-order section angles over displacements per amplitude, (len(x), 6, m)."""
+        """Evaluate rotations, then displacements, of sections per amplitude, (len(x), 6, m)."""
         return np.concatenate([self.rotation(x), self.displacement(x)], axis=-2)
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Inertia at the two ends of a link with which its modes are computed.
+    """Inertia at the two ends of a link, as boundary conditions of the link's modes.
 
     Inertias [kg m^2] are per axis of rotation x (twist), y (bending along z), z (bending along y);
-    ``math.inf`` at the root means held.
+    ``math.inf`` at the root means a clamped root.
     """
 
-    root_inertia: tuple[float, float, float]  # what the root's rotation has to turn, about the root
-    tip_mass: float  # mass [kg] carried by the tip
-    tip_inertia: tuple[float, float, float]  # inertia about the tip, its mass's offset included
+    root_inertia: tuple[float, float, float]  # inertia that rotates with the root
+    tip_mass: float  # mass [kg] attached to the tip
+    tip_inertia: tuple[float, float, float]  # about the tip, offset of the mass included
     tip_offset: float = 0.0  # distance [m] of the tip mass's centre beyond the tip along x
 
 
 class Counts(NamedTuple):
-    """Number of shapes (elements, pieces) of each direction, in the order of `DIRECTIONS`."""
+    """Number of shapes, elements or pieces per direction, in the order of `DIRECTIONS`."""
 
     y: int
     z: int
@@ -128,9 +131,9 @@ class Counts(NamedTuple):
 
 
 class Discretisation(ABC):
-    """A way to describe a link's deflection by amplitudes.
+    """Interface of a family of shape functions that describe a link's deflection by amplitudes.
 
-    A final class declares the properties and implements `shapes`.
+    Each subclass sets ``name``, ``summary`` and ``citation``, and implements `shapes`.
     """
 
     name: str
@@ -146,9 +149,15 @@ class Discretisation(ABC):
         """Build the shape functions of a span."""
 
     def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> SpanCurves:
-        """Return the static tip shapes of a direction that its first ``count`` modes lack.
+        """Return the static tip shapes of a direction, orthogonal to its first ``count`` modes.
 
-        They have unit stiffness, and none couples with another one or with a mode.
+        The shapes have unit stiffness and are orthogonal in strain energy to each other and to the
+        modes.
+
+        Raises
+        ------
+        ShapeError
+            If the family does not override this method.
         """
         raise ShapeError(
             f"static: {self.name} shapes have the static ones already, or their family has no "

@@ -1,4 +1,4 @@
-"""Operations on shapes that the families share: scaling, joining, diagonal bases."""
+"""Operations on shape functions common to all families: scaling, joining, diagonalisation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,18 +14,18 @@ from flexarm.links.span import Span, union
 
 SMALL_TIP = 1e-3
 NEARER = 1e-3  # relative difference below which two extremes of a curve count as equal
-# Relative size of what is left of a shape beside others, below which rounding (10^-16) leaves it
-# fewer than four digits.
+# Relative size of the part of a shape independent of other shapes, below which rounding (10^-16)
+# leaves fewer than four digits.
 DEPENDENT = 1e-12
 
 
 def wanted(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
-    """List the directions that get shapes, with their counts, in the order of the coordinates.
+    """Return the directions that get shapes and the number of shapes, in coordinate order.
 
     Raises
     ------
     ShapeError
-        If the section lacks the stiffness of one of them.
+        If the section lacks the stiffness of a direction with a nonzero count.
     """
     chosen = []
     for direction in DIRECTIONS:
@@ -42,27 +42,27 @@ def wanted(span: Span, counts: Counts) -> list[tuple["BeamDirection", int]]:
 
 
 def normalisation(choice: ShapeChoice) -> Normalise:
-    """Return the scaling of the modes that a choice of shapes asks for."""
+    """Return the scaling of the modes that a shape choice requests, "none" by default."""
     return choice.normalise if isinstance(choice, Counted) else "none"
 
 
 def family(
     direction: Direction, curves: SpanCurves, stiffness: Array, edges: Array, *, first: int = 1
 ) -> Shapes:
-    """Name the curves of one direction ``y1``, ``y2``, ...
+    """Return the shapes of one direction from their curves, named ``y1``, ``y2``, ...
 
     Parameters
     ----------
     direction
-        What the curves measure.
+        Direction of the displacement, or twist, described by the curves.
     curves
-        One function per coordinate.
+        Shape functions, one per amplitude.
     stiffness
-        Their stiffness matrix (m, m), or its diagonal (m,).
+        Stiffness matrix of the amplitudes (m, m), or its diagonal (m,).
     edges
         Panel edges [m] between which the curves are smooth.
     first
-        Number of the first one.
+        Number in the name of the first shape.
     """
     matrix = np.diag(stiffness) if stiffness.ndim == 1 else stiffness
     names = tuple(f"{LABELS[direction]}{first + i}" for i in range(curves.count))
@@ -70,7 +70,7 @@ def family(
 
 
 def join(parts: Sequence[Shapes], span: Span) -> Shapes:
-    """Join shapes that do not share strain energy into one set."""
+    """Join sets of shapes that have no strain energy in common into one set."""
     names = tuple(name for part in parts for name in part.names)
     edges, first = union(np.array([0.0, span.length]), *(part.edges for part in parts)), 0
     stiffness, every = np.zeros((len(names), len(names))), np.eye(len(names))
@@ -86,11 +86,11 @@ def join(parts: Sequence[Shapes], span: Span) -> Shapes:
 
 
 def normalise(shapes: Shapes, how: Normalise, span: Span) -> Shapes:
-    """Scale shapes.
+    """Return shapes scaled to unit tip displacement, to unit mass, or unchanged.
 
     ``tip``: unit tip displacement [m] (twist [rad]), positive; where the tip moves less than 1e-3
-    of the largest displacement, that one is 1.  ``mass``: unit mass integral of the span alone,
-    translation and rotary inertia, with the sign of ``tip``.  ``none``: as they are.
+    of the largest displacement, the largest displacement is 1.  ``mass``: unit mass integral of the
+    span alone, translation and rotary inertia, with the sign of ``tip``.  ``none``: unchanged.
     """
     if how == "none" or not shapes.names:
         return shapes
@@ -110,14 +110,17 @@ def normalise(shapes: Shapes, how: Normalise, span: Span) -> Shapes:
 def strain_matrix(
     curves: SpanCurves, span: Span, motion: "BeamDirection", edges: Array, *, points: int = 4
 ) -> Array:
-    """Integrate the stiffness matrix (m, m) of curves with so many points between edges [m]."""
+    """Compute the stiffness matrix (m, m) of curves by Gauss quadrature between edges [m].
+
+    ``points`` is the number of quadrature points per panel.
+    """
     x, weight = span.quadrature(points, edges)
     strain = curves(x, motion.order)
     return np.asarray(strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain))
 
 
 def own_stiffness(shapes: Shapes, span: Span) -> Array:
-    """Integrate the stiffness matrix (m, m) that the section of a span gives its shapes."""
+    """Compute the stiffness matrix (m, m) of shapes from the section of a span."""
     x, weight = product_points(shapes, span)
     total = np.zeros((shapes.count, shapes.count))
     for motion in MOTIONS.values():
@@ -128,7 +131,7 @@ def own_stiffness(shapes: Shapes, span: Span) -> Array:
 
 
 def own_mass(shapes: Shapes, span: Span) -> Array:
-    """Integrate the mass matrix (m, m) of the span alone: translation and rotary inertia."""
+    """Compute the mass matrix (m, m) of shapes from the span alone, rotary inertia included."""
     x, weight = product_points(shapes, span)
     density = [weight * span.at("mass_per_length", x)] * 3
     density += [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("Jx", "Jy", "Jz")]
@@ -139,23 +142,23 @@ def own_mass(shapes: Shapes, span: Span) -> Array:
 
 
 def product_points(shapes: Shapes, span: Span) -> tuple[Array, Array]:
-    """Return points [m] and weights [m] that integrate products of two shapes exactly."""
+    """Return quadrature points and weights [m] that integrate products of two shapes exactly."""
     every = [curves for each in shapes.curves.values() for curves in each]
     points = max([4, *(curves.degree + 2 for curves in every)])
     return span.quadrature(points, union(shapes.edges, *(curves.edges for curves in every)))
 
 
 def diagonalise(shapes: Shapes, span: Span) -> Shapes:
-    """Change any basis into one with diagonal stiffness and mass that spans the same.
+    """Return shapes that span the same space with diagonal stiffness and mass matrices.
 
-    Orthonormalised by the stiffness, then turned to diagonal mass; in order of frequency, scaled
-    to tip metres (radians where a shape only twists).  Shapes that share no direction are not
-    mixed, and names stay: ``y1`` is then the slowest shape along y.
+    The shapes are in order of frequency, scaled to tip metres (radians where a shape only twists).
+    Shapes with no direction in common are not combined, and names stay: ``y1`` is then the slowest
+    shape along y.
 
     Raises
     ------
     ShapeError
-        If shapes depend on each other.
+        If the shapes are linearly dependent.
     """
     groups = _groups(shapes)
     columns, turn = np.zeros_like(shapes.stiffness), np.zeros_like(shapes.stiffness)
@@ -178,12 +181,12 @@ def diagonalise(shapes: Shapes, span: Span) -> Shapes:
 
 
 def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
-    """Combine shapes so that each has unit stiffness and no two couple, one per column (m, m).
+    """Return combinations of shapes with an identity stiffness matrix, one per column (m, m).
 
     Raises
     ------
     ShapeError
-        If the stiffness matrix is singular to working precision; it names the shapes.
+        If the stiffness matrix is singular to working precision; the message names the shapes.
     """
     size = np.sqrt(np.maximum(np.diag(stiffness), 0.0))
     least = 0.0
@@ -199,20 +202,20 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
 
 
 def _unit(stiffness: Array) -> Array:
-    """Return columns (m, m) of unit stiffness of which no two couple, by a Cholesky factor."""
+    """Return columns (m, m) with an identity stiffness matrix, by a Cholesky factorisation."""
     size = np.sqrt(np.diag(stiffness))
     lower = np.linalg.cholesky(stiffness / np.outer(size, size))
     return np.asarray((np.linalg.inv(lower) / size).T)
 
 
 def left_over(modes: Array, more: Array, stiffness: Array) -> Array:
-    """Subtract the modes' part from more columns (n, k); scale the rest to unit stiffness.
+    """Return columns (n, k) minus their projection on modes (n, m), stiffness-orthonormalised.
 
-    Modes (n, m) have unit stiffness.  Return no column if only rounding is left of each.
+    The modes have unit stiffness.  If only rounding is left of every column, no column is returned.
     """
     back = modes.T @ stiffness
     whole = np.sum(more * (stiffness @ more), axis=0)
-    for again in (False, True):  # because little is left, and that is much alike
+    for again in (False, True):  # repeated, since the remainders are small and nearly dependent
         more = more - modes @ (back @ more)
         energy = np.sum(more * (stiffness @ more), axis=0)
         if not again and np.all(energy < DEPENDENT**2 * whole):
@@ -222,13 +225,13 @@ def left_over(modes: Array, more: Array, stiffness: Array) -> Array:
 
 
 def slowest_first(mass: Array) -> Array:
-    """Rotate shapes of unit stiffness into modes, one per column (m, m)."""
+    """Return the columns (m, m) that combine shapes of unit stiffness into modes, slowest first."""
     _, turn = np.linalg.eigh(mass)
     return np.asarray(turn[:, ::-1])  # the slowest mode has the largest mass
 
 
 def _groups(shapes: Shapes) -> list[list[int]]:
-    """Split shapes into groups that share no direction and no stiffness."""
+    """Return groups of shape indices; groups have no direction and no stiffness in common."""
     linked = shapes.stiffness != 0
     for direction in shapes.curves:
         own = shapes.moving(direction)
@@ -237,7 +240,7 @@ def _groups(shapes: Shapes) -> list[list[int]]:
 
 
 def blocks(linked: npt.NDArray[np.bool_]) -> list[list[int]]:
-    """Split indices into groups that no chain of links (n, n) connects."""
+    """Return the connected components of a graph with a symmetric adjacency matrix (n, n)."""
     found: list[list[int]] = []
     left = np.ones(len(linked), dtype=bool)
     while left.any():
@@ -250,21 +253,21 @@ def blocks(linked: npt.NDArray[np.bool_]) -> list[list[int]]:
 
 
 def _largest(shapes: Shapes, length: float) -> Array:
-    """Return the signed values that `tip` scaling makes 1, (m,)."""
+    """Return the signed tip or peak value of each shape, (m,), which ``tip`` scaling makes 1."""
     x, every = np.linspace(0, length, 401), np.arange(shapes.count)
     values, slopes, bends = (
         np.array([shapes.values(d, x, nu) for d in DIRECTIONS]) for nu in range(3)
     )
-    # Of equal extremes that nearest to the root.
+    # Of equal extremes, select the nearest to the root.
     at = np.argmax(np.abs(values) * (1 - NEARER * x / length)[:, None], axis=1)
     slope, bend = (np.take_along_axis(each, at[:, None], 1)[:, 0] for each in (slopes, bends))
     inner = (bend != 0) & (at > 0) & (at < len(x) - 1)
-    # One Newton step from the nearest of 401 places to where the slope is zero.
+    # One Newton step from the nearest of 401 points to the zero of the slope.
     step = np.where(inner, np.clip(slope / np.where(inner, bend, 1.0), -x[1], x[1]), 0.0)
     places = (x[at] - step).ravel()
     tops = np.array([shapes.values(d, places) for d in DIRECTIONS]).reshape(4, *at.shape, -1)
     tips, peaks = values[:, -1].copy(), np.einsum("kkjj->kj", tops).copy()
-    # A shape that moves sections is scaled by that, whatever it twists them by.
+    # A shape with displacements is scaled by them, regardless of its twist.
     twist = DIRECTIONS.index("twist")
     moving = [j for d in DIRECTIONS if d != "twist" for j in shapes.moving(d)]
     tips[twist, moving] = peaks[twist, moving] = 0.0
@@ -274,18 +277,18 @@ def _largest(shapes: Shapes, length: float) -> Array:
 
 @dataclass(frozen=True)
 class BeamDirection:
-    """A direction in which a span deforms, with its section properties."""
+    """A direction in which a span deforms, with the names of the section properties involved."""
 
-    direction: Direction  # what the curves measure
-    key: str  # the choice's name for its number of shapes
-    # stiffness, inertia, rotary: names of the section's properties: stiffness, inertia of the
-    # displacement (of the twist), inertia of the slope.
+    direction: Direction  # direction of the displacement or twist
+    key: str  # key of the number of shapes in a shape choice
+    # stiffness, inertia, rotary: section properties for the stiffness, the inertia of displacement
+    # (or twist), and the inertia of the slope.
     stiffness: str
     inertia: str
     rotary: str | None
-    order: int  # which derivative is the strain: 2 for a beam, 1 for a rod
-    axis: int | None  # index of the axis (x, y, z) that its ends turn about; None for stretch
-    shear: str | None = None  # name of the section's shear stiffness along it, if it bends
+    order: int  # order of the derivative that is the strain: 2 for a beam, 1 for a rod
+    axis: int | None  # axis (0, 1, 2) of rotation of the ends; None for stretch
+    shear: str | None = None  # section property for the shear stiffness, in bending
 
 
 MOTIONS: dict[Direction, BeamDirection] = {

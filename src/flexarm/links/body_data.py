@@ -1,4 +1,4 @@
-"""Numbers of a link's body: inertia and tip motion of its amplitudes, and their stiffness."""
+"""Numerical data of a link's body: inertia, tip motion and stiffness of its amplitudes."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from flexarm.spatial import Inertia
 
 @dataclass(frozen=True)
 class StraightBody:
-    """An undeformed body of m amplitudes, to first order."""
+    """First-order data of an undeformed body with m amplitudes."""
 
     integrals: Integrals  # moments, modal mass and stiffness, without the root's rigid body
     tip: Array  # the tip from the root [m], (3,)
@@ -23,96 +23,96 @@ class StraightBody:
 
 
 class BodyData(ABC):
-    """Numbers of the body of a link between its root L and its flexible tip T."""
+    """Numerical data of a link's body between the root frame L and the flexible tip frame T."""
 
-    names: tuple[str, ...]  # of its amplitudes within the link
+    names: tuple[str, ...]  # names of the body's amplitudes within the link
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """Name of the class in `flexarm.mechanics.bodies` that has its equations."""
+        """Name of the class in `flexarm.mechanics.bodies` that implements the body's equations."""
 
     @property
     def exact(self) -> Collocation | None:
-        """Nodes of a geometrically exact beam, else None."""
+        """Collocation nodes of a geometrically exact beam, else None."""
         return None
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """Least and largest length [m] with known shapes, where the length changes."""
+        """Minimum and maximum length [m] with known shapes if the length varies, else None."""
         return None
 
     @property
     def root_turn(self) -> Array:
-        """First-order rotation of the root per amplitude, (3, m); not 0 for pinned shapes."""
+        """First-order rotation of the root per amplitude, (3, m); nonzero for pinned shapes."""
         return np.zeros((3, len(self.names)))
 
     @property
     def sectioned(self) -> bool:
-        """Whether it is a beam, with sections along its axis."""
+        """Return whether the body is a beam, with cross-sections along its axis."""
         return True
 
     @property
     def stiffens(self) -> bool:
-        """Whether loads stiffen a body that is no beam, by displacements of second order."""
+        """Return whether loads stiffen a non-beam body through second-order displacements."""
         return False
 
     @property
     def tip_slopes(self) -> Array:
-        """Rotations of the tip per amplitude that bending limits, (k, m); none if they change."""
+        """Tip rotations per amplitude, (k, m), that simulations limit; k = 0 if not constant."""
         return np.zeros((0, len(self.names)))
 
     @property
     def measured(self) -> bool:
-        """Whether its modal mass was measured or computed elsewhere."""
+        """Return whether the modal mass was measured or computed by another program."""
         return False
 
-    one_length = False  # whether it is a beam whose shapes are functions of the place alone
+    one_length = False  # whether the body is a beam whose shapes depend on position alone
 
     @property
     def length_terms(self) -> int:
-        """Number of terms of the series by which shapes change with the exposed length."""
+        """Number of terms in the series of the shapes over the exposed length."""
         return 1
 
     @property
     def draws(self) -> bool:
-        """Whether points have displacements quadratic in the amplitudes."""
+        """Return whether points have displacements quadratic in the amplitudes."""
         return False
 
     def linear(self) -> "BodyData":
-        """Return the body by linear theory."""
+        """Return the body data of linear theory."""
         return self
 
     def bare(self, *, stiffening: bool = False, twists: bool = False) -> "BodyData":
-        """Return the body with a tip linear in its amplitudes, without rotary inertia of sections.
+        """Return body data with linear tip motion and without the sections' rotary inertia.
 
-        Points are shortened axially where ``stiffening`` is on; the inertia of their twist within
-        the link may stay.
+        With ``stiffening``, points shift axially by the bending shortening; with ``twists``, the
+        inertia of the sections' twist within the link is retained.
         """
         return self
 
     def span_length(self, whole: float, own: Array) -> float:
-        """Return the length of the (exposed) span [m] at own coordinates, (k,)."""
+        """Return the length of the (exposed) span [m] at the body's own coordinates, shape (k,)."""
         return whole
 
     @abstractmethod
     def straight(self, length: float) -> StraightBody:
-        """Return the undeformed body at a length [m] of its (exposed) span."""
+        """Return the undeformed body with an (exposed) span of a given length [m]."""
 
 
 @dataclass(frozen=True)
 class RigidData(BodyData):
-    """A body that does not deform."""
+    """Data of a rigid body, without amplitudes."""
 
     names: tuple[str, ...] = ()
     kind = "rigid"
 
     def straight(self, length: float) -> StraightBody:
-        """Return a body without amplitudes."""
+        """Return the rigid body's data, without amplitudes, at a given length [m]."""
         none = np.zeros((3, 0))
         return StraightBody(Integrals.none(), along_x(length), none, none)
 
 
 def along_x(length: float) -> Array:
-    """Return the point at a distance [m] along x, (3,)."""
+    """Return the point at a distance [m] along x, shape (3,)."""
     return np.array([length, 0.0, 0.0])

@@ -1,11 +1,11 @@
-"""Nodes along a span at which tangents are evaluated, and integrals of their interpolation.
+"""Collocation nodes along a span: tangents of the bent axis at nodes, and integrals between nodes.
 
-A section's bending rotation vector is the sum of its slope shapes, so the axis of a bent span is
-``r(x) = int_0^x (1 + eps) t(angle)``.  The tangents ``P = (1 + eps) t`` are taken at a few nodes
-and interpolated in a space that holds 1 and the slopes of the shapes, so that whatever is linear in
-the amplitudes is exact however few nodes there are, then the principal parts of the slopes'
-products: ``r(x) = sum_g I_g(x) P_g``, and integrals over the mass are constant matrices between
-tangents.
+The bending rotation vector of a section is a sum of slope shapes, so the axis of a bent span is
+``r(x) = int_0^x (1 + eps) t(angle)``.  The tangents ``P = (1 + eps) t`` are evaluated at G nodes
+and interpolated: ``r(x) = sum_g I_g(x) P_g``.  The interpolation space contains 1 and the slopes of
+the shapes, so terms linear in the amplitudes are exact for any number of nodes, and then the
+dominant singular vectors of the slopes' products.  Integrals over the mass are constant matrices
+between the tangents.
 """
 
 from dataclasses import dataclass, replace
@@ -20,23 +20,26 @@ from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, ga
 from flexarm.links.span import Span
 from flexarm.spatial import settled
 
-SAME = 1e-12  # between functions, and of their products from 0 or 1
-FAR = 16.0  # up to which nodes follow others, at which shapes are told apart
-UNEVEN = 1e4  # of a sum, what its terms may add up to
-# and what stands for those left out
+SAME = 1e-12  # difference between functions below which they count as equal
+FAR = 16.0  # largest value at any node of a combination that is 1 at one node
+UNEVEN = 1e4  # largest ratio of the sum of absolute terms to the sum of the terms
+# Stiffness names per row, each with the substitute if the section omits the first.
 STIFFNESSES = (("EIz", "EIy"), ("EIy", "EIz"), ("GJ",), ("GAy", "GAz"), ("GAz", "GAy"))
 
 
 @dataclass(frozen=True)
 class Collocation:
-    """Shapes of a span at G nodes, and integrals of what the nodes' tangents span; m amplitudes."""
+    """Collocation data of a span: shape functions at G nodes, and integrals of the interpolation.
+
+    m is the number of amplitudes.
+    """
 
     x: Array  # distance of the nodes from the root [m], (G,)
     # bend, curve: first and second derivatives of the displacements along y and z, (2, G, m); where
-    # sections shear, the slopes of the axis, and the first derivatives of the sections' turn.
+    # sections shear, slopes of the axis, and first derivatives of the section rotations.
     bend: Array
     curve: Array
-    lean: Array  # slopes of the axis less the sections' turn, (2, G, m)
+    lean: Array  # slopes of the axis minus rotations of the sections, (2, G, m)
     # stretch, straight: the tangent's length is ``straight + stretch d``: 1 and the derivative of
     # the displacement along x, (G,) and (G, m); where that displacement jumps, 0 and the jump.
     stretch: Array
@@ -44,9 +47,9 @@ class Collocation:
     # twist, torsion: rotation about x and its derivative, (G, m).
     twist: Array
     torsion: Array
-    # EIz, EIy and GJ that a node stands for [N m^3], and GAy and GAz [N m], (5, G).
+    # EIz, EIy, GJ [N m^3], GAy and GAz [N m], times the quadrature weight of each node, (5, G).
     stiffness: Array
-    # Rotary inertia [kg m^2] that a node's section has about its own axes beyond ``point``, (3, G).
+    # Rotary inertia [kg m^2] of a node's section about its own axes, minus ``point``, (3, G).
     rotary: Array
     # Rotary inertia [kg m^2] of a node's section about every axis across its tangent, that of a
     # mass at the tip of the tangent, (G,).
@@ -63,8 +66,8 @@ class Collocation:
     # edges, series: panels [m], and Legendre series of ``I^a`` on each, (3, panels, order, G).
     edges: Array
     series: Array
-    common: bool  # whether the three axes have one space
-    more: int  # how many nodes there are beyond the number of shapes
+    common: bool  # whether the three axes have the same interpolation space
+    more: int  # number of nodes beyond the number of shapes
 
     @property
     def count(self) -> int:
@@ -73,45 +76,48 @@ class Collocation:
 
     @cached_property
     def bends(self) -> tuple[bool, bool]:
-        """Whether shapes bend the span along y, along z."""
+        """Return whether any shape bends the span along y, and along z."""
         return bool(np.any(self.bend[0])), bool(np.any(self.bend[1]))
 
     @cached_property
     def leaning(self) -> bool:
-        """Whether sections shear."""
+        """Return whether sections shear, so that section normals differ from axis tangents."""
         return bool(np.any(self.lean))
 
     @property
     def turn(self) -> Array:
-        """Angles by which sections turn along y and z per amplitude, (2, G, m)."""
+        """Rotations of the sections at the nodes along y and z per amplitude, shape (2, G, m)."""
         return self.bend - self.lean if self.leaning else self.bend
 
     @cached_property
     def stretches(self) -> bool:
-        """Whether shapes stretch the span."""
+        """Return whether any shape stretches the span."""
         return bool(np.any(self.stretch))
 
     @cached_property
     def twists(self) -> bool:
-        """Whether shapes twist the span."""
+        """Return whether any shape twists the span."""
         return bool(np.any(self.twist))
 
     @property
     def degree(self) -> int:
-        """Degree of products of two of ``I^a`` between edges, but for rounding."""
+        """Largest polynomial degree of a product of two ``I^a`` on a panel, up to rounding."""
         size = np.abs(self.series).max(axis=(0, 1, 3))
         both = np.argwhere(np.outer(size, size) > SAME * size.max() ** 2)
         return int(both.sum(axis=1).max())
 
     @cached_property
     def basis(self) -> Array | None:
-        """Sums of amplitudes that turn or stretch single nodes, (m, m), if those are shorter."""
+        """Change of amplitudes (m, m) after which each amplitude acts at few nodes, or None.
+
+        None means that the change would not reduce the number of nonzero entries at the nodes.
+        """
         parts = [*self.bend, self.stretch, *([self.twist] if np.any(self.rotary) else [])]
         if not any(self.bends):
-            return None  # what moves nodes is constant
+            return None  # tangents are linear in the amplitudes
         moved = [np.flatnonzero(np.any(part, axis=0)) for part in parts]
         if np.bincount(np.concatenate(moved), minlength=1).max(initial=0) > 1:
-            return None  # some move nodes in several ways
+            return None  # some amplitudes act in several directions
         singles = [_single(part[:, own]) for part, own in zip(parts, moved, strict=True)]
         if all(each is None for each in singles):
             return None
@@ -123,19 +129,19 @@ class Collocation:
 
     @cached_property
     def combined(self) -> "Collocation":
-        """Motion of the nodes per combined amplitude of `basis`."""
+        """Copy of the collocation data with the columns of `basis` as amplitudes."""
         basis = self.basis
         if basis is None:
             return self
         moved = ("bend", "lean", "stretch", "twist", "tip_bend", "tip_twist")
         update: dict[str, Any] = {name: settled(getattr(self, name) @ basis) for name in moved}
         found = replace(self, **update)
-        vars(found)["basis"] = None  # its amplitudes are such sums already
+        vars(found)["basis"] = None  # its amplitudes are already the combined ones
         return found
 
     @cached_property
     def spaces(self) -> tuple[int, ...]:
-        """For each axis the first one that has its space."""
+        """For each axis x, y, z, the index of the first axis with the same interpolation space."""
         gram, found = self.gram, list[int]()
         for a in range(3):
             same = [s for s in found if all(np.array_equal(gram[s, s], gram[x, a]) for x in (s, a))]
@@ -144,19 +150,19 @@ class Collocation:
 
     @cached_property
     def even(self) -> bool:
-        """Whether sums of products of tangents at two nodes are free of large cancellation.
+        """Return whether sums of tangent products over node pairs are free of large cancellation.
 
-        Where nodes hardly tell functions apart, these are large between the nodes, and digits of
-        `gram` are lost that `factor` and `cross` have.
+        Where nodes barely distinguish functions, the entries of `gram` are large and cancel, losing
+        digits that `factor` and `cross` retain.
         """
         sizes = np.abs(np.einsum("aagh->agh", self.gram)).sum(axis=(1, 2))
         return bool(sizes.max() <= UNEVEN * self.gram[0, 0].sum())
 
     @cached_property
     def cross(self) -> Array | None:
-        """``int mu psi^a psi^b`` between functions that are orthonormal per axis, (3, 3, G, G).
+        """Mass integrals ``int mu psi^a psi^b`` of functions orthonormal per axis, (3, 3, G, G).
 
-        None where `gram` is enough: it is `even`.
+        None if `even`, where `gram` is accurate enough.
         """
         if self.even:
             return None
@@ -166,16 +172,16 @@ class Collocation:
 
     @cached_property
     def lever(self) -> Array:
-        """``mean[a] = lever[a] factor[a][0]``, (3,)."""
+        """Factors (3,) in ``mean[a] = lever[a] factor[a][0]``, one per axis a."""
         return settled(np.sum(self.mean * np.linalg.pinv(self.factor)[..., 0], axis=-1))
 
     @cached_property
     def few(self) -> bool:
-        """Whether there are so few shapes that using roots of their mass takes fewer operations.
+        """Return whether using square roots of the mass matrix costs fewer operations than `gram`.
 
-        Counted are the operations of ``N^T N`` with the roots ``N = factor (tangents shapes)`` of
-        each axis, whose first rows are momenta, and those of momenta and of ``shapes^T K shapes``
-        with the products K of the tangents at two nodes.
+        Compared are the operation counts of ``N^T N`` with roots ``N = factor (tangents shapes)``
+        per axis, whose first rows are momenta, and of momenta plus ``shapes^T K shapes`` with the
+        matrix K of products of the tangents at two nodes.
         """
         G, axes = self.count, [0, *(k for k, bends in enumerate(self.bends, 1) if bends)]
         every = [*self.bend, self.stretch]
@@ -199,7 +205,7 @@ class Collocation:
         return bool(roots - k * (k + 1) / 2 < nodes)
 
     def reach(self, x: Array) -> Array:
-        """Evaluate ``I_g^a``, (3, len(x), G)."""
+        """Evaluate the integrated cardinal functions ``I_g^a`` at x [m], shape (3, len(x), G)."""
         panel = self.edges[1:-1].searchsorted(x, side="right")
         low, high = self.edges[panel], self.edges[panel + 1]
         powers = polynomials((2 * x - low - high) / (high - low), self.series.shape[2] - 1)
@@ -208,39 +214,39 @@ class Collocation:
 
 @dataclass(frozen=True)
 class Cardinals:
-    """Functions that interpolate between G nodes."""
+    """Cardinal functions of the interpolation between G nodes: 1 at one node, 0 at the others."""
 
-    # nodes, weights: where the nodes are [m], and how long each stands for [m], (G,).
+    # nodes, weights: positions [m] and quadrature weights [m] of the nodes, (G,).
     nodes: Array
     weights: Array
-    # counts, edges: numbers of nodes, and the places [m] between which they are.
+    # counts, edges: number of nodes in each interval, and the ends of the intervals [m].
     counts: list[int]
     edges: Array
-    cards: list[Array]  # the functions at fine points, per axis x, y, z, (p, G)
-    common: bool  # whether the three axes have one space
+    cards: list[Array]  # cardinal functions at p fine points, per axis x, y, z, (p, G)
+    common: bool  # whether the three axes have the same interpolation space
 
     @classmethod
     def of(cls, fine: Fine, more: int) -> "Cardinals":
-        """Choose nodes, so many of them beyond the number of shapes."""
+        """Select nodes, ``more`` beyond the number of shapes, and compute cardinal functions."""
         counts, edges, spaces = chosen_spaces(fine, more)
         nodes, weights = gauss_nodes(edges, counts)
         to_nodes = fine.to(nodes)
         cards = [space @ np.linalg.inv(to_nodes @ space) for space in spaces]
         if np.abs(cards[2] - cards[1]).max(initial=0.0) <= SAME:
-            cards[2] = cards[1]  # what rounding keeps apart would be computed twice
+            cards[2] = cards[1]  # spaces that differ only by rounding are made identical
         common = all(space is spaces[0] for space in spaces)
         return cls(nodes, weights, counts, edges, cards, common)
 
 
 def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
-    """Choose nodes for the shapes of a span.
+    """Select collocation nodes for the shapes of a span, and compute all integrals between nodes.
 
     Parameters
     ----------
     span, shapes
         The span and its shape functions.
     more
-        How many nodes there are beyond the number of shapes in the direction that has most.
+        Number of nodes beyond the largest number of shapes in one direction.
     """
     fine = Fine.of(span, shapes, more)
     found = Cardinals.of(fine, more)
@@ -253,7 +259,7 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
     gram = heavy.mT[:, None] @ reach
     gram = settled((gram + gram.transpose(1, 0, 3, 2)) / 2)
     mean, end = settled(heavy.sum(axis=1)), np.array([span.length])
-    # a tangent at an edge is that of the panel which the edge opens
+    # a tangent at an edge is that of the panel beyond the edge
     x, weights = np.append(nodes, where), np.append(weights, 0 * where)
     inside = np.append(nodes, where + 1e-9 * span.length)
 
@@ -294,12 +300,12 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
 
 
 def _merged(y: Array, z: Array) -> Array:
-    """Stack the values of shapes along y and z, (G, m) each, in one array, (2, G, m)."""
+    """Return values along y and z, shape (G, m) each, as one array (2, G, m), rounding set to 0."""
     return settled(np.stack([y, z]))
 
 
 def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
-    """Return where displacements along x jump [m], (J,), and by how much, (J, m)."""
+    """Return the J positions [m] where x displacements jump, shape (J,), and the jumps (J, m)."""
     inner = fine.edges[1:-1]
     step = 1e-9 * fine.edges[-1]
     jumps = shapes.values("x", inner + step) - shapes.values("x", inner - step)
@@ -328,10 +334,11 @@ def _rotary(inertia: Array, bend: Array, twist: Array, *, unit: bool) -> tuple[A
 
 
 def _single(rows: Array) -> Array | None:
-    """Solve for sums of k amplitudes that each move another one of k nodes, (k, k).
+    """Return combinations (k, k) of k amplitudes, each 1 at one of k nodes and 0 at the others.
 
-    None if that does not make numbers at all nodes, (G, k), fewer.  Where the nodes are does not
-    depend on numbers, so that arms which differ in these alone have the same operations.
+    None if the combinations do not reduce the nonzero entries of ``rows``, shape (G, k).  The k
+    nodes are selected by G and k alone, so that arms differing only in numerical values have the
+    same operations.
     """
     count, k = rows.shape
     if not 1 < k <= count or k + (count - k) * k >= np.count_nonzero(rows):
@@ -346,7 +353,7 @@ def _single(rows: Array) -> Array | None:
 
 
 def _factor(gram: Array, mean: Array) -> Array:
-    """Factor a Gram matrix into ``F^T F``, the first row of F along the mean."""
+    """Return a factor F of a Gram matrix ``F^T F``, its first row parallel to the mean vector."""
     values, vectors = np.linalg.eigh(gram)
     rank, factor = int(np.sum(values > 1e-15 * max(values[-1], 0.0))), np.zeros_like(gram)
     if not rank:
@@ -361,5 +368,5 @@ def _factor(gram: Array, mean: Array) -> Array:
 
 
 def _stiffness(span: Span, names: tuple[str, ...], x: Array) -> Array:
-    """Evaluate the first of some stiffnesses that the section has, or 0."""
+    """Evaluate at x the first of the named stiffnesses that the section has, or 0 if none."""
     return next((span.at(name, x) for name in names if span.has(name)), 0 * x)

@@ -1,4 +1,4 @@
-"""Functions along a span: combinations of Legendre series on panels."""
+"""Functions along a span: linear combinations of piecewise Legendre series."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -9,14 +9,14 @@ from numpy.polynomial import legendre
 
 from flexarm.spatial import Array
 
-DERIVATIVES = 4  # kept of each series: the function itself and its first three derivatives
+DERIVATIVES = 4  # series stored: the function itself and its first three derivatives
 
 
 @dataclass(frozen=True, eq=False)
 class SpanCurves:
-    """Functions of the distance along a span, n combinations of k polynomials on each panel.
+    """n functions of the distance along a span, each a combination of k series per panel.
 
-    A jump at an edge belongs to the panel that the edge opens.
+    At a jump on a panel edge, the value is that of the panel beyond the edge.
     """
 
     edges: Array  # panel edges [m], (p + 1,)
@@ -28,19 +28,19 @@ class SpanCurves:
 
     @classmethod
     def from_values(cls, edges: Array, values: Array) -> Self:
-        """Return the functions with Legendre coefficients (p, degree + 1, k).
+        """Return functions from Legendre coefficients, shape (p, degree + 1, k), on p panels.
 
-        The derivatives follow by differentiation: for low degrees.
+        Derivatives are computed by differentiating the series, which is accurate for low degrees.
         """
         half = np.diff(edges)[:, None, None] / 2
         return cls(edges, tuple(_derivatives(values, half, DERIVATIVES)), np.eye(values.shape[2]))
 
     def times(self, columns: Array) -> Self:
-        """Return linear combinations of the functions, one per column (n, r)."""
+        """Return linear combinations of the functions, one per column of an (n, r) matrix."""
         return replace(self, weights=self.weights @ columns)
 
     def __call__(self, x: Array, nu: int = 0) -> Array:
-        """Evaluate the ``nu``-th derivative (0 to 3), one-sided inside a panel, (len(x), n)."""
+        """Evaluate the ``nu``-th derivative (0 to 3), one-sided at panel edges, (len(x), n)."""
         panel = self.edges[1:-1].searchsorted(x, side="right")
         left, right = self.edges[panel], self.edges[panel + 1]
         series = self.series[nu]
@@ -51,17 +51,17 @@ class SpanCurves:
 
     @property
     def degree(self) -> int:
-        """Degree of the polynomials."""
+        """Degree of the Legendre series of the functions."""
         return int(self.series[0].shape[1]) - 1
 
     @property
     def count(self) -> int:
-        """Number of functions."""
+        """Number of functions n."""
         return int(self.weights.shape[1])
 
 
 def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
-    """Integrate strains from the root.
+    """Integrate strains from the root to displacement curves of a span.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
         Legendre coefficients on each panel, (p, degree + 1, k), of k strains: the curvature (second
         derivative) of beams, the first derivative of rods.
     root
-        Values of the curves at the first edge and, of beams, their slopes, (order, k).
+        Values of the curves at the first edge and, for beams, slopes there, (order, k).
     """
     half = np.diff(edges)[:, None, None] / 2
     series = _derivatives(strain, half, DERIVATIVES - len(root))
@@ -84,7 +84,7 @@ def integrate_strain(edges: Array, strain: Array, root: Array) -> SpanCurves:
 
 
 def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
-    """Differentiate panelwise Legendre series: the series itself and count - 1 derivatives."""
+    """Return panelwise Legendre series and their first ``count - 1`` derivatives."""
     series = [values]
     for _ in range(count - 1):
         series.append(legendre.legder(series[-1], axis=1) / half)
@@ -92,7 +92,10 @@ def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
 
 
 def polynomials(places: Array, degree: int) -> Array:
-    """Legendre polynomials at places that all curves of a link share; not to be written to."""
+    """Return Legendre polynomials at positions in (-1, 1), shape (len(places), degree + 1).
+
+    The table is cached and shared by all curves of a link: callers must not modify it.
+    """
     kept = _kept(places.tobytes())
     table = kept[0] if kept else None
     if table is None or table.shape[1] <= degree:
@@ -104,5 +107,5 @@ def polynomials(places: Array, degree: int) -> Array:
 
 @lru_cache(maxsize=32)
 def _kept(places: bytes) -> list[Array]:
-    """Cache the table of polynomials at some places, up to the highest degree requested."""
+    """Return the cached list that contains the table of polynomials at given positions, if any."""
     return []

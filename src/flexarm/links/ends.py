@@ -1,11 +1,12 @@
-"""Inertia at the two ends of a link, by which loaded modes and numbers of shapes are chosen.
+"""Inertia at the two ends of a link, from which loaded modes and shape counts are selected.
 
-The rule, per link and per axis of rotation of its ends.  *Root*: an axis that the joint turns about
-is free against the hub's inertia, or against hub and reflected rotor, or held, as `holds` says of
-the joint; every other axis is held.  *Tip*: everything outboard as a point mass, and its inertia
-``J_d`` taken about the tip with the arm's bends averaged out; along the next joint's axis only what
-its rotor can hold gets through, ``I_r J_d/(I_r + J_d)``, nothing through a free joint.
-What rides along a link is not at its tip: the tip of a rail carries its own body alone.
+The rule applies per link and per axis of rotation.  *Root*: about an axis of the joint's rotation
+the root is free against the hub inertia, free against hub plus reflected rotor inertia, or clamped,
+according to `hold`; about every other axis the root is clamped.  *Tip*: all outboard bodies count
+as a point mass with an inertia ``J_d`` about the tip, averaged over the bends of the arm.  About
+the axis of the next joint the tip feels only the inertia coupled through the rotor inertia I_r,
+``I_r J_d/(I_r + J_d)``, and no inertia across a free joint.  A carriage riding along a link does
+not load the tip of the link: the tip of a rail carries only its own tip bodies.
 """
 
 import math
@@ -43,12 +44,12 @@ T = TypeVar("T")
 
 
 def kept(make: Callable[[S], T]) -> Callable[[S], T]:
-    """Cache the result for a link or an arm, since each link needs those of all links beyond it."""
+    """Return a cached version of a function of a link or an arm, keyed by object identity."""
     return wraps(make)(lambda part: remembered((make, Same(part)), lambda: make(part)))
 
 
 def body_inertia(body: Body | None) -> Inertia:
-    """Return the inertia of a body about the frame that it is given in."""
+    """Return the inertia of a body about the origin of the frame in which the body is given."""
     if body is None:
         return NO_INERTIA
     com = np.array(body.com)
@@ -57,18 +58,18 @@ def body_inertia(body: Body | None) -> Inertia:
 
 
 def central_inertia(body: Body) -> Array:
-    """Return a body's inertia matrix about its centre of mass [kg m^2], (3, 3)."""
+    """Return the inertia matrix of a body about its centre of mass [kg m^2], shape (3, 3)."""
     xx, yy, zz, xy, xz, yz = (*body.inertia, 0.0, 0.0, 0.0)[:6]
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def piece_inertia(piece: RigidPiece | None) -> Inertia:
-    """Return the inertia of a rigid end of a link about the frame that it begins in."""
+    """Return the inertia of a rigid end piece of a link about the frame at its inboard end."""
     return NO_INERTIA if piece is None else body_inertia(piece.body)
 
 
 def framed(frame: Frame | None) -> Pose:
-    """Return a frame; its default is the given one."""
+    """Return the pose of a frame in its parent frame, the identity if no frame is given."""
     if frame is None:
         return IDENTITY
     return Pose(rotation_from_angles(frame.rotation), np.array(frame.position))
@@ -76,9 +77,10 @@ def framed(frame: Frame | None) -> Pose:
 
 @kept
 def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
-    """Fold a link's constant frames: joint in previous tip, root in turned joint, end in tip.
+    """Compute the three constant poses of a link, in a joint frame whose z axis is the joint axis.
 
-    In the joint's frame z is the axis.
+    They are the poses of the joint in the previous link's end frame, of the link's root in the
+    joint frame after the joint has moved, and of the link's end in its tip frame.
     """
     joint = link.joint
     before, after, end = (Pose(np.eye(3), np.zeros(3)) for _ in range(3))
@@ -96,9 +98,9 @@ def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
 
 
 def hub_inertia(link: Link) -> Inertia:
-    """Return the inertia of a joint's outboard hub about the link's root.
+    """Return the inertia of a joint's outboard hub about the root of the link.
 
-    The model file has it in the axes that the user gave the joint.
+    The model file gives the hub in the joint axes as the user defined them.
     """
     if link.joint.hub.outboard is None:
         return NO_INERTIA
@@ -109,29 +111,29 @@ def hub_inertia(link: Link) -> Inertia:
 
 
 def _axis_rotation(link: Link) -> Array:
-    """Return the rotation from axes in which a joint's axis is z to those of the user."""
+    """Return the rotation from joint axes in which z is the joint axis to the user's joint axes."""
     return _rotation_to(getattr(link.joint, "axis", (0.0, 0.0, 1.0)))
 
 
 @lru_cache(maxsize=1024)
 def _rotation_to(axis: tuple[float, float, float]) -> Array:
-    """Return a rotation of z to an axis, cached since an arm has few axes."""
+    """Return a read-only rotation matrix (3, 3) that maps z to an axis; results are cached."""
     matrix = rotation_z_to(axis)
     matrix.flags.writeable = False
     return matrix
 
 
 def joint_frame(link: Link) -> Pose:
-    """Place the joint frame, with the axes that the user gave it, in the previous end frame."""
+    """Return the pose of the joint frame, in the user's axes, in the previous link's end frame."""
     before, _, _ = joint_poses(link)
     return before @ Pose(_axis_rotation(link).T, np.zeros(3))
 
 
 @kept
 def own_inertia(link: Link) -> Inertia:
-    """Return the inertia of a link between joint and flexible tip, undeformed, about its root.
+    """Return the inertia of an undeformed link, from joint to flexible tip, about the link's root.
 
-    A sliding link counts as fully extended.
+    A sliding link is taken at full extension.
     """
     total = hub_inertia(link)
     if link.modal is not None:
@@ -144,7 +146,7 @@ def own_inertia(link: Link) -> Inertia:
 
 
 def end_pose(link: Link) -> Pose:
-    """Place a link's end, where the next joint's frames begin, in its flexible tip's frame."""
+    """Return the pose of a link's end frame, where the next joint attaches, in its tip frame."""
     if link.modal is not None:
         tip = read_body(link.modal.side_file).tip
         return Pose(tip.rotation, np.zeros(3)) @ joint_poses(link)[2]
@@ -153,9 +155,9 @@ def end_pose(link: Link) -> Pose:
 
 
 def tip_inertia(arm: Arm, index: int) -> Inertia:
-    """Return the inertia that a flexible tip carries rigidly.
+    """Return the inertia of the bodies rigidly attached to a link's flexible tip.
 
-    Tip piece, inboard side of the next hub, payload.
+    These are the tip piece, the inboard part of the next hub and, on the last link, the payload.
     """
     link = arm.links[index]
     total = piece_inertia(link.tip_piece)
@@ -171,21 +173,21 @@ def tip_inertia(arm: Arm, index: int) -> Inertia:
 
 
 def rides(arm: Arm, index: int) -> bool:
-    """Whether a link rides along the one before it."""
+    """Return whether a link rides along the previous link as a carriage."""
     return index < len(arm.links) and arm.links[index].joint.rides
 
 
 def ridden_at(arm: Arm, index: int) -> float:
-    """Return the station of a riding link at the start [m]: by default the rail's middle."""
+    """Return the initial station of a riding link on its rail [m], by default the rail's middle."""
     start: float | None = next(iter(arm.links[index].joint.axes.values())).start.position
     return arm.links[index - 1].length / 2 if start is None else start
 
 
 def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
-    """Return the inertia outboard of a flexible tip as one rigid body, at given joint values.
+    """Return the inertia of all bodies outboard of a flexible tip as one rigid body.
 
-    Sliding links count as fully extended, joints not named stand at 0.  What rides along the link
-    is not at its tip.
+    The configuration gives joint values by name; joints not named are at 0.  Sliding links are
+    taken at full extension.  Links that ride along the link are not part of its tip load.
     """
     total = tip_inertia(arm, index)
     if index + 1 >= len(arm.links) or rides(arm, index + 1):
@@ -194,7 +196,7 @@ def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> I
 
 
 def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
-    """Return the inertia of a link and all beyond it about the frame that its joint is in."""
+    """Return the inertia of a link and all links beyond about the frame before the link's joint."""
     link = arm.links[index]
     pose, after, _ = joint_poses(link)
     values = [configuration.get(name, 0.0) for name in arm.axis_names(index)]
@@ -210,7 +212,10 @@ def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
 
 
 def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
-    """Return the ends of clamped-mass modes: the tip body given, or all that is outboard."""
+    """Return the end inertia for clamped-mass modes.
+
+    The tip body is the one given in the choice, otherwise the inertia of all outboard bodies.
+    """
     if not isinstance(choice.tip, str):
         tip = choice.tip
         about_axis = tip.inertia - tip.mass * tip.offset**2
@@ -219,14 +224,14 @@ def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
 
 
 def clamped_ends(body: Inertia) -> Ends:
-    """Clamp the root of a link and put a body at its tip."""
+    """Return the end inertia of a link with a clamped root and a rigid body attached at the tip."""
     xx, yy, zz = np.diag(body.second).tolist()
     offset = body.first[0] / body.mass if body.mass > 0 else 0.0
     return Ends(HELD, body.mass, (xx, yy, zz), offset)
 
 
 def loaded_ends(arm: Arm, index: int) -> Ends:
-    """Return the ends of a link's loaded modes, by the rule of this module."""
+    """Return the end inertia for a link's loaded modes, by the rule of the module docstring."""
     link = arm.links[index]
     tip = tip_inertia(arm, index)
     mass, inertia = _distal(arm, index)
@@ -260,7 +265,7 @@ def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
 
 
 def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
-    """Return the part of the outboard inertia that acts on a link's tip about one of its axes."""
+    """Return the outboard inertia felt by a link's tip about one tip axis across the next joint."""
     if following >= len(arm.links):
         return 0.0
     link = arm.links[following]
@@ -276,18 +281,21 @@ def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
 
 
 def _distal(arm: Arm, index: int) -> tuple[float, float]:
-    """Mass [kg] and bend-averaged inertia about the tip [kg m^2] of all links outboard of one."""
+    """Return mass [kg] and bend-averaged inertia about the tip [kg m^2] of all outboard links."""
     return (0.0, 0.0) if rides(arm, index + 1) else _from_link_on(arm)[index + 1]
 
 
 def outboard_mass(arm: Arm, index: int) -> float:
-    """Return the mass of all that is outboard of a flexible tip [kg]."""
+    """Return the total mass of all bodies outboard of a flexible tip [kg]."""
     return tip_inertia(arm, index).mass + _distal(arm, index)[0]
 
 
 @kept
 def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
-    """Return mass and bend-averaged inertia about its joint of each link with all it carries."""
+    """Return mass [kg] and inertia about the joint [kg m^2] of each link with all links beyond.
+
+    The inertia is averaged over the bends of the arm.  The last entry, past the last link, is zero.
+    """
     found = [(0.0, 0.0)] * (len(arm.links) + 1)
     for index in reversed(range(len(arm.links))):
         link, tip, beyond = arm.links[index], tip_inertia(arm, index), found[index + 1]
@@ -307,7 +315,10 @@ def _from_link_on(arm: Arm) -> list[tuple[float, float]]:
 
 
 def with_tip_body(modal: Array, shape: Array, angle: Array, body: Inertia) -> Array:
-    """Add a body at the tip, which moves by (3, m) and turns by (3, m), to a modal mass (m, m)."""
+    """Return a modal mass matrix (m, m) with the inertia of a rigid body at the tip added.
+
+    The tip displacement ``shape`` and rotation ``angle`` per amplitude have shape (3, m) each.
+    """
     back, across = angle.swapaxes(-1, -2), np.tensordot(body.first, CROSS, axes=1)
     coupling = back @ across @ shape
     mass = np.asarray(body.mass)[..., None, None]
@@ -322,7 +333,7 @@ def _flexible_end(link: Link) -> Pose:
 
 
 def link_length(link: Link) -> float:
-    """Return the length of a link [m]; of a body with modes from hub to tip."""
+    """Return the length of a link [m]; for an imported modal body, the distance from hub to tip."""
     return link.length if link.modal is None else read_body(link.modal.side_file).length
 
 

@@ -1,4 +1,4 @@
-"""Fields along a link that are linear in coefficients: positions, columns, accelerations."""
+"""Vector fields along a link as combinations of basis functions, and their mass integrals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,41 +12,45 @@ from flexarm.spatial import Expr, constant, settled
 
 Axis = Literal["x", "y", "z"]
 AXES: tuple[Axis, ...] = ("x", "y", "z")
-# At points (n, g) per axis.
+# Values of n functions at g points, (n, g), per axis.
 Functions = Mapping[Axis, Array]
 
 
 @dataclass(frozen=True)
 class Field:
-    """A vector field along a link: coefficients of a basis per axis."""
+    """A vector field along a link: symbolic coefficients of basis functions per axis."""
 
     x: Expr
     y: Expr
     z: Expr
 
     def of(self, axis: Axis) -> Expr:
-        """Pick one axis."""
+        """Return the coefficients of one axis."""
         return {"x": self.x, "y": self.y, "z": self.z}[axis]
 
     def __add__(self, other: "Field") -> "Field":
-        """Add two fields."""
+        """Return the sum of two fields."""
         return Field(self.x + other.x, self.y + other.y, self.z + other.z)
 
     def __mul__(self, factor: Expr) -> "Field":
-        """Scale a field."""
+        """Return the field multiplied by a scalar."""
         return Field(self.x * factor, self.y * factor, self.z * factor)
 
 
 @dataclass(frozen=True)
 class MovingField:
-    """A field, its rate per own coordinate and its acceleration from velocities."""
+    """A field with its partial velocities and velocity-dependent acceleration.
+
+    ``columns`` has one field per own coordinate of the link; ``bias`` is the acceleration at zero
+    second derivatives of the coordinates.
+    """
 
     value: Field
     columns: tuple[Field, ...]
     bias: Field
 
     def speed(self, rates: Expr) -> Field:
-        """Sum the columns times rates, (k,)."""
+        """Return the velocity field: the sum of the columns times rates, shape (k,)."""
         total = self.bias * 0
         for k, column in enumerate(self.columns):
             total = total + column * rates[k]
@@ -55,7 +59,7 @@ class MovingField:
 
 @dataclass(frozen=True)
 class Basis:
-    """Functions of the place along a link, n per axis, by their integrals over its mass."""
+    """Mass integrals of basis functions along a link, n functions per axis."""
 
     # gram, mean: integrals of products, (n, n) per pair of axes, and of the functions, (n,) per
     # axis.
@@ -67,11 +71,12 @@ class Basis:
     def of(
         cls, functions: Functions, weights: Array, jumps: tuple[Array, Array] | None = None
     ) -> "Basis":
-        """Integrate functions that are given at points with weights (g,).
+        """Compute the integrals of functions given at quadrature points with weights (g,).
 
-        At jumps functions of all axes have means and pulses, (3 n, j) each, which count too.  What
-        is rounding beside the largest value that functions of such size can have (Schwarz) is zero:
-        for orthogonal shapes the sum comes to at most 3e-14 of it, for others to 1e-5 and more.
+        At j jumps, the functions of all axes have means and pulses, shape (3 n, j) each, which are
+        added to the integrals.  Integrals that are rounding relative to the bound of Schwarz's
+        inequality are set to 0: for orthogonal shapes the sums reach at most 3e-14 of the bound,
+        for others 1e-5 and more.
         """
         every = np.concatenate([functions[a] for a in AXES])
         scaled, mass = every * np.sqrt(weights), float(weights.sum())
@@ -94,37 +99,37 @@ class Basis:
         )
 
     def weighed(self, f: Field) -> "Weighed":
-        """Multiply a field by the integrals of products, for its moments with other fields."""
+        """Return the products of a field's coefficients with the Gram matrix of each axis pair."""
         return Weighed({(a, b): constant(self.gram[a, b].T) @ f.of(a) for a in AXES for b in AXES})
 
     def moment(self, f: Field, g: Field) -> Expr:
-        """Integrate ``f g^T`` over the mass, (3, 3)."""
+        """Compute the mass integral of ``f g^T``, shape (3, 3)."""
         return self.weighed(f).moment(g)
 
     def integral(self, f: Field) -> Expr:
-        """Integrate a field over the mass, (3,)."""
+        """Compute the mass integral of a field, shape (3,)."""
         return ca.vertcat(*[ca.dot(constant(self.mean[a]), f.of(a)) for a in AXES])
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """A field f times the integrals of products, per pair of its axis and another field's."""
+    """Coefficients of a field f times Gram matrices, per pair (axis of f, axis of a field g)."""
 
     products: Mapping[tuple[Axis, Axis], Expr]
 
     def moment(self, g: Field) -> Expr:
-        """Integrate ``f g^T`` over the mass, (3, 3)."""
+        """Compute the mass integral of ``f g^T``, shape (3, 3)."""
         rows = [[ca.dot(self.products[a, b], g.of(b)) for b in AXES] for a in AXES]
         return ca.vertcat(*[ca.horzcat(*row) for row in rows])
 
     def product(self, g: Field) -> Expr:
-        """Integrate ``f . g`` over the mass."""
+        """Compute the mass integral of the scalar product ``f . g``."""
         x, y, z = (ca.dot(self.products[a, a], g.of(a)) for a in AXES)
         return x + y + z
 
 
 def evaluate(moving: MovingField, functions: Functions) -> tuple[Expr, Expr, Expr]:
-    """Evaluate a moving field at the one place of functions: value, columns (3, k), bias."""
+    """Evaluate a moving field at one point: value (3,), columns (3, k), bias (3,)."""
     ends = np.cumsum([len(functions[a]) for a in AXES])[:-1]
     there = np.split(settled(np.concatenate([functions[a][:, 0] for a in AXES])), ends)
 

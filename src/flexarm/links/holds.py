@@ -1,8 +1,8 @@
 """Boundary condition that a joint imposes on the adjacent links; it selects their mode shapes.
 
-A joint is *free* (the hub's inertia alone resists), *geared* (hub and reflected rotor) or *held*:
-prescribed, position-controlled, torque-driven without a rotor, or with a spring, its own or its
-drive's, that is not soft beside the link that feels it.
+A joint is *free* (only the hub's inertia resists), *geared* (hub and reflected rotor inertia) or
+*held*.  Held joints are prescribed, position-controlled, torque-driven without a rotor inertia, or
+have a spring (in the joint or the drive) that is stiff relative to the adjacent link.
 """
 
 import math
@@ -15,7 +15,7 @@ from flexarm.arm.drive import SpringTable
 from flexarm.arm.shapes import Loaded
 from flexarm.links.span import Span
 
-# Of EI/L.  With a spring softer than that, three modes on a free root have the first three
+# Spring stiffness over EI/L.  With a softer spring, three modes on a free root have the first three
 # frequencies to 0.6 %, one and two links, hubs or none; with a stiffer one, or none, four modes on
 # a held root have them to 0.5 %, while those on a free root would be wrong by up to 20 %.
 SOFT = 0.1
@@ -23,7 +23,7 @@ SOFT = 0.1
 
 @dataclass(frozen=True)
 class Hold:
-    """Boundary condition that a joint imposes on a link, and the reason."""
+    """Boundary condition that a joint imposes on a link, with the reason."""
 
     state: Literal["free", "geared", "held"]  # ``free``, ``geared`` or ``held``
     reason: str  # why, in words
@@ -31,16 +31,17 @@ class Hold:
 
 
 def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold:
-    """Return the boundary condition at a joint, by the file's choice, actuation, spring and drive.
+    """Return the boundary condition at a joint, by model file, actuation, spring and drive.
 
     Parameters
     ----------
     arm, index
-        The arm and which of its joints.
+        The arm and the index of the joint.
     which
-        Of the joint's axes.
+        Index of the axis within the joint.
     inboard
-        Whether the link before the joint feels it, at its tip, rather than the one behind.
+        Whether the condition applies to the tip of the link before the joint, rather than to the
+        root of the link after the joint.
     """
     link = arm.links[index]
     axes = [*link.joint.axes.values()]
@@ -68,13 +69,13 @@ def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold
 
 
 def reflected_rotor(link: Link) -> float:
-    """Reflect the rotor's inertia to the joint [kg m^2]."""
+    """Return the rotor inertia of a link's drives reflected to the joint [kg m^2]."""
     drives = [acts.drive for acts in link.joint.axes.values() if acts.drive is not None]
     return sum(drive.gear_ratio**2 * drive.rotor_inertia for drive in drives)
 
 
 def _spring_ratio(joint: AnyActuated, link: Link) -> float:
-    """Stiffness across a joint, its drive's and its own spring's, over EI/L of a link."""
+    """Return the stiffness of a joint's springs, drive included, divided by EI/L of a link."""
     if link.section is None:
         return math.inf
     span = Span.of(link.section, link.span)
@@ -86,7 +87,7 @@ def _spring_ratio(joint: AnyActuated, link: Link) -> float:
 
 
 def relaxed_stiffness(stiffness: "float | SpringTable[float, float] | None") -> float:
-    """Stiffness of a spring where it is relaxed [N m/rad]."""
+    """Return the stiffness of a spring at zero deflection [N m/rad], 0 for no spring."""
     if not isinstance(stiffness, SpringTable):
         return stiffness or 0.0
     x, y = stiffness.deflection, stiffness.effort

@@ -1,9 +1,9 @@
-"""Integrals of a link's shape functions over its span, computed once by Gauss quadrature.
+"""Mass integrals of a link's shape functions over its span, computed by Gauss quadrature.
 
 A point of the span is ``r(x) = x e_x + Phi(x) d + 1/2 d^T X(x) d``: displacements linear in the
-amplitudes d, and quadratic ones, of which the axial shortening is one.  What is of low degree in d
-is kept as constant integrals; what is not (products of quadratic displacements, the fourth order of
-the bending energy) is kept as values at quadrature points.
+amplitudes d, and quadratic ones, of which the axial shortening is one.  Terms of low degree in d
+are stored as constant integrals; terms of higher degree (products of quadratic displacements, the
+fourth order of the bending energy) are stored as values at quadrature points.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ DUST = 1e-14  # relative to a function's size: what rounding leaves of a zero
 
 @dataclass(frozen=True)
 class Points:
-    """Values at quadrature points, g of them, for m amplitudes."""
+    """Values of mass, shapes and stiffness at g quadrature points, for m amplitudes."""
 
     x: Array  # distance from the span's root [m], (g,)
     mass: Array  # mass that a point stands for [kg], (g,)
@@ -43,12 +43,12 @@ class Points:
 
     @cached_property
     def draws(self) -> bool:
-        """Whether any displacement is quadratic."""
+        """Return whether any displacement is quadratic in the amplitudes."""
         return bool(np.any(self.quadratic))
 
     @cached_property
     def used(self) -> "Displacements":
-        """Displacements that are not zero, as functions along the span with their integrals."""
+        """Displacements that are not identically zero, as a basis with mass integrals."""
         moving, pairs = list[tuple[int, ...]](), list[Pairs]()
         functions: dict[Axis, Array] = {}
         for n, axis in enumerate(AXES):
@@ -63,7 +63,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Displacements:
-    """Displacements that move, per axis x, y, z."""
+    """Linear and quadratic displacements that are not identically zero, per axis x, y, z."""
 
     # moving, pairs: amplitudes with a linear displacement, and pairs of them with a quadratic one.
     moving: tuple[tuple[int, ...], ...]
@@ -73,7 +73,7 @@ class Displacements:
 
 @dataclass(frozen=True)
 class Integrals:
-    """Constant integrals of a span about its root, m amplitudes; mu is the mass per length."""
+    """Mass integrals of a span about its root, m amplitudes; mu is the mass per length."""
 
     # mass, first, second: int mu [kg], int mu r0 [kg m] (3,), int mu r0 r0^T [kg m^2] (3, 3), with
     # r0 = x e_x.
@@ -96,40 +96,41 @@ class Integrals:
 
     @property
     def inertia(self) -> Inertia:
-        """Mass, first moment and inertia about the root, undeformed."""
+        """Mass, first moment and inertia about the root of the undeformed span."""
         second = np.trace(self.second) * np.eye(3) - self.second + self.rotary
         return Inertia(self.mass, self.first, second)
 
     @property
     def momentum(self) -> Array:
-        """Angular over linear momentum about the root per amplitude rate, undeformed, (6, m)."""
+        """Angular, then linear momentum about the root per amplitude rate, undeformed, (6, m)."""
         odd = self.position_shape - self.position_shape.swapaxes(-1, -2)
         turning = np.stack([odd[:, 1, 2], odd[:, 2, 0], odd[:, 0, 1]])
         return np.concatenate([turning + self.rotary_shape, self.shape])
 
     @classmethod
     def none(cls) -> "Integrals":
-        """Return those of no span, without amplitudes."""
+        """Return zero integrals for a link without span and amplitudes."""
         shapes = ((3,), (3, 3), (3, 0), (0, 3, 3), (0, 0, 3, 3), (3, 3), (3, 0), (0, 0),
                   (3, 0, 0), (0, 0), (0, 0), (0, 0))  # fmt: skip
         return cls(0.0, *(np.zeros(shape) for shape in shapes))
 
 
 def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
-    """Quadratic form of the axial shortening, ``int_0^x (y' y'^T + z' z'^T)``, (len(x), m, m).
+    """Compute the form of axial shortening ``int_0^x (y' y'^T + z' z'^T)``, (len(x), m, m).
 
     Parameters
     ----------
     shapes
         Shape functions, m of them.
     x
-        Where to evaluate [m].
+        Distances from the root at which to evaluate [m].
     edges
         Panel edges [m] between which the slopes are smooth.
 
     Notes
     -----
-    Chen, Zhang & Liu 2012, eqs 5-6: half of it is how far a bent, unstretched axis draws in.
+    Chen, Zhang & Liu 2012, eqs 5-6: half of the quadratic form is the axial shortening of a bent,
+    inextensible axis.
     """
     node, weight = gauss_points(40)
     panel = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, len(edges) - 2)
@@ -157,18 +158,18 @@ def quadratic_displacement(
     extra: Sequence[QuadraticShape] = (),
     derivative: int = 0,
 ) -> Array:
-    """Quadratic displacements X at stations, (len(x), 3, m, m), or the x-derivative of given ones.
+    """Compute quadratic displacements X at x, shape (len(x), 3, m, m), or their x-derivative.
 
     Parameters
     ----------
     shapes, x, edges
         As in `shortening`.
     stiffening
-        Whether the axis keeps its length, so that bending draws it in.
+        Whether the axis is inextensible, so that bending shortens the span axially.
     extra
         Quadratic displacements given by the user (Graves 1989, eqs 1 and 10).
     derivative
-        0, or 1 for the slopes of the given ones alone, which turn the sections.
+        0 for X; 1 for the x-derivative of the user's displacements alone, which turns sections.
     """
     m = shapes.count
     result = np.zeros((len(x), 3, m, m))
@@ -189,13 +190,13 @@ def quadratic_displacement(
 def integrate(
     span: Span, shapes: Shapes, *, stiffening: bool, extra: Sequence[QuadraticShape] = ()
 ) -> tuple[Integrals, Points]:
-    """Integrate the shapes of a span.
+    """Compute the mass integrals of a span's shapes, and values at the quadrature points.
 
     Returns
     -------
     integrals, points
-        The points are those at which all integrals are right to 1e-13, those of products of
-        quadratic displacements included, where ``stiffening`` or ``extra`` bring such.
+        At these points all integrals are accurate to 1e-13, including, with ``stiffening`` or
+        ``extra``, integrals of products of quadratic displacements.
     """
     if not (stiffening or extra):
         found = _at(span, shapes, product_points(shapes, span), shapes.edges)
@@ -221,7 +222,7 @@ def _at(
     stiffening: bool = False,
     extra: Sequence[QuadraticShape] = (),
 ) -> tuple[Integrals, Points]:
-    """Integrate by points and weights [m]."""
+    """Return integrals and point values for one quadrature rule (points [m], weights [m])."""
     (x, weight), angle = rule, shapes.rotation(rule[0])
     points = Points(
         x=x,
@@ -239,7 +240,10 @@ def _at(
 
 
 def sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integrals:
-    """Integrate over points, with the rotary inertia and the angles of their sections."""
+    """Return the mass integrals as sums over quadrature points.
+
+    The sections' rotary inertia has the shape (g, 3), their angles per amplitude (g, 3, m).
+    """
     mu, x, phi, quad = points.mass, points.x, points.shape, points.quadratic
     m = phi.shape[2]
     flat = phi.reshape(len(x), 3 * m)
@@ -278,7 +282,7 @@ def _agree(coarse: tuple[Integrals, Points], fine: tuple[Integrals, Points]) -> 
 
 
 def _fourth_order(points: Points) -> Array:
-    """Probe the integrals of the highest degree in the amplitudes with a few directions of them."""
+    """Return the integrals of highest degree for three fixed amplitude vectors, scaled to 1."""
     m = points.shape.shape[2]
     probes = np.sin(np.arange(1.0, 3 * m + 1) ** 2).reshape(3, m)  # in no order
     moved = np.einsum("gai,pi->gpa", points.shape, probes)
@@ -293,7 +297,7 @@ def _fourth_order(points: Points) -> Array:
 
 
 def cleaned(integrals: Integrals) -> Integrals:
-    """Snap integrals that differ only by rounding from 0 or from each other."""
+    """Return integrals with entries that equal 0 or each other up to rounding made exactly so."""
     named = {field.name: getattr(integrals, field.name) for field in fields(Integrals)}
     arrays = {name: value for name, value in named.items() if np.ndim(value) and np.any(value)}
     if not arrays:
@@ -319,15 +323,15 @@ def cleaned(integrals: Integrals) -> Integrals:
 
 
 def settled_pairs(form: Array, whole: Array | None = None) -> Array:
-    """Snap the entries of a form of modes that differ only by rounding from 0 or from each other.
+    """Return a matrix over modes whose entries equal up to rounding are exactly equal, or 0.
 
-    Their sizes are those of the form, or of a ``whole`` that it is a part of.
+    Rounding is relative to `pair_sizes` of the matrix, or of a ``whole`` of which it is a part.
     """
     return settled(form, pair_sizes(form if whole is None else whole))
 
 
 def pair_sizes(form: Array) -> Array:
-    """Return the scale of a form's entries: their rounding grows with the number of modes."""
+    """Return the scale of rounding of a matrix's entries, which grows with the number of modes."""
     size = np.sqrt(np.abs(np.diag(form)))
     return max(1.0, len(size) ** 2 / 10) * np.outer(size, size)
 

@@ -1,6 +1,7 @@
-"""Nodes at which tangents of a bent span are evaluated, and functions to interpolate them.
+"""Selection of collocation nodes along a bent span, and of the interpolation spaces between nodes.
 
-Spaces hold 1 and the slopes of the shapes, then the principal parts of the slopes' products.
+A space contains 1 and the slopes of the shapes, then dominant singular vectors of the slopes'
+products.
 """
 
 from dataclasses import dataclass
@@ -16,24 +17,24 @@ from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
 
 AXES: tuple[Direction, ...] = ("x", "y", "z")
-FINE = 64  # points of a single panel
-MOST = 48  # functions that are told apart by them
-FINE_OF_MANY = 20  # of each of several
-# Slopes of shapes fall off so: the higher one is, the less its products matter.
+FINE = 64  # largest number of fine points of a single panel
+MOST = 48  # largest number of shapes that FINE points distinguish
+FINE_OF_MANY = 20  # fine points per panel where there are several panels
+# Exponent with which the slope of the k-th shape is assumed to decrease, k^-FALL.
 FALL = 1.5
-PLAIN = 1e-4  # of the largest square, above which principal parts are those of squares
-UNSOLVABLE = 1e4  # condition of a space at nodes that are not those of all its functions
-DUST = 1e-6  # weight of polynomials, which fill a space where products do not
+PLAIN = 1e-4  # relative eigenvalue below which singular vectors replace eigenvectors
+UNSOLVABLE = 1e4  # largest condition number of a space at nodes shared out among panels
+DUST = 1e-6  # weight of polynomials, which complete a space after products of slopes
 TRIPLE, STRETCHED = 0.2, 0.1  # weights of products of three slopes, and of a slope and a stretch
-LOCAL = 1.6  # panels are collocated one by one if that takes no more nodes than this
+LOCAL = 1.6  # most functions per shape for panelwise collocation
 
 
 @dataclass(frozen=True)
 class Fine:
-    """Points close enough that functions of a span are known between them; p points in n panels."""
+    """Fine quadrature points that resolve functions along a span; p points in n panels."""
 
     edges: Array  # panels [m], (n + 1,)
-    # x, weights, mass: points [m], quadrature weights [m] and the mass that each stands for [kg],
+    # x, weights, mass: points [m], quadrature weights [m], and weights times mass per length [kg],
     # (p,).
     x: Array
     weights: Array
@@ -43,7 +44,7 @@ class Fine:
 
     @classmethod
     def of(cls, span: Span, shapes: Shapes, more: int) -> "Fine":
-        """Sample the slopes of shapes at more points than there will be nodes."""
+        """Sample the slopes of shape functions at more points than there will be nodes."""
         edges = union(span.edges, shapes.edges)
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
         edges[-1] = span.length
@@ -60,12 +61,12 @@ class Fine:
 
     @property
     def order(self) -> int:
-        """Points of a panel."""
+        """Number of points per panel."""
         return len(self.x) // self.panels
 
     @cached_property
     def running(self) -> Array:
-        """Integrate from the root up to each point, (p, p)."""
+        """Matrix (p, p) that integrates values at the points from the root up to each point."""
         matrix = np.zeros((len(self.x), len(self.x)))
         _, inside = _panel_matrices(self.order)
         for panel, half in enumerate(np.diff(self.edges) / 2):
@@ -75,11 +76,11 @@ class Fine:
         return matrix
 
     def of_panel(self, panel: int) -> slice:
-        """Return the indices of the points of a panel."""
+        """Return the slice of point indices that belong to a panel."""
         return slice(panel * self.order, (panel + 1) * self.order)
 
     def to(self, places: Array) -> Array:
-        """Interpolate from the points to places [m], (len(places), p)."""
+        """Return the interpolation matrix from the fine points to places [m], (len(places), p)."""
         back, _ = _panel_matrices(self.order)
         panel = np.clip(np.searchsorted(self.edges, places, side="right") - 1, 0, self.panels - 1)
         low, high = self.edges[panel], self.edges[panel + 1]
@@ -89,7 +90,7 @@ class Fine:
         return matrix.reshape(len(places), -1)
 
     def series(self, values: Array) -> Array:
-        """Compute Legendre series on each panel of functions at the points, (..., p, G)."""
+        """Return the Legendre coefficients on each panel of functions (..., p, G) at the points."""
         back, _ = _panel_matrices(self.order)
         parts = [back @ values[..., self.of_panel(k), :] for k in range(self.panels)]
         return np.stack(parts, axis=-3)
@@ -97,12 +98,13 @@ class Fine:
 
 @cache
 def _panel_matrices(order: int) -> tuple[Array, Array]:
-    """Turn values at the points of a panel from -1 to 1 into Legendre series, and integrate them.
+    """Return the matrices of Legendre fit and running integral on one panel, from -1 to 1.
 
     Returns
     -------
     back, inside
-        Coefficients, and integrals from -1 up to each point, of values at the points, (p, p) each.
+        Matrices (p, p) that map values at the panel's p points to Legendre coefficients, and to
+        integrals from -1 up to each point.
     """
     node, _ = gauss_points(order)
     table = legendre.legvander(node, order)
@@ -119,12 +121,15 @@ Choice = tuple[list[int], Array, list[Array]]
 
 
 def chosen_spaces(fine: Fine, more: int) -> Choice:
-    """Choose nodes and spaces, with so many nodes beyond the number of shapes."""
+    """Select nodes and interpolation spaces, with ``more`` nodes beyond the number of shapes."""
     return _by_panels(fine, more) or _at_once(fine, more)
 
 
 def _by_panels(fine: Fine, more: int) -> Choice | None:
-    """Choose nodes in each panel, for shapes that are short there; None if too many."""
+    """Return nodes and spaces selected panel by panel, or None.
+
+    None for a single panel, and where the panels' spaces have more than LOCAL functions per shape.
+    """
     if fine.panels == 1:
         return None
     counts, blocks, held_by_all = [], [], 0
@@ -149,7 +154,7 @@ def _by_panels(fine: Fine, more: int) -> Choice | None:
 
 
 def _at_once(fine: Fine, more: int) -> Choice:
-    """Choose nodes over the whole span: one space for all axes in a plane, else one each."""
+    """Return nodes and spaces for the whole span: one common space in a plane, else three."""
     stretch, *bends = fine.slopes
     one = np.ones((len(stretch), 1))
     s, a, b = _falling(stretch), *(_falling(bend) for bend in bends)
@@ -191,7 +196,10 @@ def _at_once(fine: Fine, more: int) -> Choice:
 
 
 def _shared_out(fine: Fine, count: int) -> list[int]:
-    """Share nodes out among panels by their lengths, if each gets two."""
+    """Return the number of nodes per panel in proportion to panel length, or one total count.
+
+    The total is returned if there is one panel or fewer than two nodes per panel.
+    """
     if fine.panels == 1 or count < 2 * fine.panels:
         return [count]
     counts = np.full(fine.panels, 2)
@@ -201,7 +209,10 @@ def _shared_out(fine: Fine, count: int) -> list[int]:
 
 
 def _polynomials(x: Array, edges: Array, counts: list[int]) -> Array:
-    """Evaluate polynomials between edges, one more than nodes, (p, k)."""
+    """Evaluate Legendre polynomials on each interval between edges, shape (p, k).
+
+    On an interval with n nodes the degrees are 0 to n, and each column is zero outside.
+    """
     rows = []
     for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True):
         inside = (x > low) & (x < high)
@@ -211,7 +222,7 @@ def _polynomials(x: Array, edges: Array, counts: list[int]) -> Array:
 
 
 def gauss_nodes(edges: Array, counts: list[int]) -> tuple[Array, Array]:
-    """Place Gauss points between edges [m], with their weights [m]."""
+    """Return Gauss points [m] and weights [m] on all intervals, ``counts[i]`` in interval i."""
     half = np.diff(edges) / 2
     points = [gauss_points(count) for count in counts]
     x = [low + h * (1 + node) for low, h, (node, _) in zip(edges, half, points, strict=False)]
@@ -221,7 +232,7 @@ def gauss_nodes(edges: Array, counts: list[int]) -> tuple[Array, Array]:
 
 
 def _orthonormal(functions: Array, weights: Array) -> Array:
-    """Span functions, (p, k), by orthonormal ones."""
+    """Return orthonormal functions, in the weighted inner product, that span given ones (p, k)."""
     root = np.sqrt(weights)[:, None]
     sizes = np.linalg.norm(root * functions, axis=0)
     scaled = (root * functions)[:, sizes > 0] / sizes[sizes > 0]
@@ -230,7 +241,11 @@ def _orthonormal(functions: Array, weights: Array) -> Array:
 
 
 def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:
-    """Add the principal parts of further functions up to a count."""
+    """Return an orthonormal space extended to ``count`` functions by dominant singular vectors.
+
+    The added functions are the left singular vectors, with the largest singular values, of the part
+    of ``further`` orthogonal to ``held``.
+    """
     root = np.sqrt(weights)[:, None]
     start, rest = root * held, root * further
     for _ in range(2):
@@ -239,13 +254,13 @@ def _filled(held: Array, further: Array, weights: Array, count: int) -> Array:
     if not room:
         return held
     squares, found = np.linalg.eigh(rest @ rest.T)
-    if squares[-room] < PLAIN * squares[-1]:  # squares have lost their digits
+    if squares[-room] < PLAIN * squares[-1]:  # eigenvalues have lost their digits
         found = np.linalg.svd(rest, full_matrices=False)[0][:, ::-1]
     return np.hstack([held, found[:, : -room - 1 : -1] / root])
 
 
 def _falling(slopes: Array) -> Array:
-    """Scale slopes to what they amount to in smooth motions."""
+    """Return slopes scaled to unit size and divided by k^FALL, k = 1, 2, ..., for column k."""
     sizes = np.abs(slopes).max(axis=0, initial=0.0)
     return np.asarray(slopes / (sizes * np.arange(1, slopes.shape[1] + 1) ** FALL))
 
@@ -255,23 +270,23 @@ def _products(a: Array, b: Array, factor: float = 1.0) -> list[Array]:
 
 
 def _squares(a: Array) -> list[Array]:
-    """List products of all pairs; one that there is twice counts as much as both."""
+    """Return the products of all pairs of columns; products of distinct columns times sqrt(2)."""
     pairs = zip(*np.triu_indices(a.shape[1]), strict=True)
     return [(1.0 if i == j else 2**0.5) * a[:, i] * a[:, j] for i, j in pairs]
 
 
 def fine_points(shapes: Shapes) -> int:
-    """Count points between which products of three slopes are known."""
+    """Return the number of points per panel that resolves a product of three slopes."""
     degrees = [curves.degree for axis in AXES for curves in shapes.curves.get(axis, ())]
     return min(3 * max(degrees, default=0) + 1, FINE)
 
 
 def live(slopes: Array) -> Array:
-    """Keep the columns that are not zero."""
+    """Return the columns that are not zero up to rounding."""
     cleaned = settled(slopes)
     return np.asarray(cleaned[:, np.any(cleaned != 0, axis=0)])
 
 
 def axis_slopes(shapes: Shapes, direction: Direction, x: Array) -> Array:
-    """Evaluate the slope of the axis per amplitude, (len(x), m), shear included."""
+    """Evaluate the slope of the beam axis per amplitude, shear included, shape (len(x), m)."""
     return shapes.values(direction, x, 1) + shapes.shear_angle(direction, x)

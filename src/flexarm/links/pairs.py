@@ -1,4 +1,4 @@
-"""Products of two amplitudes, each once: how symmetric quadratic forms are written cheaply."""
+"""Index pairs of amplitudes, so that symmetric quadratic forms evaluate each product once."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from flexarm.spatial import Array, Expr
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs (k, l), k <= l, of ``size`` amplitudes whose products a symmetric form uses."""
+    """Pairs (k, l), k <= l, of ``size`` amplitudes whose products a symmetric form contains."""
 
     rows: npt.NDArray[np.intp]
     columns: npt.NDArray[np.intp]
@@ -19,13 +19,13 @@ class Pairs:
 
     @classmethod
     def of_form(cls, used: npt.NDArray[np.bool_]) -> "Pairs":
-        """Keep the pairs at which a form (size, size) has entries."""
+        """Return the pairs at which a form (size, size) has nonzero entries."""
         rows, columns = np.nonzero(np.triu(used | used.T))
         return cls(rows, columns, len(used))
 
     @classmethod
     def full(cls, size: int) -> "Pairs":
-        """Keep every pair."""
+        """Return all pairs of ``size`` amplitudes."""
         return cls.of_form(np.ones((size, size), dtype=bool))
 
     @property
@@ -34,7 +34,7 @@ class Pairs:
         return len(self.rows)
 
     def products(self, d: Expr, e: Expr) -> Expr:
-        """Return ``d_k e_l + d_l e_k``, or ``d_k e_k`` on the diagonal, (count,)."""
+        """Return the products ``d_k e_l + d_l e_k``, or ``d_k e_k`` for k = l, shape (count,)."""
         values = [
             d[k] * e[l] + d[l] * e[k] if k != l else d[k] * e[k]
             for k, l in zip(self.rows.tolist(), self.columns.tolist(), strict=True)
@@ -42,11 +42,11 @@ class Pairs:
         return ca.vertcat(*values) if values else type(d)(0, 1)
 
     def of(self, form: Array) -> Array:
-        """Pick the entries of symmetric forms (..., size, size) that multiply the products."""
+        """Return the entries of symmetric forms (..., size, size) at the pairs, (..., count)."""
         return np.asarray(form[..., self.rows, self.columns])
 
     def matrix(self, entries: Expr) -> Expr:
-        """Spread one entry per pair over a symmetric matrix, (size, size)."""
+        """Return the symmetric matrix (size, size) with one given entry per pair, else 0."""
         result = type(entries)(self.size, self.size)
         for i, (k, l) in enumerate(zip(self.rows.tolist(), self.columns.tolist(), strict=True)):
             result[k, l] = entries[i]

@@ -1,4 +1,4 @@
-"""Results kept in memory by what they depend on: arms mostly share links with others."""
+"""Cache of computed results by their inputs, since arms often have links in common."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
@@ -9,27 +9,30 @@ _known: dict[Any, Any] = {}
 
 
 def remembered(key: Hashable, make: Callable[[], T]) -> T:
-    """Return what was made for an equal key, or make it; the least recently used one is dropped."""
+    """Return the cached result for a key, computing it if absent.
+
+    The least recently used result is dropped when the cache is full.
+    """
     try:
         found = _known.pop(key)
     except KeyError:
         found = make()
-    _known[key] = found  # the last to go
+    _known[key] = found  # most recently used last
     if len(_known) > REMEMBERED:
         _known.pop(next(iter(_known)), None)
     return cast(T, found)
 
 
 class Same:
-    """An object as a key: equal to itself alone."""
+    """Hashable key for an object, compared by identity."""
 
     def __init__(self, what: object) -> None:
         self.what = what
 
     def __eq__(self, other: object) -> bool:
-        """Compare."""
+        """Return whether both keys refer to the same object."""
         return isinstance(other, Same) and other.what is self.what
 
     def __hash__(self) -> int:
-        """Hash the identity, which lasts as long as the key."""
+        """Return the object's identity, which is unique while the key exists."""
         return id(self.what)

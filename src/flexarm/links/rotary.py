@@ -1,4 +1,4 @@
-"""Rotary inertia of a span's sections that does not change with its shape."""
+"""Part of a span's rotary inertia of sections that is independent of the deformation."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from flexarm.spatial import ALIKE, ROUNDING
 
 @dataclass(frozen=True)
 class Rotary:
-    """Constant rotary inertia of a span: about L (3, 3), with amplitudes (3, m), of them (m, m)."""
+    """Constant rotary inertia of a span: rigid (3, 3), rigid-modal (3, m) and modal (m, m)."""
 
     inertia: Array
     shape: Array
@@ -20,10 +20,10 @@ class Rotary:
 
 
 def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> Rotary:
-    """Compute the rotary inertia of a span that does not change with its shape.
+    """Compute the rotary inertia of a span's sections that is independent of the deformation.
 
-    Of an exact beam that is the difference between the integrals over the straight link and the
-    sums over the sections of its nodes, which turn.
+    For an exact beam it is the integral over the straight link minus the sum over the sections at
+    the collocation nodes, which rotate with the deformation.
     """
     inertia, shape = i.rotary.copy(), i.rotary_shape.copy()
     root = np.sqrt(points.mass)[:, None, None] * points.shape
@@ -46,10 +46,10 @@ def constant_rotary(i: Integrals, points: Points, nodes: Collocation | None) -> 
 
 
 def rotary_error(i: Integrals, nodes: Collocation) -> float:
-    """Return the largest error of the nodes' sum of rotary inertia in the modal mass.
+    """Return the largest relative error of the nodes' sum of rotary inertia in the modal mass.
 
-    It is relative to the modal mass of the amplitudes concerned, and 0 in a plane, where inertia
-    that does not turn with the sections is exact.
+    The error is relative to the modal mass of the amplitudes concerned.  It is 0 for deformation in
+    one plane, where a constant rotary inertia is exact.
     """
     if sum(nodes.bends) + nodes.twists < 2:
         return 0.0
@@ -61,13 +61,13 @@ def rotary_error(i: Integrals, nodes: Collocation) -> float:
 
 
 def _sections(nodes: Collocation) -> tuple[Array, Array]:
-    """Return the sections' rotary inertia (3, G) and first-order angles (3, G, m) at the nodes."""
+    """Return rotary inertia (3, G) and first-order angles (3, G, m) of sections at the nodes."""
     inertia = nodes.rotary + np.outer([0, 1, 1], nodes.point)
     return inertia, np.stack([nodes.twist, -nodes.turn[1], nodes.turn[0]])
 
 
 def _less_dust(rest: Array, size: Array) -> Array:
-    """Replace by 0 the entries that are rounding errors of numbers of a given size."""
+    """Return an array with entries set to 0 that are rounding errors of numbers of a given size."""
     return np.where(np.abs(rest) <= ROUNDING * size, 0.0, rest)
 
 

@@ -1,4 +1,4 @@
-"""Number of shapes of each direction of a link, by rule or by the model file, and the reason."""
+"""Number of shapes per direction of a link, by rule or from the model file, with the reason."""
 
 import math
 from dataclasses import dataclass
@@ -22,20 +22,20 @@ UNBENT = 3
 
 @dataclass(frozen=True)
 class ChosenCount:
-    """A number of shapes, and why it is that."""
+    """A number of shapes with the reason for it."""
 
     number: int
     reason: str
 
 
 def counts(arm: Arm, index: int, choice: Counted) -> Counts:
-    """Choose how many shapes each direction gets."""
+    """Return the number of shapes of a link in each direction."""
     chosen = chosen_counts(arm, index, choice)
     return Counts(*(chosen[MOTIONS[direction].key].number for direction in DIRECTIONS))
 
 
 def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCount]:
-    """Choose how many shapes each direction gets, by the choice's keys, and say why."""
+    """Return the number of shapes per direction and the reason, by key such as ``bending_y``."""
     link = arm.links[index]
     assert link.section is not None
     span = Span.of(link.section, link.span)
@@ -72,10 +72,10 @@ def _bending(arm: Arm, index: int) -> ChosenCount:
 
 
 def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> ChosenCount:
-    """Choose the number of shapes of stretch.
+    """Return the number of stretch shapes by rule.
 
-    One where it is as slow as the fastest bending mode that is kept, or where weight stretches the
-    link; as many as of bending where the link does not bend.
+    It is 1 where the first stretch mode is slower than the fastest bending mode, or where weight
+    strains the link by more than STRAIN; UNBENT where the link has no bending shapes; otherwise 0.
     """
     if not any(bending.values()):
         return ChosenCount(UNBENT, f"by rule, {UNBENT} where the link does not bend")
@@ -102,10 +102,11 @@ def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> Chose
 def _torsion(
     arm: Arm, index: int, choice: Counted, span: Span, bending: dict[str, int]
 ) -> ChosenCount:
-    """Choose the number of shapes of torsion.
+    """Return the number of torsion shapes by rule.
 
-    As many as of bending where a second mode, of a rod that is held at both ends, is slower than
-    bending.
+    It is UNBENT where the link has no bending shapes, or where the second torsion mode of a rod
+    fixed at both ends is slower than the first bending mode; otherwise 2, 1 or 0, by the inertia
+    about the link's axis.
     """
     seen = isinstance(choice, ArmModes | Loaded | ClampedMass)
     tip = loaded_ends(arm, index).tip_inertia[0] if seen else 0.0
@@ -132,7 +133,7 @@ def _torsion(
 
 
 def _slowest_bending(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> float:
-    """Estimate the slowest bending frequency [Hz]: the link clamped, bent by a force at its tip."""
+    """Return the approximate lowest bending frequency [Hz] of the clamped link with a tip mass."""
     mean = _mean(span)
     mass = outboard_inertia(arm, index, {}).mass + 33 / 140 * mean["mass_per_length"] * span.length
     stiffness = min(mean[name] for key, name in BENDING.items() if bending[key])

@@ -1,4 +1,4 @@
-"""The flexible span of a link: its section properties along its length."""
+"""The flexible span of a link: section properties as functions of the position along the span."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -13,10 +13,10 @@ PROPERTIES = ("mass_per_length", "EIy", "EIz", "GJ", "EA", "GAy", "GAz", "Jx", "
 
 @dataclass(frozen=True)
 class Span:
-    """A flexible span of given length [m] and its properties at stations, linear in between.
+    """A flexible span of given length [m], with section properties linear between stations.
 
-    ``table[name]`` holds the property at each of ``stations``; a stiffness that the section
-    leaves out is absent: rigid in that direction.
+    ``table[name]`` is the array of a property at ``stations`` [m]; a stiffness that the section
+    omits is absent from the table, and the span is rigid in that direction.
     """
 
     length: float
@@ -25,7 +25,7 @@ class Span:
 
     @classmethod
     def of(cls, section: Section, length: float) -> "Span":
-        """Read a section over a span of the given length."""
+        """Build a span of a given length [m] from the section of a model file."""
         if section.stations is not None:
             rows: tuple[Properties, ...] = section.stations
             stations = np.array([s.at for s in section.stations])
@@ -46,7 +46,7 @@ class Span:
 
     @cached_property
     def contents(self) -> tuple[object, ...]:
-        """All numbers, to compare spans by."""
+        """All numerical values of the span as a hashable tuple, to compare spans."""
         columns = tuple((name, values.tobytes()) for name, values in self.table.items())
         return (self.length, self.stations.tobytes(), *columns)
 
@@ -57,15 +57,15 @@ class Span:
 
     @property
     def uniform(self) -> bool:
-        """Whether every property is constant along the span."""
+        """Return whether every property is constant along the span."""
         return all(bool(np.all(v == v[0])) for v in self.table.values())
 
     def has(self, name: str) -> bool:
-        """Whether a property is given."""
+        """Return whether the section gives a property."""
         return name in self.table
 
     def at(self, name: str, x: Array) -> Array:
-        """Evaluate a property inside the panels (a jump belongs to the panel it opens)."""
+        """Evaluate a property at x [m]; at a jump, the value just beyond the jump."""
         values = self.table[name]
         if np.all(values == values[0]):
             return np.full(np.shape(x), values[0])
@@ -77,14 +77,14 @@ class Span:
         return np.asarray(values[left] * (1 - t) + values[left + 1] * t)
 
     def quadrature(self, points: int, edges: Array | None = None) -> tuple[Array, Array]:
-        """Gauss-Legendre points [m] and weights [m] on every panel of the span.
+        """Return Gauss-Legendre points [m] and weights [m] on all panels of the span.
 
         Parameters
         ----------
         points
             Number of points per panel.
         edges
-            Further panel edges [m], joined with those of the properties.
+            Additional panel edges [m], merged with the edges of the properties.
         """
         joined = self.edges if edges is None else union(self.edges, edges)
         keep = np.concatenate(([True], np.diff(joined) > 1e-12 * self.length))
@@ -96,13 +96,16 @@ class Span:
 
 
 def union(*edges: Array) -> Array:
-    """Merge edges of panels in rising order; `numpy.union1d` takes ten times as long for so few."""
+    """Return the sorted union of panel edges.
+
+    For few edges `numpy.union1d` takes ten times as long.
+    """
     found = sorted(x for each in edges for x in each.tolist())
     return np.array([x for x, before in zip(found, [None, *found], strict=False) if x != before])
 
 
 @cache
 def gauss_points(count: int) -> tuple[Array, Array]:
-    """Points and weights of Gauss and Legendre on (-1, 1); not to be written to."""
+    """Return Gauss-Legendre points and weights on (-1, 1), cached: callers must not modify them."""
     node, weight = np.polynomial.legendre.leggauss(count)
     return node, weight

@@ -1,7 +1,7 @@
 """Modes and static shapes of a span in one direction by high-order finite elements.
 
-They hold for uniform, tapered and stepped sections with bodies at both ends, and are accurate to
-rounding, whatever the number of elements (see `mesh`).
+Sections may be uniform, tapered or stepped, with rigid bodies at both ends.  Results are accurate
+to rounding, independent of the number of elements (see `mesh`).
 """
 
 import math
@@ -28,16 +28,16 @@ REFINEMENTS = (1.0, 1.5, 2.25, 3.4)
 
 
 def modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: int) -> "SpanModes":
-    """Compute the first elastic modes; rigid-body motions do not count.
+    """Compute the elastic modes of lowest frequency; rigid-body motions are excluded.
 
-    span, motion: the span and how it deforms.
-    conditions: support and inertia at its ends.
+    span, motion: the span and the direction in which it deforms.
+    conditions: support and end inertia (boundary conditions).
     count: number of modes, at least 1.
-    ShapeError: if fewer modes than that have inertia, or the tip body is impossible.
+    ShapeError: if the inertia permits fewer modes, or the tip inertia is impossible.
 
     In strain coordinates z of unit stiffness (`PanelMesh`) the kinetic energy is
-    ``1/2 |B z_t|^2``, with rigid-body motion projected out of B's columns.  Its singular values
-    are 1/omega, and the slow modes are the large ones, so nothing squares the condition number.
+    ``1/2 |B z_t|^2``, where B has rigid-body motion projected out.  The singular values of B are
+    1/omega, so the lowest modes have the largest, and the condition number is not squared.
     """
     require_modes(span, motion, conditions, count)
     names = (motion.stiffness, motion.inertia, motion.rotary)
@@ -47,7 +47,7 @@ def modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: in
 
 
 def _modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: int) -> "SpanModes":
-    """Compute modes on elements that resolve them."""
+    """Compute the modes on successively finer meshes until the Legendre series converge."""
     for refine in REFINEMENTS:
         mesh = mesh_for(span, motion, count + 1, refine=refine)
         problem = SpanEigenproblem(mesh, conditions)
@@ -61,12 +61,13 @@ def _modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: i
 
 
 def constraint_shapes(span: Span, motion: BeamDirection) -> tuple[SpanCurves, Array]:
-    """Find the static shapes of the clamped span under unit tip displacement and, beams, slope.
+    """Compute the static shapes of a clamped span for unit tip displacement and unit tip slope.
 
     Returns
     -------
     curves, stiffness
-        One curve per tip motion, the other one held; stiffness matrix (order, order).
+        One curve per tip motion (a rod has only displacement) with the other tip motion fixed at 0;
+        stiffness matrix, shape (order, order).
     """
     mesh = mesh_for(span, motion, 0)
     # Of all z with a given tip motion, the one of least energy |z|^2 is in the row space of tip.
@@ -76,7 +77,7 @@ def constraint_shapes(span: Span, motion: BeamDirection) -> tuple[SpanCurves, Ar
 
 
 def _leading(problem: "SpanEigenproblem", count: int) -> tuple[Array, Array]:
-    """Find the largest singular values of B and right vectors, (count,) and (p q, count)."""
+    """Return the largest singular values of B (count,) and right singular vectors (p q, count)."""
     size = problem.mesh.tip.shape[1]
     if size <= DENSE:
         _, sigma, vectors = np.linalg.svd(problem.apply(np.eye(size)), full_matrices=False)
@@ -99,7 +100,10 @@ def _leading(problem: "SpanEigenproblem", count: int) -> tuple[Array, Array]:
 
 
 def require_modes(span: Span, motion: BeamDirection, conditions: "Conditions", count: int) -> None:
-    """Raise an error for more modes than inertias: a massless rod has one, between two bodies."""
+    """Raise ShapeError if more modes are requested than the inertia of span and end bodies permits.
+
+    A massless rod has at most one mode, between two end bodies.
+    """
     if np.any(span.table[motion.inertia] > 0):
         return
     held = conditions.support == "clamped-free" or conditions.hub > 0
@@ -114,20 +118,20 @@ def require_modes(span: Span, motion: BeamDirection, conditions: "Conditions", c
 
 @dataclass(frozen=True)
 class Conditions:
-    """Boundary conditions of a span in one direction: support and inertia at its two ends."""
+    """Boundary conditions of a span in one direction: support and inertia at both ends."""
 
     # Root and tip.  A clamped end neither moves nor turns; a pinned root of a beam turns, that of a
     # rod twists, against the hub; a free end moves too.  Rods are not pinned at both ends.
     support: Support = "clamped-free"
-    hub: float = 0.0  # inertia that the root of a pinned-free span turns [kg m^2]
-    # Inertia against tip displacement [kg]; of a twisted rod against tip rotation [kg m^2].
+    hub: float = 0.0  # inertia that rotates with the root of a pinned-free span [kg m^2]
+    # Inertia for tip displacement [kg]; for a rod in torsion, for tip rotation [kg m^2].
     tip_mass: float = 0.0
-    tip_inertia: float = 0.0  # inertia against the tip slope of a beam, about the tip [kg m^2]
+    tip_inertia: float = 0.0  # inertia for the tip slope of a beam, about the tip [kg m^2]
     tip_offset: float = 0.0  # distance of the tip mass's centre beyond the tip [m]
 
     @classmethod
     def of(cls, ends: Ends, motion: BeamDirection) -> "Conditions":
-        """Return the boundary conditions of a link's ends in one direction."""
+        """Return the boundary conditions in one direction from the inertia at a link's ends."""
         if motion.axis is None:
             return cls(tip_mass=ends.tip_mass)
         hub = ends.root_inertia[motion.axis]
@@ -139,12 +143,14 @@ class Conditions:
         return cls(support, hub, ends.tip_mass, inertia, ends.tip_offset)
 
     def tip_factor(self, motion: BeamDirection) -> Array:
-        """Factor the tip body's inertia on tip displacement and slope into A^T A, A (order, order).
+        """Return the factor A of the tip inertia matrix ``A^T A`` over tip displacement and slope.
+
+        A has shape (order, order).
 
         Raises
         ------
         ShapeError
-            If the inertia is less than the offset mass alone has.
+            If the inertia is less than the offset mass alone requires.
         """
         mass = math.sqrt(self.tip_mass)
         if motion.order == 1:
@@ -162,32 +168,35 @@ class Conditions:
 
 @dataclass(frozen=True, eq=False)
 class SpanModes:
-    """Elastic modes of a span, slowest first.
+    """Elastic modes of a span, in order of increasing frequency.
 
-    Their mass, end bodies included, is the span's own (int mu dx, of twist int Jx dx), which is
-    unit mass in dimensionless terms; of a rod without own inertia it is that of the tip body.
+    The modal mass, end bodies included, equals the span's own mass (int mu dx; for twist, int Jx
+    dx); for a rod without inertia of its own it equals the mass or inertia of the tip body.
     """
 
     frequencies: Array  # angular frequencies [rad/s], (n,)
     stiffness: Array  # diagonal of the stiffness matrix, (n,)
-    # problem, strains: the elements, and the modes in their coordinates (p q, n).
+    # problem, strains: the eigenproblem, and the modes in strain coordinates z, (p q, n).
     problem: "SpanEigenproblem"
     strains: Array
 
     @cached_property
     def curves(self) -> SpanCurves:
-        """Return the shapes with root displacement and slope (of a rod: root value) subtracted."""
+        """Mode shapes with root displacement and slope (for a rod, root value) subtracted."""
         mesh = self.problem.mesh
         return mesh.curves(self.strains, np.zeros((mesh.motion.order, len(self.frequencies))))
 
     @cached_property
     def raw(self) -> SpanCurves:
-        """Return the shapes including the root's motion."""
+        """Mode shapes including the motion of the root."""
         return self.problem.mesh.curves(self.strains, self.problem.root_motion(self.strains))
 
     @cached_property
     def rest(self) -> SpanCurves:
-        """Static tip shapes that the modes lack, of unit stiffness; none if the modes span them."""
+        """Static tip shapes with the modes projected out, scaled to unit stiffness.
+
+        Empty if the modes already span the static shapes.
+        """
         mesh, unit = self.problem.mesh, self.strains / np.linalg.norm(self.strains, axis=0)
         z = left_over(unit, mesh.tip.T, np.eye(len(unit)))
         return mesh.curves(z, np.zeros((mesh.motion.order, z.shape[1])))
@@ -195,9 +204,10 @@ class SpanModes:
 
 @dataclass(frozen=True, eq=False)
 class SpanEigenproblem:
-    """The map B from strains of unit stiffness to square roots of the kinetic energy's parts.
+    """Matrix B that maps strains of unit stiffness to mass-weighted displacements.
 
-    Its rows: displacement and slope at the quadrature points, the tip body, the hub.
+    With strain rates z_t, half the squared norm of B z_t is the kinetic energy.  The rows are the
+    displacements and slopes at the quadrature points, then the tip body, then the hub.
     """
 
     mesh: PanelMesh
@@ -205,7 +215,7 @@ class SpanEigenproblem:
 
     @cached_property
     def roots(self) -> list[Array]:
-        """Square root of the inertia at each quadrature point, of displacement and slope."""
+        """Square roots of the inertia of displacement and of slope at the quadrature points."""
         span, motion, mesh = self.mesh.span, self.mesh.motion, self.mesh
         inertia = [mesh.weights * span.at(motion.inertia, mesh.x)]
         if motion.rotary is not None and span.has(motion.rotary):
@@ -214,12 +224,12 @@ class SpanEigenproblem:
 
     @cached_property
     def tip(self) -> Array:
-        """Square root of the tip body's inertia, on tip displacement and slope."""
+        """Factor of the tip inertia matrix over tip displacement and slope."""
         return self.conditions.tip_factor(self.mesh.motion)
 
     @cached_property
     def rigid(self) -> Array:
-        """Rows of B for the motions that are free at the root, 1 and x, (rows, 0 to 2)."""
+        """Rows of B for the rigid-body motions 1 and x free at the root, shape (rows, 0 to 2)."""
         order, support = self.mesh.motion.order, self.conditions.support
         if support.startswith("clamped"):
             return np.zeros((self._rows, 0))
@@ -232,7 +242,7 @@ class SpanEigenproblem:
         return self._stack(fields, tip[:order], hub)
 
     def apply(self, z: Array) -> Array:
-        """Multiply B by coordinates z, (rows, k)."""
+        """Compute B z for k columns of coordinates z, shape (rows, k)."""
         z = z - self._held @ (self._held.T @ z)
         rows = self.loaded(z)
         if self._tied:
@@ -240,7 +250,7 @@ class SpanEigenproblem:
         return np.asarray(rows - self._free @ (self._free.T @ rows))
 
     def apply_transpose(self, rows: Array) -> Array:
-        """Multiply the transpose of B by rows, (p q, k)."""
+        """Compute B^T times k columns of row values, shape (p q, k)."""
         if not self._tied:
             rows = rows - self._free @ (self._free.T @ rows)
         loads, at = [], 0
@@ -255,7 +265,7 @@ class SpanEigenproblem:
         return np.asarray(z - self._held @ (self._held.T @ z))
 
     def root_motion(self, z: Array) -> Array:
-        """Compute root displacement and slope (of a rod: value) of modes z, (order, k)."""
+        """Compute root displacement and slope (for a rod, value) of modes z, shape (order, k)."""
         order = self.mesh.motion.order
         motion = np.zeros((order, z.shape[1]))
         if self._tied:
@@ -266,9 +276,9 @@ class SpanEigenproblem:
         return motion
 
     def sense(self, z: Array) -> Array:
-        """Return the signs (k,) that make a free tip's displacement positive.
+        """Return the signs (k,) that make the free tip displacement of each mode positive.
 
-        For a pinned tip they make its slope positive, for a clamped tip its strain.
+        For a pinned tip the tip slope becomes positive, for a clamped tip the tip strain.
         """
         if self.conditions.support == "clamped-clamped":
             size = np.sum(self.mesh.strains(z)[-1], axis=0)
@@ -282,7 +292,7 @@ class SpanEigenproblem:
 
     @property
     def _tied(self) -> bool:
-        """Whether both ends are pinned, so that the chord stays at rest."""
+        """Return whether both ends are pinned, so that the chord between the ends does not move."""
         return self.conditions.support == "pinned-pinned"
 
     @property
@@ -291,17 +301,17 @@ class SpanEigenproblem:
 
     @cached_property
     def _held(self) -> Array:
-        """Orthonormal basis of the coordinates that tip constraints forbid."""
+        """Orthonormal basis of the coordinate vectors excluded by constraints at a clamped tip."""
         held = self.mesh.motion.order if self.conditions.support == "clamped-clamped" else 0
         return np.linalg.qr(self.mesh.tip[:held].T)[0]
 
     @cached_property
     def _free(self) -> Array:
-        """Orthonormal basis of the rigid motions, in rows of B."""
+        """Orthonormal basis of the columns of `rigid`, shape (rows, 0 to 2)."""
         return np.linalg.qr(self.rigid)[0]
 
     def loaded(self, z: Array) -> Array:
-        """Multiply B by coordinates z with the root held, (rows, k)."""
+        """Compute B z for k columns with the root clamped and no projection, shape (rows, k)."""
         hub = np.zeros((1, z.shape[1]))
         return self._stack(self.mesh.fields(z), self.mesh.tip @ z, hub)
 

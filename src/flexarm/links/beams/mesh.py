@@ -1,10 +1,10 @@
-"""Panels of high-order elements over a span, and displacements from the strains on them.
+"""High-order finite elements (panels) along a span whose unknowns are strains.
 
-The unknowns are the strains (curvature of a beam, first derivative of a rod): on each panel a
-Legendre series, free to jump between panels.  Displacements are their integrals from the root, so
-every field is as continuous as it must be, and stiffness couples nothing but the strains of one
-panel.  Scaled to unit stiffness, the strains are coordinates z in which the strain energy is
-``1/2 z^T z``: no stiffness matrix is left to lose digits in.
+The strain (curvature of a beam, first derivative of a rod) is a Legendre series on each panel, free
+to jump between panels.  Displacements are integrals of the strain from the root, so every field is
+as continuous as required, and the stiffness matrix couples only strains of the same panel.  Scaled
+to unit stiffness, the strains are coordinates z with the strain energy ``1/2 z^T z``, so no
+stiffness matrix remains in which digits could be lost.
 """
 
 import itertools
@@ -20,18 +20,18 @@ from flexarm.links.basis import BeamDirection
 from flexarm.links.curves import SpanCurves, integrate_strain
 from flexarm.links.span import Span, gauss_points
 
-SERIES_TOLERANCE = 1e-13  # relative size of the Legendre coefficients that a panel leaves out
-LARGEST_RATIO = 3.0  # of the stiffness at the two ends of a panel
+SERIES_TOLERANCE = 1e-13  # relative size of the truncated Legendre coefficients
+LARGEST_RATIO = 3.0  # largest ratio of the stiffnesses at the two ends of a panel
 FEW_PANELS = 8  # panels up to which their lengths may differ without limit
 
 
 def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1.0) -> "PanelMesh":
-    """Choose panels and degrees on which the first modes converge to rounding.
+    """Build a mesh on which the modes of lowest frequency converge to rounding.
 
     Parameters
     ----------
     span, motion
-        The span and how it deforms.
+        The span and the direction in which it deforms.
     waves
         Number of half waves to resolve, 0 for static shapes.
     refine
@@ -65,7 +65,10 @@ def mesh_for(span: Span, motion: BeamDirection, waves: int, *, refine: float = 1
 
 
 def panel_edges(span: Span, motion: BeamDirection) -> Array:
-    """Cut a span at its stations, where its stiffness has tripled, and where panels are long."""
+    """Return panel edges [m]: the stations of a span and further divisions.
+
+    Panels are divided where the stiffness changes more than threefold or a panel is too long.
+    """
     stations = span.edges
     stations = stations[np.concatenate(([True], np.diff(stations) > 1e-12 * span.length))]
     stations[-1] = span.length
@@ -87,7 +90,7 @@ def panel_edges(span: Span, motion: BeamDirection) -> Array:
 
 
 def _before(values: Array) -> Array:
-    """Sum over all panels before each."""
+    """Return, for each panel, the sum of the values of all preceding panels."""
     return np.asarray(np.cumsum(values, axis=0) - values)
 
 
@@ -111,22 +114,22 @@ class PanelMesh:
 
     @cached_property
     def middle(self) -> Array:
-        """Middle of each panel [m], (p, 1)."""
+        """Centre of each panel [m], (p, 1)."""
         return self.edges[:-1, None] + self.half
 
     @cached_property
     def nodes(self) -> tuple[Array, Array]:
-        """Gauss points and weights that integrate all products exactly, (g,) each."""
+        """Gauss points and weights on (-1, 1) that integrate all products exactly, (g,) each."""
         return gauss_points(self.size + self.motion.order + 1)
 
     @cached_property
     def x(self) -> Array:
-        """Places of the quadrature points [m], (p, g)."""
+        """Distance of the quadrature points from the root [m], (p, g)."""
         return np.asarray(self.middle + self.half * self.nodes[0])
 
     @cached_property
     def weights(self) -> Array:
-        """Length represented by each quadrature point [m], (p, g)."""
+        """Quadrature weights [m], (p, g)."""
         return np.asarray(self.half * self.nodes[1])
 
     @cached_property
@@ -144,7 +147,7 @@ class PanelMesh:
 
     @cached_property
     def unit(self) -> Array:
-        """Legendre coefficients of the strains of unit stiffness, (p, q, q) by z."""
+        """Matrices (p, q, q) from coordinates z to Legendre coefficients of strains per panel."""
         # In closed form, stiffness being linear on a panel: quadrature would leave rounding between
         # polynomials that do not couple, which derivatives of the modes enlarge.
         middle, start = (
@@ -160,7 +163,7 @@ class PanelMesh:
 
     @cached_property
     def tip(self) -> Array:
-        """Displacement and, of a beam, slope of the tip per coordinate z, (order, p q)."""
+        """Tip displacement and, for a beam, tip slope per coordinate z, (order, p q)."""
         rows = np.zeros((self.motion.order, len(self.half), self.size))
         rows[-1, :, :1] = 2 * self.half
         if self.motion.order == 2:
@@ -169,11 +172,11 @@ class PanelMesh:
         return np.asarray(np.einsum("apq,pqz->apz", rows, self.unit).reshape(len(rows), -1))
 
     def strains(self, z: Array) -> Array:
-        """Return the Legendre coefficients of strains, (p, q, k)."""
+        """Return the Legendre coefficients of the strains of coordinates z, (p, q, k)."""
         return np.asarray(self.unit @ z.reshape(len(self.half), self.size, -1))
 
     def fields(self, z: Array) -> list[Array]:
-        """Evaluate displacement and, of a beam, slope at the quadrature points, (p, g, k) each."""
+        """Evaluate displacement and, for a beam, slope at the quadrature points, (p, g, k) each."""
         c = self.strains(z)
         half, middle = self.half, self.middle
         turned = 2 * half * c[:, 0]
@@ -188,9 +191,9 @@ class PanelMesh:
         return [second + half[:, :, None] ** 2 * (self.tables[2] @ c), first]
 
     def adjoint(self, loads: list[Array]) -> Array:
-        """Multiply the transpose of `fields` by loads on them, (p q, k).
+        """Apply the transpose of `fields` to loads (p, g, k) and return an array (p q, k).
 
-        The loads on the slope of a beam may be left out.
+        The loads act on displacement and, for a beam, slope; the load on the slope may be omitted.
         """
         half, middle, beam = self.half, self.middle, self.motion.order == 2
         c = np.zeros((len(half), self.size, loads[0].shape[2]))

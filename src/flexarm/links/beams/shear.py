@@ -1,4 +1,4 @@
-"""Beams with shear (Timoshenko): the slope of the axis differs from the rotation of the section."""
+"""Timoshenko beams: with shear, the slope of the axis differs from the rotation of the section."""
 
 from dataclasses import replace
 
@@ -11,16 +11,16 @@ from flexarm.links.basis import MOTIONS, normalise
 from flexarm.links.curves import SpanCurves
 from flexarm.links.span import Span
 
-POINTS = 16  # of a panel, and two more per shape
+POINTS = 16  # quadrature points per panel, plus two per shape
 JUMP = 1e-7  # jump of a function, relative to its largest value: less is rounding
 
 
 def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
-    """Return shapes with the shear deflection of each direction that has a shear stiffness.
+    """Return shapes with shear deflection in each direction that has a shear stiffness.
 
-    Sections turn by the slope ``psi = b'`` of the deflection b by bending alone; the axis has the
-    slope ``psi - ratio psi''``, since the shear force is that which the bending moment ``EI psi'``
-    changes by.  Derivatives of the curves are the sections' turn and its derivatives.
+    Sections turn by the slope ``psi = b'`` of the bending deflection b; the axis has the slope
+    ``psi - ratio psi''``, as the shear force is the derivative of the bending moment ``EI psi'``.
+    Derivatives of the returned curves are the sections' rotation and its derivatives.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
     Raises
     ------
     ShapeError
-        If the section changes along the span, or the shapes have jumps of curvature.
+        If the section varies along the span, the curvature of shapes jumps, or modes are measured.
     """
     x, weight = span.quadrature(POINTS + 2 * shapes.count, shapes.edges)
     stiffness, curves = shapes.stiffness.copy(), dict(shapes.curves)
@@ -55,7 +55,10 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
 
 
 def _with(bent: SpanCurves, ratio: float) -> SpanCurves:
-    """Return the deflection ``b - ratio (b'' - b''(0))`` of curves b, with the derivatives of b."""
+    """Return bending curves b plus shear deflection, ``b - ratio (b'' - b''(0))``.
+
+    The derivatives of the returned curves are those of b, which are the section rotations.
+    """
     deflection, curvature = bent.series[0].copy(), bent.series[2]
     deflection[:, : curvature.shape[1]] -= ratio * curvature
     # curvature at the root: Legendre polynomials are 1 and -1 in turn at the start of a panel
@@ -65,7 +68,7 @@ def _with(bent: SpanCurves, ratio: float) -> SpanCurves:
 
 
 def _require_smooth(shapes: Shapes, span: Span, direction: Direction) -> None:
-    """Raise an error unless the section is uniform and the shapes have no jumps of curvature."""
+    """Raise ShapeError if the section varies, or slopes or curvatures of the shapes jump."""
     if not span.uniform:
         raise ShapeError("shear needs a section that is the same all along the link")
     inner, step = shapes.edges[1:-1], 1e-9 * span.length

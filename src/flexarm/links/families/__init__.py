@@ -1,1 +1,1 @@
-"""Families of shape functions, one file each."""
+"""Families of shape functions, one module each."""

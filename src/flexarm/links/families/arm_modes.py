@@ -1,4 +1,4 @@
-"""Curves into which the modes of the arm deform a link, and shapes made of them."""
+"""Shapes of a link from the modes of the whole arm, as combinations of moment curves."""
 
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ RATIONAL = 6  # additional polynomial degrees where the stiffness changes along 
 
 
 def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
-    """Return curves whose bending moments (of rods: forces) are Legendre polynomials of the span.
+    """Return curves whose bending moments (for rods, forces) are Legendre polynomials in x.
 
     Loads at the tip and loads distributed along the span cause such moments in any section.
     """
@@ -43,7 +43,7 @@ def moment_curves(span: Span, motion: BeamDirection, count: int) -> SpanCurves:
 
 
 def moment_shapes(span: Span, counts: Counts) -> Shapes:
-    """Return the shapes whose curves are moment curves, lowest degree first, in each direction."""
+    """Return moment curves of each direction as shapes, in order of increasing degree."""
     parts = []
     for motion, count in wanted(span, counts):
         curves = moment_curves(span, motion, count)
@@ -56,9 +56,10 @@ def moment_shapes(span: Span, counts: Counts) -> Shapes:
 def combined_shapes(
     choice: Counted, span: Span, curves: Shapes, columns: dict[Direction, Array]
 ) -> Shapes:
-    """Combine curves, per direction one shape per column of unit stiffness, into modes of the span.
+    """Build shapes of the span from combinations of moment curves, one per column and direction.
 
-    Moment curves of the lowest degrees are the static shapes of the tip.
+    The combined shapes of a direction are diagonalised.  Static shapes are added on request; moment
+    curves of the lowest degrees are the static shapes of the tip.
     """
 
     def mixed(direction: Direction, weights: Array) -> SpanCurves:

@@ -1,4 +1,4 @@
-"""Families of modes of a link's span, which differ in the boundary conditions at its ends."""
+"""Families of modes of a link's span, which differ in the boundary conditions at the two ends."""
 
 import math
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from flexarm.links.span import Span
 
 @dataclass(frozen=True)
 class Assumed(Discretisation):
-    """Family of modes with given boundary conditions in each direction."""
+    """Family of modes of a span with given boundary conditions in each direction."""
 
     name: str
     summary: str
@@ -40,7 +40,7 @@ class Assumed(Discretisation):
         return self.with_body
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
+        """Build the mode shapes of a span in all directions."""
         parts = []
         for motion, count in wanted(span, counts):
             elastic = self._modes(span, ends, motion, count)
@@ -49,7 +49,7 @@ class Assumed(Discretisation):
         return normalise(join(parts, span), normalisation(choice), span)
 
     def rest(self, span: Span, ends: Ends, direction: Direction, count: int) -> SpanCurves:
-        """Return the static tip shapes of a direction that its first ``count`` modes lack."""
+        """Return the static tip shapes of a direction, orthogonal to its first ``count`` modes."""
         return self._modes(span, ends, MOTIONS[direction], count).rest
 
     def _modes(self, span: Span, ends: Ends, motion: BeamDirection, count: int) -> SpanModes:
@@ -60,16 +60,16 @@ class Assumed(Discretisation):
 
 
 def _clamped(ends: Ends, motion: BeamDirection) -> Conditions:
-    """Return the conditions of a clamped root and the ends' body at the tip.
+    """Return the boundary conditions of a clamped root and a rigid body at the tip.
 
-    Bending sees the body's mass, inertia and offset along the link, torsion its inertia about the
-    link's axis, stretch its mass.  The inertia at the root is ignored.
+    The tip load is mass, inertia and offset along the link for bending, inertia about the link's
+    axis for torsion, mass for stretch.  The inertia at the root is ignored.
     """
     return Conditions.of(replace(ends, root_inertia=(math.inf, math.inf, math.inf)), motion)
 
 
 def _beams(support: Support) -> Callable[[Ends, BeamDirection], Conditions]:
-    """Return conditions of a supported beam; a rod's root is clamped, since no pin frees it."""
+    """Return a function that gives beams a support; rods have a clamped root and a free tip."""
     return lambda ends, motion: Conditions(support if motion.order == 2 else "clamped-free")
 
 

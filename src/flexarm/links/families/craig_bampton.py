@@ -1,4 +1,4 @@
-"""Craig-Bampton shapes: static tip motions and modes with the tip held."""
+"""Craig-Bampton shapes: static constraint shapes of the tip and modes with the tip fixed."""
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
@@ -8,16 +8,16 @@ from flexarm.links.span import Span
 
 
 class CraigBamptonShapes(Discretisation):
-    """Constraint shapes of the tip, and as many fixed-interface modes as counted.
+    """Constraint shapes of the tip, and ``count`` fixed-interface modes in each direction.
 
-    Bending: ``y1`` is the static shape of unit tip displacement [m] with the tip's slope held,
-    ``y2`` that of unit tip slope [rad] (dy/dx, dz/dx) with its displacement held, ``y3`` and on are
+    Bending: ``y1`` is the static shape of unit tip displacement [m] at zero tip slope, ``y2`` the
+    static shape of unit tip slope [rad] (dy/dx, dz/dx) at zero tip displacement, ``y3`` and on are
     the modes with both ends clamped.  Torsion and stretch: ``twist1`` is the static shape of unit
     tip motion, the others have both ends fixed.  Constraint shapes are never rescaled.  A direction
     with count 0 has no shapes at all.
 
-    Stiffness does not couple constraint shapes with modes, nor modes with each other.  Statics
-    under any force and moment at the tip are exact.
+    The stiffness matrix couples neither constraint shapes with modes nor modes with each other.
+    Statics under any force and moment at the tip are exact.
     """
 
     name = "craig-bampton"
@@ -25,7 +25,7 @@ class CraigBamptonShapes(Discretisation):
     citation = "Craig & Bampton 1968"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
+        """Build the constraint shapes and fixed-interface modes of a span."""
         parts = []
         for motion, count in wanted(span, counts):
             curves, stiffness = constraint_shapes(span, motion)

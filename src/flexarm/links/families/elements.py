@@ -29,7 +29,7 @@ LINEAR = ((0.5, 0.5), (0.5, -0.5))
 
 
 def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
-    """Build the nodal shapes of one direction, root node clamped."""
+    """Build the shape functions of nodal coordinates in one direction, with a clamped root node."""
     edges, order = np.linspace(0.0, span.length, count + 1), motion.order
     factors = (span.length / count / 2) ** np.arange(order)
     table = np.array(HERMITE if order == 2 else LINEAR).reshape(2, order, -1).swapaxes(1, 2)
@@ -50,7 +50,7 @@ def nodal_shapes(span: Span, motion: BeamDirection, count: int) -> Shapes:
 def _reduced(
     nodal: Shapes, span: Span, motion: BeamDirection, conditions: Conditions, count: int
 ) -> Shapes:
-    """Replace nodal shapes by their first modes with the tip body."""
+    """Return the first ``count`` modes of the nodal shapes with the tip body attached."""
     (curves,) = nodal.curves[motion.direction]
     tip = np.array([span.length])
     moved = np.vstack([curves(tip, nu) for nu in range(motion.order)])
@@ -62,13 +62,13 @@ def _reduced(
 
 
 class ElementShapes(Discretisation):
-    """Elements of equal length, the counts being their numbers; the root node is clamped.
+    """Finite elements of equal length, as many as the counts; the root node is clamped.
 
     Coordinates are the values at node k, k L/n from the root: ``node1.y``, ``node1.slope_y``
     (dy/dx), ``node2.y``, ...; then ``node1.z``, ``node1.slope_z`` (dz/dx), ...; ``node1.twist``,
     ...; ``node1.stretch``, ...  Sections that vary inside an element are integrated as they are.
 
-    With ``reduce`` the coordinates of each direction are instead the first so many modes of its
+    With ``reduce`` = r the coordinates of each direction are instead the first r modes of the
     elements, clamped at the root and carrying the tip body of the ends: ``y1``, ``y2``, ... (all
     modes where the elements have fewer).
     """
@@ -78,11 +78,11 @@ class ElementShapes(Discretisation):
     citation = "Theodore & Ghosal 1995, eqs 12-15"
 
     def loaded(self, choice: ShapeChoice) -> bool:
-        """Return whether the shapes are modes of the elements, which carry the ends' tip body."""
+        """Return whether the shapes are modes of the elements, which depend on the tip body."""
         return isinstance(choice, choices.Elements) and choice.reduce is not None
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
+        """Build the nodal shapes of a span, or with ``reduce`` their modes."""
         parts = [nodal_shapes(span, motion, count) for motion, count in wanted(span, counts)]
         reduce = choice.reduce if isinstance(choice, choices.Elements) else None
         if reduce is None:

@@ -1,4 +1,4 @@
-"""Lumped flexibility: rigid pieces with springs between them."""
+"""Lumped flexibility: a span of rigid segments connected by springs."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from flexarm.links.span import Span, union
 
 
 def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
-    """Build the shapes of one direction."""
+    """Return the shapes of the spring deflections in one direction."""
     segments = np.linspace(0.0, span.length, count + 1)
     centres = (segments[:-1] + segments[1:]) / 2
     edges = np.concatenate(([0.0], centres, [span.length]))
@@ -24,7 +24,7 @@ def _springs(span: Span, motion: BeamDirection, count: int) -> Shapes:
 
 
 def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
-    """Integrate dx/E over each segment, E linear between stations."""
+    """Return the compliance of each segment, ``int dx/E``, with E linear between stations."""
     edges = union(segments, span.edges)
     width = np.diff(edges)
     left = span.at(motion.stiffness, edges[:-1])
@@ -37,12 +37,12 @@ def _compliance(span: Span, motion: BeamDirection, segments: Array) -> Array:
 
 
 class LumpedShapes(Discretisation):
-    """Springs at the centres of equal segments, rigid straight pieces between them.
+    """Rigid straight pieces connected by springs at the centres of equal segments.
 
     Coordinates are the deflections of the springs: in bending the angle between the two pieces
     [rad] (a jump of the slope dy/dx, dz/dx), in torsion the jump of the twist [rad], in stretch the
-    jump of the displacement [m]. A spring is as compliant as its segment: ``1/k = int dx/EI``. Only
-    the springs bend, so the curves' second derivatives are zero.
+    jump of the displacement [m].  A spring has the compliance of its segment: ``1/k = int dx/EI``.
+    Only the springs deform, so the curves' second derivatives are zero.
     """
 
     name = "lumped"
@@ -50,6 +50,6 @@ class LumpedShapes(Discretisation):
     citation = "Yoshikawa & Hosoda 1996"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
+        """Build the shapes of the spring deflections of a span."""
         parts = [_springs(span, motion, count) for motion, count in wanted(span, counts)]
         return join(parts, span)

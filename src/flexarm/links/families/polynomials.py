@@ -1,4 +1,4 @@
-"""Polynomials along the span: they converge fast where loads change the modes of the link."""
+"""Polynomial shape functions, which converge fast where loads change the modes of the link."""
 
 import numpy as np
 
@@ -18,11 +18,12 @@ from flexarm.links.span import Span
 
 
 class PolynomialShapes(Discretisation):
-    """All polynomials up to a degree that are clamped at the root, combined into modes.
+    """Polynomials up to a given degree, clamped at the root, combined into modes.
 
-    n shapes span x^2 to x^(n + 1) of beams, x to x^n of rods; ``y1`` is the slowest mode that they
-    have with the tip free.  They converge fastest where rotation or loads change the modes of a
-    uniform or smoothly tapered span; across a step of the section curvature jumps, and they do not.
+    n shapes span x^2 to x^(n + 1) for beams, x to x^n for rods; ``y1`` is the slowest mode in the
+    span of the polynomials with a free tip.  Convergence is fastest where rotation or loads change
+    the modes of a uniform or smoothly tapered span; at a step of the section the curvature jumps,
+    which polynomials do not represent.
     """
 
     name = "polynomials"
@@ -30,7 +31,7 @@ class PolynomialShapes(Discretisation):
     citation = "Ritz 1909"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
+        """Build the polynomial shapes of a span, diagonalised in each direction."""
         edges = np.array([0.0, span.length])
         parts = []
         for motion, count in wanted(span, counts):

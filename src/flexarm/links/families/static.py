@@ -1,4 +1,4 @@
-"""Static shapes beside a family of modes: deflections under tip loads that the modes lack."""
+"""Static shapes added to a family of modes: the part of tip deflections that the modes lack."""
 
 from collections.abc import Callable
 
@@ -16,24 +16,24 @@ def add_static(
     counts: Counts,
     rest: Callable[[BeamDirection, int], SpanCurves],
 ) -> Shapes:
-    """Add the static shapes of tip loads, made orthogonal in energy to the modes.
+    """Return modes with static shapes of tip loads added, orthogonal to the modes in strain energy.
 
     Parameters
     ----------
     shapes
-        Modes of single directions.
+        Modes, each in a single direction.
     span, counts
-        The span, and how many modes each direction has.
+        The span, and the number of modes in each direction.
     rest
-        Function of a direction and its number of modes.  It returns the part of the static shapes
-        that the modes lack, as curves of unit stiffness of which no two couple.
+        Function of a direction and its number of modes.  It returns the static shapes minus their
+        projection on the modes, as curves with an identity stiffness matrix.
 
     Returns
     -------
     Shapes
-        In each direction the modes as they were, then two shapes of a beam (of a uniform one they
-        complete x^2 and x^3) or one of a rod (x), whose strain energy couples with no mode; none
-        where the modes span them.
+        In each direction the unchanged modes, then two shapes for a beam (for a uniform beam they
+        complete x^2 and x^3) or one for a rod (x), not coupled with the modes in strain energy;
+        none where the modes span the static shapes.
     """
     parts: list[Shapes] = []
     for motion, count in wanted(span, counts):

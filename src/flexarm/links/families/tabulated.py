@@ -17,14 +17,14 @@ from flexarm.links.span import Span
 
 
 def modal_data_report(file: str | Path | SideFile, span: Span) -> Findings:
-    """Report on a file of modal data for a span, its faults included.
+    """Return the report on a file of modal data for a span, including errors.
 
     Parameters
     ----------
     file
-        The file, or where it is.
+        The file, or its path.
     span
-        The flexible span that it is for.
+        The flexible span to which the data apply.
 
     Raises
     ------
@@ -49,23 +49,23 @@ def write_modal_data(
     Parameters
     ----------
     path
-        The file to write.
+        Path of the file to write.
     shapes
         The shapes; where they have no mass matrix, it is integrated over the span.
     span
         The flexible span.
     stations
-        Where to write them [m], from 0 to the span's length; or how many, evenly spaced (and
-        where the section's table has its own).
+        Distances of the stations from the root [m], from 0 to the span's length; or the number of
+        evenly spaced stations, to which the stations of the section's table are added.
     name, notes
-        What the file says about itself.
+        Name and notes written to the file.
     force
-        Whether to overwrite a file that is there.
+        Whether to overwrite an existing file.
 
     Raises
     ------
     ModelError
-        If the file is there and `force` is false, or it cannot be written.
+        If the file exists and `force` is false, or it cannot be written.
     """
     if isinstance(stations, int):
         stations = np.union1d(np.linspace(0.0, span.length, stations), span.edges)
@@ -95,10 +95,10 @@ def write_modal_data(
 
 
 def _written_masses(span: Span, x: Array) -> dict[str, object]:
-    """Return mass and rotary inertia at stations, per length or lumped.
+    """Return mass and rotary inertia at stations x [m], per length or lumped, as keys of the file.
 
-    They are lumped where they are not linear in between.  A lump is the mass around a station
-    weighted by the hat function of that station: the total mass and its centre are exact.
+    They are lumped where the section is not linear between the stations.  A lump is the mass around
+    a station weighted by the hat function of the station: total mass and its centre are exact.
     """
     jumps = len(span.edges) < len(span.stations)
     if not jumps and np.isin(span.edges, x).all():
@@ -115,14 +115,14 @@ def _written_masses(span: Span, x: Array) -> dict[str, object]:
 
 
 class TabulatedShapes(Discretisation):
-    """Shapes at stations from a file, with curves through them."""
+    """Shapes given at stations in a file, interpolated by piecewise cubics."""
 
     name = "table"
     summary = "shapes, M, K and D from measurement or another program"
     citation = "Graves 1989"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Read the shapes of a span; inertia at its ends and counts have no effect."""
+        """Read the shapes of a span from the file; end inertia and counts have no effect."""
         if not isinstance(choice, Tabulated):
             raise ShapeError(f"shapes: expected kind 'table' with a file, got '{choice.kind}'")
         findings, shapes = inspect_stations(choice.side_file, span)

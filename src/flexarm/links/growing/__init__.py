@@ -1,1 +1,1 @@
-"""Links that slide out of their hub."""
+"""Links of variable exposed length, which slide out of their hub."""

@@ -1,11 +1,12 @@
-"""Motion of a sliding link's material: fields of xi = x/l, linear in coefficients.
+"""Kinematics of a sliding link: displacement fields over xi = x/l, with l the exposed length.
 
-A section moves out with the beam and so along the shapes, ``d xi/dt = (1 - xi) l'/l`` (the time
-derivative of Theodore & Ghosal 1995, eqs 19-21, taken at a fixed material point).  Displacement,
-velocity per coordinate and acceleration are then combinations of a few functions of xi,
-``P, (1 - xi) P', (1 - xi)^2 P''`` with the parent curves P (where a factor is the length itself,
-``(1 - xi) P' + P`` in the middle, whose two parts come with one coefficient).  Integrals over the
-exposed part are constant matrices between the coefficients.
+A material section moves out with the beam and so along the shapes, ``d xi/dt = (1 - xi) l'/l`` (the
+time derivative of Theodore & Ghosal 1995, eqs 19-21, at a fixed material point; primes of l and d
+are rates).  Displacement, velocity per coordinate and acceleration are therefore linear
+combinations of the functions ``P, (1 - xi) P', (1 - xi)^2 P''`` of the parent curves P.  Where a
+parent's factor is the length itself, the second function is ``(1 - xi) P' + P``, since its two
+terms have the same coefficient.  Integrals over the exposed part are constant matrices between the
+coefficients.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ _POINTS = 48
 
 @dataclass(frozen=True)
 class ParentFactors:
-    """A direction's parent factors times amplitudes and rates at the current length."""
+    """Factors A(l) of a direction's parent curves, times amplitudes d and rates d'."""
 
     matrix: Expr
     value: Expr  # A d
@@ -37,14 +38,14 @@ class ParentFactors:
 
 
 class SlidingMotion:
-    """The motion of a sliding link's material in terms of its own coordinates.
+    """Motion of a sliding link's material points in terms of the link's own coordinates.
 
     Parameters
     ----------
     shapes
         The link's shapes, m of them.
     own, rates
-        Exposed length and amplitudes, and their rates, (1 + m,).
+        Exposed length and amplitudes, shape (1 + m,), and their time derivatives.
     """
 
     def __init__(self, shapes: SlidingShapes, own: Expr, rates: Expr) -> None:
@@ -56,7 +57,7 @@ class SlidingMotion:
         self._divided = {d: self._over_length(f) for d, f in plain.items()}
 
     def displacement(self) -> MovingField:
-        """Return the displacement field of the exposed part, from the hub's mouth."""
+        """Return the displacement field of the exposed part, measured from the hub's mouth."""
         x, y, z = (self._direction(self._plain[d]) for d in AXES)
         columns = [Field(*c) for c in zip(x[1], y[1], z[1], strict=True)]
         new = type(self.length)
@@ -70,7 +71,7 @@ class SlidingMotion:
         return MovingField(value, tuple(columns), bias)
 
     def slopes(self) -> ParentFactors:
-        """Return each parent curve's part of the angles: slopes by x, and twist itself."""
+        """Return the parent curves' factors in the section angles: slopes over x, and twist."""
         parts = [self._plain[d] if d == "twist" else self._divided[d] for d in DIRECTIONS]
         return ParentFactors(
             matrix=ca.vertcat(*[f.matrix for f in parts]),
@@ -82,7 +83,7 @@ class SlidingMotion:
         )
 
     def rotation(self) -> MovingField:
-        """Return the first-order angles of the sections: twist, -z', y'."""
+        """Return the field of first-order section angles: twist, -dz/dx, dy/dx."""
         x = self._direction(self._plain["twist"])
         y = self._direction(self._divided["z"])
         z = self._direction(self._divided["y"])
@@ -90,18 +91,21 @@ class SlidingMotion:
         return MovingField(Field(x[0], -y[0], z[0]), tuple(columns), Field(x[2], -y[2], z[2]))
 
     def angles(self, xi: float) -> tuple[Expr, Expr, Expr]:
-        """Return a section's first-order angles (3,), their columns (3, k) and second rate (3,)."""
+        """Return angles (3,), columns per rate (3, k) and bias (3,) of the section at xi.
+
+        The angles are of first order; the bias is their second rate at zero accelerations.
+        """
         return evaluate(self.rotation(), self.rotation_functions(np.array([xi])))
 
     def displacement_functions(self, xi: Array) -> Functions:
-        """Evaluate the functions of the displacement at places xi."""
+        """Evaluate the basis functions of the displacement field at xi."""
         x = [np.ones_like(xi)[None], xi[None], _moved_rows(self.shapes, "x", xi)]
         functions: dict[Axis, Array] = {"x": np.concatenate(x)}
         functions["y"], functions["z"] = (_moved_rows(self.shapes, d, xi) for d in ("y", "z"))
         return functions
 
     def rotation_functions(self, xi: Array) -> Functions:
-        """Evaluate the functions of the section angles at places xi."""
+        """Evaluate the basis functions of the section-angle field at xi."""
         return {
             "x": _moved_rows(self.shapes, "twist", xi),
             "y": _rows(self.shapes, "z", 1, xi),
@@ -109,11 +113,11 @@ class SlidingMotion:
         }
 
     def displacement_basis(self) -> Basis:
-        """Integrate the functions of the displacement over xi."""
+        """Compute the integrals over xi of the basis functions of the displacement field."""
         return _integrated(self.shapes, self.displacement_functions, {"x": 2})
 
     def rotation_basis(self) -> Basis:
-        """Integrate the functions of the section angles over xi."""
+        """Compute the integrals over xi of the basis functions of the section-angle field."""
         return _integrated(self.shapes, self.rotation_functions, {})
 
     def _factors(self, direction: Direction) -> ParentFactors:
@@ -126,7 +130,7 @@ class SlidingMotion:
         return ParentFactors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, scales)
 
     def _over_length(self, f: ParentFactors) -> ParentFactors:
-        """Divide factors by the length, which slopes by x are more than slopes by xi."""
+        """Return factors divided by the length, for slopes over x instead of slopes over xi."""
         l, out = self.length, self.out
         value = f.value / l
         slope = f.slope / l - value / l
@@ -135,9 +139,10 @@ class SlidingMotion:
         return ParentFactors(f.matrix / l, value, slope, rate, bend, 0 * f.scales)
 
     def _direction(self, f: ParentFactors) -> tuple[Expr, list[Expr], Expr]:
-        """Coefficients of ``P, (1 - xi) P', (1 - xi)^2 P''``: value, columns, bias.
+        """Return the coefficients of ``P, (1 - xi) P', (1 - xi)^2 P''``: value, columns, bias.
 
-        Where A grows with the length, ``A = A' l``, the second function is ``(1 - xi) P' + P``.
+        For factors proportional to the length, ``A = A' l``, the second function is
+        ``(1 - xi) P' + P``.
         """
         none = type(f.value)(f.value.shape[0], 1)
         turn = self.out / self.length
@@ -153,7 +158,7 @@ class SlidingMotion:
 
 
 def exposed_points(shapes: SlidingShapes) -> tuple[Array, Array]:
-    """Place Gauss-Legendre points with their weights on every panel of xi."""
+    """Return Gauss-Legendre points in xi and weights on all panels of the exposed part."""
     node, weight = gauss_points(_POINTS)
     half = np.diff(shapes.edges) / 2
     return (
@@ -168,7 +173,7 @@ def length_factor(shapes: SlidingShapes, direction: Direction, length: Expr) -> 
 
 
 def chebyshev_series(series: Array, range_: tuple[float, float], length: Expr) -> Expr:
-    """Evaluate a Chebyshev series of matrices (R, a, b) over a range of lengths."""
+    """Evaluate at a length [m] a Chebyshev series of matrices (R, a, b) over a length range."""
     low, high = range_
     if len(series) == 1:
         return constant(series[0]) * type(length)(1)
@@ -185,7 +190,10 @@ def chebyshev_series(series: Array, range_: tuple[float, float], length: Expr) -
 
 
 def _line(series: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
-    """Write a series (2, a, b) as ``start + slope l``; start is 0 for multiples of the length."""
+    """Return start and slope of a two-term Chebyshev series (2, a, b), ``start + slope l``.
+
+    Where start is only rounding, so that the series is a multiple of the length, start is 0.
+    """
     low, high = range_
     slope = series[1] / ((high - low) / 2)
     start = series[0] - slope * ((low + high) / 2)
@@ -195,7 +203,7 @@ def _line(series: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
 
 
 def _scales(shapes: SlidingShapes, direction: Direction) -> Array:
-    """Mark the parents whose factors are multiples of the length by 1, others by 0, (K,)."""
+    """Return a vector (K,) with 1 for parents whose factors are multiples of the length, else 0."""
     series = shapes.factors[direction]
     if len(series) != 2:
         return np.zeros(series.shape[1])
@@ -204,7 +212,7 @@ def _scales(shapes: SlidingShapes, direction: Direction) -> Array:
 
 
 def _moved_rows(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array:
-    """Stack the functions of a displacement or twist, (3 K, g)."""
+    """Evaluate the basis functions of a displacement or twist at g values of xi, shape (3 K, g)."""
     rows = _rows(shapes, direction, 0, xi)
     count = len(rows) // 3
     rows[count : 2 * count] += _scales(shapes, direction)[:, None] * rows[:count]
@@ -212,7 +220,7 @@ def _moved_rows(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array
 
 
 def _rows(shapes: SlidingShapes, direction: Direction, nu: int, xi: Array) -> Array:
-    """Stack ``P, (1 - xi) P', (1 - xi)^2 P''`` of the nu-th derivatives, (3 K, g)."""
+    """Evaluate ``P, (1 - xi) P', (1 - xi)^2 P''`` for nu-th derivatives P of parents, (3 K, g)."""
     left = 1 - xi
     return np.concatenate([left**k * shapes.values(direction, xi, nu + k) for k in range(3)])
 
@@ -220,10 +228,10 @@ def _rows(shapes: SlidingShapes, direction: Direction, nu: int, xi: Array) -> Ar
 def _integrated(
     shapes: SlidingShapes, functions: Callable[[Array], Functions], before: Mapping[Axis, int]
 ) -> Basis:
-    """Integrate functions that are stacked by `_rows`, after some others per axis.
+    """Return the integrals over xi of functions stacked by `_rows`, with others before per axis.
 
-    Where elements meet the second third jumps, so the last has a pulse there, which weighs what
-    jumps too by its mean: momentum that sections take up as they pass such places.
+    At element edges the second third of the functions jumps, so that the last third has a pulse.
+    The pulse times the mean of a jumping function is the momentum that sections gain as they pass.
     """
     places, weights = exposed_points(shapes)
     inner, pulses = shapes.edges[1:-1], []

@@ -1,8 +1,8 @@
-"""Nodes along the exposed part of a sliding link, in xi = x/l, and what slides past them.
+"""Collocation nodes along the exposed part of a sliding link, with xi = x/l, l the exposed length.
 
 Sections turn by ``sum_k chi_k'(xi) e_k`` with the parent curves chi and ``e = a(l) d/l``, so with
 tangents P at nodes a section is at ``r = l sum_g I_g(xi) P_g``.  A material section moves by
-``d xi/dt = (1 - xi) l'/l`` and so with the velocity (primes: rates)
+``d xi/dt = (1 - xi) l'/l`` and so with the velocity (primes: time derivatives)
 
     ``sum_g I_g (l P_g)' + l' (1 - xi) sum_g l_g P_g``,
 
@@ -10,8 +10,8 @@ and at constant l' has the acceleration
 
     ``sum_g I_g (l P_g)'' + 2 l' (1 - xi) sum_g l_g P_g' + (l'^2/l) (1 - xi)^2 sum_g dl_g/dxi P_g``.
 
-Interpolated tangents may jump between panels; the last term is integrated by parts, which counts
-the momentum that sections take on as they pass such places.
+Interpolated tangents may jump between panels; integrating the last term by parts includes the
+momentum that sections gain as they pass a jump.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from flexarm.spatial import settled
 
 @dataclass(frozen=True)
 class GrowingNodes(Collocation):
-    """G nodes of a sliding link's parent curves over xi, of a span of unit length and unit mass."""
+    """Collocation data of a sliding link's parent curves over xi, for unit length and unit mass."""
 
     passing: Array  # ``int I^a (1 - xi) l^b`` for two of the axes x, y, z, (3, 3, G, G)
     passed: Array  # ``int (1 - xi)^2 l^a l^b``, (3, 3, G, G)
@@ -44,7 +44,7 @@ class GrowingNodes(Collocation):
 
     @classmethod
     def of(cls, shapes: SlidingShapes, more: int) -> "GrowingNodes":
-        """Choose nodes, so many beyond the number of shapes, but one beyond the parent curves."""
+        """Select nodes, ``more`` beyond the number of shapes, at least one beyond the parents."""
         further = max(
             len(curves) - int(np.any(shapes.factors[direction], axis=(0, 1)).sum())
             for direction, curves in shapes.parents.items()
@@ -73,7 +73,10 @@ class GrowingNodes(Collocation):
         )
 
     def functions(self, xi: Array) -> Functions:
-        """Evaluate ``I, (1 - xi) l, (1 - xi)^2 dl/dxi`` at places, (3 G, len(xi)) per axis."""
+        """Evaluate ``I, (1 - xi) l, (1 - xi)^2 dl/dxi`` at xi, shape (3 G, len(xi)) per axis.
+
+        l are the cardinal functions of the G nodes, I their integrals from 0 to xi.
+        """
         left, edges = 1 - xi, self.edges
         panel = np.clip(np.searchsorted(edges, xi, side="right") - 1, 0, len(edges) - 2)
         low, high = edges[panel], edges[panel + 1]
@@ -87,7 +90,11 @@ class GrowingNodes(Collocation):
         return {axis: np.concatenate([f[a].T for f in found]) for a, axis in enumerate(AXES)}
 
     def integrals(self) -> Basis:
-        """Integrate the functions; the last of them only against the others, in squares of one."""
+        """Compute the integrals over xi of the `functions` and of their products.
+
+        Products of the second and third functions are symmetrised, which is exact in quadratic
+        forms; products of two third functions are not computed and are 0.
+        """
         at_mouth = [self.functions(np.zeros(1))[axis][self.count : 2 * self.count, 0]
                     for axis in AXES]  # fmt: skip
         gram: dict[tuple[Axis, Axis], Array] = {}

@@ -1,9 +1,9 @@
-"""Shape functions of a link that slides out of its hub: functions of place and exposed length.
+"""Shape functions of a link that slides out of its hub, over position and exposed length.
 
 A shape is ``phi_j(x; l) = sum_k chi_k(x/l) a_kj(l)``: a few parent curves chi and factors a, which
-are Chebyshev series of the exposed length l.  Shapes that do not follow the length, and those that
-it only scales, are their own parents, so that a is diagonal and equations stay short; the parents
-of others are found by a singular value decomposition.
+are Chebyshev series of the exposed length l.  Shapes that are independent of the length or only
+scaled by it are their own parents, so that a is diagonal and equations stay short; the parents of
+other shapes are computed by a singular value decomposition.
 """
 
 from collections.abc import Callable
@@ -28,12 +28,12 @@ _NODES = 48
 # relative to the link (elements, whose series end: at most 7e-15), both if they are rounding.
 _ROUNDING = 1e-13
 _NOISE = 1e-14
-_ENDED = 1e-5  # of a shape, at which its Legendre series may end: that of a 17th mode does not
+_ENDED = 1e-5  # relative coefficients at which a Legendre series counts as converged
 
 
 @dataclass(frozen=True)
 class SlidingShapes:
-    """Shapes of a sliding link with m amplitudes."""
+    """Shape functions of a sliding link with m amplitudes, as series in xi and in the length."""
 
     names: tuple[str, ...]  # names of the amplitudes
     span: Span  # the whole beam; its section is uniform
@@ -47,20 +47,20 @@ class SlidingShapes:
 
     @property
     def mass_per_length(self) -> float:
-        """Mass of the beam per length [kg/m]."""
+        """Mass per length of the beam [kg/m]."""
         return float(self.span.table["mass_per_length"][0])
 
     @property
     def rotary(self) -> Array:
-        """Rotary inertia of its sections about x, y and z per length [kg m], (3,)."""
+        """Rotary inertia per length of the sections about x, y and z [kg m], shape (3,)."""
         return np.array([self.span.table[name][0] for name in ("Jx", "Jy", "Jz")])
 
     def values(self, direction: Direction, xi: Array, nu: int = 0) -> Array:
-        """Evaluate the parent curves, or their nu-th derivative by xi, (K, len(xi))."""
+        """Evaluate a direction's parent curves, or their nu-th derivative in xi, (K, len(xi))."""
         return _panel_values(self.parents[direction], self.edges, xi, nu)
 
     def parent_shapes(self) -> Shapes:
-        """Return the parent curves as shapes over xi, those of all directions, K of them."""
+        """Return the parent curves of all directions as shape functions over xi."""
         every = [
             family(d, curves, np.zeros(curves.count), self.edges)
             for d in DIRECTIONS
@@ -69,12 +69,12 @@ class SlidingShapes:
         return join(every, Span(1.0, self.edges[[0, -1]], {}))
 
     def _curves(self, direction: Direction, length: float) -> SpanCurves:
-        """Return a direction's K parent curves over an exposed length [m]."""
+        """Return a direction's K parent curves stretched over an exposed length [m]."""
         values = self.parents[direction].transpose(1, 2, 0)
         return SpanCurves.from_values(self.edges * length, values)
 
     def at(self, length: float) -> Shapes:
-        """Build the shapes of one exposed length [m], as those of a link of that length."""
+        """Build the shape functions of a link of one exposed length [m]."""
         low, high = self.range
         if not low <= length <= high * (1 + 1e-12):
             raise ShapeError(f"exposed length {length:g} m is outside {low:g} to {high:g} m")
@@ -93,16 +93,16 @@ class SlidingShapes:
 def follow_length(
     build: Callable[[float], Shapes], span: Span, range_: tuple[float, float]
 ) -> SlidingShapes:
-    """Fit shapes that change with the exposed length, to 1e-13 of their size.
+    """Fit shapes that vary with the exposed length by series, to a relative error of 1e-13.
 
     Parameters
     ----------
     build
-        Shapes of a link of given length [m]; they must depend on it smoothly.
+        Function that returns the shapes of a link of given length [m], smooth in the length.
     span
         The whole beam.
     range_
-        Least and largest exposed length [m].
+        Minimum and maximum exposed length [m].
     """
     node = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
     low, high = range_
@@ -130,7 +130,7 @@ def follow_length(
 def fixed_shapes(
     shapes: Shapes, length: float, span: Span, range_: tuple[float, float]
 ) -> SlidingShapes:
-    """Stretch the shapes of one exposed length [m] to every other, in proportion."""
+    """Build sliding shapes from the shapes of one exposed length [m] by stretching over xi."""
     edges, places = _fit_places(shapes, 0.0, 2 * length, 0.0)
     parents, factors = {}, {}
     for direction in DIRECTIONS:
@@ -142,13 +142,16 @@ def fixed_shapes(
 
 
 def _same(curves: Array, others: Array) -> bool:
-    """Return whether curves of two directions differ only by rounding."""
+    """Return whether the curves of two directions differ only by rounding."""
     apart = np.abs(curves - others).max(initial=0.0)
     return bool(apart <= _ROUNDING * np.abs(curves).max(initial=0.0))
 
 
 def _align_signs(samples: list[dict[Direction, Array]]) -> None:
-    """Turn each shape the way it was at the length before: a tip may pass through a node."""
+    """Change signs of sampled shapes in place, so that each shape is continuous over the length.
+
+    A tip scaling flips the sign where a node of the shape passes through the tip.
+    """
     for before, here in pairwise(samples):
         for direction in DIRECTIONS:
             same = np.einsum("pkm,pkm->m", before[direction], here[direction])
@@ -156,7 +159,7 @@ def _align_signs(samples: list[dict[Direction, Array]]) -> None:
 
 
 def _scaled(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Array, Array] | None:
-    """Return shapes that the length only scales as parents; None if one changes otherwise.
+    """Return parents and factors of shapes that the length only scales, else None.
 
     Returns
     -------
@@ -177,11 +180,11 @@ def _scaled(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Ar
 
 
 def _exact_scale(scale: Array, node: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
-    """Write a scale at the nodes as 1 or the length where it is a multiple of one of them.
+    """Return a scale sampled at Chebyshev nodes, exact where it is constant or a multiple of l.
 
     Returns
     -------
-    The scale at the nodes, and its Chebyshev coefficients, (nodes,) each.
+    The scale at the nodes and its Chebyshev coefficients, shape (nodes,) each.
     """
     middle, half = (range_[1] + range_[0]) / 2, (range_[1] - range_[0]) / 2
     series = np.zeros(len(node))
@@ -193,7 +196,9 @@ def _exact_scale(scale: Array, node: Array, range_: tuple[float, float]) -> tupl
 
 
 def _mixed(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
-    """Find curves of which the shapes (nodes, panels, degree + 1, m) are made at every length.
+    """Compute common parents of sampled shapes by a singular value decomposition.
+
+    The samples have shape (nodes, panels, degree + 1, m), one per Chebyshev node of the length.
 
     Returns
     -------
@@ -212,7 +217,7 @@ def _mixed(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Arr
 
 
 def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
-    """Cut a Chebyshev series where it has converged."""
+    """Return a Chebyshev series without its converged tail; raise ShapeError if not converged."""
     size = np.abs(fit).max(initial=0.0)
     tail = [float(np.abs(term).max(initial=0.0)) for term in fit]
     needed = 1 + max((r for r in range(len(tail)) if tail[r] > _ROUNDING * size), default=0)
@@ -228,7 +233,10 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
 def _fit_places(
     shapes: Shapes, low: float, high: float, node: float
 ) -> tuple[Array, dict[Direction, Array]]:
-    """Panelwise Legendre coefficients in xi of shapes built at one length."""
+    """Return panel edges in xi, and Legendre coefficients of shapes built at one Chebyshev node.
+
+    The coefficients have the shape (panels, degree + 1, m) per direction.
+    """
     length = (low + high) / 2 + (high - low) / 2 * node
     edges = shapes.edges / shapes.edges[-1]
     edges = edges[np.append(np.diff(edges) > _ROUNDING, True)]  # nodes of two meshes are one
@@ -244,20 +252,20 @@ def _fit_places(
 
 @cache
 def _legendre_fit() -> tuple[Array, Array]:
-    """Return Gauss nodes, and the matrix from values there to Legendre coefficients."""
+    """Return Gauss nodes and the matrix that maps values at the nodes to Legendre coefficients."""
     t, _ = legendre.leggauss(_DEGREE + 1)
     return t, np.asarray(np.linalg.inv(legendre.legvander(t, _DEGREE)), dtype=np.float64)
 
 
 def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
-    """Cut the Legendre series of each shape where only rounding is left, relative to the shape.
+    """Return Legendre series with coefficients that are only rounding set to 0.
 
-    A derivative would magnify it by up to the square of the degree.
+    A derivative would amplify the rounding by up to the square of the degree.
 
     Raises
     ------
     ShapeError
-        If a series has not ended.
+        If a series has not converged at the highest degree.
     """
     size = np.max([np.abs(t).max(axis=(0, 1)) for t in terms.values()], axis=0)
     if any(np.any(np.abs(t[:, -2:]).max(axis=(0, 1)) > _ENDED * size) for t in terms.values()):
@@ -273,7 +281,7 @@ def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
 
 
 def _panel_values(terms: Array, edges: Array, xi: Array, nu: int) -> Array:
-    """Evaluate Legendre coefficients (K, panels, degree + 1) at xi, (K, len(xi))."""
+    """Evaluate Legendre series (K, panels, degree + 1), or derivatives, at xi: (K, len(xi))."""
     panel = edges[1:-1].searchsorted(xi, side="right")
     half = np.diff(edges)[panel] / 2
     t = (xi - edges[panel]) / half - 1

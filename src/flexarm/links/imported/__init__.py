@@ -1,1 +1,1 @@
-"""Bodies with modes from elsewhere: finite elements, experiment, theory; a table is a line."""
+"""Bodies with modal data from other programs, experiment or theory, in space or along a line."""

@@ -1,8 +1,9 @@
-"""A body with modes: its moments (one Gram matrix), interfaces, stiffness and damping.
+"""A flexible body with modes: mass moments, interface motions, stiffness and damping.
 
-With nodes ``X_a``, shapes ``phi_j(a)`` and the mass m of the mesh, ``W = [1, X, phi_1 .. phi_m]``
-and ``G = W^T m W`` hold every moment of a body that moves by ``X + sum q_j phi_j``, whatever its
-shape and however its mass is spread (Shabana 2020, chapter 5).
+With N nodes at positions ``X_a``, shapes ``phi_j(a)`` and the mass matrix m of the mesh,
+``W = [1, X, phi_1 .. phi_m]`` and the Gram matrix ``G = W^T m W`` contain all mass moments of a
+body with positions ``X + sum q_j phi_j``, for any geometry and mass distribution (Shabana 2020,
+chapter 5).
 """
 
 from dataclasses import dataclass, field, replace
@@ -21,19 +22,19 @@ ALIKE = 1e-6  # product of two modes that are orthogonal but for the digits of a
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """P points of a body that are drawn."""
+    """P points of a body for display, with lines and surface triangles between the points."""
 
     places: Array  # undeformed positions [m], (P, 3)
     moved: Array  # displacement per amplitude, (P, 3, m)
     lines: np.typing.NDArray[np.int64]  # pairs of points, (k, 2)
-    axis: int  # number of first points, from hub to tip, which are drawn where one line is needed
+    axis: int  # number of leading points that form the axis from hub to tip
     # Triangles of the surface, (f, 3).
     faces: np.typing.NDArray[np.int64] = field(
         default_factory=lambda: np.zeros((0, 3), dtype=np.int64)
     )
 
     def line(self, fractions: Array) -> tuple[Array, Array]:
-        """Interpolate that line at fractions of it (S,): places (S, 3), shapes (S, 3, m)."""
+        """Interpolate the axis from hub to tip at S fractions: points (S, 3), shapes (S, 3, m)."""
         at = np.linspace(0.0, 1.0, self.axis)
         weights = np.stack([np.interp(fractions, at, row) for row in np.eye(self.axis)], axis=1)
         moved = np.einsum("sk,kaj->saj", weights, self.moved[: self.axis])
@@ -42,7 +43,7 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class ReducedBody(BodyData):
-    """A body in SI units, seen from its hub frame, in which the hub is at rest."""
+    """A flexible body in SI units, in the axes of its hub frame, where the hub is at rest."""
 
     name: str
     names: tuple[str, ...]  # names of the m amplitudes
@@ -50,12 +51,12 @@ class ReducedBody(BodyData):
     tip: Pose  # tip frame, undeformed
     tip_shape: Array  # displacement of the tip's origin per amplitude, (3, m)
     tip_angle: Array  # first-order rotation of the tip per amplitude, (3, m)
-    damping: Array | None  # damping matrix, (m, m); None: the damping of the link counts
+    damping: Array | None  # damping matrix, (m, m); None: the link's own damping applies
     # Whether only K and M of the interfaces are known, so that the change of the moments with the
     # deformation is missing.
     first_order: bool
     drawn: Drawn
-    strains: Array | None = None  # strain at P places per amplitude, (P, m); None if unknown
+    strains: Array | None = None  # strain at P positions per amplitude, (P, m); None if unknown
     # Second-order displacements, by which loads stiffen the body; None if unknown.
     second_order: SecondOrder | None = None
 
@@ -65,7 +66,7 @@ class ReducedBody(BodyData):
 
     @property
     def stiffens(self) -> bool:
-        """Whether loads stiffen it, by displacements of second order."""
+        """Return whether loads stiffen the body, through second-order displacements."""
         return self.second_order is not None
 
     @property
@@ -74,17 +75,23 @@ class ReducedBody(BodyData):
         return self.tip_angle
 
     def straight(self, length: float) -> StraightBody:
-        """Return the undeformed body; its tip is that of its file."""
+        """Return the undeformed body, whose tip is given by its file, not by ``length``."""
         return StraightBody(self.integrals, self.tip.position, self.tip_angle, self.tip_shape)
 
     def largest_strain(self, d: Array) -> Array:
-        """Find the largest strain of the body at amplitudes d, (T, m): (T,), NaN if unknown."""
+        """Return the largest absolute strain per amplitude vector, d (T, m) to (T,), or NaN.
+
+        NaN means that the strains are unknown.
+        """
         if self.strains is None or not self.strains.size:
             return np.full(len(d), np.nan)
         return np.asarray(np.abs(d @ self.strains.T).max(axis=1))
 
     def changed(self, turn: Array, names: tuple[str, ...] | None = None) -> "ReducedBody":
-        """Change amplitudes ``d = turn d_new``, (m, k), and their names."""
+        """Return the body for new amplitudes d_new, ``d = turn d_new`` with turn (m, k).
+
+        Names are those given, else unchanged.
+        """
         i = self.integrals
         squares = ("rotary_modal", "quadratic", "position_quadratic", "modal_mass", "stiffness")
         integrals = replace(
@@ -114,14 +121,14 @@ class ReducedBody(BodyData):
 
 
 def rigid_mass(i: Integrals) -> Array:
-    """Mass matrix of the hub's rotations and translations and of the shapes, (6 + m, 6 + m)."""
+    """Return the mass matrix of hub rotations, hub translations and shapes, (6 + m, 6 + m)."""
     return np.block([[i.inertia.matrix, i.momentum], [i.momentum.T, i.modal_mass]])
 
 
 def orthogonal(body: ReducedBody) -> ReducedBody:
-    """Orthogonalise amplitudes to rounding if they are orthogonal but for the digits of a file.
+    """Return a body with modes orthogonalised to rounding, if orthogonal to the digits of a file.
 
-    Many of them are then eliminated at little cost.  Others stay as they are given.
+    Orthogonal modes are eliminated at little cost.  Modes that are not orthogonal are unchanged.
     """
     mass = body.integrals.modal_mass
     size = np.sqrt(np.diag(mass))
@@ -143,10 +150,10 @@ def orthogonal(body: ReducedBody) -> ReducedBody:
 
 
 def cleaned(body: ReducedBody) -> ReducedBody:
-    """Set moments to zero that are rounding, relative to their bound by Schwarz's inequality.
+    """Return a body with mass moments set to 0 that are rounding by Schwarz's inequality.
 
-    Traced equations then skip them.  Moments along each axis, and rotary inertia about it, have
-    bounds of their own, so that a slender body keeps its inertia about its long axis.
+    Symbolic equations then omit these terms.  Moments along each axis, and rotary inertia about the
+    axis, have separate bounds, so that a slender body retains the inertia about its long axis.
     """
     i = body.integrals
     size = np.sqrt(np.diag(i.modal_mass))

@@ -1,4 +1,4 @@
-"""Checks of modal data: of any body, of one with nodes in space, of one along a line."""
+"""Consistency checks of modal data of bodies with nodes in space or along a line."""
 
 import math
 from dataclasses import replace
@@ -36,13 +36,14 @@ PLANES = (("theta_z must be y'", 1, 2, 1.0), ("theta_y must be -z'", 2, 1, -1.0)
 
 
 def least_eigenvalue(matrix: Array) -> float:
-    """Smallest eigenvalue of a symmetric matrix scaled to a unit diagonal, rows of zeros left out.
+    """Return the smallest eigenvalue of a symmetric matrix scaled to a unit diagonal.
+
+    Zero rows are omitted.
 
     Returns
     -------
     float
-        0 to 1 for a mass matrix; ``-inf`` if a diagonal entry is negative, or 0 in a row that is
-        not.
+        0 to 1 for a mass matrix; ``-inf`` if a diagonal entry is negative, or 0 in a nonzero row.
     """
     used = np.any(matrix != 0, axis=1)
     matrix = matrix[np.ix_(used, used)]
@@ -54,7 +55,10 @@ def least_eigenvalue(matrix: Array) -> float:
 
 
 def check_matrix(findings: Findings, name: str, matrix: Array, *, definite: bool) -> Array:
-    """Refuse a matrix that is not symmetric and positive (semi)definite; return it symmetric."""
+    """Return a matrix made exactly symmetric; add an error if asymmetric or not (semi)definite.
+
+    ``definite`` requires a positive definite matrix, otherwise a positive semidefinite one.
+    """
     size = np.sqrt(np.abs(np.diag(matrix)))
     scale = np.maximum(np.outer(size, size), np.maximum(np.abs(matrix), np.abs(matrix.T)))
     odd = np.abs(matrix - matrix.T) / np.where(scale > 0, scale, 1.0)
@@ -98,14 +102,14 @@ def check_matrices(findings: Findings, data: ModalData) -> ModalData:
 
 
 def coupled(matrix: Array) -> bool:
-    """Return whether a matrix is not diagonal, but for the digits of a file."""
+    """Return whether a matrix has off-diagonal entries above rounding."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     off = np.abs(matrix - np.diag(np.diag(matrix)))
     return bool(np.any(off > SYMMETRY_TOLERANCE * np.outer(size, size)))
 
 
 def state_conventions(findings: Findings, data: ModalData) -> None:
-    """State units and axes of the data, and note a mass that may be in other units."""
+    """Report the units of the data and the pose of the hub frame."""
     (length, mass, time), hub = data.units, data.hub or IDENTITY
     findings.fact("units", f"length {length:g} m, mass {mass:g} kg, time {time:g} s; below in SI")
     turned = triple(math.degrees(angle) for angle in angles_from_rotation(hub.rotation))
@@ -116,7 +120,7 @@ def state_conventions(findings: Findings, data: ModalData) -> None:
 
 
 def check_units(findings: Findings, units: Units, mass: float) -> None:
-    """Note a body that weighs grams where a file in mm says kg: its masses may be tonnes."""
+    """Add a note for a mass [kg] of grams in a file with units mm, kg: masses may be in tonnes."""
     if units == (1e-3, 1.0, 1.0) and mass < GRAMS:
         findings.note(
             ("mass",),
@@ -126,18 +130,18 @@ def check_units(findings: Findings, units: Units, mass: float) -> None:
 
 
 def check_length(findings: Findings, path: Path, length: float) -> None:
-    """Note a body whose size [m] no link has."""
+    """Add a note for a body length [m] outside the plausible range of links."""
     if not LENGTHS[0] <= length <= LENGTHS[1]:
         findings.note(path, f"the body is {length:.4g} m long. Are the units right?")
 
 
 def check_line(findings: Findings, data: ModalData, length: float) -> Array | None:
-    """Refuse nodes that do not run along the hub's x axis, from 0 to the length of a span [m].
+    """Check that nodes lie on the hub's x axis, from 0 to the length of a span [m].
 
     Returns
     -------
     x
-        Distances from the root [m], (N,); None if refused.
+        Distances from the root [m], (N,); None if an error was added.
     """
     before, places = len(findings.problems), data.nodes
     size = float(np.abs(places).max()) or 1.0
@@ -178,7 +182,7 @@ def check_line(findings: Findings, data: ModalData, length: float) -> Array | No
 
 
 def _fitting_unit(ratio: float, unit: float) -> str:
-    """Name the unit of length that would make the ratio 1."""
+    """Return a hint that names the unit of length for which a length ratio would be 1, or ""."""
     for other in ("m", "mm", "cm", "in", "ft"):
         if abs(ratio * quantity(f"1 {other}", "m") / unit - 1) < 1e-3:
             return f"; units.length: {other} would fit"
@@ -186,10 +190,10 @@ def _fitting_unit(ratio: float, unit: float) -> str:
 
 
 def check_slopes(findings: Findings, x: Array, data: ModalData) -> None:
-    """Refuse shapes that are zero, and rotations that are not the slopes of the displacements.
+    """Check that shapes are nonzero and that rotations are the slopes of the displacements.
 
-    ``theta_z = y'`` and ``theta_y = -z'``: what a shape rises from station to station is compared
-    with the integral of a cubic spline through its rotations.
+    ``theta_z = y'`` and ``theta_y = -z'``: the displacement increments between stations are
+    compared with the integral of a cubic spline through the rotations.
     """
     from scipy.interpolate import CubicSpline
 
@@ -220,7 +224,7 @@ def check_slopes(findings: Findings, x: Array, data: ModalData) -> None:
 
 
 def _slope_mistake(rise: Array, integral: Array, other: Array, name: str) -> str:
-    """Name the mistake in a rotation whose correction would make it fit."""
+    """Return the probable cause of rotations that do not match the slopes, as text."""
     if not np.any(integral):
         return f": {name} is zero"
     causes = (
@@ -238,7 +242,7 @@ def _slope_mistake(rise: Array, integral: Array, other: Array, name: str) -> str
 
 
 def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
-    """Refuse interfaces away from the nodes, and a body denser than any metal."""
+    """Check that interfaces are near the nodes and that the body is not denser than any metal."""
     low, high = data.nodes.min(axis=0), data.nodes.max(axis=0)
     size = float((high - low).max())
     findings.fact("nodes", f"{len(data.nodes)}, over {triple(high - low)} m")
@@ -274,10 +278,10 @@ def check_size(findings: Findings, data: ModalData, tip: Pose) -> None:
 
 
 def check_order(findings: Findings, places: Array, shapes: Array) -> None:
-    """Note a node that moves unlike its neighbours, or a mesh in which nearly all do.
+    """Add a note for a node, or a mesh, whose displacements differ from those of neighbours.
 
-    How steeply shapes rise from a node to those near it is compared with the median of all nodes,
-    and with the size of shapes over that of the body.
+    The displacement gradients between neighbours are compared with the median of all nodes, and
+    with the size of shapes over the size of the body.
     """
     from scipy.spatial import cKDTree
 
@@ -309,19 +313,19 @@ def check_order(findings: Findings, places: Array, shapes: Array) -> None:
 def check_totals(
     findings: Findings, sources: list[tuple[str, Path, Integrals]], stated: Stated, length: float
 ) -> None:
-    """Compare total mass, centre and inertia by different sources.
+    """Compare total mass, centre of mass and inertia from different sources.
 
     Parameters
     ----------
     findings
-        What to add to.
+        Report to which facts, notes and errors are added.
     sources
-        Name of a source, its key in the file, and what it says; the others, and what the program
-        states, are compared with the first.
+        Name of a source, its key in the file, and its integrals; the other sources, and the values
+        stated in the file, are compared with the first.
     stated
-        What the program states.
+        Mass, centre and inertia about the origin stated in the file.
     length
-        Of the body [m].
+        Length of the body [m].
     """
     mass, centre, inertia = stated
     (first, _, i), *others = sources
@@ -356,12 +360,13 @@ def check_totals(
 
 
 def check_modal_mass(findings: Findings, modal: Array, i: Integrals, source: str) -> float:
-    """Compare the modal mass that is given with that of masses and shapes.
+    """Compare a given modal mass matrix with the one computed from masses and shapes.
 
     Returns
     -------
     float
-        Smallest eigenvalue of the mass matrix of rigid motions and shapes with the given one.
+        Smallest eigenvalue of the mass matrix of rigid motions and shapes, scaled to a unit
+        diagonal, with the given modal mass.
     """
     own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
     size = np.sqrt(np.maximum(np.diag(modal), 1e-300))
@@ -377,7 +382,7 @@ def check_modal_mass(findings: Findings, modal: Array, i: Integrals, source: str
 
 
 def check_orthogonal(findings: Findings, mass: Array) -> None:
-    """Refuse modes that are not orthogonal by the masses of the nodes."""
+    """Check that modes are orthogonal with respect to the modal mass matrix (m, m) of the nodes."""
     size = np.sqrt(np.maximum(np.diag(mass), 1e-300))
     off = np.abs(mass / np.outer(size, size) - np.eye(len(mass)))
     worst = float(off.max(initial=0.0))
@@ -395,10 +400,10 @@ def check_orthogonal(findings: Findings, mass: Array) -> None:
 def check_hertz(
     findings: Findings, data: ModalData, deforming: Integers, mass: Array | None
 ) -> None:
-    """Refuse frequencies that no shape which deforms has.
+    """Check that the frequencies of deforming shapes are in the plausible range.
 
-    With the modal mass by the nodes (m, m), refuse those of shapes that are not orthogonal, and
-    those that K does not have.
+    With a modal mass matrix (m, m) computed from the nodes, also check that frequencies agree with
+    K, or without K that the modes are orthogonal.
     """
     if data.hertz is None:
         return
@@ -427,7 +432,7 @@ def check_hertz(
 
 
 def check_stiffness(findings: Findings, path: Path, given: Array, section: Array) -> None:
-    """Compare stiffnesses with those that the link's section gives the shapes, where it does."""
+    """Compare the given stiffness matrix with the nonzero stiffness from the link's section."""
     bends = np.diag(section) > 0
     ratio = np.diag(given)[bends] / np.diag(section)[bends]
     if not ratio.size:
@@ -445,12 +450,12 @@ def check_stiffness(findings: Findings, path: Path, given: Array, section: Array
 def check_frequencies(
     findings: Findings, path: Path, stiffness: Array, modal: Array, damping: Array | None
 ) -> Array:
-    """Refuse frequencies that no link has, and state them with their damping.
+    """Report natural frequencies and damping ratios; add errors for implausible frequencies.
 
     Returns
     -------
     frequencies
-        Of the link held at its root [rad/s], (m,).
+        Angular frequencies with the root fixed [rad/s], (m,).
     """
     squares, vectors = undamped(modal, stiffness)
     omega: Array = np.sqrt(np.clip(squares, 0.0, None))

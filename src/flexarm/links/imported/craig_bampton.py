@@ -1,7 +1,7 @@
 """Craig-Bampton reduction of a finite-element model between two rigid faces.
 
-Craig & Bampton 1968: six static shapes of unit motions of the tip face, the hub face held, and the
-slowest modes with both held.
+The shapes are six static shapes, for unit motions of the tip face with the hub face fixed, and the
+modes of lowest frequency with both faces fixed (Craig & Bampton 1968).
 """
 
 from dataclasses import replace
@@ -41,37 +41,39 @@ def reduce(
     faces: npt.ArrayLike | None = None,
     name: str = "reduced body",
 ) -> ReducedBody:
-    """Reduce a finite-element model to a body with 6 + `modes` amplitudes, checked.
+    """Reduce a finite-element model to a checked body with 6 + `modes` amplitudes.
 
     Parameters
     ----------
     stiffness
-        K, nothing held, (3N, 3N), unknown 3k + direction; whole, or its upper triangle.
+        Stiffness matrix K of the unconstrained body, (3N, 3N), unknown 3k + direction; full, or its
+        upper triangle.
     mass
-        M: (3N, 3N) or, the same in every direction, (N, N); whole or upper triangle; or masses of
-        the nodes, (N,) [kg].
+        Mass matrix M: (3N, 3N) or, if equal in all directions, (N, N); full or upper triangle; or
+        masses of the nodes, (N,) [kg].
     nodes
-        Places [m], (N, 3).
+        Positions [m], (N, 3).
     hub, tip
-        Rows of the nodes of the two faces, from 0; each moves as one rigid body.
+        Indices from 0 of the nodes of the two faces; each face moves as one rigid body.
     modes
-        How many modes with both faces held.
+        Number of modes with both faces fixed.
     hub_frame, tip_frame
-        Interface frames; amid the faces and parallel to the axes of the nodes where None.
+        Interface frames; None: at the mean of the face's nodes, the hub frame parallel to the axes
+        of the nodes, the tip frame parallel to the hub frame.
     faces
-        Rows of the nodes of triangles (f, 3) or quadrangles (f, 4) of the surface, to draw it.
+        Node indices of surface triangles (f, 3) or quadrangles (f, 4), for display.
     name
-        Of the body.
+        Name of the body.
 
     Returns
     -------
     ReducedBody
-        The body, which `write_body` writes to the file that a link names.
+        The body, which `write_body` writes to a file that a link can refer to.
 
     Raises
     ------
     ModelError
-        If matrices and nodes do not fit, the body is held somewhere, or a check refuses it.
+        If matrices and nodes do not fit, the body is constrained somewhere, or a check fails.
     """
     places = require_array("nodes", nodes, ModelError)
     for key, matrix in (("stiffness", stiffness), ("mass", mass)):
@@ -95,7 +97,7 @@ def reduce(
 
 
 def reduced_data(model: ModalData, modes: int) -> ModalData:
-    """Reduce a finite-element model, as `reduce` does, to data that are still to be checked."""
+    """Return modal data of a finite-element model reduced as by `reduce`, still unchecked."""
     places = model.nodes
     if places.ndim != 2 or places.shape[1] != 3 or not np.all(np.isfinite(places)):
         raise ModelError(f"nodes: must be finite numbers (N, 3), got shape {places.shape}")
@@ -127,7 +129,7 @@ def reduced_data(model: ModalData, modes: int) -> ModalData:
 def _shapes(
     K: Sparse, m: Sparse, places: Array, faces: list[Integers], hub: Pose, tip: Pose, modes: int
 ) -> tuple[Array, Array]:
-    """Compute static shapes and modes, (6 + k, N, 3), and their stiffness."""
+    """Compute static shapes and fixed-interface modes, (6 + k, N, 3), and their stiffness."""
     from scipy.sparse import csc_array, kron
     from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
@@ -167,9 +169,9 @@ def _shapes(
 
 
 def _dissected(K: Sparse, places: Array, rows: Integers) -> Integers:
-    """Order nodes so that their stiffness is factored with little fill (nested dissection).
+    """Return node indices in nested-dissection order, so that factors of K have little fill-in.
 
-    Halves of the mesh across its longest side come first, then the nodes between them.
+    The two halves of the mesh across its longest side come first, then the nodes in between.
     """
     from scipy.sparse import coo_array, csr_array
 
@@ -194,7 +196,7 @@ def _dissected(K: Sparse, places: Array, rows: Integers) -> Integers:
 
 
 def _rows(key: str, numbers: npt.ArrayLike, count: int) -> Integers:
-    """Read rows of nodes, which count from 0."""
+    """Return node indices from 0 as integers; raise ModelError for indices out of range."""
     rows = require_array(key, numbers, ModelError)
     if np.any(rows != np.floor(rows)) or np.any((rows < 0) | (rows >= count)):
         raise ModelError(f"{key}: must be rows of nodes from 0 to {count - 1}")
@@ -202,14 +204,17 @@ def _rows(key: str, numbers: npt.ArrayLike, count: int) -> Integers:
 
 
 def _face(key: str, rows: Integers, places: Array) -> Integers:
-    """Return the nodes of a face, each once, and refuse those that fix no frame."""
+    """Return the unique node indices of a face; raise ModelError for nodes that fix no frame."""
     if not spans_a_frame(places[rows]):
         raise ModelError(f"{key}: must be three nodes at least, not on one line")
     return np.unique(rows)
 
 
 def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
-    """Return a symmetric matrix from its upper triangle, or as it is; refuse another."""
+    """Return a full symmetric sparse matrix, given in full or as its upper triangle.
+
+    Raise ModelError for a wrong shape, infinite entries or asymmetry.
+    """
     from scipy.sparse import csr_array, tril, triu
 
     whole = csr_array(matrix)
@@ -230,7 +235,7 @@ def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
 
 
 def _scalar_mass(mass: Sparse, count: int) -> Sparse:
-    """Return the mass per direction, (N, N)."""
+    """Return the mass matrix of one direction, (N, N); raise ModelError if directions differ."""
     from scipy.sparse import csr_array, diags_array
 
     if isinstance(mass, np.ndarray) and mass.ndim == 1:
@@ -255,7 +260,7 @@ def _scalar_mass(mass: Sparse, count: int) -> Sparse:
 
 
 def _refuse_grounded(K: Sparse, places: Array) -> None:
-    """Refuse a stiffness that holds the body."""
+    """Raise ModelError for a stiffness matrix that resists rigid-body motion."""
     largest = float(abs(K).max())
     if largest == 0:
         raise ModelError("stiffness: is zero. Give K of the elements.")

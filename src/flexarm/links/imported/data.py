@@ -1,4 +1,4 @@
-"""Modal data of a body at its nodes: the one form that all readers of files lead to."""
+"""Modal data of a body at its nodes, the common form returned by the readers of all formats."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,26 +22,26 @@ ROUNDING = 1e-14  # rounding error of a zero after a rotation of axes, over the 
 
 
 def no_nodes() -> Integers:
-    """Return no rows of nodes."""
+    """Return an empty array of node indices."""
     return np.zeros(0, dtype=np.int64)
 
 
 def no_lines(corners: int = 2) -> Integers:
-    """Return no pairs of nodes, or no triangles."""
+    """Return an empty array of node pairs, or with ``corners`` = 3 of triangles, (0, corners)."""
     return np.zeros((0, corners), dtype=np.int64)
 
 
 def no_shapes() -> Array:
-    """Return the displacements of no shapes."""
+    """Return an empty array of nodal displacements, (0, 0, 3)."""
     return np.zeros((0, 0, 3))
 
 
 @dataclass(frozen=True, eq=False)
 class ModalData:
-    """Modal data of a body with N nodes and m shapes, in SI units and axes of their own.
+    """Modal data of a body with N nodes and m shapes, in SI units and the axes of the file.
 
-    A superelement has no nodes and no shapes: its matrices are over the motions of hub (6) and tip
-    (6), then modes with both held.  A finite-element model before its reduction has nodes and no
+    A superelement has neither nodes nor shapes: its matrices are over the motions of hub (6) and
+    tip (6), then fixed-interface modes.  A finite-element model before reduction has nodes and no
     shapes: its matrices are over the displacements of the nodes.  Optional data are None where the
     file does not give them.
     """
@@ -78,7 +78,7 @@ class ModalData:
     units: Units = (1.0, 1.0, 1.0)  # units of the file, in SI units
 
     def in_hub_frame(self) -> "ModalData":
-        """Return the same data in the axes of the hub, whose origin is 0."""
+        """Return the data in the hub frame: the hub's axes, with the hub's position as origin."""
         hub = self.hub or IDENTITY
         turn, (total, centre, inertia) = hub.rotation, self.stated
         tip = self.tip
@@ -104,9 +104,9 @@ class ModalData:
         )
 
     def integrals(self) -> Integrals:
-        """Integrate ``[1, X, phi_1 ..]^T m [1, X, phi_1 ..]`` over the nodes, and rotary inertia.
+        """Compute the mass moments ``[1, X, phi_1 ..]^T m [1, X, phi_1 ..]`` and rotary inertia.
 
-        The modal mass is that of nodes and shapes; the stiffness is left 0.
+        The modal mass is computed from nodes and shapes; the stiffness is left 0.
         """
         m, one = len(self.shapes), np.ones((len(self.nodes), 1))
         flat = self.shapes.transpose(1, 0, 2).reshape(len(self.nodes), -1)
@@ -139,19 +139,19 @@ class ModalData:
 
 
 def _turned(vectors: Array, turn: Array) -> Array:
-    """Turn vectors (m, N, 3) of shapes into other axes."""
+    """Return vectors (m, N, 3) of shapes in rotated axes, the columns of ``turn``."""
     turned = vectors @ turn
     size = np.abs(turned).max(axis=(1, 2), initial=0.0, keepdims=True)
     return np.where(np.abs(turned) <= ROUNDING * size, 0.0, turned)
 
 
 def turned_motions(motions: Array, turn: Array) -> Array:
-    """Turn displacements and rotations (m, 6) of a frame into other axes."""
+    """Return displacements and rotations (m, 6) of a frame along the columns of ``turn`` (3, 3)."""
     return np.asarray(motions @ np.kron(np.eye(2), turn))
 
 
 def rigid_columns(places: Array) -> Array:
-    """Displacement of places (N, 3) per translation and rotation about the origin, (N, 3, 6)."""
+    """Return displacements of N points per translation and rotation about the origin, (N, 3, 6)."""
     columns = np.zeros((len(places), 3, 6))
     columns[:, :, :3] = np.eye(3)
     for axis, unit in enumerate(np.eye(3)):
@@ -160,12 +160,12 @@ def rigid_columns(places: Array) -> Array:
 
 
 def rigid_fit(places: Array, origin: Array, moved: Array) -> tuple[Array, Array]:
-    """Fit rigid motions of a frame to displacements (m, n, 3) of places (n, 3).
+    """Fit rigid-body motions to displacements (m, n, 3) of n points (n, 3) by least squares.
 
     Returns
     -------
     motions, residuals
-        Displacement of the origin and rotation, (m, 6); the largest residual, (m,).
+        Displacement of the origin and rotation, (m, 6); the largest residual per shape, (m,).
     """
     columns = rigid_columns(places - origin).reshape(-1, 6)
     flat = moved.reshape(len(moved), -1)
@@ -175,7 +175,7 @@ def rigid_fit(places: Array, origin: Array, moved: Array) -> tuple[Array, Array]
 
 
 def spans_a_frame(places: Array) -> bool:
-    """Whether places fix a rotation: three of them at least, and not on one line."""
+    """Return whether points determine a rotation: at least three points that are not collinear."""
     if len(places) < 3:
         return False
     sizes = np.linalg.svd(places - places.mean(axis=0), compute_uv=False)
@@ -183,6 +183,6 @@ def spans_a_frame(places: Array) -> bool:
 
 
 def shifted(motions: Array, offset: Array) -> Array:
-    """Return the motions at an offset of a frame that moves by motions (m, 6)."""
+    """Return the motions (m, 6) of a point at an offset from a frame with given motions (m, 6)."""
     moved = motions[:, :3] - motions[:, 3:] @ skew_matrix(offset).T
     return np.hstack([moved, motions[:, 3:]])

@@ -1,4 +1,4 @@
-"""Which points of a body are drawn, and one line from hub to tip that stands for it."""
+"""Display geometry of a body: a selection of its points, and an axis from hub to tip."""
 
 import numpy as np
 
@@ -7,22 +7,22 @@ from flexarm.links.imported.body import Drawn
 from flexarm.links.imported.data import Integers, no_lines
 from flexarm.spatial import Pose
 
-AXIS = 13  # points of the line, both ends included
-MOST = 400  # points beside it
-MOST_SURFACE = 3000  # points of a surface
+AXIS = 13  # number of points of the axis, both ends included
+MOST = 400  # largest number of points besides the axis
+MOST_SURFACE = 3000  # largest number of points of a displayed surface
 _TETRA = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
 _BRICK = [[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]]
 SOLID_CORNERS = {4: _TETRA, 10: _TETRA, 8: _BRICK, 20: _BRICK}  # faces by the count of nodes
-WEIGHT = 0.75  # of a piece of the line: how wide the neighbourhood of a point is
+WEIGHT = 0.75  # width of the averaging window, in intervals of the axis
 
 
 def drawn_points(
     places: Array, shapes: Array, lines: Integers, faces: Integers, tip: Pose, tips: Array
 ) -> Drawn:
-    """Choose points of a mesh (N, 3) with shapes (m, N, 3) and its tip's motions (m, 6).
+    """Select display points of a mesh (N, 3) with shapes (m, N, 3) and tip motions (m, 6).
 
-    Its surface is drawn where faces are given and are not too many; else some nodes with lines
-    between them, or within their hull.
+    With surface faces, if not too many, the surface is displayed; otherwise a selection of nodes,
+    with the lines between them or the triangles of their convex hull.
     """
     axis, moved = _axis(places, shapes, tip, tips)
     used = np.unique(faces)
@@ -41,14 +41,14 @@ def drawn_points(
 
 
 def triangles(faces: Integers) -> Integers:
-    """Cut quadrangles (f, 4) in two; triangles stay."""
+    """Return triangles (., 3), with each quadrangle of faces (f, 4) divided into two triangles."""
     if faces.shape[1] == 3:
         return faces
     return np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
 
 
 def outer_faces(elements: Integers) -> Integers:
-    """List the faces of solid elements (E, n) that one element alone has, between corners."""
+    """Return the surface triangles of solid elements (E, n), from faces of one element only."""
     sides = SOLID_CORNERS[elements.shape[1]]
     every = elements[:, sides].reshape(-1, len(sides[0]))
     _, first, count = np.unique(
@@ -58,7 +58,7 @@ def outer_faces(elements: Integers) -> Integers:
 
 
 def _hull(places: Array) -> Integers:
-    """Wrap points (n, 3); points of a plane, or few, have no hull."""
+    """Return the triangles of the convex hull of points (n, 3), none if coplanar or too few."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -68,7 +68,7 @@ def _hull(places: Array) -> Integers:
 
 
 def straight_axis(tip: Pose, tips: Array) -> Drawn:
-    """Draw a body without nodes: a cubic from hub to tip."""
+    """Return the display axis of a body without nodes: a cubic from hub to tip."""
     s = np.linspace(0.0, 1.0, AXIS)[:, None]
     length = float(np.linalg.norm(tip.position))
     along = tip.position / length
@@ -80,7 +80,10 @@ def straight_axis(tip: Pose, tips: Array) -> Drawn:
 
 
 def _axis(places: Array, shapes: Array, tip: Pose, tips: Array) -> tuple[Array, Array]:
-    """Follow the middles of slices across the way from hub to tip, (S, 3) and (S, 3, m)."""
+    """Return S points on the axis from hub to tip, (S, 3), and their shapes, (S, 3, m).
+
+    Each inner point is a weighted mean of the nodes near a cross-section.
+    """
     length = float(np.linalg.norm(tip.position))
     along = places @ tip.position / length**2
     points, moved = [np.zeros(3)], [np.zeros((3, len(shapes)))]
@@ -94,7 +97,7 @@ def _axis(places: Array, shapes: Array, tip: Pose, tips: Array) -> tuple[Array, 
 
 
 def _some(count: int, lines: Integers) -> tuple[Integers, Integers]:
-    """Choose some of so many nodes, and the lines between them."""
+    """Return the indices of at most MOST of ``count`` nodes, and lines between selected nodes."""
     used = np.arange(count) if count <= MOST else np.linspace(0, count - 1, MOST).astype(np.int64)
     place = np.full(count, -1)
     place[used] = np.arange(len(used))

@@ -1,4 +1,4 @@
-"""Examine modal data of a body of any shape, along a line, and superelements."""
+"""Checks and conversion of modal data: bodies in space, stations along a line, superelements."""
 
 from dataclasses import replace
 
@@ -45,14 +45,14 @@ from flexarm.links.integrals import Integrals, integrate
 from flexarm.links.span import Span, gauss_points
 from flexarm.spatial import IDENTITY, Pose
 
-AT_REST = 1e-6  # motion of the hub in a shape, over the size of the shape, that is rounding
-RIGID = 1e-6  # rest of a shape without its rigid motion, over its size, that counts as none
+AT_REST = 1e-6  # largest hub motion, relative to the size of the shape, that is rounding
+RIGID = 1e-6  # largest relative deformation of a shape that counts as rigid
 KEPT = 1e-5  # rounding error of single precision, relative to the largest value
-MOST_SHAPES = 100  # of a body: their second-order terms grow with the square
+MOST_SHAPES = 100  # of a body: the second-order terms grow as the square
 
 
 def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
-    """Check a body, and return it in its hub frame; None if refused."""
+    """Check the modal data of a body and return it in its hub frame; None if refused."""
     if not _has_mass(given, findings):
         return None
     state_conventions(findings, given)
@@ -98,7 +98,7 @@ def examine(given: ModalData, findings: Findings) -> ReducedBody | None:
 
 
 def _has_mass(data: ModalData, findings: Findings) -> bool:
-    """Refuse a body without nodes, shapes or mass."""
+    """Return whether a body has shapes, nodes and mass; add an error if not."""
     (m, n), mass = data.shapes.shape[:2], data.node_mass
     if not 1 <= m <= MOST_SHAPES or n < 1:
         findings.refuse(
@@ -112,7 +112,7 @@ def _has_mass(data: ModalData, findings: Findings) -> bool:
 
 
 def _with_mass(findings: Findings, body: ReducedBody, mass: Array) -> ReducedBody:
-    """Return a body with the modal mass of its file, unless its nodes rule that out."""
+    """Return a body with the modal mass of its file, unless inconsistent with the nodes."""
     if check_modal_mass(findings, mass, body.integrals, "the nodes") < -DEFINITE_TOLERANCE:
         findings.note(
             ("M",),
@@ -125,7 +125,7 @@ def _with_mass(findings: Findings, body: ReducedBody, mass: Array) -> ReducedBod
 
 
 def hub_motion(data: ModalData, findings: Findings) -> tuple[Array, bool]:
-    """Return the motion of the hub in the shapes, (m, 6), and whether it moves at all."""
+    """Return the motion of the hub in each shape, (m, 6), and whether any shape moves the hub."""
     rows, reach = data.hub_nodes, float(np.ptp(data.nodes, axis=0).max())
     size = np.abs(data.shapes).max(axis=(1, 2))
     if data.rotations is not None:
@@ -157,14 +157,14 @@ def hub_motion(data: ModalData, findings: Findings) -> tuple[Array, bool]:
 
 
 def without_hub(data: ModalData, hub: Array) -> ModalData:
-    """Subtract rigid motions (m, 6) of the hub from the shapes."""
+    """Return the data with rigid motions (m, 6) of the hub subtracted from the shapes."""
     swept = np.einsum("naj,mj->mna", rigid_columns(data.nodes), hub, optimize=True)
     rotations = None if data.rotations is None else data.rotations - hub[:, None, 3:]
     return replace(data, shapes=data.shapes - swept, rotations=rotations)
 
 
 def _judge_face(findings: Findings, key: str, worst: float) -> None:
-    """Note or refuse nodes of a face that deform by so much, relative to the shapes' size."""
+    """Add a note or an error if a face deforms by too much, relative to the shapes' size."""
     findings.judge(
         worst,
         (f"{key}_nodes",),
@@ -174,7 +174,7 @@ def _judge_face(findings: Findings, key: str, worst: float) -> None:
 
 
 def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
-    """Return the motion of the tip's frame in the shapes, (m, 6)."""
+    """Return the motion of the tip frame in each shape, (m, 6), or None if undetermined."""
     rows, stated = data.tip_nodes, data.tip_shapes
     if not spans_a_frame(data.nodes[rows]):
         if stated is None:
@@ -205,7 +205,7 @@ def _tip_motion(data: ModalData, findings: Findings, tip: Pose) -> Array | None:
 
 
 def _deforming(given: ModalData, held: ModalData, findings: Findings) -> Integers:
-    """Pick the shapes of which more is left than the rigid motion of the hub."""
+    """Return the indices of the shapes that are more than a rigid motion of the hub."""
     reach = float(np.ptp(given.nodes, axis=0).max())
     before, after = (
         np.abs(each.shapes).max(axis=(1, 2))
@@ -223,16 +223,16 @@ def _deforming(given: ModalData, held: ModalData, findings: Findings) -> Integer
 def complete_matrices(
     data: ModalData, own: Array, deforming: Integers
 ) -> tuple[Array, Array | None]:
-    """Return K and D, made of frequencies and damping ratios where those are given.
+    """Return K and D, computed from frequencies and damping ratios where these are given.
 
     Parameters
     ----------
     data
-        The data, their matrices checked.
+        The data, with matrices checked.
     own
-        Modal mass by masses and shapes, (m, m), which counts where M is not given.
+        Modal mass from masses and shapes, (m, m), used where M is not given.
     deforming
-        Rows of the shapes that deform.
+        Indices of the shapes that deform the body.
     """
     size = np.diag(own if data.mass is None else data.mass)
     stiffness, damping = data.stiffness, data.damping
@@ -248,7 +248,10 @@ def complete_matrices(
 def finished(
     body: ReducedBody, findings: Findings, path: Path, *, modal: bool
 ) -> ReducedBody | None:
-    """Check moments, stiffness and interfaces, and return the body as dynamics need it."""
+    """Check mass, stiffness and interfaces of a body; return the body for dynamics, or None.
+
+    ``modal`` says that the shapes are modes alone, without static shapes of the tip.
+    """
     i = body.integrals
     if i.mass <= 0:
         findings.refuse(("mass",), f"is {i.mass:.4g} kg in all: must be > 0")
@@ -289,7 +292,7 @@ def finished(
 
 
 def check_whole(findings: Findings, body: ReducedBody) -> None:
-    """Refuse a body whose moments, matrices and interfaces, as they were kept, do not agree."""
+    """Check that the moments, matrices and interface motions of a stored body are consistent."""
     i = body.integrals
     check_matrix(findings, "stiffness", i.stiffness, definite=False)
     check_matrix(findings, "modal_mass", i.modal_mass, definite=True)
@@ -313,7 +316,7 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
 
 
 def _state_effective_mass(findings: Findings, whole: Array) -> None:
-    """State how much of the body's mass its shapes move along x, y, z."""
+    """Report the effective modal mass along x, y, z as fractions of the body's mass."""
     linear, modal, total = whole[3:6, 6:], whole[6:, 6:], whole[3, 3]
     share = np.diag(linear @ np.linalg.solve(modal, linear.T)) / total
     text = ", ".join(f"{axis} {percent(float(s))}" for axis, s in zip("xyz", share, strict=True))
@@ -321,7 +324,7 @@ def _state_effective_mass(findings: Findings, whole: Array) -> None:
 
 
 def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> None:
-    """Note motions of the tip that no shape has, and the missing static shapes of modes alone."""
+    """Check how many of the six tip motions the shapes contain; note missing static shapes."""
     reach = max(body.length, 1e-9)
     rows = np.vstack([body.tip_shape, reach * body.tip_angle])
     size = np.sqrt(np.diag(body.integrals.modal_mass))
@@ -342,13 +345,13 @@ def _check_interface(findings: Findings, body: ReducedBody, *, modal: bool) -> N
         )
 
 
-# Stiffness against rigid motions, over that of the tip: with more it is noted, or refused.
+# Stiffness against rigid motions relative to the tip stiffness: limits for a note, an error.
 GROUNDED, HELD = 1e-6, 1e-2
 INTERFACES = 12  # unknowns of hub and tip
 
 
 def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | None:
-    """Check a superelement, and return it as a body to first order; None if refused."""
+    """Check a superelement and return it as a first-order body; None if refused."""
     n = len(given.stiffness)
     if n < INTERFACES:
         findings.refuse(
@@ -385,7 +388,11 @@ def examine_superelement(given: ModalData, findings: Findings) -> ReducedBody | 
 
 
 def _relative(n: int, turn: Array, tip: Array) -> Array:
-    """Columns (n, n) of the hub's motion, which takes the tip along, the tip's own, and modes."""
+    """Return the matrix (n, n) from relative unknowns to the unknowns of a superelement.
+
+    The relative unknowns are the hub motion, with the tip moving along rigidly, the tip motion
+    relative to the hub, and the modes.
+    """
     change = np.eye(n)
     change[6:12, :6] = shifted(np.eye(6), tip).T
     both = np.kron(np.eye(4), turn)
@@ -394,7 +401,7 @@ def _relative(n: int, turn: Array, tip: Array) -> Array:
 
 
 def _check_free(findings: Findings, stiffness: Array) -> None:
-    """Note or refuse a stiffness against motions of the whole body."""
+    """Check that the stiffness does not resist rigid-body motions."""
     size = np.sqrt(np.maximum(np.abs(np.diag(stiffness)), 1e-300))
     size[:6] = size[6:12]
     scaled = np.abs(stiffness[:, :6]) / np.outer(size, size[:6])
@@ -412,7 +419,7 @@ def _check_free(findings: Findings, stiffness: Array) -> None:
 
 
 def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
-    """Read mass, first moment, inertia and momenta of the shapes off M."""
+    """Return mass integrals from the mass matrix M over hub motion, tip motion and modes."""
     total = float(np.trace(mass[:3, :3]) / 3)
     odd = mass[3:6, :3]  # the first moment's skew matrix
     first = np.array([odd[2, 1] - odd[1, 2], odd[0, 2] - odd[2, 0], odd[1, 0] - odd[0, 1]]) / 2
@@ -442,10 +449,10 @@ CUBIC = np.array([[1, 1, 4 / 3, 2], [0, 1, 2, 18 / 5], [0, 0, 2 / 3, 2], [0, 0, 
 
 
 def curves_through(data: ModalData) -> Shapes:
-    """Return piecewise cubics through nodes on the x axis.
+    """Return piecewise cubic shapes through nodes on the x axis.
 
-    Along y and z through displacement and slope (Hermite); stretch and twist, whose slopes are not
-    given, with a continuous second derivative.
+    Along y and z the cubics match displacements and slopes (Hermite); stretch and twist, whose
+    slopes are not given, are splines with a continuous second derivative.
     """
     from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly
 
@@ -470,7 +477,7 @@ def curves_through(data: ModalData) -> Shapes:
 
 
 def examine_line(given: ModalData, findings: Findings, span: Span) -> Shapes | None:
-    """Check modal data at stations of a span, and return its shapes; None if refused."""
+    """Check modal data at stations of a span and return shapes; None if refused."""
     state_conventions(findings, given)
     data = given.in_hub_frame()
     x = check_line(findings, data, span.length)
@@ -509,7 +516,7 @@ def examine_line(given: ModalData, findings: Findings, span: Span) -> Shapes | N
 
 
 def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
-    """Integrate shapes over the masses of their file; None where it has none."""
+    """Return the mass integrals of shapes from the masses in the file, None if it has none."""
     if data.node_mass is None or not data.per_length:
         return None if data.node_mass is None else data.integrals()
     node, weight = gauss_points(4)  # exact for a cubic squared times a line
@@ -533,7 +540,7 @@ def by_file(data: ModalData, shapes: Shapes) -> Integrals | None:
 
 
 def _has_modal_mass(findings: Findings, modal: Array, *, given: bool) -> bool:
-    """Refuse a modal mass, the root at rest, that is not positive definite."""
+    """Return whether the modal mass with fixed root is positive definite; add an error if not."""
     if np.all(np.diag(modal) > LEAST_MASS) and least_eigenvalue(modal) > DEFINITE_TOLERANCE:
         return True
     why = "when integrated. Are shapes alike, or is inertia missing?"
@@ -546,7 +553,7 @@ def _has_modal_mass(findings: Findings, modal: Array, *, given: bool) -> bool:
 def _compare_mass(
     findings: Findings, mass: Array | None, sources: list[tuple[str, Path, Integrals]]
 ) -> None:
-    """Compare the modal mass with masses and shapes, and with the rigid motions of both."""
+    """Compare M with the modal mass of each source, and check both with rigid motions."""
     if mass is None:
         findings.fact("modal mass", "M is not given: integrated over the section")
         return

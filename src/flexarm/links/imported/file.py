@@ -1,4 +1,4 @@
-"""Files of bodies with modes: read with every check, by the kind of file, and written small."""
+"""Reading, checking and writing of files of bodies with modes, for all supported formats."""
 
 import io
 import json
@@ -80,17 +80,17 @@ DRAWN: dict[str, Shape] = {
 
 
 def read_body(file: str | Path | SideFile) -> ReducedBody:
-    """Read a body that passes every check.
+    """Return a body from a file, fully checked.
 
     Parameters
     ----------
     file
-        An NPZ or JSON file, or where it is.
+        An NPZ or JSON file, or its path.
 
     Raises
     ------
     ModelError
-        With one line per mistake.
+        If a check fails, with one line per error.
     """
     findings, body = inspect_body(file)
     if body is None:
@@ -99,14 +99,17 @@ def read_body(file: str | Path | SideFile) -> ReducedBody:
 
 
 def inspect_body(file: str | Path | SideFile) -> tuple[Findings, ReducedBody | None]:
-    """Check a body; as `read_body`, but faults are in the report."""
+    """Return the report on a file and the body, as `read_body`, but with errors in the report.
+
+    The body is None if refused.
+    """
     side = open_side(file)
     arrays = arrays_beside(side)
     return _inspected(str(side.path), side.content, None if arrays is None else arrays.content)
 
 
 def open_side(file: str | Path | SideFile) -> SideFile:
-    """Read a file by its name, unless it is read already."""
+    """Return a file with its contents, reading a path if necessary."""
     if isinstance(file, SideFile):
         return file
     path = require_path("file", file, ModelError)
@@ -137,7 +140,7 @@ def _inspected(
 
 
 def inspect_data(data: ModalData, findings: Findings) -> tuple[Findings, ReducedBody | None]:
-    """Check modal data of a body, unless something is wrong with them already."""
+    """Check modal data of a body; return the report and the body, None if refused."""
     findings.title, body = data.name, None
     if not findings.problems:
         body = (examine if len(data.nodes) else examine_superelement)(data, findings)
@@ -150,14 +153,14 @@ def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[Findings,
     Parameters
     ----------
     file
-        The file; or where it is, with its station table beside it or below.
+        The file, or its path; a station table is beside the file or in a folder below.
     span
-        The flexible span that they are for.
+        The flexible span to which the data apply.
 
     Returns
     -------
     findings, shapes
-        The report, its faults included; None for the shapes if they are refused.
+        The report, including errors; the shapes, or None if refused.
 
     Raises
     ------
@@ -171,7 +174,7 @@ def inspect_stations(file: str | Path | SideFile, span: Span) -> tuple[Findings,
 
 
 def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> None:
-    """Write a body as an NPZ file: its moments, matrices and interfaces, and points to draw."""
+    """Write a body as an NPZ file: mass moments, matrices, interfaces and display points."""
     packed: dict[str, Any] = {key: getattr(body.integrals, key) for key in MOMENTS}
     packed |= {
         "flexarm_body": VERSION,
@@ -192,7 +195,7 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
 
 
 def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
-    """Read a body that `write_body` wrote; None if something is wrong with it."""
+    """Return a body from the arrays that `write_body` wrote; None if an array is invalid."""
     findings, keys = reader.findings, reader.keys
     if not np.array_equal(keys["flexarm_body"], VERSION):
         findings.refuse(("flexarm_body",), f"must be {VERSION}, the version of this form")
@@ -236,7 +239,7 @@ def _unpacked(reader: ArrayReader, name: str) -> ReducedBody | None:
 
 @dataclass(frozen=True)
 class Choices:
-    """Values that the file of a body lacks; None where they are not given."""
+    """Options of the import that supplement the file of a body; None where not given."""
 
     frames: Path | None = None  # JSON file with hub, tip, units, mass, centre
     hub_node: int | None = None  # interface node of a superelement's hub
@@ -247,7 +250,7 @@ class Choices:
 
 
 def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Findings, ReducedBody | None]:
-    """Read a body, and check it.
+    """Read a body from one or more files of any supported format, and check it.
 
     Parameters
     ----------
@@ -256,12 +259,12 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Findings, Redu
         Nastran .pch file; a CalculiX .frd file, with its .inp beside it; a universal file .unv of a
         modal test; or standard input data .SID_FEM.
     choices
-        What the files do not say.
+        Options that supplement the files.
 
     Raises
     ------
     ModelError
-        If a file cannot be read, or something is missing.
+        If a file cannot be read, or required data are missing.
     """
     path = paths[0]
     keys, findings = dict(read_frames(choices.frames)), Findings(str(path), path.stem)
@@ -291,7 +294,7 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Findings, Redu
 
 
 def read_frames(path: Path | None) -> dict[str, Any]:
-    """Read a JSON file of frames; arrays beside it are not looked for."""
+    """Return the permitted keys of a JSON file of frames; arrays beside the file are ignored."""
     if path is None:
         return {}
     try:
@@ -312,7 +315,7 @@ def _text(path: Path) -> str:
 
 
 def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> dict[str, Any]:
-    """Read K and M, each from a Matrix Market file, or from Abaqus files."""
+    """Return K and M from two Matrix Market files, or a superelement from Abaqus files."""
     contents = {path: content_of(path) for path in paths}
     if not is_market(contents[paths[0]]):
         matrices = Matrices()
@@ -332,7 +335,7 @@ def _matrices(paths: Sequence[Path], choices: Choices, findings: Findings) -> di
 def _superelement(
     matrices: Matrices, path: Path, choices: Choices, findings: Findings
 ) -> dict[str, Any]:
-    """Return K, M and D in the order hub, tip, modes; note that structural damping is not used."""
+    """Return K, M and D in the order hub, tip, modes; note unused structural damping."""
     missing = [key for key in ("K", "M") if key not in matrices]
     if missing:
         titles = ", ".join(each.title for each in matrices.values()) or "nothing"
@@ -383,7 +386,7 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
 
 
 def _set(deck: Deck, name: str | None, numbers: Integers, key: str, path: Path) -> Integers:
-    """Return the rows of a set's nodes."""
+    """Return the row indices of the nodes in a named node set of the .inp file."""
     names = ", ".join(filter(None, deck.sets)) or "none"
     if name is None or name.upper() not in deck.sets:
         raise ModelError(

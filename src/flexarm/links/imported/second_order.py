@@ -1,10 +1,10 @@
-"""Stiffness that loads give a body, kept as displacements of second order of its points.
+"""Stiffness of a body under load, represented by second-order displacements of its points.
 
-Points move by ``Phi q + 1/2 q^T X q``.  A load f does work on the second term, which is a stiffness
-``K_f = -int f X`` of the amplitudes: K_sigma, of the stress that the load brings, and K_u, of the
-displacement that it brings, together.  So 18 matrices per unit load, of inertia forces and of what
-acts on the tip, are the first moments of X and its values at the tip, and nothing else of X is
-needed to second order in the amplitudes (Wallrapp & Schwertassek 1991).
+Points move by ``Phi q + 1/2 q^T X q``.  The work of a load f on the second term is a stiffness
+``K_f = -int f X`` of the amplitudes: the sum of K_sigma, due to the stress caused by the load, and
+K_u, due to the displacement caused by the load.  The 18 matrices per unit load, of inertia forces
+and tip loads, are the first moments of X and its values at the tip, and nothing else of X is needed
+to second order in the amplitudes (Wallrapp & Schwertassek 1991).
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ STEEP = 1e3  # change of a mode's squared frequency over squared spin; links hav
 
 @dataclass(frozen=True, eq=False)
 class SecondOrder:
-    """Displacements of second order, m amplitudes, in axes of the hub."""
+    """Mass moments and tip values of second-order displacements X, m amplitudes, in hub axes."""
 
     first: Array  # ``int X dm``, (3, m, m)
     second: Array  # ``int X_a r_b dm`` at ``[a, b]``, (3, 3, m, m)
@@ -34,35 +34,35 @@ class SecondOrder:
     tip_angle: Array
 
     def changed(self, turn: Array) -> "SecondOrder":
-        """Change amplitudes ``d = turn d_new``, (m, k)."""
+        """Return the matrices for new amplitudes, ``d = turn d_new`` with turn (m, k)."""
         return SecondOrder(*(turn.T @ each @ turn for each in vars(self).values()))
 
     def cleaned(self, dust: float) -> "SecondOrder":
-        """Set entries to zero that are at most ``dust`` times the largest of their array."""
+        """Return a copy with entries up to ``dust`` times the largest of their array set to 0."""
         kinds = vars(self).values()
         return SecondOrder(*(np.where(np.abs(x) <= dust * np.abs(x).max(), 0.0, x) for x in kinds))
 
     @property
     def pairs(self) -> Array:
-        """``int r_a X_b dm`` as products of shapes stand in `Integrals`, (m, m, 3, 3)."""
+        """Moments ``int r_a X_b dm`` in the layout of `Integrals.shape_shape`, (m, m, 3, 3)."""
         return self.second.transpose(2, 3, 1, 0)
 
     def spin_stiffness(self, axis: int) -> Array:
-        """Return the stiffness per squared angular velocity about an axis of the hub, (m, m)."""
+        """Return the stiffness (m, m) per squared angular velocity about an axis of the hub."""
         a, b = (axis + 1) % 3, (axis + 2) % 3
         return np.asarray(-(self.second[a, a] + self.second[b, b]))
 
 
 def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
-    """Convert stiffness per unit load, (18, m, m), from axes of the data to axes of the hub.
+    """Convert stiffness per unit load, (18, m, m), to second-order displacements in hub axes.
 
     Parameters
     ----------
     loads
-        Per acceleration and angular acceleration of the hub, products of its angular velocities
-        ``xx, yy, zz, yz, zx, xy``, force and moment on the tip.
+        Stiffness in axes of the data per unit of: acceleration and angular acceleration of the hub,
+        products of its angular velocities ``xx, yy, zz, yz, zx, xy``, force and moment on the tip.
     hub
-        Its axes as columns, (3, 3).
+        Axes of the hub as columns, (3, 3).
     """
     first, turning, spin, tip, moment = np.split(loads, (3, 6, 12, 15))
     second = np.zeros((3, 3, *loads.shape[1:]))
@@ -80,7 +80,10 @@ def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
 
 
 def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondOrder | None:
-    """Check K_sigma and K_u; return displacements of second order, None if not given or refused."""
+    """Check K_sigma and K_u; return second-order displacements, None if K_sigma is not given.
+
+    Errors are added to the findings.
+    """
     if data.k_sigma is None:
         if data.k_u is not None:
             findings.refuse(("K_u",), "is of use beside K_sigma alone. Give that too.")
@@ -107,14 +110,14 @@ def examine_loads(data: ModalData, findings: Findings, *, held: bool) -> SecondO
 def check_second_order(
     findings: Findings, x: SecondOrder, i: Integrals, tip: Pose, *, complete: bool
 ) -> None:
-    """State the change of the first frequency by spin, and refuse impossible ones.
+    """Report how spin changes the first frequency; add errors for implausible values.
 
     Parameters
     ----------
     x, i, tip
-        Of the body.
+        Second-order displacements, mass integrals and tip frame of the body.
     complete
-        Whether K_u is in it.
+        Whether K_u is included in x.
     """
     along = tip.position / max(float(np.linalg.norm(tip.position)), 1e-300)
     centre = i.first / i.mass
@@ -139,7 +142,7 @@ def check_second_order(
 
 
 def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
-    """Compute the first mode's change of squared frequency over squared spin about an axis."""
+    """Return the change of the first mode's squared frequency per squared spin about an axis."""
     a, b = (axis + 1) % 3, (axis + 2) % 3
     shape = undamped(i.modal_mass, i.stiffness)[1][:, 0]
     softer = i.shape_shape[:, :, a, a] + i.shape_shape[:, :, b, b]

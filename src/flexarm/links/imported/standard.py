@@ -1,4 +1,4 @@
-"""A body of standard input data (SID): its text, and its integrals, checked against each other."""
+"""Bodies in standard input data (SID) files: parsing, mass integrals and mutual checks."""
 
 import re
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ SYMMETRIC, UNIT = 2, 4
 
 @dataclass
 class Taylor:
-    """A matrix at rest (r, c), and its slope by each amplitude (q, r, c)."""
+    """A matrix m0 (r, c) at zero deformation and its derivatives m1 (q, r, c) by q amplitudes."""
 
     m0: Array
     m1: Array
@@ -35,7 +35,7 @@ class Taylor:
 
 @dataclass
 class SidFile:
-    """The blocks of a file: of the body, and of its nodes by their numbers."""
+    """Contents of a SID file: blocks of the body, and blocks of each node by node number."""
 
     mass: float = float("nan")
     amplitudes: int = 0
@@ -44,13 +44,13 @@ class SidFile:
 
 
 class _Lines:
-    """Lines of a file, read one after the other, with their numbers."""
+    """Sequential reader of the non-empty lines of a file, which counts line numbers."""
 
     def __init__(self, text: str, name: str) -> None:
         self.lines, self.at, self.name = text.splitlines(), 0, name
 
     def next(self, inside: str) -> str:
-        """Return the next line that is not empty."""
+        """Return the next non-empty line; raise ModelError at the end of the file."""
         while self.at < len(self.lines):
             self.at += 1
             if line := self.lines[self.at - 1].strip():
@@ -59,21 +59,21 @@ class _Lines:
 
     @property
     def where(self) -> str:
-        """File and number of the line that was read last."""
+        """File name and number of the last line read, as ``file:line``."""
         return f"{self.name}:{self.at}"
 
     def refuse(self, why: str) -> ModelError:
-        """Return the error for the line that was read last."""
+        """Return a ModelError about the last line read."""
         return ModelError(f"{self.where}: {why}")
 
 
 def read_sid(text: str, name: str) -> SidFile:
-    """Read a file.
+    """Parse the text of a SID file.
 
     Raises
     ------
     ModelError
-        If it is none, is cut off, or has numbers that are none.
+        If the text is no SID file, is truncated, or has invalid numbers.
     """
     lines, sid = _Lines(text, name), SidFile()
     if not re.fullmatch(r"\d+\s+\d+.*", lines.next("head")) or lines.next("head") != "part":
@@ -119,7 +119,7 @@ def _read_node(lines: _Lines, sid: SidFile, head: str) -> None:
 
 
 def _read_block(lines: _Lines, name: str, amplitudes: int) -> Taylor:
-    """Read the matrices of a block; missing entries are zero."""
+    """Return the Taylor series of the block that starts at the next line; missing entries are 0."""
     size = {"nrow": 0, "ncol": 0, "nq": 0, "structure": 3}
     entries: list[tuple[str, list[int], float]] = []
     while (line := lines.next(name)) != f"end {name}":
@@ -160,14 +160,15 @@ SHAPES = {"mdCM": (3, 1), "J": (3, 3), "Ct": (0, 3), "Cr": (0, 3), "Me": (0, 0),
 def examine_sid(
     sid: SidFile, name: str, findings: Findings, hub: int | None, tip: int | None
 ) -> ReducedBody | None:
-    """Check standard input data, and return them as a body whose hub is their reference frame.
+    """Check standard input data and return a body whose hub is the SID reference frame.
 
     Parameters
     ----------
     sid, name
-        The file's blocks, and what to call the body.
+        Contents of the file, and a name for the body.
     hub, tip
-        Numbers of the interface nodes; without the first the reference frame is the hub.
+        Numbers of the interface nodes.  A ``hub`` node must be at rest at the reference frame;
+        ``tip`` may be None if only one node is away from the reference frame.
     """
     if not _sizes(sid, findings) or not _interfaces(sid, findings, hub, tip):
         return None
@@ -200,7 +201,10 @@ def examine_sid(
 
 
 def _sizes(sid: SidFile, findings: Findings) -> bool:
-    """Refuse blocks of other sizes than the amplitudes say."""
+    """Return whether all blocks have the sizes required by the amplitudes; add errors if not.
+
+    Empty blocks are replaced by zeros.
+    """
     m = sid.amplitudes
     wanted = {
         key: tuple({0: m, -3: 3 * m}.get(n, n) for n in shape) for key, shape in SHAPES.items()
@@ -223,7 +227,7 @@ def _reach(sid: SidFile, number: int) -> float:
 
 
 def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | None) -> bool:
-    """Refuse interfaces that are no nodes, a hub that moves, and a tip that nobody names."""
+    """Return whether the interface nodes exist, the hub is at rest and the tip is unambiguous."""
     numbers = ", ".join(map(str, sorted(sid.nodes)[:12]))
     for key, chosen in (("--hub-node", hub), ("--tip-node", tip)):
         if chosen is not None and chosen not in sid.nodes:
@@ -246,7 +250,7 @@ def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | No
 
 
 def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, Array]]:
-    """Return the integrals, and first moments of displacements of second order."""
+    """Return the mass integrals, and the two first moments of second-order displacements."""
     b, m = sid.blocks, sid.amplitudes
     shape = b["Ct"].m0.T.copy()
     _agree(findings, "mdCM", b["mdCM"].m1[:, :, 0].T, shape, "Ct")
@@ -274,7 +278,7 @@ def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, 
 
 
 def _shape_pairs(sid: SidFile, findings: Findings, whole: Array) -> Array:
-    """Return ``int phi_i phi_j^T``, (m, m, 3, 3): by Gr, or by Oe and the modal mass."""
+    """Return ``int phi_i phi_j^T``, (m, m, 3, 3), from Gr, or else from Oe and the modal mass."""
     m, b = sid.amplitudes, sid.blocks
     turned = b["Ge"].m0.reshape(m, m, 3).transpose(1, 0, 2) / 2
     if np.any(b["Gr"].m1):
@@ -301,7 +305,7 @@ def _shape_pairs(sid: SidFile, findings: Findings, whole: Array) -> Array:
 
 
 def _agree(findings: Findings, key: str, block: Array, wanted: Array, other: str) -> None:
-    """Refuse or note a block that contradicts another one; an empty block passes."""
+    """Add a note or an error if a nonzero block differs from values derived from another block."""
     size = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
     apart = float(np.abs(block - wanted).max(initial=0.0)) / size
     if np.any(block) and apart > NOTE_ABOVE:
@@ -312,13 +316,13 @@ def _agree(findings: Findings, key: str, block: Array, wanted: Array, other: str
 
 
 def _product(cross: Array) -> Array:
-    """Compute ``int a b^T`` from ``int a~ b~ = int b a^T - (a.b) 1``, (.., 3, 3)."""
+    """Return ``int a b^T``, (.., 3, 3), from ``int a~ b~ = int b a^T - (a.b) 1``."""
     trace = -np.trace(cross, axis1=-2, axis2=-1) / 2
     return np.asarray(cross.swapaxes(-1, -2) + trace[..., None, None] * np.eye(3))
 
 
 def _evens(spins: Array) -> Array:
-    """Compute even parts (q, m, 3, 3) from forces of products of velocities, (q, m, 6)."""
+    """Return symmetric parts (q, m, 3, 3) from coefficients of velocity products, (q, m, 6)."""
     even = np.zeros((*spins.shape[:2], 3, 3))
     xx, yy, zz = (spins[:, :, k] for k in range(3))
     for k, other in enumerate((yy + zz, zz + xx, xx + yy)):
@@ -329,7 +333,7 @@ def _evens(spins: Array) -> Array:
 
 
 def _odds(turned: Array) -> Array:
-    """Compute odd parts (q, m, 3, 3) from angular momenta (q, m, 3)."""
+    """Return antisymmetric parts (q, m, 3, 3) from angular momenta (q, m, 3)."""
     odd = np.zeros((*turned.shape[:2], 3, 3))
     for axis in range(3):
         a, b = (axis + 1) % 3, (axis + 2) % 3
@@ -339,11 +343,11 @@ def _odds(turned: Array) -> Array:
 
 
 def _axial(moments: Array) -> Array:
-    """Compute ``int a x b``, (.., 3), from ``int a b^T``."""
+    """Return ``int a x b``, (.., 3), from ``int a b^T``, (.., 3, 3)."""
     odd = moments - moments.swapaxes(-1, -2)
     return np.stack([odd[..., 1, 2], odd[..., 2, 0], odd[..., 0, 1]], axis=-1)
 
 
 def _symmetric(x: Array) -> Array:
-    """Return the part of (.., m, m) that is symmetric in the amplitudes."""
+    """Return the part of an array (.., m, m) that is symmetric in the amplitudes."""
     return np.asarray((x + x.swapaxes(-1, -2)) / 2)

@@ -1,1 +1,1 @@
-"""Links that others ride along: shapes as functions of the station."""
+"""Links on which other links ride as carriages: shapes as functions of the station."""

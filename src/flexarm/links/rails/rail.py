@@ -1,4 +1,4 @@
-"""A flexible link as a rail: its shapes as panelwise series of the distance along it."""
+"""A flexible link as a rail for carriages: shape functions as Legendre series of the station."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from flexarm.links.collocation import Collocation
 from flexarm.links.span import Span, gauss_points, union
 from flexarm.spatial import settled
 
-POINTS = (16, 32, 64)  # of a panel: more where the series has not ended
-ENDED, ENDED_REACH = 1e-14, 1e-12  # of the largest coefficient; of tangents that were fitted
+POINTS = (16, 32, 64)  # quadrature points per panel, increased until the series converges
+ENDED, ENDED_REACH = 1e-14, 1e-12  # relative coefficients at convergence; of tangents
 ORDERS = 4  # the curve and its derivatives
 
 
 @dataclass(frozen=True)
 class Rail:
-    """Shape series of a link on which a carriage rides; m amplitudes, p panels."""
+    """Legendre series of the shapes of a link on which a carriage rides; m amplitudes, p panels."""
 
-    # Distance of the flexible span's root from the link's own [m]: stations count from there.
+    # Distance [m] from the link's root, where station 0 is, to the flexible span's root.
     root: float
     range: tuple[float, float]  # first and last station [m]
     edges: Array  # panels of the span [m], (p + 1,)
@@ -32,19 +32,19 @@ class Rail:
     y: Array
     z: Array
     twist: Array
-    # Of an exact beam with G nodes: series of how far the tangents reach along x, y, z, and of the
-    # first two derivatives, (3, 3, p, terms, G); else None.
+    # For an exact beam with G nodes: series of the integrated cardinal functions along x, y, z, and
+    # of their first two derivatives, (3, 3, p, terms, G); else None.
     reach: Array | None
     jumps: Array  # stations [m] at which curvature, torsion or stretch jumps
 
     @classmethod
     def of(cls, span: Span, shapes: Shapes, nodes: Collocation | None, root: float) -> "Rail":
-        """Build the rail of a span.
+        """Build the rail of a span whose root is ``root`` [m] beyond the root of the link.
 
         Raises
         ------
         ShapeError
-            If something has no tangent somewhere along it.
+            If the displacements or the slopes of a shape jump somewhere along the span.
         """
         edges = union(span.edges, shapes.edges)
         if nodes is not None:
@@ -66,8 +66,8 @@ class Rail:
 
 
 def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
-    """Fit all shapes of a direction and their derivatives, (4, p, terms, m)."""
-    most = 0 if direction in ("x", "twist") else 1  # what a section turns by is a slope
+    """Return Legendre series of one direction's shapes and their derivatives, (4, p, terms, m)."""
+    most = 0 if direction in ("x", "twist") else 1  # bending rotations are slopes
     series = [
         _series(lambda x, nu=nu: shapes.values(direction, x, nu), edges)  # type: ignore[misc]
         for nu in range(3 + most)
@@ -76,7 +76,10 @@ def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
 
 
 def _reach(nodes: Collocation, edges: Array) -> Array:
-    """Fit how far tangents reach, and differentiate, (3, 3, p, terms, G)."""
+    """Return Legendre series of the integrated cardinal functions, (3, 3, p, terms, G).
+
+    The first axis is the order of derivative, the second the axis x, y, z.
+    """
     per_axis = [
         _series(lambda x, a=a: nodes.reach(x)[a], edges, ENDED_REACH)  # type: ignore[misc]
         for a in range(3)
@@ -89,7 +92,7 @@ def _reach(nodes: Collocation, edges: Array) -> Array:
 
 
 def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED) -> Array:
-    """Fit functions (len(x), m) by Legendre series on smooth panels, (p, terms, m)."""
+    """Return Legendre series on each panel of functions (len(x), m), shape (p, terms, m)."""
     left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
     for count in POINTS:
         node, weight = gauss_points(count)
@@ -106,7 +109,7 @@ def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED
 
 
 def stacked(series: list[Array], axis: int = 0) -> Array:
-    """Stack series of different lengths, ended by zeros."""
+    """Stack Legendre series of different lengths, padded with zero coefficients."""
     most = max(each.shape[-2] for each in series)
     wide = [(0, 0)] * (series[0].ndim - 2)
     padded = [np.pad(each, [*wide, (0, most - each.shape[-2]), (0, 0)]) for each in series]
@@ -114,7 +117,7 @@ def stacked(series: list[Array], axis: int = 0) -> Array:
 
 
 def _jumps(series: Array, edges: Array) -> Array:
-    """Find the inner edges [m] at which functions (p, terms, m) jump."""
+    """Return the inner edges [m] at which functions with series (p, terms, m) jump."""
     sign = (-1.0) ** np.arange(series.shape[1])
     ends, starts = series.sum(axis=1), np.einsum("k,pkm->pm", sign, series)
     size = np.abs(series).sum(axis=1).max(initial=0.0)

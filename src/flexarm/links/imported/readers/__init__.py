@@ -1,1 +1,1 @@
-"""Files of bodies with modes: each reader returns the keys of the plain form."""
+"""Readers of file formats of bodies with modes; each returns the keys of the plain form."""

@@ -1,4 +1,4 @@
-"""CalculiX: modes at nodes (.frd), sets and density (.inp), consistent mass of its solids."""
+"""Readers of CalculiX files: modes (.frd), node sets and density (.inp); mass of solid elements."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +25,7 @@ POINTS = 4  # of Gauss's rule per direction
 
 @dataclass(frozen=True)
 class Solid:
-    """A kind of element: its corners, edges with a node amid, and whether it is a brick."""
+    """A type of solid element: corners, edges with a midside node, and whether it is a brick."""
 
     corners: tuple[tuple[int, int, int], ...]
     edges: tuple[tuple[int, int], ...]
@@ -38,7 +38,7 @@ class Solid:
 
     @cached_property
     def powers(self) -> Array:
-        """Powers of the monomials that its shape functions are made of, (n, 3)."""
+        """Exponents of the n monomials that span the shape functions, (n, 3)."""
         most = 2 if self.edges else 1
         every = list(product(range(most + 1), repeat=3))
         if self.brick:  # serendipity: not more than one square, and degree 1 in all without edges
@@ -49,7 +49,7 @@ class Solid:
 
     @cached_property
     def inverse(self) -> Array:
-        """Coefficients of the shape functions, (n, n)."""
+        """Coefficients of the monomials in the shape functions, (n, n)."""
         corners = np.array(self.corners, dtype=np.float64)
         amid = [(corners[a] + corners[b]) / 2 for a, b in self.edges]
         at_nodes = _monomials(np.array([*corners, *amid]), self.powers)
@@ -57,7 +57,7 @@ class Solid:
 
     @cached_property
     def rule(self) -> tuple[Array, Array, Array]:
-        """Weights (g,), shape functions (g, n) and their derivatives (g, n, 3) at points."""
+        """Weights (g,), shape functions (g, n) and derivatives (g, n, 3) at quadrature points."""
         x, w = np.polynomial.legendre.leggauss(POINTS)
         grid = np.array(list(product(x, repeat=3)))
         weights = np.array([a * b * c for a, b, c in product(w, repeat=3)])
@@ -78,7 +78,7 @@ SOLIDS = {
 
 
 def _monomials(points: Array, powers: Array, axis: int | None = None) -> Array:
-    """Evaluate monomials, or their derivatives along an axis, (points, n)."""
+    """Evaluate n monomials, or their derivatives along an axis, at points: (points, n)."""
     factor = np.ones(len(powers))
     if axis is not None:
         factor, powers = powers[:, axis].copy(), powers.copy()
@@ -87,12 +87,14 @@ def _monomials(points: Array, powers: Array, axis: int | None = None) -> Array:
 
 
 def consistent_mass(kind: int, elements: Integers, places: Array, density: float) -> Any:
-    """Assemble the mass of elements of one kind (E, n), rows of nodes, as a sparse (N, N).
+    """Return the sparse consistent mass matrix (N, N) of elements of one kind.
+
+    ``elements`` (E, n) are node indices, ``places`` (N, 3) positions of the nodes.
 
     Raises
     ------
     ModelError
-        If the elements are turned inside out.
+        If an element has a nonpositive Jacobian determinant.
     """
     from scipy.sparse import coo_array
 
@@ -114,7 +116,7 @@ def consistent_mass(kind: int, elements: Integers, places: Array, density: float
 
 @dataclass
 class Results:
-    """Contents of an .frd file: nodes by number, elements by type, frequencies and shapes."""
+    """Contents of an .frd file: nodes by number, elements with type, frequencies and shapes."""
 
     nodes: dict[int, tuple[float, float, float]] = field(default_factory=dict)
     elements: list[tuple[int, list[int]]] = field(default_factory=list)
@@ -124,13 +126,13 @@ class Results:
 
 @dataclass
 class NodeSet:
-    """Numbers of nodes, and ranges of them, which are not written out."""
+    """Set of node numbers, with ranges stored unexpanded."""
 
     nodes: set[int] = field(default_factory=set)
     ranges: set[range] = field(default_factory=set)
 
     def rows(self, numbers: Integers) -> Integers:
-        """Return the rows of those of a mesh's nodes (N,) that are in the set."""
+        """Return the indices of the mesh nodes, with numbers (N,), that are in the set."""
         inside = [n in self.nodes or any(n in each for each in self.ranges)
                   for n in numbers.tolist()]  # fmt: skip
         return np.flatnonzero(inside).astype(np.int64)
@@ -145,7 +147,7 @@ class Deck:
 
 
 def read_frd(text: str, name: str) -> Results:
-    """Read nodes, elements and modes.
+    """Return the nodes, elements and modes of an .frd file.
 
     Raises
     ------
@@ -188,12 +190,12 @@ def _vector(line: str, where: str) -> tuple[float, float, float]:
 
 
 def read_inp(text: str, name: str) -> Deck:
-    """Read node sets and densities of an input file; included files are not read.
+    """Return the node sets and densities of an .inp file; included files are not read.
 
     Raises
     ------
     ModelError
-        If a line of a set is no list of nodes, of sets before it, or no range.
+        If a line of a set is neither a list of nodes or earlier sets, nor a range.
     """
     deck, block, members = Deck(), "", NodeSet()
     generated = False
@@ -222,7 +224,7 @@ def read_inp(text: str, name: str) -> Deck:
 
 
 def _range(words: list[str], where: str) -> range:
-    """Read a generated range of nodes: first, last and, where it is not 1, step."""
+    """Return a generated range of node numbers from first, last and optional step."""
     first, last, step = ([whole_number(word, where) for word in words] + [1, 1, 1])[:3]
     if len(words) not in (2, 3) or step < 1 or last < first:
         raise ModelError(
@@ -233,12 +235,12 @@ def _range(words: list[str], where: str) -> range:
 
 
 def mesh_arrays(results: Results, name: str) -> tuple[Integers, Array, Array]:
-    """Arrange numbers of nodes (N,), their places (N, 3) and shapes (m, N, 3).
+    """Return node numbers (N,), positions (N, 3) and shapes (m, N, 3) of a mesh.
 
     Raises
     ------
     ModelError
-        If a mode lacks nodes, as of a file that was cut off.
+        If a mode lacks nodes, as in a truncated file.
     """
     numbers = np.array(sorted(results.nodes), dtype=np.int64)
     for k, shape in enumerate(results.shapes, 1):
@@ -253,12 +255,12 @@ def mesh_arrays(results: Results, name: str) -> tuple[Integers, Array, Array]:
 
 
 def mesh_elements(results: Results, numbers: Integers) -> dict[int, Integers]:
-    """Arrange the solid elements of a mesh by kind, as rows of nodes (E, n).
+    """Return the solid elements of a mesh by kind, as node indices (E, n).
 
     Raises
     ------
     ModelError
-        If there are none, or others.
+        If there are no elements, or elements of other types.
     """
     row = {int(n): k for k, n in enumerate(numbers)}
     kinds: dict[int, list[list[int]]] = {}
@@ -276,7 +278,7 @@ def mesh_elements(results: Results, numbers: Integers) -> dict[int, Integers]:
 
 
 def mesh_faces(elements: dict[int, Integers]) -> Integers:
-    """List triangles of the surface, as rows of nodes."""
+    """Return the triangles of the surface of solid elements, as node indices (f, 3)."""
     by_corners: dict[int, list[Integers]] = {}
     for kind, rows in elements.items():
         corners = len(SOLIDS[kind].corners)

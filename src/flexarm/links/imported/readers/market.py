@@ -1,6 +1,6 @@
-"""Matrix Market files: heads are checked against the file before memory is taken.
+"""Reader of Matrix Market files, which checks heads against the file size before allocating memory.
 
-Damaged files end the process in SciPy's own reader (1.17), which is why it does not read them.
+SciPy's own reader (1.17) is not used because damaged files crash the process.
 """
 
 import io
@@ -26,27 +26,27 @@ ENTRY = {"coordinate": 6, "array": 2}  # bytes of the shortest entry: "1 1 1" or
 
 @dataclass(frozen=True)
 class Head:
-    """Head of a file: shape and storage of its matrix."""
+    """Head of a Matrix Market file: shape and storage format of the matrix."""
 
     shape: tuple[int, int]
-    entries: int  # that are listed
+    entries: int  # number of entries listed
     listed: bool  # whether each entry has its row and column, as in sparse matrices
     symmetric: bool  # whether the lower triangle alone is given
-    end: int  # bytes of the head
+    end: int  # length of the head in bytes
 
 
 def is_market(content: bytes) -> bool:
-    """Return whether a file is of the Matrix Market."""
+    """Return whether a file is in Matrix Market format."""
     return content.startswith(BANNER.encode())
 
 
 def market_head(content: bytes, name: str) -> Head:
-    """Read the head of a file.
+    """Parse the head of a Matrix Market file.
 
     Raises
     ------
     ModelError
-        If it is no matrix of real numbers, is empty, or has more entries than the file can hold.
+        If it is no matrix of real numbers, is empty, or states more entries than the file can hold.
     """
     lines = io.BytesIO(content)
     words = lines.readline().decode("ascii", errors="replace").split()
@@ -81,12 +81,12 @@ def market_head(content: bytes, name: str) -> Head:
 
 
 def read_market(content: bytes, name: str) -> Any:
-    """Read a matrix, sparse where the file lists its entries.
+    """Return the matrix of a file, sparse where the file lists entries by row and column.
 
     Raises
     ------
     ModelError
-        If it is not whole.
+        If the file is truncated or invalid.
     """
     from scipy.sparse import coo_array
 
@@ -117,7 +117,7 @@ def read_market(content: bytes, name: str) -> Any:
 
 
 def _numbers(content: bytes, head: Head, name: str) -> Array:
-    """Read the numbers after the head, one row per entry: (entries, 3) or (entries, 1)."""
+    """Return the numbers after the head, one row per entry: (entries, 3) or (entries, 1)."""
     width = 3 if head.listed else 1
     if not content[head.end :].strip():
         numbers = np.zeros((0, width))
@@ -139,7 +139,7 @@ def _numbers(content: bytes, head: Head, name: str) -> Array:
 
 
 def _filled(values: Array, head: Head) -> Array:
-    """Arrange values that are listed column by column, of a symmetric matrix its lower triangle."""
+    """Return the dense matrix of values in column order, or of a symmetric lower triangle."""
     if not head.symmetric:
         return values.reshape(head.shape, order="F")
     matrix = np.zeros(head.shape)
@@ -149,7 +149,7 @@ def _filled(values: Array, head: Head) -> Array:
 
 
 def dense(matrix: Any) -> Array:
-    """Return a matrix as an array."""
+    """Return a dense or sparse matrix as a dense array."""
     whole = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
     return np.asarray(whole, dtype=np.float64)
 
@@ -158,7 +158,7 @@ NODE = re.compile(r"0*[1-9][0-9]{0,17}")  # number of a node
 
 
 def market_keys(stiffness: Path, mass: Path, nodes: Path) -> dict[str, Any]:
-    """Read K and M from Matrix Market files, and nodes from a table, as the plain form has them."""
+    """Return the plain-form keys of K and M from Matrix Market files and nodes from a table."""
     from scipy.sparse import csr_array
 
     try:
@@ -179,7 +179,7 @@ def market_keys(stiffness: Path, mass: Path, nodes: Path) -> dict[str, Any]:
 
 
 def _market_of(path: Path, nodes: int, *shapes: tuple[int, int]) -> Any:
-    """Read a Matrix Market file of one of some shapes; its head is read first."""
+    """Return the matrix of a Matrix Market file; raise ModelError if its shape is not permitted."""
     content = content_of(path)
     shape = market_head(content, str(path)).shape
     if shape not in shapes:
@@ -192,7 +192,7 @@ def _market_of(path: Path, nodes: int, *shapes: tuple[int, int]) -> Any:
 
 
 def listed_nodes(text: str, key: str, count: int) -> Integers:
-    """Read a list of so many nodes, which count from 1, such as ``1-12,40``, as rows."""
+    """Return node indices from 0 for a list of node numbers from 1, such as ``1-12,40``."""
     rows: list[int] = []
     for word in text.split(","):
         first, _, last = word.strip().partition("-")

@@ -1,4 +1,7 @@
-"""The plain form of a body: arrays (NPZ) and short values (JSON), to which all readers lead."""
+"""Reader of the plain form of a body: arrays (NPZ) and short values (JSON).
+
+The readers of all other formats return the keys of this form.
+"""
 
 import io
 import json
@@ -31,12 +34,12 @@ from flexarm.links.imported.report import Findings
 from flexarm.spatial import Pose
 from flexarm.units import quantity
 
-MOST_BYTES = 400_000_000  # of all arrays of a file, unpacked
+MOST_BYTES = 400_000_000  # largest total size of the arrays in a file, uncompressed
 LARGEST_FILE = 10 * MAX_BYTES  # [bytes] of a finite-element model
 
 
 def content_of(path: Path) -> bytes:
-    """Read a regular file that is not too large."""
+    """Return the bytes of a regular file; raise ModelError if it is too large."""
     content = read_at_most(path, LARGEST_FILE)
     if len(content) > LARGEST_FILE:
         raise ModelError(f"{path}: is larger than {LARGEST_FILE:,} bytes")
@@ -44,12 +47,12 @@ def content_of(path: Path) -> bytes:
 
 
 def read_arrays(content: bytes, name: str) -> dict[str, Any]:
-    """Read the arrays of an NPZ file, or the keys of a JSON file; nothing in them is run.
+    """Return the arrays of an NPZ file, or the keys of a JSON file, without executing any content.
 
     Raises
     ------
     ModelError
-        If it is neither, is cut off, holds Python objects, or is too large.
+        If the file is neither, is truncated, contains Python objects, or is too large.
     """
     if content[:2] == b"PK":
         return _npz(content, name)
@@ -82,7 +85,7 @@ def _npz(content: bytes, name: str) -> dict[str, Any]:
 
 
 def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
-    """Read an array of an NPZ file; its head is checked before memory is taken for it."""
+    """Return an array of an NPZ file, after a check of its head against the bytes present."""
     with packed.open(member) as file:
         version = np.lib.format.read_magic(file)
         heads = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
@@ -101,10 +104,10 @@ def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Any:
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-MOST_SHAPES = 200  # of a table; bodies of any shape have fewer
+MOST_SHAPES = 200  # largest number of shapes in a file
 LONGEST_TITLE = 200  # characters of a body's name
 SQUARE = 1e-6  # how far the columns of a rotation may be from unit and perpendicular ones
-Shape = tuple[int | str, ...]  # sizes; a word stands for a count that arrays have in common
+Shape = tuple[int | str, ...]  # sizes; a word is a count common to several arrays
 Powers = tuple[int, int, int]  # of length, mass and time in a unit
 PLAIN: Powers = (0, 0, 0)
 LENGTH: Powers = (1, 0, 0)
@@ -113,19 +116,20 @@ MASS: Powers = (0, 1, 0)
 
 @dataclass
 class ArrayReader:
-    """Reads arrays in SI units; a wrong array is refused and replaced by zeros.
+    """Reader of arrays from keys of the plain form, converted to SI units.
 
-    The zeros take no memory, whatever shape the file claims.
+    An invalid array adds an error to the findings and is replaced by zeros, which take no memory
+    for any shape that the file states.
     """
 
     keys: Mapping[str, Any]
     findings: Findings
     units: Units = (1.0, 1.0, 1.0)  # of length, mass and time, in SI units
-    sizes: dict[str, int] = field(default_factory=dict)  # counts so far, such as of the nodes
+    sizes: dict[str, int] = field(default_factory=dict)  # counts known so far, such as of the nodes
 
     @classmethod
     def of(cls, keys: Mapping[str, Any], findings: Findings) -> "ArrayReader":
-        """Read units, and spread frames that are given as objects with position and rotation."""
+        """Build a reader: parse units, split frame objects into position and rotation keys."""
         spread = dict(keys)
         for key in ("hub", "tip"):
             if isinstance(spread.get(key), dict):
@@ -146,17 +150,17 @@ class ArrayReader:
         *,
         largest: float = LARGEST,
     ) -> Array:
-        """Read an array that must be there.
+        """Return a required array in SI units.
 
         Parameters
         ----------
         key, shape
-            Its key, and its sizes; a count that is met for the first time is that of this array.
+            Key and expected shape; a word in the shape is a count, set by the first array with it.
         powers
-            Of length, mass and time in its unit; or one such triple per row along the axis of that
-            size.
+            Powers of length, mass and time in the unit; or one such triple per row along the axis
+            of that size.
         largest
-            Magnitude that no number exceeds.
+            Upper limit of the magnitude of the numbers.
         """
         numbers = self._numbers(key, largest)
         if numbers is not None and numbers.ndim == len(shape):
@@ -182,11 +186,11 @@ class ArrayReader:
     def optional(
         self, key: str, shape: Shape, powers: Powers | tuple[Powers, ...] = PLAIN
     ) -> Array | None:
-        """Read an array, None where it is not given."""
+        """Return an array in SI units, or None where it is not given."""
         return self.read(key, shape, powers) if key in self.keys else None
 
     def _numbers(self, key: str, largest: float = LARGEST) -> Array | None:
-        """Read finite numbers; None where they are refused."""
+        """Return a key's finite numbers as an array, or None after adding an error."""
         if key not in self.keys:
             self.findings.refuse((key,), "is required. Was the file cut off?")
             return None
@@ -205,7 +209,7 @@ class ArrayReader:
         return None
 
     def rows(self, key: str) -> Integers:
-        """Read numbers of nodes, which count from 1, as rows; none where they are not given."""
+        """Return node indices from 0 for node numbers from 1; empty where not given."""
         numbers = self._numbers(key) if key in self.keys else None
         if numbers is None or not numbers.size:
             return no_nodes()
@@ -217,14 +221,14 @@ class ArrayReader:
         return numbers.astype(np.int64) - 1
 
     def lines(self) -> Integers:
-        """Read lines between nodes, pairs of rows (k, 2)."""
+        """Return the lines between nodes as pairs of node indices, (k, 2)."""
         rows = self.rows("lines")
         if rows.size and rows.shape != (len(rows), 2):
             self.findings.refuse(("lines",), f"must be pairs of nodes (k, 2), got {rows.shape}")
         return rows if rows.shape == (len(rows), 2) else np.zeros((0, 2), dtype=np.int64)
 
     def faces(self) -> Integers:
-        """Read triangles of the surface, (f, 3): the faces given, or those of solid elements."""
+        """Return surface triangles (f, 3), from given faces or from solid elements."""
         rows, elements = self.rows("faces"), self.rows("elements")
         if rows.ndim == 2 and rows.shape[1] in (3, 4):
             return triangles(rows)
@@ -238,7 +242,7 @@ class ArrayReader:
         return np.zeros((0, 3), dtype=np.int64)
 
     def frame(self, key: str) -> Pose | None:
-        """Read an interface frame, None where it is not given."""
+        """Return the pose of an interface frame, or None where it is not given."""
         position = self.optional(f"{key}_position", (3,), LENGTH)
         rotation = self.optional(f"{key}_rotation", (3, 3))
         if rotation is None:
@@ -253,7 +257,7 @@ class ArrayReader:
         return Pose(rotation, np.zeros(3) if position is None else position)
 
     def masses(self) -> Matrix:
-        """Read masses of the nodes (N,), or their consistent mass (N, N); None if not given."""
+        """Return lumped masses (N,) or the consistent mass matrix (N, N) of nodes, or None."""
         if hasattr(self.keys.get("node_mass"), "tocsr"):
             return self.units[1] * self.keys["node_mass"]
         if "mass_per_length" in self.keys:
@@ -269,7 +273,7 @@ class ArrayReader:
         return None
 
     def triangle(self, key: str, n: int, powers: Powers) -> Matrix:
-        """Read the upper triangle of a symmetric matrix (n, n) in compressed rows."""
+        """Return the upper triangle of a symmetric matrix (n, n) as a compressed sparse matrix."""
         from scipy.sparse import csr_array
 
         data = self.read(f"{key}_data", (f"entries of {key}",), powers)
@@ -288,7 +292,7 @@ class ArrayReader:
         return csr_array((data, *places), shape=(n, n))
 
     def stated(self) -> Stated:
-        """Read mass, centre and inertia about the origin as a program states them."""
+        """Return mass, centre and inertia about the origin stated in the file, None if absent."""
         key = "total_mass" if "total_mass" in self.keys else "mass"
         single = key in self.keys and is_single(self.keys[key])
         return (
@@ -298,7 +302,7 @@ class ArrayReader:
         )
 
     def names(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
-        """Read the names of the shapes: different words that coordinates may have."""
+        """Return the names of the shapes; add an error for duplicate or invalid names."""
         if key not in self.keys:
             return default
         words = tuple(str(each) for each in np.ravel(np.asarray(self.keys[key], dtype=object)))
@@ -310,7 +314,7 @@ class ArrayReader:
         return words
 
     def title(self, name: str) -> str:
-        """Read the name of the body; that of its file if there is none."""
+        """Return the name of the body, or the file name if none is given."""
         title = str(self.keys.get("name", name))[:LONGEST_TITLE]
         if reason := control_character(title):
             self.findings.refuse(("name",), reason)
@@ -318,12 +322,12 @@ class ArrayReader:
 
 
 def is_single(value: Any) -> bool:
-    """Return whether a value is one number or text, not a list of them, however ragged."""
+    """Return whether a value is a single number or text rather than a list or array."""
     return not isinstance(value, list) and np.ndim(value) == 0
 
 
 def read_units(given: Any) -> Units:
-    """Return units of length, mass and time, such as 'mm, t, s', in SI units."""
+    """Return units of length, mass and time, such as 'mm, t, s', as multiples of SI units."""
     if isinstance(given, np.ndarray):
         given = ", ".join(str(each) for each in np.atleast_1d(given))
     if isinstance(given, dict):
@@ -364,7 +368,7 @@ ARRAYS: dict[str, tuple[str, Shape, Powers | tuple[Powers, ...]]] = {
 
 
 def arrays_beside(side: SideFile) -> SideFile | None:
-    """Read the NPZ file that a JSON file names, or has beside it; None where all is in one file."""
+    """Return the NPZ file that belongs to a JSON file, None where one file contains all data."""
     if side.content[:2] == b"PK":
         return None
     keys = read_arrays(side.content, side.name)
@@ -379,15 +383,15 @@ def arrays_beside(side: SideFile) -> SideFile | None:
 
 
 def read_keys(side: SideFile) -> dict[str, Any]:
-    """Read the keys of a body's file, and of the arrays beside it."""
+    """Return the keys of a body's file, including the arrays of the NPZ file beside it."""
     keys, arrays = read_arrays(side.content, side.name), arrays_beside(side)
     return keys if arrays is None else {**keys, **read_arrays(arrays.content, arrays.name)}
 
 
 def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalData:
-    """Read modal data out of the keys of a file; without shapes they are those of a superelement.
+    """Return modal data from the keys of a file; without shapes, data of a superelement.
 
-    Where something is refused, which `findings` has then, the data are not to be used.
+    If errors were added to ``findings``, the data are not valid.
     """
     reader = ArrayReader.of(keys, findings)
     start = next((each for each in SETS if f"{each}shapes" in keys), None)
@@ -428,7 +432,7 @@ def plain_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalD
 
 
 def _superelement(reader: ArrayReader, name: str) -> ModalData:
-    """Read K and M over the motions of hub and tip, and modes."""
+    """Return K, M and D of a superelement over the motions of hub and tip, and modes."""
     tip, unknowns = reader.frame("tip"), ("unknowns", "unknowns")
     if "K" not in reader.keys or "M" not in reader.keys:
         reader.findings.refuse(
@@ -452,7 +456,7 @@ def _superelement(reader: ArrayReader, name: str) -> ModalData:
 
 
 def full_data(keys: Mapping[str, Any], name: str, findings: Findings) -> ModalData:
-    """Read a finite-element model that is yet to be reduced: nodes, K (3N, 3N), masses, faces."""
+    """Return the data of an unreduced finite-element model: nodes, K (3N, 3N), masses, faces."""
     reader = ArrayReader.of(keys, findings)
     nodes = reader.read("nodes", ("nodes", 3), LENGTH)
     force = (0, 1, -2)

@@ -1,4 +1,4 @@
-"""Files of modal data at stations along a link: YAML, with a CSV table of the stations beside it.
+"""Reader of modal data at stations along a link: a YAML file with an optional CSV station table.
 
 docs/modal-data.md lists the keys.
 """
@@ -39,7 +39,7 @@ KEYS = {
 
 
 def unit_of(symbol: str) -> AfterValidator:
-    """Return the check that text is a unit of the same quantity as `symbol`."""
+    """Return a validator that accepts units of the same quantity as `symbol`."""
 
     def check(value: str) -> str:
         try:
@@ -63,7 +63,7 @@ Matrix = tuple[Number, ...] | tuple[tuple[Number, ...], ...]
 
 
 class Units(Part):
-    """The units of all numbers in a file but angles [rad], frequencies [Hz] and ratios."""
+    """Units of all numbers in a file except angles [rad], frequencies [Hz] and ratios."""
 
     length: Annotated[UnitText, unit_of("m")]
     mass: Annotated[UnitText, unit_of("kg")]
@@ -71,9 +71,9 @@ class Units(Part):
 
 
 class Interface(Part):
-    """The root frame of the link's flexible span, placed in the frame of the data.
+    """Root frame of the link's flexible span, in the frame of the data.
 
-    ``rotation`` holds the angles [rad] about the data's fixed x, then y, then z axis.
+    ``rotation`` contains the angles [rad] about the data's fixed x, then y, then z axis.
     """
 
     position: Triple = (0.0, 0.0, 0.0)
@@ -83,7 +83,7 @@ class Interface(Part):
 class StationMode(Part):
     """One shape: displacement and rotation vector at every station, at an amplitude of 1.
 
-    What is left out is zero.
+    Omitted values are zero.
     """
 
     name: Name | None = None
@@ -92,7 +92,7 @@ class StationMode(Part):
 
 
 class ModalFile(Part):
-    """Modal data of one link as written in a file, in its own units and axes."""
+    """Modal data of one link as given in a file, in the units and axes of the file."""
 
     modal_data: Literal[1]
     name: Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
@@ -120,18 +120,18 @@ class ModalFile(Part):
 
 
 def read_stations(side: SideFile) -> tuple[ModalData, Findings]:
-    """Read modal data at stations, those of their table included.
+    """Read modal data at stations, including those of a station table.
 
     Returns
     -------
     data, findings
-        The data, not to be used where something was refused; the findings know where in the file
-        each key stands.
+        The data, not valid if the findings contain errors; the findings, which know the position of
+        each key in the file.
 
     Raises
     ------
     ModelError
-        With one line ``file:line:column: what: why`` per mistake.
+        With one line ``file:line:column: key: reason`` per error.
     """
     file, source = _parsed(side)
     problems = [] if source.problems else _problems(source, _choice_problems(file))
@@ -155,13 +155,13 @@ def read_stations(side: SideFile) -> tuple[ModalData, Findings]:
 
 
 def table_beside(side: SideFile) -> SideFile | None:
-    """Read the station table that a file names; None where all is in one file."""
+    """Return the station table that a file refers to, None if the file contains all data."""
     table = _parsed(side)[0].table
     return None if table is None else side.read_beside(table)
 
 
 def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
-    """Read a file, its keys checked one by one."""
+    """Return the validated contents of a file, with the source text."""
     path = side.path
     if b"modal_data" not in side.content:  # perhaps a secret file: no message quotes it
         raise ModelError(f"{path}: is no file of modal data: its first key is 'modal_data: 1'")
@@ -177,7 +177,7 @@ def _parsed(side: SideFile) -> tuple[ModalFile, text.Source]:
 
 
 def _locate(source: text.Source, path: text.Path) -> text.Position:
-    """Return the position of a value; values of the station table have that of its name."""
+    """Return the position of a value in the file; for values of a table, of the table's name."""
     return source.locate(path if source.at(path[:1]) is not None else ("table",))
 
 
@@ -188,7 +188,7 @@ def _problems(
 
 
 def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
-    """List keys that are given twice over, or not at all."""
+    """Yield an error for each pair of alternative keys given both, or required and not given."""
     for first, second in (
         ("stations", "table"),
         ("station_mass", "mass_per_length"),
@@ -218,7 +218,7 @@ def _choice_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
 def _count_problems(
     file: ModalFile, columns: Mapping[str, Array]
 ) -> Iterator[tuple[text.Path, str]]:
-    """List rows of other lengths than their key has, and masses that are missing."""
+    """Yield an error for each array of the wrong length, and for missing masses."""
     n, m = len(columns.get("x", file.stations or ())), len(file.modes)
     if not 2 <= n <= MAX_STATIONS:
         yield ("stations",), f"must be 2 to {MAX_STATIONS} stations, got {n}"
@@ -241,7 +241,7 @@ def _count_problems(
 
 
 def _plain_keys(file: ModalFile, stations: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys of a file in the plain form."""
+    """Return the contents of a file as keys of the plain form."""
     n = len(stations["nodes"])
     keys = {
         "name": file.name,
@@ -264,7 +264,7 @@ def _plain_keys(file: ModalFile, stations: dict[str, Any]) -> dict[str, Any]:
 
 
 def _listed_keys(file: ModalFile) -> dict[str, Any]:
-    """Return stations, masses and shapes that the file itself lists."""
+    """Return stations, masses and shapes listed in the file itself, as keys of the plain form."""
     stations = np.array(file.stations)
     if stations.ndim == 1:
         stations = np.stack([stations, 0 * stations, 0 * stations], axis=1)
@@ -280,7 +280,7 @@ def _listed_keys(file: ModalFile) -> dict[str, Any]:
 
 
 def _table_keys(file: ModalFile, columns: Mapping[str, Array]) -> dict[str, Any]:
-    """Return stations, masses and shapes of a station table; columns left out are zero."""
+    """Return stations, masses and shapes of a station table; omitted columns are zero."""
     none = np.zeros(len(columns["x"]))
 
     def triples(names: tuple[str, ...], mode: str = "") -> Array:
@@ -298,7 +298,7 @@ def _table_keys(file: ModalFile, columns: Mapping[str, Array]) -> dict[str, Any]
 
 
 def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
-    """Read a station table.
+    """Return the columns of a station table.
 
     Parameters
     ----------
@@ -310,12 +310,12 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
     Returns
     -------
     dict
-        The columns by name, (n,) each; some of a mode's may be missing.
+        The columns by name, (n,) each; some columns of a mode may be missing.
 
     Raises
     ------
     ModelError
-        With one line ``file:line:column: what: why`` per mistake.
+        With one line ``file:line:column: column: reason`` per error.
     """
     path = file.path
     rows = list(islice(read_rows(file), MAX_STATIONS + 2))
@@ -343,7 +343,7 @@ def _read_table(file: SideFile, modes: tuple[str, ...]) -> dict[str, Array]:
 
 
 def _wrong(column: str, value: float) -> str:
-    """Return the fault of a value in a column; empty if it has none."""
+    """Return an error message for an invalid value in a column, empty if the value is valid."""
     if not abs(value) <= LARGEST:
         return f"must be a number of at most {LARGEST:g}"
     if column == "mass_per_length" and value <= 0:
@@ -354,7 +354,7 @@ def _wrong(column: str, value: float) -> str:
 def _header_problems(
     line: int, header: list[tuple[int, str]], modes: tuple[str, ...]
 ) -> list[text.Diagnostic]:
-    """List columns that are unknown, doubled or missing."""
+    """Return an error for each unknown, duplicate or missing column."""
     allowed = [*COORDINATES, "station_mass", "mass_per_length", *INERTIA]
     allowed += [f"{mode}.{part}" for mode in modes for part in (*DISPLACEMENT, *ROTATION)]
     seen: set[str] = set()

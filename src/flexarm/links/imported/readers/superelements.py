@@ -1,4 +1,4 @@
-"""Matrices of superelements over labelled unknowns, (node, direction), of Abaqus and Nastran."""
+"""Readers of superelement matrices of Abaqus and Nastran, over unknowns (node, direction)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from flexarm.links.base import Array
 Label = tuple[int, int]  # node; direction 1 to 6, or 0 of a scalar point
 DIRECTIONS = (1, 2, 3, 4, 5, 6)
 MOST_UNKNOWNS = 112  # two interfaces and 100 modes
-# Of a number, 1.3e30: a product of ten such numbers does not overflow, and single precision has it.
+# Largest number, 1.3e30: products of ten do not overflow, and single precision represents it.
 LARGEST = 2.0**100
 KINDS = {
     "K": "stiffness",
@@ -25,7 +25,7 @@ KINDS = {
 
 @dataclass
 class Entries:
-    """Entries of a symmetric matrix, of which one triangle may be given."""
+    """Entries of a symmetric matrix by pair of unknowns; one triangle suffices."""
 
     title: str  # name in the file
     values: dict[tuple[Label, Label], float] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Entries:
         Raises
         ------
         ModelError
-            If it is given twice, or there are more than a superelement has.
+            If the entry is a duplicate, or there are more entries than a superelement has.
         """
         if (row, column) in self.values:
             raise ModelError(f"{where}: this entry of {self.title} is given twice. Keep one.")
@@ -45,11 +45,11 @@ class Entries:
         self.values[row, column] = value
 
     def labels(self) -> set[Label]:
-        """List the unknowns."""
+        """Return the unknowns of all entries."""
         return {label for pair in self.values for label in pair}
 
     def matrix(self, order: Mapping[Label, int]) -> Array:
-        """Arrange the entries in an order of unknowns."""
+        """Return the symmetric matrix for a given order of unknowns."""
         matrix = np.zeros((len(order),) * 2)
         for (row, column), value in self.values.items():
             i, j = order[row], order[column]
@@ -60,15 +60,15 @@ class Entries:
 
 
 class Matrices(dict[str, Entries]):
-    """Matrices of a superelement by kind, a key of `KINDS`, one of each."""
+    """Matrices of a superelement by kind, a key of `KINDS`, at most one per kind."""
 
     def begin(self, kind: str, title: str, where: str) -> Entries:
-        """Add a matrix of a kind.
+        """Add an empty matrix of a kind and return it.
 
         Raises
         ------
         ModelError
-            If there is one already.
+            If the kind already has a matrix.
         """
         if kind in self:
             raise ModelError(
@@ -81,16 +81,16 @@ class Matrices(dict[str, Entries]):
 def interface_order(
     labels: Iterable[Label], name: str, hub: int | None, tip: int | None
 ) -> dict[Label, int]:
-    """Return the rows of unknowns in the order hub, tip, modes.
+    """Return the row of each unknown in the order hub, tip, modes.
 
     Parameters
     ----------
     labels
         The unknowns.
     name
-        Of the file, for messages.
+        Name of the file, for messages.
     hub, tip
-        Numbers of the interface nodes; the two with six directions, hub first, where None.
+        Numbers of the interface nodes; None: the two nodes with six directions, hub first.
 
     Raises
     ------
@@ -129,13 +129,13 @@ def _too_large(where: str, what: str) -> ModelError:
 
 
 def require_superelement(size: int, where: str) -> None:
-    """Raise ModelError where a matrix has more rows than a superelement."""
+    """Raise ModelError if a matrix has more rows than a superelement can have."""
     if size > MOST_UNKNOWNS:
         raise _too_large(where, f"{size} unknowns")
 
 
 def number(text: str, where: str) -> float:
-    """Read a finite number, with the D of Fortran for its exponent too."""
+    """Return the finite number in a text, which may have a Fortran D exponent."""
     value = read_number(text.upper().replace("D", "E"))
     if not abs(value) <= LARGEST:
         raise ModelError(
@@ -145,7 +145,7 @@ def number(text: str, where: str) -> float:
 
 
 def whole_number(text: str, where: str) -> int:
-    """Read a whole number of at most 18 digits."""
+    """Return the integer in a text, of at most 18 digits."""
     word = text.strip()
     if not re.fullmatch(r"[-+]?[0-9]{1,18}", word):
         raise ModelError(f"{where}: expected a whole number, got {word[:30]!r}")
@@ -157,12 +157,14 @@ TYPES = {"STIFFNESS": "K", "MASS": "M", "VISCOUSDAMPING": "D", "DAMPING": "D",
 
 
 def read_abaqus(text: str, name: str, matrices: Matrices) -> None:
-    """Add matrices in `MATRIX INPUT` format; ``*MATRIX, TYPE=`` says which one follows.
+    """Add the matrices of an Abaqus file in `MATRIX INPUT` format to ``matrices``.
+
+    Lines ``*MATRIX, TYPE=`` give the kind of the matrix that follows.
 
     Raises
     ------
     ModelError
-        If a line has not five fields, a matrix has no type, or there are two of a type.
+        If a line has fewer than five fields, a matrix has no type, or a type occurs twice.
     """
     current: Entries | None = None
     for k, line in enumerate(text.splitlines(), 1):
@@ -191,12 +193,12 @@ WIDE = 16  # characters of a field where the entry has a star
 
 
 def read_dmig(text: str, name: str) -> Matrices:
-    """Read the symmetric matrices of a punch file; those of no kind that is used are left out.
+    """Return the symmetric matrices of a Nastran punch file; matrices of other names are ignored.
 
     Raises
     ------
     ModelError
-        If a line is no DMIG entry, a matrix is not symmetric and real, or there are two of a kind.
+        If a line is no DMIG entry, a matrix is not symmetric and real, or a kind occurs twice.
     """
     matrices, titled = Matrices(), dict[str, Entries | None]()
     current, column = "", (0, 0)
@@ -232,7 +234,7 @@ def read_dmig(text: str, name: str) -> Matrices:
 
 
 def _fields(line: str) -> list[str]:
-    """Cut a line into its name of 8 characters and its fields, of 16 where it has a star."""
+    """Return the name and fields of a line, fields of 16 characters after a star, else of 8."""
     size = WIDE if "*" in line[:8] else 8
     body = line[8:72]
     return [

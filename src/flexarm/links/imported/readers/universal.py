@@ -1,4 +1,7 @@
-"""Universal files of modal tests: nodes, shapes, frequencies, damping, modal masses (by pyuff)."""
+"""Reader of universal files of modal tests (by pyuff): nodes, shapes, frequencies and damping.
+
+Masses of the nodes are fitted, since a universal file has none.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -20,20 +23,20 @@ HEAVY = 1e3  # how much more a body's mass, centre and inertia count than its mo
 
 
 def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
-    """Read the modes of a universal file as a body in the plain form.
+    """Return the modes of a universal file as keys of the plain form.
 
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     keys
-        What it does not say: total_mass, better centre and inertia_about_origin too, and hub_nodes
-        and tip_nodes by their numbers in the file.
+        Data that the file lacks: total_mass, preferably centre and inertia_about_origin, and
+        hub_nodes and tip_nodes by their numbers in the file.
 
     Raises
     ------
     ModelError
-        If it cannot be read, or something is missing.
+        If the file cannot be read, or required data are missing.
     """
     datasets = _sets(path)
     numbers, places = _nodes(datasets, path)
@@ -68,7 +71,7 @@ def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sets(path: Path) -> list[dict[str, Any]]:
-    """Read all sets of a file that matter."""
+    """Return the datasets of nodes, shapes and units in a file."""
     try:
         import pyuff
     except ImportError:
@@ -110,7 +113,7 @@ def _nodes(datasets: list[dict[str, Any]], path: Path) -> tuple[list[int], Array
 def _shape(
     mode: dict[str, Any], row: dict[int, int], keys: tuple[str, str, str], path: Path
 ) -> Array:
-    """Return a mode's displacements or rotations at all nodes, 0 where it has none, (N, 3)."""
+    """Return displacements or rotations of a mode at all nodes, (N, 3), 0 where not given."""
     shape = np.zeros((len(row), 3))
     try:
         values = np.stack([np.ravel(mode[key]) for key in keys], axis=1)
@@ -125,7 +128,7 @@ def _shape(
 
 
 def _whole(numbers: Any) -> list[int]:
-    """Return the numbers of nodes; raises ValueError for others than whole ones."""
+    """Return node numbers as integers; raise ValueError for numbers that are not whole."""
     values = np.ravel(numbers).astype(float)
     if not np.all(np.abs(values) < MOST_NODES) or np.any(values != np.round(values)):
         raise ValueError("numbers of nodes must be whole")
@@ -133,14 +136,14 @@ def _whole(numbers: Any) -> list[int]:
 
 
 def _bounded(values: Array) -> Array:
-    """Return numbers; raises ValueError for those that are not finite, or too large."""
+    """Return the given numbers; raise ValueError if one is not finite or is too large."""
     if not np.all(np.abs(values) <= LARGEST):
         raise ValueError(f"must be finite numbers of at most {LARGEST:.2g}")
     return values
 
 
 def _real(values: Any) -> Array:
-    """Turn complex shapes to the phase at which most of them is real."""
+    """Return complex shapes as real ones, rotated to the phase with the largest real part."""
     if not np.iscomplexobj(values):
         return np.asarray(values, dtype=float)
     angle = np.angle(np.sum(values**2)) / 2
@@ -155,7 +158,7 @@ def _value(mode: dict[str, Any], key: str, path: Path) -> float:
 
 
 def _rows(numbers: Any, row: dict[int, int], key: str) -> Array:
-    """Return rows of nodes, counted from 1, of their numbers in the file."""
+    """Return node indices from 1 for node numbers of the file."""
     try:
         return np.array([row[n] + 1 for n in _whole(numbers)])
     except (KeyError, TypeError, ValueError):
@@ -165,10 +168,10 @@ def _rows(numbers: Any, row: dict[int, int], key: str) -> Array:
 def fitted_masses(
     places: Array, shapes: Array, modal: Array, keys: dict[str, Any], path: Path
 ) -> Array:
-    """Spread a body's mass over its nodes so that its moments and modal masses come out.
+    """Return nonnegative node masses (N,) fitted to a body's mass moments and modal masses.
 
-    None is negative.  Mass, centre and inertia come first, then that modes are orthogonal with the
-    modal masses that the file has.
+    Total mass, centre and inertia have the highest weight in the least-squares fit; the other
+    conditions are that modes are orthogonal and have the modal masses of the file.
     """
     from scipy.optimize import nnls
 
